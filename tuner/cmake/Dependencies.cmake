@@ -1,0 +1,41 @@
+# Finds what autotune is built with; each missing piece stops the configure step and names the
+# package to install.
+
+find_package(PkgConfig QUIET)
+if(NOT PkgConfig_FOUND)
+    message(FATAL_ERROR "pkg-config is missing: sudo apt-get install pkg-config")
+endif()
+
+# autotune_find(<target> <pkg-config module> <Debian package>)
+function(autotune_find target module package)
+    pkg_check_modules(${target} QUIET ${module})
+    if(NOT ${target}_FOUND)
+        message(FATAL_ERROR "${module} is missing: sudo apt-get install ${package}")
+    endif()
+    add_library(autotune::${target} INTERFACE IMPORTED GLOBAL)
+    set(libraries ${${target}_LINK_LIBRARIES})
+    if(AUTOTUNE_STATIC_DEPENDENCIES)
+        list(TRANSFORM libraries REPLACE "\\.so$" ".a")
+        foreach(library IN LISTS libraries)
+            if(library MATCHES "\\.a$" AND NOT EXISTS ${library})
+                message(FATAL_ERROR "${library} is missing (AUTOTUNE_STATIC_DEPENDENCIES is on): "
+                                    "sudo apt-get install ${package}")
+            endif()
+        endforeach()
+    endif()
+    target_include_directories(autotune::${target} SYSTEM INTERFACE ${${target}_INCLUDE_DIRS})
+    target_link_libraries(autotune::${target} INTERFACE ${libraries})
+endfunction()
+
+autotune_find(lua lua5.4 liblua5.4-dev)
+autotune_find(jansson jansson libjansson-dev)
+autotune_find(zlib zlib zlib1g-dev)
+autotune_find(xxhash libxxhash libxxhash-dev)
+
+# Only headers are used: the driver and NVRTC are opened at run time.
+find_package(CUDAToolkit 12.8 QUIET)
+if(NOT CUDAToolkit_FOUND)
+    message(FATAL_ERROR
+        "The CUDA Toolkit, 12.8 or newer, is missing: install cuda-toolkit from NVIDIA's package "
+        "repository (https://developer.nvidia.com/cuda-downloads), or point CUDAToolkit_ROOT at it.")
+endif()

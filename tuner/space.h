@@ -1,0 +1,67 @@
+/* The search space: parameters, their values, and constraints among them.
+ *
+ * In: parameters with explicit value lists, and constraints known only by which parameters they
+ * read and a test. Out: the valid configurations, counted, indexed 0 .. space_count()-1 in
+ * lexicographic order of value indices, sampled, and their neighbours. A configuration is an array
+ * of one value index (uint16_t) a parameter, in the parameters' order. The Cartesian product is
+ * never walked: a constraint prunes as soon as its last parameter is bound, and memory grows with
+ * the prefix tree of valid configurations. Knows nothing of Lua, CUDA or time.
+ *
+ * A space is immutable once made. Names, values and texts are borrowed and must outlive it. */
+#ifndef AUTOTUNE_SPACE_H
+#define AUTOTUNE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "value.h"
+
+typedef struct space space;
+
+typedef struct space_parameter {
+    const char *name;
+    const value *values;
+    size_t value_count; /* 1 .. 65535 */
+} space_parameter;
+
+typedef struct space_constraint {
+    const char *text;        /* as the script spells it */
+    int line;                /* of the script; 0 unknown */
+    const size_t *parameters; /* indices of the parameters that it reads; none: decided at once */
+    size_t parameter_count;
+} space_constraint;
+
+/* Does `constraint` hold? Only the entries of `indices` for the parameters that the constraint
+ * reads are meaningful. May fail (a Lua error inside the expression). Must be a pure function: the
+ * space may remember answers, and asks in any order. */
+typedef at_status (*space_test)(void *context, size_t constraint, const uint16_t *indices,
+                                bool *holds, at_error *error);
+
+/* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
+ * with space_free. An empty space is not an error here (space_count() is 0). Errors: the test's
+ * own, AT_NO_MEMORY, and AT_SCRIPT when more than `limit` valid configurations exist (0: no limit).
+ */
+at_status space_new(const space_parameter *parameters, size_t parameter_count,
+                    const space_constraint *constraints, size_t constraint_count, space_test test,
+                    void *context, uint64_t limit, space **out, at_error *error);
+
+void space_free(space *s); /* NULL is fine */
+
+size_t space_parameter_count(const space *s);
+const space_parameter *space_get_parameter(const space *s, size_t parameter);
+
+/* Number of points of the Cartesian product; UINT64_MAX when it is that or more. */
+uint64_t space_cartesian(const space *s);
+
+/* Number of valid configurations. */
+uint64_t space_count(const space *s);
+
+/* The configuration at `index` < space_count(); fills one value index a parameter. */
+void space_at(const space *s, uint64_t index, uint16_t *indices);
+
+/* Index of a configuration; false when it is not valid. */
+bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
+
+#endif

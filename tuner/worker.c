@@ -1,0 +1,104 @@
+#include "worker.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An inherited socket of another worker would keep that worker alive after the tuner's end. */
+static void close_all_but(int keep)
+{
+    long limit = sysconf(_SC_OPEN_MAX);
+    if (limit < 0 || limit > 65536)
+        limit = 65536;
+    for (int fd = STDERR_FILENO + 1; fd < (int)limit; fd++)
+        if (fd != keep)
+            close(fd);
+}
+
+static void become_worker(const char *name, pid_t parent)
+{
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before the line above */
+        _exit(1);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTSTP, SIG_DFL);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGWINCH, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+at_status worker_start(const char *name, worker_body body, void *context, worker *out,
+                       at_error *error)
+{
+    *out = (worker){.fd = -1};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_set_errno(error, errno, "cannot make a socket for the %s worker", name);
+    /* What is buffered now would be written twice. */
+    fflush(NULL);
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0) {
+        int code = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return error_set_errno(error, code, "cannot start the %s worker", name);
+    }
+    if (pid == 0) {
+        become_worker(name, parent);
+        close_all_but(ends[1]);
+        _exit(body(ends[1], context));
+    }
+    close(ends[1]);
+    *out = (worker){.pid = pid, .fd = ends[0]};
+    return AT_OK;
+}
+
+static void describe_end(int status, char *why, size_t why_size_bytes)
+{
+    if (WIFEXITED(status))
+        snprintf(why, why_size_bytes, "exited with status %d", WEXITSTATUS(status));
+    else if (WIFSIGNALED(status))
+        snprintf(why, why_size_bytes, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, why_size_bytes, "ended in an unknown way");
+}
+
+void worker_stop(worker *w, char *why, size_t why_size_bytes)
+{
+    if (why && why_size_bytes)
+        snprintf(why, why_size_bytes, "not running");
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+    if (w->pid <= 0)
+        return;
+    int status;
+    pid_t ended;
+    do
+        ended = waitpid(w->pid, &status, WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    if (ended == w->pid) {
+        if (why)
+            describe_end(status, why, why_size_bytes);
+    } else {
+        kill(w->pid, SIGKILL);
+        while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (why)
+            snprintf(why, why_size_bytes, "still running");
+    }
+    w->pid = 0;
+}
