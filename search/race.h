@@ -1,0 +1,148 @@
+/* The race: which of many kernels is fastest, from as few samples as a sound answer allows.
+ *
+ * A pure state machine: no clock, no device, no I/O. The caller takes from race_next() a block (an
+ * order of entrants), times each entrant once in that order, close together, and tells the samples;
+ * entrants are only ever compared by samples of the same block, so that a machine that drifts
+ * between blocks does not decide. What a block asks depends on the entrants, the options, the seed
+ * and the samples told so far and on nothing else: telling the samples of a journal again brings a
+ * race back to where it was.
+ *
+ * Stages, each on the entrants that the one before left:
+ *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured;
+ *   screen  while there are too many, or entrants without an earlier sample: whole rounds, after
+ *           which those far above the best are out, the margin narrowing with the rounds;
+ *   heats   blocks of one sample of every survivor in a fresh random order; at 4, 8, 16 and 32
+ *           blocks those are out that are slower than the leader by a one-sided test;
+ *   finals  the best few and the default, which is never dropped, measured afresh in balanced
+ *           order. Only these samples decide: who came here by luck does not keep it.
+ * Samples of screen and heats are one series: a survivor's screening rounds count as heats.
+ *
+ * Memory: everything is allocated by race_new(), about 300 bytes an entrant. Time: a block costs
+ * O(survivors), a look O(survivors log blocks). */
+#ifndef AUTOTUNE_RACE_H
+#define AUTOTUNE_RACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+#include "stats.h"
+
+typedef struct race race;
+
+#define RACE_NO_DEFAULT UINT32_MAX
+
+enum { RACE_LOOKS = 4 };
+
+typedef struct race_options {
+    uint64_t seed;
+    uint32_t default_entrant; /* the script's baseline; RACE_NO_DEFAULT: none */
+    double prior_ratio;       /* out when the earlier fastest is above this times the best's */
+    double screen_ratio;      /* out when the fastest of two rounds is above this */
+    size_t heats_entrants;    /* more than this many survivors are screened further */
+    size_t looks[RACE_LOOKS]; /* blocks after which heats are judged, ascending */
+    double alpha;             /* chance, over a whole race, that the best is dropped in heats */
+    size_t finalists;         /* the default comes on top */
+    size_t finals_blocks;     /* rounded up so that the order is balanced */
+    double tie_margin;        /* relative; what is not slower by more than this is tied */
+    uint64_t sample_budget;   /* samples the race may take; 0: no limit */
+} race_options;
+
+/* The constants of the protocol, with their sources in race.c; seed 0 and no default. */
+race_options race_defaults(void);
+
+typedef struct race_entrant {
+    int64_t fastest_ns;    /* fastest of earlier samples of this entrant; 0: none were taken */
+    uint32_t registers;    /* among tied entrants, fewer registers win, ... */
+    uint32_t shared_bytes; /* ... then less shared memory, ... */
+    uint64_t order;        /* ... then the lower of this (the configuration's number, say) */
+} race_entrant;
+
+typedef enum race_stage {
+    RACE_PRIOR,
+    RACE_SCREEN,
+    RACE_HEATS,
+    RACE_FINALS,
+    RACE_FINISHED
+} race_stage;
+
+typedef enum race_verdict {
+    RACE_CLEAR,       /* every other entrant is slower by more than the tie margin, by the test */
+    RACE_TIED,        /* some are not told apart from the fastest */
+    RACE_INCONCLUSIVE /* stopped before the end; the winner is the best so far */
+} race_verdict;
+
+/* One entrant's standing. Ratios are times over the fastest entrant's time in the same blocks. */
+typedef struct race_standing {
+    uint32_t entrant;
+    race_stage left_at; /* the last stage it took part in */
+    bool failed;        /* excluded, or a sample of it failed */
+    bool tied;          /* not told apart from the fastest (the fastest itself included) */
+    double ratio;       /* trimmed mean; 1 for the fastest */
+    double low, high;   /* interval of the ratio, from the test's one-sided bounds; = ratio when
+                           there are too few samples for one: then 0 and INFINITY */
+    stats_summary time; /* of the samples of its last stage; count 0: prior only, and then
+                           median_ns is the earlier fastest */
+} race_standing;
+
+typedef struct race_result {
+    bool has_winner;  /* false: every entrant failed */
+    uint32_t winner;  /* what to use: the choice among the tied */
+    uint32_t fastest; /* lowest trimmed mean */
+    race_verdict verdict;
+    size_t tied;       /* other entrants not told apart from the fastest, finalists or not */
+    double half_width; /* relative, of the comparison that decided: the widest among the tied,
+                          or the runner-up's when clear; INFINITY before there is one */
+    bool noisy;        /* half_width is wider than the difference to the runner-up */
+    race_stage stage;  /* reached */
+    size_t blocks, blocks_redone; /* told; discarded by race_redo() */
+    uint64_t samples;             /* told, redone blocks not counted */
+    /* All entrants: the winner first, then finalists, then the others by ratio, failed ones last.
+     */
+    const race_standing *ranking;
+    size_t count;
+} race_result;
+
+/* Starts a race between `count` entrants (copied; at least one). Errors: AT_USAGE for no entrants
+ * or options that contradict themselves, AT_NO_MEMORY. */
+at_status race_new(const race_options *options, const race_entrant *entrants, size_t count,
+                   race **out, at_error *error);
+void race_free(race *r); /* NULL is fine */
+
+/* The next block: *order (borrowed until the block is told) receives the entrants to sample, each
+ * once, in this order. Returns how many; 0 when the race has finished. Asking again without telling
+ * gives the same block. */
+size_t race_next(race *r, const uint32_t **order);
+
+/* Tells the block's samples, in the order asked. A sample of 0 or less means that this entrant
+ * failed: it leaves the race, the others' samples count. */
+void race_tell(race *r, const int64_t *samples_ns);
+
+/* The block was measured under conditions that do not count (a clock that fell): it will be asked
+ * again, whole. */
+void race_redo(race *r);
+
+/* An entrant turned out to be unfit (a later check failed); also after the race has finished. */
+void race_exclude(race *r, uint32_t entrant);
+
+/* No further blocks: out of time, or interrupted. The verdict is inconclusive unless the race had
+ * finished. */
+void race_stop(race *r);
+
+/* The stage that the next block belongs to, the samples told so far, and how many more there may
+ * be at most as things stand (for a progress line); any pointer may be NULL. */
+race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
+
+/* The result as things stand, final once race_next() returned 0. Borrowed: valid until the next
+ * call that changes the race. */
+const race_result *race_conclude(race *r);
+
+/* An entrant's samples: of the finals when it took part in them, else of screen and heats, in the
+ * order of their blocks. Borrowed, valid until the next race_tell(). */
+const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count);
+
+const char *race_stage_name(race_stage stage);       /* "prior", "screen", "heats", ... */
+const char *race_verdict_name(race_verdict verdict); /* "clear", "tied", "inconclusive" */
+
+#endif
