@@ -88,7 +88,8 @@ static double yuen_error(const double *sorted, size_t count, size_t cut)
 
 double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error)
 {
-    qsort(values, count, sizeof *values, compare_values);
+    if (count > 0)
+        qsort(values, count, sizeof *values, compare_values);
     size_t cut = trimmed_each_end(count, fraction);
     double sum = 0;
     for (size_t i = cut; i < count - cut; i++)
