@@ -3,8 +3,8 @@
  * The caller asks for a batch of configurations (indices into a space), runs them however it likes,
  * in any order, and tells each outcome. A strategy never proposes a configuration twice and never
  * an invalid one. It knows nothing of CUDA, Lua or the clock; the same seed, space and outcomes
- * told in the same order give the same proposals. Adding a strategy is adding a file and a line of
- * the table in strategy.c. */
+ * told in the same order give the same proposals. Adding a strategy is adding a file, a line in
+ * strategies.h and a line of the table in strategy.c. */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
 
@@ -19,30 +19,36 @@
 typedef struct strategy strategy;
 
 typedef struct strategy_options {
-    const space *space;     /* borrowed; outlives the strategy */
+    const space *space; /* borrowed; outlives the strategy */
     uint64_t seed;
-    uint64_t budget;        /* evaluations the caller will pay for; 0: as many as there are */
-    const uint64_t *start;  /* configurations worth trying first (a script's default, a warm start) */
+    uint64_t budget; /* evaluations the caller will pay for; 0: as many as there are */
+    const uint64_t
+        *start; /* configurations worth trying first (a script's default, a warm start) */
     size_t start_count;
-    const double *prior;    /* predicted cost for each configuration, or NULL; lower is better */
+    const double *prior; /* predicted cost for each configuration, or NULL; lower is better */
 } strategy_options;
 
 /* Cost told for a configuration that failed in any way (did not compile, was wrong, crashed). */
 #define STRATEGY_FAILED INFINITY
 
+/* A way to search. Everything that strategies share (start configurations, what was asked and
+ * told, never twice the same) is the ledger's work, see ledger.h; a kind adds what to try next. */
 typedef struct strategy_kind {
     const char *name;    /* as --strategy takes it */
     const char *summary; /* one line for --help */
-    at_status (*create)(const strategy_options *options, strategy **out, at_error *error);
-    size_t (*ask)(strategy *s, size_t capacity, uint64_t *configurations);
-    void (*tell)(strategy *s, uint64_t configuration, double cost);
-    void (*free)(strategy *s);
+    /* A kind that only chooses another has this and nothing below; NULL in all others. */
+    const struct strategy_kind *(*choose)(const strategy_options *options);
+    size_t size_bytes; /* of its struct, whose first member is a struct strategy */
+    at_status (*init)(strategy *s, const strategy_options *options, at_error *error); /* or NULL */
+    void (*deinit)(strategy *s); /* after any init, even one that failed; NULL: nothing to do */
+    /* The next configuration to try, unseen so far. False: nothing until more is told, or nothing
+     * at all. */
+    bool (*propose)(strategy *s, uint64_t *configuration);
+    void (*learn)(strategy *s, size_t trial); /* of the ledger, just told; NULL: nothing to do */
 } strategy_kind;
 
-/* Every strategy is a struct whose first member is this. */
-struct strategy {
-    const strategy_kind *kind;
-};
+/* The kind that made `s`: for a choosing kind, the one it chose. */
+const strategy_kind *strategy_get_kind(const strategy *s);
 
 /* All strategies, the default first. *count receives how many. Static storage. */
 const strategy_kind *const *strategy_kinds(size_t *count);
@@ -53,11 +59,13 @@ at_status strategy_new(const char *name, const strategy_options *options, strate
                        at_error *error);
 
 /* Up to `capacity` configurations to try next. Returns how many; 0 while outcomes are outstanding
- * means "tell me more first", 0 with none outstanding means the strategy has ended. */
+ * means "tell me more first", 0 with none outstanding means the strategy has ended: the space is
+ * exhausted, or memory is. */
 size_t strategy_ask(strategy *s, size_t capacity, uint64_t *configurations);
 
-/* Tells the outcome of one configuration that was asked: its cost (time in ns, say; lower is
- * better) or STRATEGY_FAILED. */
+/* Tells the outcome of one configuration: its cost (time in ns, say; lower is better; more than 0)
+ * or STRATEGY_FAILED. One that was never asked is knowledge from elsewhere (a warm start): it is
+ * learnt from and will not be proposed. The first outcome told for a configuration stands. */
 void strategy_tell(strategy *s, uint64_t configuration, double cost);
 
 void strategy_free(strategy *s); /* NULL is fine */

@@ -166,7 +166,8 @@ void space_at(const space *s, uint64_t index, uint16_t *indices)
     }
 }
 
-/* The first edge of `node` with this value index or a greater one; past the last when there is none. */
+/* The first edge of `node` with this value index or a greater one; past the last when there is
+ * none. */
 static size_t lower_edge(const space *s, uint32_t node, uint16_t index)
 {
     size_t low = s->nodes[node].first_edge, high = end_edge(s, node);
@@ -259,8 +260,7 @@ static void collect(walk *w, size_t level, uint32_t node, uint64_t before, bool 
     for (size_t e = s->nodes[node].first_edge; e < end_edge(s, node); e++) {
         bool same = s->edges[e].value == here;
         if (same || may_differ(w, level, s->edges[e].value, differs))
-            collect(w, level + 1, s->edges[e].child, before + s->edges[e].before,
-                    differs || !same);
+            collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, differs || !same);
     }
 }
 
@@ -268,9 +268,7 @@ size_t space_neighbours(const space *s, uint64_t index, space_rule rule, uint64_
                         size_t capacity)
 {
     uint16_t few[64];
-    uint16_t *centre = s->parameter_count <= 64
-                           ? few
-                           : malloc(s->parameter_count * sizeof *centre);
+    uint16_t *centre = s->parameter_count <= 64 ? few : malloc(s->parameter_count * sizeof *centre);
     if (!centre)
         return 0;
     space_at(s, index, centre);

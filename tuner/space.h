@@ -29,8 +29,8 @@ typedef struct space_parameter {
 } space_parameter;
 
 typedef struct space_constraint {
-    const char *text;        /* as the script spells it */
-    int line;                /* of the script; 0 unknown */
+    const char *text;         /* as the script spells it */
+    int line;                 /* of the script; 0 unknown */
     const size_t *parameters; /* indices of the parameters that it reads; none: decided at once */
     size_t parameter_count;
 } space_constraint;

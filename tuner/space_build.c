@@ -49,10 +49,10 @@ typedef struct builder {
     tested *tests;      /* by level, cheapest first */
     size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
     level_memo *levels;
-    uint16_t *indices;  /* for each parameter */
-    double *suffix;     /* points of the product of the levels from l on */
-    double *removed;    /* [level][constraint]: below the node at hand */
-    space_edge **scratch; /* edges of the node at hand, for each level */
+    uint16_t *indices;     /* for each parameter */
+    double *suffix;        /* points of the product of the levels from l on */
+    double *removed;       /* [level][constraint]: below the node at hand */
+    space_edge **scratch;  /* edges of the node at hand, for each level */
     uint32_t *visit_node;  /* what each remembered visit gave */
     double *visit_removed; /* [visit][constraint] */
     size_t visit_count, visit_node_capacity, visit_removed_capacity;
@@ -216,13 +216,11 @@ static at_status append_node(builder *b, const space_edge *edges, size_t count, 
     space *s = b->s;
     if (s->node_count >= NODE_NONE)
         return no_memory(b->error);
-    space_node *nodes =
-        widen(s->nodes, &b->node_capacity, s->node_count + 1, sizeof *s->nodes);
+    space_node *nodes = widen(s->nodes, &b->node_capacity, s->node_count + 1, sizeof *s->nodes);
     if (!nodes)
         return no_memory(b->error);
     s->nodes = nodes;
-    space_edge *all =
-        widen(s->edges, &b->edge_capacity, b->edge_count + count, sizeof *s->edges);
+    space_edge *all = widen(s->edges, &b->edge_capacity, b->edge_count + count, sizeof *s->edges);
     if (!all)
         return no_memory(b->error);
     s->edges = all;
@@ -284,8 +282,8 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
     size_t constraints = b->s->constraint_count;
     if (!memo->remember || b->visit_count >= memo_allowance + 4 * b->s->node_count)
         return AT_OK;
-    uint32_t *nodes = widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1,
-                            sizeof *b->visit_node);
+    uint32_t *nodes =
+        widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1, sizeof *b->visit_node);
     if (!nodes)
         return no_memory(b->error);
     b->visit_node = nodes;
@@ -329,8 +327,7 @@ static at_status visit_values(builder *b, size_t level, size_t *edge_count)
         for (size_t i = 0; i < constraints; i++)
             removed[i] += below[i];
         if (child != NODE_NONE)
-            b->scratch[level][(*edge_count)++] =
-                (space_edge){.child = child, .value = (uint16_t)v};
+            b->scratch[level][(*edge_count)++] = (space_edge){.child = child, .value = (uint16_t)v};
     }
     return AT_OK;
 }

@@ -5,7 +5,7 @@
 typedef struct chooser {
     const space *s;
     const space_constraint *constraints;
-    bool *bound;    /* for each parameter; one with a single value is bound from the start */
+    bool *bound;     /* for each parameter; one with a single value is bound from the start */
     size_t *readers; /* constraints that read each parameter */
 } chooser;
 

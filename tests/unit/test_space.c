@@ -72,8 +72,8 @@ static void make_sample(sample *m, uint64_t seed)
         for (size_t p = 0; p < m->parameter_count; p++)
             if (rng_below(&r, 2))
                 m->reads[c][count++] = p;
-        m->constraints[c] = (space_constraint){
-            .text = "c", .parameters = m->reads[c], .parameter_count = count};
+        m->constraints[c] =
+            (space_constraint){.text = "c", .parameters = m->reads[c], .parameter_count = count};
     }
     for (size_t i = 0; i < m->points; i++) {
         uint16_t indices[MOST_PARAMETERS];
@@ -393,9 +393,9 @@ static void an_error_inside_a_constraint_is_passed_on(void **state)
         at_error error = {0};
         space *s = NULL;
         size_t left = calls;
-        assert_int_equal(space_new(parameters, 2, constraints, 1, test_failing, &left, 0, &s,
-                                   &error),
-                         AT_SCRIPT);
+        assert_int_equal(
+            space_new(parameters, 2, constraints, 1, test_failing, &left, 0, &s, &error),
+            AT_SCRIPT);
         assert_string_equal(error.message, "division by zero");
         assert_null(s);
     }

@@ -1,0 +1,27 @@
+/* Drawing the numbers 0 .. count-1 in random order, each once, in memory that grows with what was
+ * drawn only.
+ *
+ * The shuffle of Fisher & Yates, of which only the touched places are kept. The draw owns its
+ * table. */
+#ifndef AUTOTUNE_DRAW_H
+#define AUTOTUNE_DRAW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "keymap.h"
+#include "rng.h"
+
+typedef struct draw {
+    uint64_t left;
+    keymap moved; /* place -> number, where it is not the place's own */
+    rng rng;
+} draw;
+
+draw draw_new(uint64_t count, rng r);
+void draw_deinit(draw *d);
+
+/* The next number; false when all are drawn or memory ran out. */
+bool draw_next(draw *d, uint64_t *number);
+
+#endif

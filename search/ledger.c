@@ -1,0 +1,113 @@
+#include "ledger.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+at_status ledger_init(ledger *l, const strategy_options *options, at_error *error)
+{
+    *l = (ledger){.space = options->space,
+                  .space_count = space_count(options->space),
+                  .rng = rng_seeded(options->seed),
+                  .best = SIZE_MAX,
+                  .last = SIZE_MAX,
+                  .start_count = options->start_count};
+    l->budget =
+        options->budget && options->budget < l->space_count ? options->budget : l->space_count;
+    l->unseen = draw_new(l->space_count, rng_split(&l->rng));
+    if (options->start_count == 0)
+        return AT_OK;
+    l->start = malloc(options->start_count * sizeof *l->start);
+    if (!l->start)
+        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    memcpy(l->start, options->start, options->start_count * sizeof *l->start);
+    return AT_OK;
+}
+
+void ledger_deinit(ledger *l)
+{
+    free(l->trials);
+    free(l->start);
+    keymap_deinit(&l->trial_of);
+    draw_deinit(&l->unseen);
+}
+
+size_t ledger_find(const ledger *l, uint64_t configuration)
+{
+    uint64_t trial = SIZE_MAX;
+    keymap_get(&l->trial_of, configuration, &trial);
+    return (size_t)trial;
+}
+
+bool ledger_seen(const ledger *l, uint64_t configuration)
+{
+    return ledger_find(l, configuration) != SIZE_MAX;
+}
+
+bool ledger_cost(const ledger *l, uint64_t configuration, double *cost)
+{
+    size_t at = ledger_find(l, configuration);
+    if (at == SIZE_MAX || isnan(l->trials[at].cost))
+        return false;
+    *cost = l->trials[at].cost;
+    return true;
+}
+
+bool ledger_random(ledger *l, uint64_t *configuration)
+{
+    do {
+        if (!draw_next(&l->unseen, configuration))
+            return false;
+    } while (ledger_seen(l, *configuration));
+    return true;
+}
+
+bool ledger_ask(ledger *l, uint64_t configuration)
+{
+    if (l->trial_count == l->trial_capacity) {
+        size_t capacity = l->trial_capacity ? 2 * l->trial_capacity : 64;
+        ledger_trial *moved = realloc(l->trials, capacity * sizeof *moved);
+        if (!moved) {
+            l->out_of_memory = true;
+            return false;
+        }
+        l->trials = moved;
+        l->trial_capacity = capacity;
+    }
+    if (!keymap_put(&l->trial_of, configuration, l->trial_count)) {
+        l->out_of_memory = true;
+        return false;
+    }
+    l->trials[l->trial_count++] = (ledger_trial){.configuration = configuration, .cost = NAN};
+    l->outstanding++;
+    return true;
+}
+
+bool ledger_start(ledger *l, uint64_t *configuration)
+{
+    while (l->start_next < l->start_count) {
+        *configuration = l->start[l->start_next++];
+        if (*configuration < l->space_count && !ledger_seen(l, *configuration))
+            return true;
+    }
+    return false;
+}
+
+size_t ledger_tell(ledger *l, uint64_t configuration, double cost)
+{
+    size_t at = ledger_find(l, configuration);
+    if (configuration >= l->space_count || isnan(cost) ||
+        (at != SIZE_MAX && !isnan(l->trials[at].cost)))
+        return SIZE_MAX;
+    if (at == SIZE_MAX) {
+        if (!ledger_ask(l, configuration))
+            return SIZE_MAX;
+        at = l->trial_count - 1;
+    }
+    l->trials[at].cost = cost;
+    l->outstanding--;
+    l->told++;
+    l->last = at;
+    if (isfinite(cost) && (l->best == SIZE_MAX || cost < l->trials[l->best].cost))
+        l->best = at;
+    return at;
+}

@@ -1,0 +1,67 @@
+/* What a strategy has proposed and what it was told: the part that all strategies share.
+ *
+ * The ledger remembers configurations in the order in which they were first asked or told, with
+ * their outcomes, hands out the start configurations and draws from what is unseen. It owns its
+ * tables; the space is borrowed. */
+#ifndef AUTOTUNE_LEDGER_H
+#define AUTOTUNE_LEDGER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "draw.h"
+#include "keymap.h"
+#include "rng.h"
+#include "strategy.h"
+
+typedef struct ledger_trial {
+    uint64_t configuration;
+    double cost; /* NAN: outstanding; STRATEGY_FAILED; else lower is better */
+} ledger_trial;
+
+typedef struct ledger {
+    const space *space;
+    uint64_t space_count;
+    uint64_t budget; /* as in strategy_options, but never 0 and never beyond space_count */
+    rng rng;         /* for the strategy's own choices */
+    ledger_trial *trials;
+    size_t trial_count, trial_capacity;
+    size_t outstanding;
+    size_t told;     /* trials whose outcome is known */
+    size_t best;     /* the trial of lowest cost; SIZE_MAX while none has succeeded */
+    size_t last;     /* the trial told last; SIZE_MAX at first */
+    keymap trial_of; /* configuration -> trial */
+    uint64_t *start;
+    size_t start_count, start_next;
+    draw unseen;
+    bool out_of_memory;
+} ledger;
+
+/* Prepares an empty ledger. Errors: AT_NO_MEMORY. */
+at_status ledger_init(ledger *l, const strategy_options *options, at_error *error);
+void ledger_deinit(ledger *l); /* a zeroed ledger is fine */
+
+/* The trial of a configuration, SIZE_MAX when it is unseen. */
+size_t ledger_find(const ledger *l, uint64_t configuration);
+
+/* True when the configuration was proposed or told already. */
+bool ledger_seen(const ledger *l, uint64_t configuration);
+
+/* The cost of a configuration whose outcome is known; false for any other. */
+bool ledger_cost(const ledger *l, uint64_t configuration, double *cost);
+
+/* An unseen configuration drawn uniformly; false when none is left. */
+bool ledger_random(ledger *l, uint64_t *configuration);
+
+/* The next start configuration that is unseen; false when there are no more. */
+bool ledger_start(ledger *l, uint64_t *configuration);
+
+/* Marks an unseen configuration as outstanding; false when memory ran out. */
+bool ledger_ask(ledger *l, uint64_t configuration);
+
+/* Notes an outcome. A configuration that was never asked counts as known from elsewhere. Returns
+ * its trial, or SIZE_MAX when it was told before or memory ran out: then nothing changed. */
+size_t ledger_tell(ledger *l, uint64_t configuration, double cost);
+
+#endif

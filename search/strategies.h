@@ -1,0 +1,19 @@
+/* What strategies are made of, and the strategies that the table in strategy.c lists. Private to
+ * search/; each strategy is described at the top of its own file. */
+#ifndef AUTOTUNE_STRATEGIES_H
+#define AUTOTUNE_STRATEGIES_H
+
+#include "ledger.h"
+#include "strategy.h"
+
+/* Every strategy's struct begins with this. */
+struct strategy {
+    const strategy_kind *kind;
+    ledger ledger;
+};
+
+extern const strategy_kind strategy_automatic;
+extern const strategy_kind strategy_exhaustive;
+extern const strategy_kind strategy_random;
+
+#endif
