@@ -158,6 +158,14 @@ static at_status read_top(const char *text, options *out, at_error *error)
     return status;
 }
 
+static at_status read_list(const char *text, options *out, at_error *error)
+{
+    (void)text;
+    (void)error;
+    out->list = true;
+    return AT_OK;
+}
+
 static at_status read_json(const char *text, options *out, at_error *error)
 {
     (void)text;
@@ -231,6 +239,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_RESULTS] = {"results", "DIR", "folder of the records (default: results)", read_results},
     [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", read_no_record},
     [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", read_top},
+    [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", read_list},
     [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", read_json},
     [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", read_quiet},
     [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", read_plain},

@@ -30,6 +30,7 @@ typedef enum option_id {
     OPTION_RESULTS,
     OPTION_NO_RECORD,
     OPTION_TOP,
+    OPTION_LIST,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_PLAIN,
@@ -65,7 +66,7 @@ typedef struct options {
     const char *results_dir;
     bool record;
     size_t top;
-    bool json, quiet, plain, ptx;
+    bool list, json, quiet, plain, ptx;
     const char *format;
     const char *output;
     bool help;

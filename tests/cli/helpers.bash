@@ -1,0 +1,39 @@
+# Every test runs the real binary ($AUTOTUNE) in a folder of its own, with its own cache and state.
+
+setup() {
+    : "${AUTOTUNE:?set AUTOTUNE to the binary under test}"
+    AUTOTUNE=$(realpath "$AUTOTUNE")
+    FIXTURES=$(realpath "$BATS_TEST_DIRNAME/../fixtures")
+    WORK=$(mktemp -d)
+    # One cache for all: what is compiled again and again is not what is tested here.
+    export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
+    export XDG_STATE_HOME=$WORK/state
+    cd "$WORK"
+}
+
+teardown() {
+    cd /
+    rm -rf "$WORK"
+}
+
+# Runs the binary, stdout in $output, stderr in $errors, exit code in $status.
+tool() {
+    status=0
+    "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
+    output=$(cat out.txt)
+    errors=$(cat err.txt)
+}
+
+fails_with() { # fails_with CODE TEXT: the exit code, and a text in a one-screen error
+    [ "$status" -eq "$1" ] || { echo "exit $status, not $1: $errors"; return 1; }
+    [[ "$errors" == *"$2"* ]] || { echo "no '$2' in: $errors"; return 1; }
+    [ "$(wc -l <err.txt)" -le 25 ] || { echo "the error is $(wc -l <err.txt) lines long"; return 1; }
+}
+
+says() { # says TEXT: in stdout
+    [[ "$output" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
+}
+
+succeeds() {
+    [ "$status" -eq 0 ] || { echo "exit $status: $errors"; return 1; }
+}

@@ -1,0 +1,73 @@
+load helpers
+
+@test "emit prints CUDA source with #line back to the template" {
+    tool emit transpose.lua --arch sm_90
+    succeeds
+    says '__global__'
+    says '#line'
+}
+
+@test "emit --no-line leaves the directives out" {
+    tool emit transpose.lua --arch sm_90 --no-line
+    succeeds
+    [[ "$output" != *'#line'* ]]
+}
+
+@test "emit --ptx prints what NVRTC makes of it" {
+    tool emit transpose.lua --arch sm_90 --ptx
+    succeeds
+    says '.target sm_90'
+}
+
+@test "emit to a full disk fails" {
+    tool emit transpose.lua --arch sm_90 -o /dev/full
+    fails_with 4 "/dev/full"
+}
+
+@test "an unknown parameter of --config names the nearest" {
+    tool emit transpose.lua --arch sm_90 --config tile_z=64
+    fails_with 2 "tile_"
+}
+
+@test "a value that a parameter does not have lists those that it has" {
+    tool emit transpose.lua --arch sm_90 --config tile_x=65
+    fails_with 2 "64"
+}
+
+@test "space counts what is valid and what each constraint removes" {
+    tool space transpose.lua --arch sm_90 --json
+    succeeds
+    valid=$(grep -o '"valid": [0-9]*' out.txt | grep -o '[0-9]*')
+    [ "$valid" -ge 2000 ]
+    says '"removed"'
+    tool space transpose.lua --arch sm_90 --list
+    succeeds
+    [ "$(wc -l <out.txt)" -eq "$valid" ]
+    [ "$(sort -u out.txt | wc -l)" -eq "$valid" ]
+}
+
+@test "inspect shows resources on several architectures" {
+    tool inspect transpose.lua --arch sm_80,sm_90
+    succeeds
+    says 'sm_80'
+    says 'sm_90'
+    says 'registers'
+}
+
+@test "inspect names the value at which spilling starts" {
+    tool inspect spill.lua --over 'live=8,16,...,256' --config max_registers=64 --arch sm_80,sm_90
+    succeeds
+    says 'sm_80: spills begin at live='
+    says 'sm_90: spills begin at live='
+}
+
+@test "inspect --json has a row for each value of the sweep" {
+    tool inspect spill.lua --over live=8,16 --over max_registers=32,64 --arch sm_90 --json
+    succeeds
+    [ "$(grep -c '"spill_store_bytes"' out.txt)" -eq 4 ]
+}
+
+@test "a sweep over a value that is not there lists the values" {
+    tool inspect spill.lua --over live=9 --arch sm_90
+    fails_with 2 "is not a value of live"
+}

@@ -1,0 +1,81 @@
+load helpers
+
+@test "--version prints name and number" {
+    tool --version
+    succeeds
+    [[ "$output" =~ ^autotune\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "--help lists every command, the exit codes and the environment" {
+    tool --help
+    succeeds
+    for word in tune emit inspect space devices export replay XDG_CACHE_HOME NO_COLOR 130; do
+        says "$word"
+    done
+}
+
+@test "each command explains itself" {
+    for command in tune emit inspect space devices export; do
+        tool "$command" --help
+        succeeds
+        says "Usage: autotune $command"
+    done
+}
+
+@test "no argument at all is a usage error that shows the help" {
+    tool
+    [ "$status" -eq 2 ]
+    says "Usage:"
+}
+
+@test "a misspelt option names the nearest" {
+    tool space transpose.lua --jsn
+    fails_with 2 "did you mean --json?"
+}
+
+@test "a misspelt command names the nearest" {
+    tool spase transpose.lua
+    fails_with 2 "did you mean 'space'?"
+}
+
+@test "an option without its value says so" {
+    tool tune transpose.lua --budget
+    fails_with 2 "--budget needs a value"
+}
+
+@test "a budget that is no number says what is one" {
+    for wrong in soon -3 0 1.5 10m ""; do
+        tool tune transpose.lua --budget "$wrong"
+        fails_with 2 "--budget takes a number of variants (200) or seconds (30s)"
+    done
+}
+
+@test "two scripts at once are one too many" {
+    tool space transpose.lua spill.lua
+    fails_with 2 "one too many"
+}
+
+@test "a script that is nowhere names the nearest installed one" {
+    tool transpos.lua
+    fails_with 2 "did you mean transpose.lua?"
+}
+
+@test "--set of an unknown variable names the nearest" {
+    tool space transpose.lua --set row=64
+    fails_with 2 "rows"
+}
+
+@test "--set of another kind of value is refused" {
+    tool space transpose.lua --set rows=many
+    fails_with 2 "rows"
+}
+
+@test "an unknown architecture lists those that are known" {
+    tool emit transpose.lua --arch sm_13
+    fails_with 2 "sm_90"
+}
+
+@test "an unknown strategy names the known ones" {
+    tool tune transpose.lua --arch sm_90 --strategy exhausting
+    fails_with 2 "exhaustive"
+}
