@@ -46,6 +46,8 @@ typedef struct race_options {
     size_t finalists;         /* the default comes on top */
     size_t finals_blocks;     /* rounded up so that the order is balanced */
     double tie_margin;        /* relative; what is not slower by more than this is tied */
+    double choice_margin;     /* relative; the tied that are measured within it are one choice */
+    int64_t tick_ns;          /* resolution of the clock; 0: finer than it matters */
     uint64_t sample_budget;   /* samples the race may take; 0: no limit */
 } race_options;
 

@@ -1,0 +1,43 @@
+/* A clock for testing the racing protocol: it times kernels of known length on a machine that
+ * misbehaves in known ways. Time passes only by sampling. Nothing allocates or fails. */
+#ifndef AUTOTUNE_SYNTHETIC_CLOCK_H
+#define AUTOTUNE_SYNTHETIC_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "race.h"
+#include "rng.h"
+
+typedef struct synthetic_machine {
+    double ramp;        /* relative slowness of the cold machine ... */
+    double ramp_ns;     /* ... which falls by a factor e in this time */
+    double noise;       /* standard deviation of a sample, relative (log-normal) */
+    double outliers;    /* share of samples that are slower by 5 to 50 % */
+    double wander;      /* standard deviation of a slow relative drift, ... */
+    double wander_ns;   /* ... with this correlation time (Ornstein-Uhlenbeck) */
+    double tick_ns;     /* resolution; 0: whole nanoseconds */
+    double overhead_ns; /* between samples (cache flush, launch) */
+} synthetic_machine;
+
+typedef struct synthetic_clock {
+    synthetic_machine machine;
+    rng random;
+    double now_ns, drift;
+    uint64_t samples;
+} synthetic_clock;
+
+/* The machine that the targets of the protocol are stated for: a 3 % warm-up ramp, 0.8 % noise and
+ * 2 % outliers. */
+synthetic_machine synthetic_machine_usual(void);
+
+synthetic_clock synthetic_clock_start(const synthetic_machine *machine, uint64_t seed);
+
+/* Times one run of a kernel that takes `true_ns` on the ideal machine. */
+int64_t synthetic_clock_sample(synthetic_clock *c, double true_ns);
+
+/* Runs a race to its end: entrant i takes true_ns[i]. Returns the race's result. */
+const race_result *synthetic_clock_race(synthetic_clock *c, race *r, const double *true_ns,
+                                        int64_t *samples_ns);
+
+#endif
