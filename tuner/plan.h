@@ -10,7 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "error.h"
 #include "value.h"
+
+/* More elements than any device holds; products with an element's size still fit 64 bits. */
+#define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
 enum { PLAN_MAX_BUFFERS = 16, PLAN_MAX_ARGUMENTS = 32, PLAN_NAME_BYTES = 64 };
 
@@ -63,5 +67,14 @@ typedef struct problem_plan {
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns */
     uint64_t seed;         /* of the fills */
 } problem_plan;
+
+struct message; /* message.h */
+
+/* Append a plan to a message, and take it off again. Everything that is read is checked (counts,
+ * enumerations, names, sizes), so that a plan from a corrupt message is AT_WORKER, not a plan. */
+void plan_put_problem(struct message *m, const problem_plan *plan);
+at_status plan_get_problem(struct message *m, problem_plan *out, at_error *error);
+void plan_put_launch(struct message *m, const launch_plan *plan);
+at_status plan_get_launch(struct message *m, launch_plan *out, at_error *error);
 
 #endif

@@ -1,0 +1,344 @@
+#include "emit.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "nearest.h"
+#include "script_state.h"
+
+/* The source being written, and where the compiler believes it is. */
+typedef struct output {
+    char *bytes;
+    size_t size_bytes, capacity_bytes;
+    bool line_marks;
+    bool blank;       /* a blank line is due before the next line */
+    bool continued;   /* the last line ended in a backslash: no directive may follow */
+    lua_Integer file; /* of the next line, as a #line directive or counting from it tells */
+    lua_Integer line;
+} output;
+
+static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes)
+{
+    /* One byte more than asked for, for the NUL in the end. */
+    if (size_bytes >= o->capacity_bytes - o->size_bytes) {
+        size_t capacity = o->capacity_bytes ? o->capacity_bytes * 2 : 8192;
+        while (capacity - o->size_bytes <= size_bytes)
+            capacity *= 2;
+        char *moved = realloc(o->bytes, capacity);
+        if (!moved)
+            sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory for the emitted source");
+        o->bytes = moved;
+        o->capacity_bytes = capacity;
+    }
+    memcpy(o->bytes + o->size_bytes, bytes, size_bytes);
+    o->size_bytes += size_bytes;
+}
+
+/* `files` is the stack index of the list of names. */
+static void append_mark(lua_State *L, output *o, int files, lua_Integer file, lua_Integer line)
+{
+    char number[40];
+    append(L, o, number, (size_t)snprintf(number, sizeof number, "#line %lld \"", (long long)line));
+    lua_rawgeti(L, files, file);
+    const char *name = luaL_checkstring(L, -1);
+    for (const char *c = name; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            append(L, o, "\\", 1);
+        append(L, o, c, 1);
+    }
+    lua_pop(L, 1);
+    append(L, o, "\"\n", 2);
+    o->file = file;
+    o->line = line;
+}
+
+/* One line without its end; `mark` 0 when it follows from the line before. */
+static void append_line(lua_State *L, output *o, int files, const char *text, size_t length,
+                        lua_Integer mark)
+{
+    while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
+        length--;
+    if (length == 0) {
+        /* A backslash joins the line behind it, so that an empty one ends a macro. */
+        o->blank = o->size_bytes > 0;
+        o->continued = false;
+        return;
+    }
+    if (o->blank) {
+        append(L, o, "\n", 1);
+        o->line++;
+        o->blank = false;
+    }
+    bool drifted = mark != 0 && (mark >> 24 != o->file || (mark & 0xffffff) != o->line);
+    if (o->line_marks && drifted && !o->continued)
+        append_mark(L, o, files, mark >> 24, mark & 0xffffff);
+    append(L, o, text, length);
+    append(L, o, "\n", 1);
+    o->line++;
+    o->continued = text[length - 1] == '\\';
+}
+
+/* The table `out` (stack index) holds a mark and a text by turns. */
+static void assemble(lua_State *L, output *o, int out, int files)
+{
+    lua_Integer count = (lua_Integer)lua_rawlen(L, out);
+    for (lua_Integer i = 1; i < count; i += 2) {
+        lua_rawgeti(L, out, i);
+        lua_rawgeti(L, out, i + 1);
+        lua_Integer mark = lua_tointeger(L, -2);
+        size_t length;
+        const char *text = luaL_checklstring(L, -1, &length);
+        for (const char *end = text + length; text;) {
+            const char *newline = memchr(text, '\n', (size_t)(end - text));
+            append_line(L, o, files, text, (size_t)((newline ? newline : end) - text), mark);
+            text = newline ? newline + 1 : NULL;
+            mark = 0;
+        }
+        lua_pop(L, 2);
+    }
+    append(L, o, "", 0); /* an empty source is "" */
+    o->bytes[o->size_bytes] = '\0';
+}
+
+typedef struct emission {
+    script *s;
+    const script_kernel *kernel;
+    problem_kind problem;
+    const uint16_t *indices; /* NULL for the reference */
+    output output;
+    emitted *out;
+} emission;
+
+/* Pushes the environment of one run: a table of its own, which the template may not add to. */
+static void push_scope(lua_State *L, const emission *e)
+{
+    script *s = e->s;
+    lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count));
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
+    for (size_t i = 0; i < s->pattern.problem_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_setfield(L, -3, s->problems[e->problem][i].name);
+    }
+    lua_pop(L, 1);
+    for (size_t i = 0; e->indices && i < s->pattern.parameter_count; i++) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->value_tables[i]);
+        lua_rawgeti(L, -1, e->indices[i] + 1);
+        lua_setfield(L, -3, s->parameters[i].name);
+        lua_pop(L, 1);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_metatable);
+    lua_setmetatable(L, -2);
+}
+
+/* Evaluates the NVRTC options; the script keeps the strings. */
+static void write_options(lua_State *L, emission *e)
+{
+    const script_kernel *k = e->kernel;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->kept_strings);
+    int kept = lua_gettop(L);
+    for (size_t i = 0; i < k->option_count; i++) {
+        const char *option = expression_string(L, &k->options[i], e->problem, e->indices);
+        if (option[0] != '\0') {
+            lua_pushvalue(L, -1);
+            if (lua_rawget(L, kept) == LUA_TNIL) {
+                lua_pop(L, 1);
+                lua_pushvalue(L, -1);
+                lua_pushvalue(L, -1);
+                lua_pushvalue(L, -1);
+                lua_rawset(L, kept);
+            }
+            e->out->options[e->out->option_count++] = lua_tostring(L, -1);
+        }
+        lua_settop(L, kept);
+    }
+    lua_pop(L, 1);
+}
+
+static int emit(lua_State *L)
+{
+    emission *e = lua_touserdata(L, 1);
+    script *s = e->s;
+    lua_newtable(L);
+    int out = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->kernel->files);
+    int files = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    int module = lua_gettop(L);
+
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->kernel->function);
+    push_scope(L, e);
+    lua_pushvalue(L, out);
+    lua_getfield(L, module, "text");
+    lua_getfield(L, module, "block");
+    lua_call(L, 4, 0);
+
+    assemble(L, &e->output, out, files);
+    write_options(L, e);
+    return 0;
+}
+
+static at_status run(script *s, const script_kernel *kernel, problem_kind problem,
+                     const uint16_t *indices, bool line_marks, emitted *out, at_error *error)
+{
+    *out = (emitted){0};
+    emission e = {.s = s, .kernel = kernel, .problem = problem, .indices = indices, .out = out};
+    e.output.line_marks = line_marks;
+    at_status status = sandbox_call(&s->box, emit, &e, true, error);
+    if (status) {
+        free(e.output.bytes);
+        *out = (emitted){0};
+        return status;
+    }
+    out->source = e.output.bytes;
+    out->size_bytes = e.output.size_bytes;
+    XXH128_hash_t h = XXH3_128bits(out->source, out->size_bytes);
+    snprintf(out->hash, sizeof out->hash, "%016llx%016llx", (unsigned long long)h.high64,
+             (unsigned long long)h.low64);
+    return AT_OK;
+}
+
+at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                       emitted *out, at_error *error)
+{
+    return run(s, &s->kernel, problem, indices, line_marks, out, error);
+}
+
+at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitted *out,
+                         at_error *error)
+{
+    *out = (emitted){0};
+    if (!s->reference.template_path)
+        return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
+    return run(s, &s->reference, problem, NULL, line_marks, out, error);
+}
+
+void emitted_deinit(emitted *e)
+{
+    free(e->source);
+    *e = (emitted){0};
+}
+
+void emit_template_hash(const script *s, char hex[33])
+{
+    XXH128_hash_t h = XXH3_128bits_digest(s->template_hash);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+}
+
+int emit_read_template(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s", luaL_optstring(L, 2, ""));
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        *slash = '\0';
+    const char *const folders[] = {folder, s->folder, s->template_dir};
+    size_t first = slash ? 0 : 1;
+    char path[4096];
+    if (!script_find_file(folders + first, 3 - first, name, path, sizeof path)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    script_range *range = script_new_range(L);
+    at_error error = {0};
+    if (script_read_file(path, range, &error))
+        sandbox_raise_error(L, &error);
+    uint64_t size = range->size_bytes;
+    XXH3_128bits_update(s->template_hash, &size, sizeof size);
+    XXH3_128bits_update(s->template_hash, range->bytes, range->size_bytes);
+    lua_pushlstring(L, range->bytes, range->size_bytes);
+    lua_pushstring(L, path);
+    return 2;
+}
+
+/* __index of a template's scope, behind the names that exist. */
+static int unknown_name(lua_State *L)
+{
+    const script *s = script_of(L);
+    const char *name = luaL_tolstring(L, 2, NULL);
+    const char *known[2 * SCRIPT_MAX_NAMES + 128];
+    size_t count = 0;
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        known[count++] = s->parameters[i].name;
+        if (strcmp(name, s->parameters[i].name) == 0)
+            return luaL_error(
+                L, "'%s' is a parameter, and the reference is the same for all variants", name);
+    }
+    for (size_t i = 0; i < s->pattern.problem_count; i++)
+        known[count++] = s->problems[PROBLEM_TUNED][i].name;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    lua_pushnil(L);
+    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
+        lua_pop(L, 1);
+        known[count++] = lua_tostring(L, -1);
+    }
+    const char *nearest = nearest_name(name, known, count);
+    if (nearest)
+        return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
+    return luaL_error(L, "there is no '%s'", name);
+}
+
+static int new_name(lua_State *L)
+{
+    return luaL_error(L, "'%s' is not declared; write 'local %s'", luaL_tolstring(L, 2, NULL),
+                      lua_tostring(L, 2));
+}
+
+void emit_open(lua_State *L)
+{
+    script *s = script_of(L);
+    script_run_own(L, "template.lua");
+    int module = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    int environment = lua_gettop(L);
+
+    /* template.lua's helpers call those that are written in C, and both are the templates'. */
+    lua_getfield(L, module, "helpers");
+    lua_getfield(L, environment, "ctype");
+    lua_setfield(L, -2, "ctype");
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_settable(L, environment);
+    }
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, unknown_name);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, environment);
+
+    lua_createtable(L, 0, 2);
+    lua_pushvalue(L, environment);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, new_name);
+    lua_setfield(L, -2, "__newindex");
+    s->template_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
+
+    lua_settop(L, module);
+    s->template_module = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void compile(lua_State *L, script *s, script_kernel *k, const char *chunk)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_getfield(L, -1, "compile");
+    lua_pushstring(L, k->template_name);
+    lua_pushstring(L, chunk);
+    lua_call(L, 2, 4); /* function, map, paths, names */
+    k->files = luaL_ref(L, LUA_REGISTRYINDEX);
+    sandbox_map_lines(L, chunk);
+    k->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+}
+
+void emit_compile_templates(lua_State *L)
+{
+    script *s = script_of(L);
+    compile(L, s, &s->kernel, "(template)");
+    if (s->reference.template_path)
+        compile(L, s, &s->reference, "(reference template)");
+}
