@@ -64,6 +64,7 @@ return at.pattern {
     -- A parameter that an algorithm has no use for keeps one value.
     when("naive", "pad == 0 and swizzle == 'none'"),
     when("registers", "load_vec > 1 and store_vec > 1 and pad % store_vec == 0"),
+    when("async", "device.major >= 8"),
     when("async", "load_vec * sizeof(dtype) >= 4 and pad == 0 and load_hint == 'none'"),
     "algorithm == 'async' or tiles == 1",
     "(stages == 1) == (tiles == 1)",
