@@ -1,0 +1,49 @@
+-- How many values a thread can keep before the compiler spills them to memory, and whether it ever
+-- pays to let it.
+--
+-- Each thread carries `live` elements through the same iterations; as these go round in the outer
+-- loop, all of them are live at a time. More of them mean more independent work for a thread and
+-- fewer threads on a multiprocessor; capping registers trades spills for threads.
+local at = require "autotune"
+
+return at.pattern {
+  name = "spill",
+  summary = "An iterated map that keeps a chosen number of values live in each thread",
+  problem = { n = 1 << 25, rounds = 64 },
+  ragged = { n = 1000004, rounds = 5 },
+  simulated = { n = 1 << 15, rounds = 4 },
+
+  space = {
+    live = at.range(8, 256, 8),  -- values a thread carries
+    block = { 128, 256 },
+    vec = { 1, 2, 4 },           -- elements a load or store moves
+    unroll = { 1, 2, 4 },        -- rounds in one trip of the loop
+    min_blocks = { 1, 2, 3, 4, 6, 8 }, -- that a multiprocessor must be able to hold
+    max_registers = { 32, 40, 48, 64, 96, 128, 168, 255 }, -- a thread
+    index = { "constant", "run_time" }, -- how the array of values is indexed
+  },
+  where = {
+    "n % vec == 0",
+    "live % vec == 0",
+    -- The compiler takes either a register cap or a number of blocks.
+    "min_blocks == 1 or max_registers == 255",
+    "min_blocks * block <= device.max_threads_per_sm",
+    "unroll == 1 or min_blocks == 1 and max_registers == 255",
+    -- An array that is indexed at run time is in memory anyway.
+    "index == 'constant' or unroll == 1 and min_blocks == 1 and max_registers == 255",
+  },
+  baseline = {
+    live = 8, block = 256, vec = 1, unroll = 1, min_blocks = 1, max_registers = 255,
+    index = "constant",
+  },
+
+  buffers = {
+    src = at.input { dtype = "float", count = "n" },
+    dst = at.output { dtype = "float", count = "n" },
+  },
+  kernel = { template = "spill.cu.tmpl", entry = "spill", args = { "src", "dst", at.uint32 "rounds" } },
+  launch = { grid = "ceil_div(n, block * live)", block = "block" },
+  traffic = "8 * n",
+  reference = at.reference { template = "spill_ref.cu.tmpl" },
+  tolerance = 0,
+}
