@@ -64,6 +64,9 @@ typedef struct device_api {
     /* `support` is device-side helper code (fill, poison, compare ...) compiled for this device;
      * an implementation that needs none ignores it (size 0). */
     at_status (*open)(const char *spec, device **out, at_error *error);
+    /* Open only finds and describes the device; this makes it ready for everything below. NULL:
+     * nothing is left to do. */
+    at_status (*start)(device *d, at_error *error);
     at_status (*set_support)(device *d, const device_image *support, at_error *error);
     void (*close)(device *d);
     const device_properties *(*properties)(const device *d);
@@ -71,6 +74,7 @@ typedef struct device_api {
     at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                             at_error *error);
     void (*buffer_free)(device *d, device_buffer *b);
+    /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
     /* Overwrites contents with pattern 0 or 1 and sets both guard bands. */
@@ -108,6 +112,9 @@ typedef struct device_api {
     at_status (*warm_up)(device *d, at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
+    /* The SM clock since the call before, from counters on the chip; 0 when that is not known (the
+     * first call, less than 1 ms between the two). NULL: the device has no such clock. */
+    at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_api;
 
 /* The implementation for a spec ("cuda:0" ...); NULL when no kind matches. */

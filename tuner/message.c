@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 /* "ATM1": a peer built from other sources is told apart by its first four bytes. */
-enum { MAGIC = 0x314d5441, HEADER_BYTES = 24 };
+enum { MAGIC = 0x314d5441 };
 
 /* Larger than any kernel image or log; a header that asks for more is corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
@@ -173,15 +173,20 @@ static at_status write_all(int fd, const unsigned char *bytes, size_t size_bytes
     return AT_OK;
 }
 
-at_status message_send(int fd, const message *m, at_error *error)
+void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES])
 {
-    if (m->failed)
-        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
-    unsigned char header[HEADER_BYTES];
     store(header, MAGIC, 4);
     store(header + 4, m->type, 4);
     store(header + 8, m->size_bytes, 8);
     store(header + 16, XXH3_64bits(m->bytes, m->size_bytes), 8);
+}
+
+at_status message_send(int fd, const message *m, at_error *error)
+{
+    if (m->failed)
+        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
+    unsigned char header[MESSAGE_HEADER_BYTES];
+    message_header(m, header);
     at_status status = write_all(fd, header, sizeof header, error);
     return status ? status : write_all(fd, m->bytes, m->size_bytes, error);
 }
@@ -227,7 +232,7 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
 {
     message_init(out, 0);
     int64_t deadline_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
-    unsigned char header[HEADER_BYTES];
+    unsigned char header[MESSAGE_HEADER_BYTES];
     at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
     if (status)
         return status;

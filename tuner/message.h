@@ -41,6 +41,11 @@ const char *message_get_string(message *m);
 /* True when everything was read, nothing is left over and nothing failed. */
 bool message_complete(const message *m);
 
+enum { MESSAGE_HEADER_BYTES = 24 };
+
+/* The frame header that goes before m->bytes on the wire, for who cannot block in message_send(). */
+void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]);
+
 /* Blocking write of a whole frame. AT_WORKER when the peer is gone. */
 at_status message_send(int fd, const message *m, at_error *error);
 

@@ -5,6 +5,11 @@
 
 #include "message.h"
 
+uint64_t plan_buffer_bytes(const buffer_plan *plan)
+{
+    return plan->count * dtype_get(plan->type)->size_bytes;
+}
+
 /* Entry and buffer names are bytes of a struct: terminated, and short enough. */
 static bool get_name(message *m, char name[PLAN_NAME_BYTES])
 {

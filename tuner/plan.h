@@ -68,6 +68,9 @@ typedef struct problem_plan {
     uint64_t seed;         /* of the fills */
 } problem_plan;
 
+/* Bytes that a buffer holds. */
+uint64_t plan_buffer_bytes(const buffer_plan *plan);
+
 struct message; /* message.h */
 
 /* Append a plan to a message, and take it off again. Everything that is read is checked (counts,

@@ -1,0 +1,339 @@
+// What the device worker runs on the GPU beside the variants: fill, guard bands, comparison,
+// checksum, cache flush, the gate that holds a stream back, clock reading. Needs no header and
+// compiles under NVRTC's --minimal. All loops are grid-stride, so that any grid is right.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+
+// In the order of dtype in value.h.
+enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE };
+// In the order of buffer_fill in plan.h.
+enum Fill { UNIFORM, BITS, INDEX, MODULO };
+// Words of the result block, in the order of cuda_result in cuda_device.h. All start at zero, so a
+// minimum is kept as the maximum of the complement.
+enum Result { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
+
+static __device__ u64 thread_index()
+{
+    return (u64)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+static __device__ u64 thread_count()
+{
+    return (u64)gridDim.x * blockDim.x;
+}
+
+static __device__ u64 global_time()
+{
+    u64 t;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+// The output function of SplitMix64 (Steele, Lea & Flood 2014): element i of a stream is a function
+// of seed and i alone.
+static __device__ u64 random_bits(u64 seed, u64 i)
+{
+    u64 z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static __device__ u16 half_from_float(float x)
+{
+    u16 h;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
+    return h;
+}
+
+static __device__ float float_from_half(u16 h)
+{
+    float x;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+    return x;
+}
+
+// Rounds to nearest even; not for NaN.
+static __device__ u16 bfloat16_from_float(float x)
+{
+    u32 bits = __float_as_uint(x);
+    return (u16)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+static __device__ double load_element(const void *data, u64 i, int type)
+{
+    switch (type) {
+    case INT8:
+        return ((const signed char *)data)[i];
+    case UINT8:
+        return ((const u8 *)data)[i];
+    case INT16:
+        return ((const short *)data)[i];
+    case UINT16:
+        return ((const u16 *)data)[i];
+    case INT32:
+        return ((const int *)data)[i];
+    case UINT32:
+        return ((const u32 *)data)[i];
+    case INT64:
+        return (double)((const long long *)data)[i];
+    case UINT64:
+        return (double)((const u64 *)data)[i];
+    case HALF:
+        return float_from_half(((const u16 *)data)[i]);
+    case BFLOAT16:
+        return __uint_as_float((u32)((const u16 *)data)[i] << 16);
+    case FLOAT:
+        return ((const float *)data)[i];
+    default:
+        return ((const double *)data)[i];
+    }
+}
+
+static __device__ void store_bits(void *data, u64 i, int type, u64 bits)
+{
+    switch (type) {
+    case INT8:
+    case UINT8:
+        ((u8 *)data)[i] = (u8)bits;
+        return;
+    case INT16:
+    case UINT16:
+    case HALF:
+    case BFLOAT16:
+        ((u16 *)data)[i] = (u16)bits;
+        return;
+    case INT32:
+    case UINT32:
+    case FLOAT:
+        ((u32 *)data)[i] = (u32)bits;
+        return;
+    default:
+        ((u64 *)data)[i] = bits;
+    }
+}
+
+// The bits of an integer converted to the type.
+static __device__ u64 convert_integer(u64 v, int type)
+{
+    switch (type) {
+    case HALF:
+        return half_from_float((float)v);
+    case BFLOAT16:
+        return bfloat16_from_float((float)v);
+    case FLOAT:
+        return __float_as_uint((float)v);
+    case DOUBLE:
+        return (u64)__double_as_longlong((double)v);
+    default:
+        return v;
+    }
+}
+
+// Floats: sign and as many magnitude bits as the significand has, so that every value is exact and
+// every mantissa bit is in use. Integers: random bits.
+static __device__ u64 uniform(u64 r, int type)
+{
+    float sign = (long long)r < 0 ? -1.0f : 1.0f;
+    switch (type) {
+    case HALF:
+        return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
+    case BFLOAT16:
+        return bfloat16_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
+    case FLOAT:
+        return __float_as_uint(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DOUBLE:
+        return (u64)__double_as_longlong(sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    default:
+        return r;
+    }
+}
+
+extern "C" __global__ void at_fill(void *data, u64 count, int type, int fill, u64 limit, u64 seed)
+{
+    for (u64 i = thread_index(); i < count; i += thread_count()) {
+        u64 r = random_bits(seed, i);
+        u64 bits = fill == UNIFORM ? uniform(r, type)
+                   : fill == BITS  ? r
+                   : fill == INDEX ? convert_integer(i, type)
+                                   : convert_integer(__umul64hi(r, limit), type);
+        store_bits(data, i, type, bits);
+    }
+}
+
+// A guard byte depends on its place, so that a shifted copy of the band is damage too.
+static __device__ u8 guard_byte(u64 i)
+{
+    return (u8)(0xc3 ^ (i * 0x9d) ^ (i >> 8));
+}
+
+extern "C" __global__ void at_guards_set(u8 *before, u8 *after, u64 size)
+{
+    for (u64 i = thread_index(); i < size; i += thread_count()) {
+        before[i] = guard_byte(i);
+        after[i] = guard_byte(i);
+    }
+}
+
+extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u64 size,
+                                           u64 *results)
+{
+    for (u64 i = thread_index(); i < size; i += thread_count()) {
+        if (before[i] != guard_byte(i))
+            atomicMax(&results[BEFORE_INVERTED], ~(size - i));
+        if (after[i] != guard_byte(i))
+            atomicMax(&results[AFTER_INVERTED], ~(i + 1));
+    }
+}
+
+struct Tally {
+    u64 wrong, first;
+};
+
+static __device__ void count_wrong(Tally &t, u64 element)
+{
+    t.wrong++;
+    t.first = element < t.first ? element : t.first;
+}
+
+static __device__ void report(const Tally &t, u64 *results)
+{
+    if (t.wrong == 0)
+        return;
+    atomicAdd(&results[WRONG], t.wrong);
+    atomicMax(&results[FIRST_INVERTED], ~t.first);
+}
+
+// Counts the elements of `width` bytes that differ in eight bytes starting at byte `at`.
+static __device__ void count_differences(Tally &t, u64 difference, u64 at, u32 width)
+{
+    u64 mask = width == 8 ? ~0ull : (1ull << (8 * width)) - 1;
+    for (u32 byte = 0; byte < 8; byte += width)
+        if ((difference >> (8 * byte)) & mask)
+            count_wrong(t, (at + byte) / width);
+}
+
+// Bit for bit, 16 bytes at a time; buffers start at multiples of 16.
+extern "C" __global__ void at_compare_exact(const u8 *found, const u8 *expected, u64 size,
+                                            u32 width, u64 *results)
+{
+    const ulonglong2 *f = (const ulonglong2 *)found;
+    const ulonglong2 *e = (const ulonglong2 *)expected;
+    Tally t = {0, ~0ull};
+    for (u64 i = thread_index(); i < size / 16; i += thread_count()) {
+        ulonglong2 a = f[i], b = e[i];
+        u64 low = a.x ^ b.x, high = a.y ^ b.y;
+        if (low | high) {
+            count_differences(t, low, 16 * i, width);
+            count_differences(t, high, 16 * i + 8, width);
+        }
+    }
+    u64 done = size / 16 * 16;
+    for (u64 i = done / width + thread_index(); i < size / width; i += thread_count()) {
+        bool same = true;
+        for (u32 byte = 0; byte < width; byte++)
+            same = same && found[i * width + byte] == expected[i * width + byte];
+        if (!same)
+            count_wrong(t, i);
+    }
+    report(t, results);
+}
+
+extern "C" __global__ void at_magnitude(const void *expected, u64 count, int type, u64 *results)
+{
+    double largest = 0;
+    for (u64 i = thread_index(); i < count; i += thread_count())
+        largest = fmax(largest, fabs(load_element(expected, i, type)));
+    // Doubles that are not negative order as their bits do.
+    atomicMax(&results[MAGNITUDE], (u64)__double_as_longlong(largest));
+}
+
+// Within `tolerance` of the magnitude that at_magnitude left in `results`; NaN is never within.
+extern "C" __global__ void at_compare_close(const void *found, const void *expected, u64 count,
+                                            int type, double tolerance, u64 *results)
+{
+    double magnitude = __longlong_as_double((long long)results[MAGNITUDE]);
+    double limit = tolerance * magnitude, worst = 0;
+    Tally t = {0, ~0ull};
+    for (u64 i = thread_index(); i < count; i += thread_count()) {
+        double error = fabs(load_element(found, i, type) - load_element(expected, i, type));
+        if (!(error <= limit))
+            count_wrong(t, i);
+        worst = fmax(worst, error);
+    }
+    report(t, results);
+    if (worst > 0 && magnitude > 0)
+        atomicMax(&results[WORST], (u64)__double_as_longlong(worst / magnitude));
+}
+
+// For a given place a bijection of the word, so that changing one word always changes the sum, and
+// words that trade places change it too.
+static __device__ u64 checksum_term(u64 word, u64 i)
+{
+    u64 v = (word ^ (i * 0x9e3779b97f4a7c15ull)) * 0xd6e8feb86659fd93ull;
+    return v ^ (v >> 32);
+}
+
+extern "C" __global__ void at_checksum(const u8 *data, u64 size, u64 *results)
+{
+    const ulonglong2 *words = (const ulonglong2 *)data;
+    u64 sum = 0;
+    for (u64 i = thread_index(); i < size / 16; i += thread_count()) {
+        ulonglong2 w = words[i];
+        sum += checksum_term(w.x, 2 * i) + checksum_term(w.y, 2 * i + 1);
+    }
+    u64 done = size / 16 * 16;
+    for (u64 i = done + thread_index(); i < size; i += thread_count())
+        sum += checksum_term(data[i] + 1ull, i);
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_down_sync(0xffffffffu, sum, step);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(&results[SUM], sum);
+}
+
+extern "C" __global__ void at_flush_write(uint4 *data, u64 count, u32 salt)
+{
+    for (u64 i = thread_index(); i < count; i += thread_count()) {
+        u32 v = (u32)i * 0x9e3779b1u ^ salt;
+        data[i] = make_uint4(v, v + 1, ~v, v ^ 0x5a5a5a5au);
+    }
+}
+
+// The store never happens with what at_flush_write leaves; the compiler cannot know.
+extern "C" __global__ void at_flush_read(const uint4 *data, u64 count, u64 *sink)
+{
+    u32 sum = 0;
+    for (u64 i = thread_index(); i < count; i += thread_count()) {
+        uint4 v = data[i];
+        sum |= ((v.x + 1) ^ v.y) | (v.x ^ ~v.z);
+    }
+    if (sum)
+        *sink = sum;
+}
+
+// Holds the stream until the host has queued everything behind it and moves *flag on to `ticket`;
+// gives up after `timeout_ns`, so that a host that was stopped blocks nothing.
+extern "C" __global__ void at_gate(const volatile u32 *flag, u32 ticket, u64 timeout_ns)
+{
+    u64 start = global_time();
+    while ((int)(*flag - ticket) < 0 && global_time() - start < timeout_ns)
+        ;
+}
+
+extern "C" __global__ void at_empty()
+{
+}
+
+// One block an SM: cycle counter and nanoseconds of the SM that it runs on.
+extern "C" __global__ void at_clock(u64 *out, u32 capacity)
+{
+    u32 sm;
+    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
+    if (threadIdx.x == 0 && sm < capacity) {
+        out[2 * sm] = (u64)clock64();
+        out[2 * sm + 1] = global_time();
+    }
+}

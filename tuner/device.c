@@ -1,0 +1,24 @@
+#include "device.h"
+
+#include <string.h>
+
+#include "device_cuda.h"
+
+static const device_api *const apis[] = {
+    &device_cuda_api,
+};
+
+const device_api *const *device_apis(size_t *count)
+{
+    *count = sizeof apis / sizeof *apis;
+    return apis;
+}
+
+const device_api *device_api_find(const char *spec)
+{
+    size_t length = strcspn(spec, ":");
+    for (size_t i = 0; i < sizeof apis / sizeof *apis; i++)
+        if (strlen(apis[i]->kind) == length && strncmp(apis[i]->kind, spec, length) == 0)
+            return apis[i];
+    return NULL;
+}
