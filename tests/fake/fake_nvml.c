@@ -1,0 +1,99 @@
+/* A management library for tests: one GPU, whose figures come from the environment.
+ *
+ * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C; one that is not set is
+ * answered as "not supported". $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows
+ * is FAKE_NVML_UUID. */
+#include <stdlib.h>
+#include <string.h>
+
+#define FAKE_NVML_UUID "GPU-00000000-0000-0000-0000-000000000000"
+
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6 };
+
+typedef struct nvmlDevice *nvml_device;
+
+__attribute__((visibility("default"))) int nvmlInit_v2(void);
+__attribute__((visibility("default"))) int nvmlShutdown(void);
+__attribute__((visibility("default"))) const char *nvmlErrorString(int code);
+__attribute__((visibility("default"))) int nvmlDeviceGetHandleByUUID(const char *uuid,
+                                                                     nvml_device *out);
+__attribute__((visibility("default"))) int nvmlDeviceGetClockInfo(nvml_device d, int kind,
+                                                                  unsigned *out);
+__attribute__((visibility("default"))) int
+nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long *out);
+__attribute__((visibility("default"))) int nvmlDeviceGetPowerUsage(nvml_device d, unsigned *out);
+__attribute__((visibility("default"))) int
+nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out);
+__attribute__((visibility("default"))) int nvmlDeviceGetTemperature(nvml_device d, int sensor,
+                                                                    unsigned *out);
+
+static char the_device;
+
+static int answer(nvml_device d, const char *name, unsigned long long *out)
+{
+    const char *text = getenv(name);
+    if ((void *)d != &the_device)
+        return INVALID_ARGUMENT;
+    if (!text)
+        return NOT_SUPPORTED;
+    *out = strtoull(text, NULL, 0);
+    return SUCCESS;
+}
+
+static int answer_narrow(nvml_device d, const char *name, unsigned *out)
+{
+    unsigned long long wide = 0;
+    int code = answer(d, name, &wide);
+    if (code == SUCCESS)
+        *out = (unsigned)wide;
+    return code;
+}
+
+int nvmlInit_v2(void)
+{
+    const char *text = getenv("FAKE_NVML_INIT");
+    return text ? atoi(text) : SUCCESS;
+}
+
+int nvmlShutdown(void)
+{
+    return SUCCESS;
+}
+
+const char *nvmlErrorString(int code)
+{
+    return code == NOT_FOUND ? "Not Found" : "Some Error";
+}
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
+{
+    if (strcmp(uuid, FAKE_NVML_UUID) != 0)
+        return NOT_FOUND;
+    *out = (void *)&the_device;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetClockInfo(nvml_device d, int kind, unsigned *out)
+{
+    return kind == 1 ? answer_narrow(d, "FAKE_NVML_CLOCK_MHZ", out) : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long *out)
+{
+    return answer(d, "FAKE_NVML_THROTTLE", out);
+}
+
+int nvmlDeviceGetPowerUsage(nvml_device d, unsigned *out)
+{
+    return answer_narrow(d, "FAKE_NVML_POWER_MW", out);
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out)
+{
+    return answer(d, "FAKE_NVML_ENERGY_MJ", out);
+}
+
+int nvmlDeviceGetTemperature(nvml_device d, int sensor, unsigned *out)
+{
+    return sensor == 0 ? answer_narrow(d, "FAKE_NVML_TEMPERATURE_C", out) : INVALID_ARGUMENT;
+}
