@@ -67,6 +67,17 @@ json_t *json_from_value(value v)
     return NULL;
 }
 
+json_t *json_from_values(const char *const *names, const value *values, size_t count)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < count; i++)
+        if (json_object_set_new(object, names[i], json_from_value(values[i])) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    return object;
+}
+
 bool json_to_value(const json_t *j, value *out)
 {
     switch (json_typeof(j)) {

@@ -28,7 +28,10 @@ at_status json_text_format(const json_t *root, size_t indent, char **out, at_err
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */
 json_t *json_from_value(value v);
 
-/* The other way; a string borrows from `j`. False when it is not a value (null, array, object). */
+/* {name: value, ...} (new reference), NULL as above. */
+json_t *json_from_values(const char *const *names, const value *values, size_t count);
+
+/* The other way of json_from_value(); a string borrows from `j`. False when it is not a value (null, array, object). */
 bool json_to_value(const json_t *j, value *out);
 
 /* A real rounded to `digits` significant decimal digits (new reference; null when not finite):

@@ -28,17 +28,6 @@ static const char *const entry_members[] = {
     "device",           "measured",      "date",          "tool",
 };
 
-static json_t *pack_values(const char *const *names, const value *values, size_t count)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < count; i++)
-        if (json_object_set_new(object, names[i], json_from_value(values[i])) != 0) {
-            json_decref(object);
-            return NULL;
-        }
-    return object;
-}
-
 static json_t *pack_problem(const run_summary *s)
 {
     json_t *object = json_object();
@@ -54,7 +43,7 @@ static json_t *pack_problem(const run_summary *s)
 
 static json_t *pack_configuration(const run_summary *s, const run_result *r)
 {
-    return pack_values(s->parameters, r->values, s->parameter_count);
+    return json_from_values(s->parameters, r->values, s->parameter_count);
 }
 
 static json_t *pack_time(const stats_summary *t)
