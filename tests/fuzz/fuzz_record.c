@@ -1,0 +1,37 @@
+/* Records come from other people: any bytes are refused or read, and what is read keeps its
+ * promises. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_values(const record_values *values)
+{
+    for (size_t i = 0; i < values->count; i++) {
+        if (strlen(values->pairs[i].name) >= RECORD_NAME_BYTES)
+            abort();
+        if (record_get(values, values->pairs[i].name) != &values->pairs[i].value)
+            abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    record r;
+    at_error error = {0};
+    at_status status = record_parse((const char *)data, size, "fuzz.json", &r, &error);
+    if (status)
+        return status == AT_FORMAT ? 0 : (abort(), 0);
+    for (size_t i = 0; i < r.entry_count; i++) {
+        check_values(&r.entries[i].problem);
+        check_values(&r.entries[i].configuration);
+        check_values(&r.entries[i].baseline);
+        if (r.entries[i].time_ns <= 0)
+            abort();
+    }
+    record_deinit(&r);
+    return 0;
+}
