@@ -9,7 +9,8 @@
 
 #include "space.h"
 
-enum { NODE_TERMINAL = 0, NODE_NONE = UINT32_MAX };
+enum { NODE_TERMINAL = 0 };
+#define NODE_NONE UINT32_MAX /* more than an enumerator can hold */
 
 typedef struct space_edge {
     uint64_t before; /* configurations below the node's earlier edges */
