@@ -181,6 +181,30 @@ void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]
     store(header + 16, XXH3_64bits(m->bytes, m->size_bytes), 8);
 }
 
+/* Prepares `out` for the payload that the header announces. */
+static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES], message *out,
+                               at_error *error)
+{
+    uint64_t size = load(header + 8, 8);
+    message_init(out, (uint32_t)load(header + 4, 4));
+    if (load(header, 4) != MAGIC || size > max_payload_bytes)
+        return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
+    if (size > 0 && !grow(out, (size_t)size)) {
+        message_deinit(out);
+        return error_set(error, AT_NO_MEMORY, "no memory for a worker message of %zu bytes",
+                         (size_t)size);
+    }
+    return AT_OK;
+}
+
+static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], const message *m,
+                            at_error *error)
+{
+    if (XXH3_64bits(m->bytes, m->size_bytes) == load(header + 16, 8))
+        return AT_OK;
+    return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
+}
+
 at_status message_send(int fd, const message *m, at_error *error)
 {
     if (m->failed)
@@ -234,25 +258,80 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
     int64_t deadline_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
     unsigned char header[MESSAGE_HEADER_BYTES];
     at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
+    if (!status)
+        status = decode_header(header, out, error);
     if (status)
         return status;
-    uint64_t size = load(header + 8, 8);
-    if (load(header, 4) != MAGIC || size > max_payload_bytes)
-        return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
-    out->type = (uint32_t)load(header + 4, 4);
-    if (!grow(out, (size_t)size)) {
-        message_deinit(out);
-        return error_set(error, AT_NO_MEMORY, "no memory for a worker message of %zu bytes",
-                         (size_t)size);
-    }
     /* The rest of a frame follows its header at once; a worker that dies closes the socket. */
     int64_t body_deadline_ms = deadline_ms < 0 ? -1 : now_ms() + 10000;
-    status = read_all(fd, out->bytes, (size_t)size, body_deadline_ms, error);
+    status = read_all(fd, out->bytes, out->size_bytes, body_deadline_ms, error);
     if (status == AT_NOT_FOUND)
         status = error_set(error, AT_WORKER, "the worker stopped in the middle of a frame");
-    if (!status && XXH3_64bits(out->bytes, out->size_bytes) != load(header + 16, 8))
-        status = error_set(error, AT_WORKER, "the worker sent a corrupt frame");
+    if (!status)
+        status = check_body(header, out, error);
     if (status)
         message_deinit(out);
     return status;
+}
+
+at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
+                         at_error *error)
+{
+    *frame = m->failed ? NULL : malloc(MESSAGE_HEADER_BYTES + m->size_bytes);
+    *frame_bytes = 0;
+    if (!*frame)
+        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
+    message_header(m, *frame);
+    if (m->size_bytes)
+        memcpy(*frame + MESSAGE_HEADER_BYTES, m->bytes, m->size_bytes);
+    *frame_bytes = MESSAGE_HEADER_BYTES + m->size_bytes;
+    return AT_OK;
+}
+
+/* Reads towards `wanted` bytes without waiting; AT_OK when they are all there. */
+static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wanted,
+                           at_error *error)
+{
+    while (*got < wanted) {
+        ssize_t n = recv(fd, bytes + *got, wanted - *got, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return AT_NOT_FOUND;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket failed: %s", strerror(errno));
+        if (n == 0)
+            return error_set(error, AT_WORKER, "the worker closed its socket");
+        *got += (size_t)n;
+    }
+    return AT_OK;
+}
+
+at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error)
+{
+    message_init(out, 0);
+    bool new_header = r->header_got_bytes < sizeof r->header;
+    at_status status = read_some(fd, r->header, &r->header_got_bytes, sizeof r->header, error);
+    if (!status && new_header)
+        status = decode_header(r->header, &r->body, error);
+    if (!status)
+        status = read_some(fd, r->body.bytes, &r->body_got_bytes, r->body.size_bytes, error);
+    if (!status)
+        status = check_body(r->header, &r->body, error);
+    if (status)
+        return status;
+    *out = r->body;
+    *r = (message_reader){0};
+    return AT_OK;
+}
+
+void message_reader_deinit(message_reader *r)
+{
+    message_deinit(&r->body);
+    *r = (message_reader){0};
+}
+
+bool message_reader_busy(const message_reader *r)
+{
+    return r->header_got_bytes > 0;
 }

@@ -17,8 +17,8 @@ typedef struct message {
     uint32_t type;
     unsigned char *bytes; /* payload; owned */
     size_t size_bytes, capacity_bytes;
-    size_t position;      /* of the next field to read */
-    bool failed;          /* ran out of memory while writing, or of bytes while reading */
+    size_t position; /* of the next field to read */
+    bool failed;     /* ran out of memory while writing, or of bytes while reading */
 } message;
 
 void message_init(message *m, uint32_t type); /* empty payload, nothing allocated yet */
@@ -53,5 +53,25 @@ at_status message_send(int fd, const message *m, at_error *error);
  * or the frame is corrupt, AT_NOT_FOUND on time-out with nothing read. *out is initialised by this
  * call and owned by the caller on AT_OK. */
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error);
+
+/* For a peer that must never be waited for: the frame as bytes, to be written as the socket takes
+ * them. *frame is owned by the caller (free). */
+at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
+                         at_error *error);
+
+/* A frame that arrives in pieces. Zero-initialise; message_reader_deinit drops what had arrived. */
+typedef struct message_reader {
+    unsigned char header[MESSAGE_HEADER_BYTES];
+    size_t header_got_bytes;
+    message body;
+    size_t body_got_bytes;
+} message_reader;
+
+/* Takes what the socket holds, without waiting. AT_OK: *out is a whole frame, owned by the caller;
+ * AT_NOT_FOUND: more has to come; AT_WORKER as message_receive. */
+at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error);
+void message_reader_deinit(message_reader *r);
+/* Whether a frame has begun to arrive and is not whole yet. */
+bool message_reader_busy(const message_reader *r);
 
 #endif

@@ -1,3 +1,4 @@
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -104,6 +105,63 @@ static void a_flipped_bit_is_told(void **state)
     close(ends[1]);
 }
 
+static void a_frame_that_arrives_in_pieces_is_whole_in_the_end(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    message m, empty, back;
+    message_init(&m, 9);
+    message_put_string(&m, "in pieces");
+    message_init(&empty, 10);
+    unsigned char *frame, *empty_frame;
+    size_t frame_bytes, empty_bytes;
+    assert_ok(message_encode(&m, &frame, &frame_bytes, &error), error);
+    assert_ok(message_encode(&empty, &empty_frame, &empty_bytes, &error), error);
+    message_reader r = {0};
+    for (size_t i = 0; i + 1 < frame_bytes; i++) {
+        assert_int_equal(write(ends[0], frame + i, 1), 1);
+        assert_int_equal(message_reader_take(&r, ends[1], &back, &error), AT_NOT_FOUND);
+        assert_true(message_reader_busy(&r));
+    }
+    assert_int_equal(write(ends[0], frame + frame_bytes - 1, 1), 1);
+    assert_int_equal(write(ends[0], empty_frame, empty_bytes), empty_bytes);
+    assert_ok(message_reader_take(&r, ends[1], &back, &error), error);
+    assert_false(message_reader_busy(&r));
+    assert_string_equal(message_get_string(&back), "in pieces");
+    message_deinit(&back);
+    assert_ok(message_reader_take(&r, ends[1], &back, &error), error);
+    assert_int_equal(back.type, 10);
+    assert_true(message_complete(&back));
+    message_deinit(&back);
+    assert_int_equal(write(ends[0], frame, 30), 30);
+    close(ends[0]);
+    assert_int_equal(message_reader_take(&r, ends[1], &back, &error), AT_WORKER);
+    message_reader_deinit(&r);
+    close(ends[1]);
+    message_deinit(&m);
+    free(frame);
+    free(empty_frame);
+}
+
+static void an_empty_frame_crosses(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    message m, back;
+    message_init(&m, 11);
+    assert_ok(message_send(ends[0], &m, &error), error);
+    assert_ok(message_receive(ends[1], 1000, &back, &error), error);
+    assert_int_equal(back.type, 11);
+    assert_int_equal(back.size_bytes, 0);
+    message_deinit(&back);
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void silence_is_a_time_out_and_death_is_not(void **state)
 {
     (void)state;
@@ -132,6 +190,8 @@ int main(void)
         cmocka_unit_test(reading_past_the_end_fails_once_and_for_all),
         cmocka_unit_test(a_length_that_lies_is_a_failure),
         cmocka_unit_test(a_flipped_bit_is_told),
+        cmocka_unit_test(a_frame_that_arrives_in_pieces_is_whole_in_the_end),
+        cmocka_unit_test(an_empty_frame_crosses),
         cmocka_unit_test(silence_is_a_time_out_and_death_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
