@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* An inherited socket of another worker would keep that worker alive after the tuner's end. */
@@ -76,7 +78,17 @@ static void describe_end(int status, char *why, size_t why_size_bytes)
         snprintf(why, why_size_bytes, "ended in an unknown way");
 }
 
-void worker_stop(worker *w, char *why, size_t why_size_bytes)
+/* Reaps the worker if it has ended by now. */
+static bool reap(worker *w, int *status)
+{
+    pid_t ended;
+    do
+        ended = waitpid(w->pid, status, WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    return ended != 0;
+}
+
+void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
 {
     if (why && why_size_bytes)
         snprintf(why, why_size_bytes, "not running");
@@ -85,12 +97,13 @@ void worker_stop(worker *w, char *why, size_t why_size_bytes)
     w->fd = -1;
     if (w->pid <= 0)
         return;
-    int status;
-    pid_t ended;
-    do
-        ended = waitpid(w->pid, &status, WNOHANG);
-    while (ended < 0 && errno == EINTR);
-    if (ended == w->pid) {
+    int status = 0;
+    bool ended = reap(w, &status);
+    for (; !ended && grace_ms > 0; grace_ms--) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        ended = reap(w, &status);
+    }
+    if (ended) {
         if (why)
             describe_end(status, why, why_size_bytes);
     } else {
@@ -101,4 +114,9 @@ void worker_stop(worker *w, char *why, size_t why_size_bytes)
             snprintf(why, why_size_bytes, "still running");
     }
     w->pid = 0;
+}
+
+void worker_stop(worker *w, char *why, size_t why_size_bytes)
+{
+    worker_collect(w, 0, why, why_size_bytes);
 }

@@ -5,6 +5,7 @@
 #ifndef AUTOTUNE_WORKER_H
 #define AUTOTUNE_WORKER_H
 
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "error.h"
@@ -25,5 +26,9 @@ at_status worker_start(const char *name, worker_body body, void *context, worker
 /* Kills the worker if it runs, reaps it, closes the socket. `why` (may be NULL) receives how it had
  * ended: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
 void worker_stop(worker *w, char *why, size_t why_size_bytes);
+
+/* As worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so
+ * that `why` tells how it ended and not that it was still ending. */
+void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);
 
 #endif
