@@ -1,0 +1,198 @@
+#include "compile_worker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "compile_log.h"
+#include "compile_wire.h"
+#include "nvrtc_library.h"
+
+/* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
+enum { LOG_BYTES_MAX = 65536 };
+
+typedef struct compiler {
+    nvrtc_library nvrtc;
+    char include_option[1100]; /* "" when the headers were not found */
+    /* The last source name whose sources needed what --minimal leaves out: the next variant of the
+     * same template will need it too. */
+    char full_name[256];
+} compiler;
+
+static void limit_process(const compile_worker_config *config)
+{
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    if (config->memory_limit_bytes) {
+        struct rlimit memory = {config->memory_limit_bytes, config->memory_limit_bytes};
+        setrlimit(RLIMIT_AS, &memory);
+    }
+    /* When the host runs out of memory, a worker is the one to lose. Raising it needs no right. */
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        ssize_t written = write(fd, "500", 3);
+        (void)written;
+        close(fd);
+    }
+}
+
+static bool has_include(const char *source)
+{
+    for (const char *p = source; (p = strchr(p, '#')); p++) {
+        const char *word = p + 1 + strspn(p + 1, " \t");
+        if (strncmp(word, "include", 7) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the front end says when a source uses something that --minimal leaves undeclared. */
+static bool misses_declarations(const char *log)
+{
+    static const char *const signs[] = {"is undefined",      "incomplete type", "no instance of",
+                                        "is not a template", "has no member",   "not a type name",
+                                        "no member"};
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (strstr(log, signs[i]))
+            return true;
+    return false;
+}
+
+static void run_nvrtc(const compiler *c, const compile_request *r, bool minimal, bool include,
+                      nvrtc_output *out)
+{
+    char arch[128];
+    snprintf(arch, sizeof arch, "--gpu-architecture=%s", r->arch);
+    const char *options[COMPILE_OPTIONS_MAX + 8];
+    size_t n = 0;
+    options[n++] = arch;
+    options[n++] = "--ptxas-options=-v"; /* the resources are read from what it prints */
+    if (minimal)
+        options[n++] = "--minimal";
+    if (include && c->include_option[0])
+        options[n++] = c->include_option;
+    if (r->want_ptx)
+        options[n++] = "--generate-line-info";
+    for (size_t i = 0; i < r->option_count; i++)
+        options[n++] = r->options[i];
+    nvrtc_library_compile(&c->nvrtc, r->source, r->name, options, n, r->want_ptx, out);
+}
+
+static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
+{
+    bool include = has_include(r->source);
+    bool minimal = !include && strcmp(r->name, c->full_name) != 0;
+    run_nvrtc(c, r, minimal, include, out);
+    if (!minimal || out->code != NVRTC_ERROR_COMPILATION || !out->log ||
+        !misses_declarations(out->log))
+        return;
+    int64_t spent_ns = out->time_ns;
+    nvrtc_output_deinit(out);
+    run_nvrtc(c, r, false, include, out);
+    out->time_ns += spent_ns;
+    if (out->code == NVRTC_SUCCESS)
+        snprintf(c->full_name, sizeof c->full_name, "%s", r->name);
+}
+
+/* The compiler's verdicts that say something about the source; every other code is about the state
+ * of the compiler, which is not to be trusted afterwards. */
+static bool is_verdict(nvrtcResult code)
+{
+    return code == NVRTC_SUCCESS || code == NVRTC_ERROR_COMPILATION ||
+           code == NVRTC_ERROR_INVALID_INPUT || code == NVRTC_ERROR_INVALID_OPTION;
+}
+
+/* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
+static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
+                        at_error *error)
+{
+    static char no_memory[] = "the compiler ran out of memory";
+    *out = (compile_result){.id = r->id, .time_ns = o->time_ns};
+    if (!o->log || !is_verdict(o->code)) {
+        out->outcome = COMPILE_CRASHED;
+        out->log = o->log ? o->log : no_memory;
+        return;
+    }
+    out->log = o->log;
+    out->outcome = COMPILE_ERROR;
+    if (o->code == NVRTC_SUCCESS) {
+        if (compile_log_read(o->log, r->entry, &out->resources, error)) {
+            out->log = error->message;
+            return;
+        }
+        out->outcome = COMPILE_OK;
+        out->cubin = o->cubin;
+        out->cubin_bytes = o->cubin_bytes;
+        out->ptx = o->ptx;
+        out->ptx_bytes = o->ptx_bytes;
+    }
+    compile_log_trim(o->log);
+    if (strlen(o->log) > LOG_BYTES_MAX)
+        o->log[LOG_BYTES_MAX] = '\0';
+}
+
+static at_status answer(compiler *c, message *request, int fd)
+{
+    const char *options[COMPILE_OPTIONS_MAX];
+    compile_request r;
+    if (request->type != COMPILE_REQUEST || !compile_wire_get_request(request, options, &r))
+        return AT_WORKER;
+    nvrtc_output output;
+    compile_source(c, &r, &output);
+    compile_result result;
+    at_error error = {0};
+    read_output(&r, &output, &result, &error);
+    message reply;
+    message_init(&reply, COMPILE_RESULT);
+    compile_wire_put_result(&reply, &result);
+    at_status status = message_send(fd, &reply, NULL);
+    message_deinit(&reply);
+    nvrtc_output_deinit(&output);
+    return status;
+}
+
+static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refusal)
+{
+    message m;
+    message_init(&m, refusal ? COMPILE_REFUSED : COMPILE_HELLO);
+    if (refusal) {
+        message_put_string(&m, refusal->message);
+    } else {
+        message_put_string(&m, nvrtc->version);
+        message_put_string(&m, nvrtc->path);
+    }
+    at_status status = message_send(fd, &m, NULL);
+    message_deinit(&m);
+    return status;
+}
+
+int compile_worker_run(int fd, void *context)
+{
+    const compile_worker_config *config = context;
+    limit_process(config);
+    compiler c = {.full_name = ""};
+    at_error error = {0};
+    if (nvrtc_library_open(&c.nvrtc, &error)) {
+        greet(fd, NULL, &error);
+        return 1;
+    }
+    if (c.nvrtc.include_dir[0]) {
+        snprintf(c.include_option, sizeof c.include_option, "--include-path=%s",
+                 c.nvrtc.include_dir);
+        /* NVRTC looks into the current folder first, where the user's own headers may lie. */
+        if (chdir(c.nvrtc.include_dir) != 0)
+            c.include_option[0] = '\0';
+    }
+    at_status status = greet(fd, &c.nvrtc, NULL);
+    while (!status) {
+        message request;
+        status = message_receive(fd, -1, &request, NULL);
+        if (!status)
+            status = answer(&c, &request, fd);
+        message_deinit(&request);
+    }
+    return 0;
+}
