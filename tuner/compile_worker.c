@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "compile_cache.h"
 #include "compile_log.h"
 #include "compile_wire.h"
 #include "nvrtc_library.h"
@@ -16,6 +17,10 @@ enum { LOG_BYTES_MAX = 65536 };
 
 typedef struct compiler {
     nvrtc_library nvrtc;
+    compile_cache cache;
+    bool cache_reads, cache_writes;
+    char identity[128];        /* of this compiler, for cache keys */
+    int fd;                    /* to the tuner */
     char include_option[1100]; /* "" when the headers were not found */
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
      * same template will need it too. */
@@ -134,23 +139,75 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
         o->log[LOG_BYTES_MAX] = '\0';
 }
 
-static at_status answer(compiler *c, message *request, int fd)
+static void warn(const compiler *c, const char *text)
+{
+    message m;
+    message_init(&m, COMPILE_WARNING);
+    message_put_string(&m, text);
+    message_send(c->fd, &m, NULL);
+    message_deinit(&m);
+}
+
+/* Turns a cache entry into the reply. */
+static bool fetch(const compiler *c, compile_key key, uint64_t id, message *reply)
+{
+    unsigned char *bytes;
+    size_t size_bytes;
+    if (!c->cache_reads || compile_cache_get(&c->cache, key, &bytes, &size_bytes))
+        return false;
+    message_init(reply, COMPILE_RESULT);
+    reply->bytes = bytes;
+    reply->size_bytes = reply->capacity_bytes = size_bytes;
+    compile_result unused;
+    message view = *reply;
+    if (compile_wire_get_result(&view, &unused)) {
+        compile_wire_stamp_result(reply, id, 0, true);
+        return true;
+    }
+    message_deinit(reply);
+    return false;
+}
+
+static void store(compiler *c, compile_key key, compile_outcome outcome, const message *reply)
+{
+    /* A crash or a lack of memory says nothing lasting about the source. */
+    if (!c->cache_writes || (outcome != COMPILE_OK && outcome != COMPILE_ERROR) || reply->failed)
+        return;
+    at_error error = {0};
+    if (compile_cache_put(&c->cache, key, reply->bytes, reply->size_bytes, &error) == AT_OK)
+        return;
+    c->cache_writes = false;
+    warn(c, error.message);
+}
+
+/* Compiles into `reply`. */
+static void compile(compiler *c, const compile_request *r, compile_key key, message *reply)
+{
+    nvrtc_output output;
+    compile_source(c, r, &output);
+    compile_result result;
+    at_error error = {0};
+    read_output(r, &output, &result, &error);
+    message_init(reply, COMPILE_RESULT);
+    compile_wire_put_result(reply, &result);
+    store(c, key, result.outcome, reply);
+    nvrtc_output_deinit(&output);
+}
+
+static at_status answer(compiler *c, message *request)
 {
     const char *options[COMPILE_OPTIONS_MAX];
     compile_request r;
     if (request->type != COMPILE_REQUEST || !compile_wire_get_request(request, options, &r))
         return AT_WORKER;
-    nvrtc_output output;
-    compile_source(c, &r, &output);
-    compile_result result;
-    at_error error = {0};
-    read_output(&r, &output, &result, &error);
+    /* The id, which comes first, is all that does not bear on the result. */
+    compile_key key = compile_cache_key(c->identity, request->bytes + sizeof r.id,
+                                        request->size_bytes - sizeof r.id);
     message reply;
-    message_init(&reply, COMPILE_RESULT);
-    compile_wire_put_result(&reply, &result);
-    at_status status = message_send(fd, &reply, NULL);
+    if (!fetch(c, key, r.id, &reply))
+        compile(c, &r, key, &reply);
+    at_status status = message_send(c->fd, &reply, NULL);
     message_deinit(&reply);
-    nvrtc_output_deinit(&output);
     return status;
 }
 
@@ -169,29 +226,49 @@ static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refus
     return status;
 }
 
+static void open_cache(compiler *c, const compile_worker_config *config)
+{
+    if (!config->use_cache)
+        return;
+    at_error error = {0};
+    at_status status =
+        compile_cache_open(config->cache_dir, config->cache_limit_bytes, &c->cache, &error);
+    c->cache_reads = c->cache_writes = status == AT_OK;
+    if (status)
+        warn(c, error.message);
+    /* Builds of one version differ in what they generate, and in their size. */
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu", c->nvrtc.version,
+             (unsigned long long)c->nvrtc.file_bytes);
+}
+
+/* NVRTC looks for headers in the current folder first, where the user's own may lie. */
+static void find_headers(compiler *c)
+{
+    const char *dir = c->nvrtc.include_dir;
+    if (dir[0] && chdir(dir) == 0)
+        snprintf(c->include_option, sizeof c->include_option, "--include-path=%s", dir);
+    else if (chdir("/") != 0)
+        warn(c, "a compile worker cannot leave the current folder");
+}
+
 int compile_worker_run(int fd, void *context)
 {
     const compile_worker_config *config = context;
     limit_process(config);
-    compiler c = {.full_name = ""};
+    compiler c = {.fd = fd};
     at_error error = {0};
     if (nvrtc_library_open(&c.nvrtc, &error)) {
         greet(fd, NULL, &error);
         return 1;
     }
-    if (c.nvrtc.include_dir[0]) {
-        snprintf(c.include_option, sizeof c.include_option, "--include-path=%s",
-                 c.nvrtc.include_dir);
-        /* NVRTC looks into the current folder first, where the user's own headers may lie. */
-        if (chdir(c.nvrtc.include_dir) != 0)
-            c.include_option[0] = '\0';
-    }
     at_status status = greet(fd, &c.nvrtc, NULL);
+    open_cache(&c, config);
+    find_headers(&c);
     while (!status) {
         message request;
         status = message_receive(fd, -1, &request, NULL);
         if (!status)
-            status = answer(&c, &request, fd);
+            status = answer(&c, &request);
         message_deinit(&request);
     }
     return 0;
