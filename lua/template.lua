@@ -2,19 +2,26 @@
 --
 --   % LUA          a line of Lua (blanks may come first); %% starts a line with a literal %
 --   ${EXPRESSION}  its value; $${ is a literal ${
---   % include "NAME"   the template NAME in place of this line
+--   % include "NAME"   the template NAME in place of this line; NAME may be any expression
 --
 -- A line that is nothing but ${...} may give several lines, which get its indentation, or an empty
 -- string, which gives no line at all.
 --
--- The function takes an environment, the table to write to and two helpers. It appends pairs to the
--- table: a mark (file << 24 | line) and a line of output. Line n of its own code stands for the
--- template line map[n].
+-- A name that a template assigns without `local` is its own and its includes' for this one variant.
+-- Each file becomes one function, whose lines are the template's own, so that Lua's messages need
+-- no translation.
 
 local host = ...
 
-local INCLUDE_DEPTH = 16
+local INCLUDE_DEPTH = 32
 
+-- Marks say where a line of output comes from: the file's number and the line.
+local LINE_BITS = 24
+
+-- Every file read so far: names as templates spell them, by number, and compiled functions by name.
+local names, compiled = {}, {}
+
+-- What ${expression} writes for the value v.
 local function text(v, expression)
   if math.type(v) == "integer" or type(v) == "string" then return v end
   if math.type(v) == "float" then
@@ -28,15 +35,6 @@ local function text(v, expression)
   end
   if type(v) == "boolean" then return tostring(v) end
   error("${" .. expression .. "} is " .. (v == nil and "nil" or "a " .. type(v)), 0)
-end
-
-local function block(out, n, mark, indent, v, expression)
-  v = text(v, expression)
-  if v == "" then return n end
-  out[n + 1] = mark
-  if type(v) == "string" and indent ~= "" then v = string.gsub(v, "\n", "\n" .. indent) end
-  out[n + 2] = indent .. v
-  return n + 2
 end
 
 local function fail(place, ...)
@@ -77,11 +75,12 @@ local function check_expression(expression, place)
   if not string.find(expression, "[^ \t]") then fail(place, "${} is empty") end
   local f, message = host.load("return (" .. expression .. "\n)", "=x")
   if not f then fail(place, "${%s}: %s", expression, without_place(message)) end
-  -- A comment would swallow the code behind it.
-  return string.find(expression, "--", 1, true) and expression .. "\n" or expression
+  if not host.load("return (" .. expression .. ")", "=x") then
+    fail(place, "${%s}: a comment has no place in ${...}", expression)
+  end
 end
 
--- Splits a line into literals (strings) and expressions ({ code, source }).
+-- Splits a line into literals (strings) and expressions (tables with one string).
 local function split(line, place)
   local pieces, literal, at = {}, "", 1
   while true do
@@ -96,8 +95,9 @@ local function split(line, place)
       literal = ""
       local close = closing_brace(line, open + 1)
       if not close then fail(place, "there is a ${ without a }") end
-      local source = string.sub(line, open + 2, close - 1)
-      pieces[#pieces + 1] = { check_expression(source, place), source }
+      local expression = string.sub(line, open + 2, close - 1)
+      check_expression(expression, place)
+      pieces[#pieces + 1] = { expression }
       at = close + 1
     end
   end
@@ -115,22 +115,15 @@ local function text_code(line, place, mark)
   local first, last = pieces[1], pieces[#pieces]
   local indented = #pieces == 2 and type(first) == "string" and not string.find(first, "[^ \t]")
   if type(last) == "table" and (#pieces == 1 or indented) then
-    return string.format("__n=__block(__out,__n,%d,%s,%s,%s)", mark,
-                         quote(indented and first or ""), last[1], quote(last[2]))
+    return string.format("__block(%d,%s,%s,%s)", mark, quote(indented and first or ""), last[1],
+                         quote(last[1]))
   end
   local parts = {}
   for i, piece in ipairs(pieces) do
     parts[i] = type(piece) == "string" and quote(piece)
-      or "__text(" .. piece[1] .. "," .. quote(piece[2]) .. ")"
+      or "__text(" .. piece[1] .. "," .. quote(piece[1]) .. ")"
   end
-  return string.format("__n=__n+2 __out[__n-1]=%d __out[__n]=%s", mark, table.concat(parts, ".."))
-end
-
--- Adds code that stands for one template line; it may be several lines long.
-local function add(c, code, mark)
-  c.code[#c.code + 1] = code
-  c.map[#c.map + 1] = mark
-  for _ in string.gmatch(code, "\n") do c.map[#c.map + 1] = mark end
+  return string.format("__put(%d,%s)", mark, table.concat(parts, ".."))
 end
 
 -- NAME in a line `% include "NAME"`; nil when the line is something else.
@@ -143,68 +136,86 @@ local function included_name(code)
   return string.sub(code, open + 1, close - 1)
 end
 
-local function add_template(c, name, includer)
-  local source, path = host.read_template(name, includer and includer.path)
-  if not source then
-    fail(includer, "there is no template '%s' in this folder, the script's, or among the installed ones",
-         name)
+local compile
+
+local function code_line(line, place, mark)
+  local first = string.find(line, "[^ \t]")
+  if not first or string.sub(line, first, first) ~= "%" then return text_code(line, place, mark) end
+  if string.sub(line, first + 1, first + 1) == "%" then
+    return text_code(string.sub(line, 1, first - 1) .. string.sub(line, first + 1), place, mark)
   end
-  if #c.open == INCLUDE_DEPTH then fail(includer, "templates include each other too deeply") end
-  for _, open in ipairs(c.open) do
-    if open == path then fail(includer, "'%s' includes itself", name) end
+  local code = string.sub(line, first + 1)
+  -- A literal name is looked up now, so that what is wrong with the file shows at once.
+  local included = included_name(code)
+  if included and not compile(included) then
+    fail(place, "there is no template '%s' in the script's folder nor among the installed ones",
+         included)
   end
-  c.open[#c.open + 1] = path
-  local file = #c.files + 1
-  if file > 127 then fail(includer, "more than 127 includes") end
-  c.files[file], c.paths[file] = name, path
-  local place, at = { path = path, line = 0 }, 1
+  return code
+end
+
+local function fail_syntax(path, message, last_line)
+  local _, first, line = string.find(message, ":(%d+): ")
+  local what = first and string.sub(message, first + 1) or message
+  what = string.gsub(what, "near '__%a+'", "at the end of the line")
+  what = string.gsub(what, "near <eof>", "at the end of the template")
+  host.fail_in(path, math.min(math.tointeger(line) or 0, last_line), what)
+end
+
+-- The function of the template `name`; nil when there is no such file. Its arguments are the
+-- environment, put, text and block.
+function compile(name)
+  if compiled[name] then return compiled[name] end
+  local source, path = host.read_template(name)
+  if not source then return nil end
+  compiled[name] = function() error("'" .. name .. "' includes itself", 0) end
+  local file = #names + 1
+  names[file] = name
+  local code, place, at = {}, { path = path, line = 0 }, 1
   while at <= #source do
     local stop = string.find(source, "\n", at, true) or #source + 1
     local line = string.sub(source, at, stop - 1)
     at = stop + 1
     if string.sub(line, -1) == "\r" then line = string.sub(line, 1, -2) end
     place.line = place.line + 1
-    local mark = file << 24 | place.line
-    local first = string.find(line, "[^ \t]")
-    if not first or string.sub(line, first, first) ~= "%" then
-      add(c, text_code(line, place, mark), mark)
-    elseif string.sub(line, first + 1, first + 1) == "%" then
-      line = string.sub(line, 1, first - 1) .. string.sub(line, first + 1)
-      add(c, text_code(line, place, mark), mark)
-    else
-      local code = string.sub(line, first + 1)
-      local included = included_name(code)
-      if included then
-        add_template(c, included, place)
-      else
-        add(c, code, mark)
-      end
-    end
+    code[place.line] = code_line(line, place, file << LINE_BITS | place.line)
   end
-  c.open[#c.open] = nil
+  local f, message = host.load("local _ENV,__put,__text,__block=... " .. table.concat(code, "\n"),
+                               "@" .. path)
+  if not f then fail_syntax(path, message, place.line) end
+  compiled[name] = f
+  return f
 end
 
--- Where a syntax error in the generated code lies in the templates.
-local function fail_syntax(c, message)
-  local line, what = string.match(message, ":(%d+): (.*)$")
-  local mark = c.map[math.min(math.tointeger(line) or #c.map, #c.map)] or (1 << 24)
-  what = string.gsub(what or message, "at line (%d+)", function(n)
-    return "at line " .. ((c.map[math.tointeger(n)] or 0) & 0xffffff)
-  end)
-  what = string.gsub(what, "near '__n'", "at the end of the line")
-  what = string.gsub(what, "near <eof>", "at the end of the template")
-  host.fail_in(c.paths[mark >> 24], mark & 0xffffff, what)
-end
-
--- Compiles the template `name`; errors while it runs name `chunk`, whose lines `map` explains.
--- Returns the function, the map, the paths and the names of the files.
-local function compile(name, chunk)
-  local c = { code = {}, map = {}, files = {}, paths = {}, open = {} }
-  add_template(c, name)
-  local code = "local _ENV,__out,__text,__block=... local __n=0 " .. table.concat(c.code, "\n")
-  local f, message = host.load(code, "@" .. chunk)
-  if not f then fail_syntax(c, message) end
-  return f, c.map, c.paths, c.files
+-- Runs the template `name` in the environment `scope`. Returns a table with a mark and a text by
+-- turns; a text may be several lines.
+local function run(name, scope)
+  local out, n, depth = {}, 0, 0
+  local function put(mark, line)
+    out[n + 1] = mark
+    n = n + 2
+    out[n] = line
+  end
+  -- A line that is ${expression} and nothing else.
+  local function block(mark, indent, v, expression)
+    v = text(v, expression)
+    if v == "" then return end
+    if indent ~= "" and type(v) == "string" then v = string.gsub(v, "\n", "\n" .. indent) end
+    put(mark, indent .. v)
+  end
+  function scope.include(included)
+    local f = type(included) == "string" and compile(included)
+    if not f then
+      error("there is no template '" .. tostring(included)
+            .. "' in the script's folder nor among the installed ones", 0)
+    end
+    depth = depth + 1
+    if depth > INCLUDE_DEPTH then error("templates include each other too deeply", 0) end
+    f(scope, put, text, block)
+    depth = depth - 1
+  end
+  compiled[name](scope, put, text, block)
+  return out
 end
 
 -- Helpers for templates --------------------------------------------------------------------------
@@ -245,4 +256,4 @@ function helpers.dtype_header(dtype)
   return HEADERS[dtype] or ""
 end
 
-return { compile = compile, text = text, block = block, helpers = helpers }
+return { compile = compile, run = run, names = names, helpers = helpers }

@@ -1,6 +1,7 @@
 #include "emit.h"
 
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,12 +38,12 @@ static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes
     o->size_bytes += size_bytes;
 }
 
-/* `files` is the stack index of the list of names. */
-static void append_mark(lua_State *L, output *o, int files, lua_Integer file, lua_Integer line)
+/* `names` is the stack index of the list of names. */
+static void append_mark(lua_State *L, output *o, int names, lua_Integer file, lua_Integer line)
 {
     char number[40];
     append(L, o, number, (size_t)snprintf(number, sizeof number, "#line %lld \"", (long long)line));
-    lua_rawgeti(L, files, file);
+    lua_rawgeti(L, names, file);
     const char *name = luaL_checkstring(L, -1);
     for (const char *c = name; *c; c++) {
         if (*c == '"' || *c == '\\')
@@ -56,7 +57,7 @@ static void append_mark(lua_State *L, output *o, int files, lua_Integer file, lu
 }
 
 /* One line without its end; `mark` 0 when it follows from the line before. */
-static void append_line(lua_State *L, output *o, int files, const char *text, size_t length,
+static void append_line(lua_State *L, output *o, int names, const char *text, size_t length,
                         lua_Integer mark)
 {
     while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
@@ -74,7 +75,7 @@ static void append_line(lua_State *L, output *o, int files, const char *text, si
     }
     bool drifted = mark != 0 && (mark >> 24 != o->file || (mark & 0xffffff) != o->line);
     if (o->line_marks && drifted && !o->continued)
-        append_mark(L, o, files, mark >> 24, mark & 0xffffff);
+        append_mark(L, o, names, mark >> 24, mark & 0xffffff);
     append(L, o, text, length);
     append(L, o, "\n", 1);
     o->line++;
@@ -82,7 +83,7 @@ static void append_line(lua_State *L, output *o, int files, const char *text, si
 }
 
 /* The table `out` (stack index) holds a mark and a text by turns. */
-static void assemble(lua_State *L, output *o, int out, int files)
+static void assemble(lua_State *L, output *o, int out, int names)
 {
     lua_Integer count = (lua_Integer)lua_rawlen(L, out);
     for (lua_Integer i = 1; i < count; i += 2) {
@@ -93,7 +94,7 @@ static void assemble(lua_State *L, output *o, int out, int files)
         const char *text = luaL_checklstring(L, -1, &length);
         for (const char *end = text + length; text;) {
             const char *newline = memchr(text, '\n', (size_t)(end - text));
-            append_line(L, o, files, text, (size_t)((newline ? newline : end) - text), mark);
+            append_line(L, o, names, text, (size_t)((newline ? newline : end) - text), mark);
             text = newline ? newline + 1 : NULL;
             mark = 0;
         }
@@ -112,11 +113,12 @@ typedef struct emission {
     emitted *out;
 } emission;
 
-/* Pushes the environment of one run: a table of its own, which the template may not add to. */
+/* Pushes the environment of one run: a table of its own, so that what the template assigns is gone
+ * with the run. */
 static void push_scope(lua_State *L, const emission *e)
 {
     script *s = e->s;
-    lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count));
+    lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
     for (size_t i = 0; i < s->pattern.problem_count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
@@ -161,21 +163,14 @@ static int emit(lua_State *L)
 {
     emission *e = lua_touserdata(L, 1);
     script *s = e->s;
-    lua_newtable(L);
-    int out = lua_gettop(L);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, e->kernel->files);
-    int files = lua_gettop(L);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
-    int module = lua_gettop(L);
-
-    lua_rawgeti(L, LUA_REGISTRYINDEX, e->kernel->function);
+    lua_getfield(L, -1, "names");
+    int names = lua_gettop(L);
+    lua_getfield(L, names - 1, "run");
+    lua_pushstring(L, e->kernel->template_name);
     push_scope(L, e);
-    lua_pushvalue(L, out);
-    lua_getfield(L, module, "text");
-    lua_getfield(L, module, "block");
-    lua_call(L, 4, 0);
-
-    assemble(L, &e->output, out, files);
+    lua_call(L, 2, 1);
+    assemble(L, &e->output, names + 1, names);
     write_options(L, e);
     return 0;
 }
@@ -223,23 +218,17 @@ void emitted_deinit(emitted *e)
 
 void emit_template_hash(const script *s, char hex[33])
 {
-    XXH128_hash_t h = XXH3_128bits_digest(s->template_hash);
-    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)s->template_hash[1],
+             (unsigned long long)s->template_hash[0]);
 }
 
 int emit_read_template(lua_State *L)
 {
     script *s = script_of(L);
     const char *name = luaL_checkstring(L, 1);
-    char folder[4096];
-    snprintf(folder, sizeof folder, "%s", luaL_optstring(L, 2, ""));
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    const char *const folders[] = {folder, s->folder, s->template_dir};
-    size_t first = slash ? 0 : 1;
-    char path[4096];
-    if (!script_find_file(folders + first, 3 - first, name, path, sizeof path)) {
+    const char *const folders[] = {s->folder, s->template_dir};
+    char path[PATH_MAX];
+    if (!script_find_file(folders, 2, name, path, sizeof path)) {
         lua_pushnil(L);
         return 1;
     }
@@ -247,9 +236,10 @@ int emit_read_template(lua_State *L)
     at_error error = {0};
     if (script_read_file(path, range, &error))
         sandbox_raise_error(L, &error);
-    uint64_t size = range->size_bytes;
-    XXH3_128bits_update(s->template_hash, &size, sizeof size);
-    XXH3_128bits_update(s->template_hash, range->bytes, range->size_bytes);
+    /* Which file comes first depends on which variant is emitted first; the sum does not. */
+    XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
+    s->template_hash[0] += h.low64;
+    s->template_hash[1] += h.high64;
     lua_pushlstring(L, range->bytes, range->size_bytes);
     lua_pushstring(L, path);
     return 2;
@@ -282,12 +272,6 @@ static int unknown_name(lua_State *L)
     return luaL_error(L, "there is no '%s'", name);
 }
 
-static int new_name(lua_State *L)
-{
-    return luaL_error(L, "'%s' is not declared; write 'local %s'", luaL_tolstring(L, 2, NULL),
-                      lua_tostring(L, 2));
-}
-
 void emit_open(lua_State *L)
 {
     script *s = script_of(L);
@@ -311,34 +295,28 @@ void emit_open(lua_State *L)
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, environment);
 
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 1);
     lua_pushvalue(L, environment);
     lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, new_name);
-    lua_setfield(L, -2, "__newindex");
     s->template_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
 
     lua_settop(L, module);
     s->template_module = luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-static void compile(lua_State *L, script *s, script_kernel *k, const char *chunk)
+static void compile(lua_State *L, const char *name)
 {
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->template_module);
     lua_getfield(L, -1, "compile");
-    lua_pushstring(L, k->template_name);
-    lua_pushstring(L, chunk);
-    lua_call(L, 2, 4); /* function, map, paths, names */
-    k->files = luaL_ref(L, LUA_REGISTRYINDEX);
-    sandbox_map_lines(L, chunk);
-    k->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushstring(L, name);
+    lua_call(L, 1, 0);
     lua_pop(L, 1);
 }
 
 void emit_compile_templates(lua_State *L)
 {
     script *s = script_of(L);
-    compile(L, s, &s->kernel, "(template)");
+    compile(L, s->kernel.template_name);
     if (s->reference.template_path)
-        compile(L, s, &s->reference, "(reference template)");
+        compile(L, s->reference.template_name);
 }

@@ -21,9 +21,6 @@ enum { HOOK_PERIOD = 1000 };
 /* Single instructions can be slow too (comparing long strings): processor time is the backstop. */
 static const int64_t cpu_limit_ns = 20 * INT64_C(1000000000);
 
-/* Registry key: source name -> { map, files }. */
-static const char line_maps_key[] = "autotune.line_maps";
-
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
 {
     sandbox *s = context;
@@ -75,28 +72,6 @@ static void hook(lua_State *L, lua_Debug *ar)
     sandbox_charge(L, HOOK_PERIOD);
 }
 
-/* Looks the line up in the map of its chunk, if it has one, and writes file and line. */
-static void write_place(lua_State *L, const lua_Debug *ar, at_error *error)
-{
-    int top = lua_gettop(L);
-    const char *file = ar->source + 1;
-    int line = ar->currentline;
-    lua_getfield(L, LUA_REGISTRYINDEX, line_maps_key);
-    if (lua_getfield(L, -1, file) == LUA_TTABLE) {
-        lua_rawgeti(L, -1, 1);
-        lua_rawgeti(L, -2, 2);
-        lua_rawgeti(L, -2, line);
-        lua_Integer entry = lua_tointeger(L, -1);
-        lua_rawgeti(L, -2, entry >> 24);
-        line = (int)(entry & 0xffffff);
-        if (lua_type(L, -1) == LUA_TSTRING)
-            file = lua_tostring(L, -1);
-    }
-    error->line = line;
-    strncpy(error->file, file, sizeof error->file - 1);
-    lua_settop(L, top);
-}
-
 /* "chunk:12: what happened" -> "what happened": the place is told apart from the message. */
 static const char *without_place(const char *message, const lua_Debug *ar)
 {
@@ -126,8 +101,8 @@ static int on_error(lua_State *L)
         lua_getinfo(L, "Sl", &ar);
         if (ar.source[0] != '@' || ar.currentline <= 0)
             continue;
-        error_set(error, AT_SCRIPT, "%s", without_place(message, &ar));
-        write_place(L, &ar, error);
+        error_set_at(error, AT_SCRIPT, ar.source + 1, ar.currentline, "%s",
+                     without_place(message, &ar));
         break;
     }
     s->raised = true;
@@ -255,19 +230,6 @@ void sandbox_protect(lua_State *L, const char *what)
     lua_remove(L, -2);
 }
 
-void sandbox_map_lines(lua_State *L, const char *source)
-{
-    /* map files -> registry.line_maps[source] = { map, files } */
-    lua_createtable(L, 2, 0);
-    lua_insert(L, -3);
-    lua_rawseti(L, -3, 2);
-    lua_rawseti(L, -2, 1);
-    lua_getfield(L, LUA_REGISTRYINDEX, line_maps_key);
-    lua_insert(L, -2);
-    lua_setfield(L, -2, source);
-    lua_pop(L, 1);
-}
-
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source)
 {
     bool loaded = luaL_loadbufferx(L, text, size_bytes, source, "t") == LUA_OK;
@@ -294,8 +256,6 @@ void sandbox_push_environment(lua_State *L)
 
 static int set_up(lua_State *L)
 {
-    lua_newtable(L);
-    lua_setfield(L, LUA_REGISTRYINDEX, line_maps_key);
     sandbox_open_library(L);
     return 0;
 }

@@ -68,10 +68,6 @@ void sandbox_push_environment(lua_State *L);
  * an error that names the nearest one when `what` (say, "device") is not NULL. */
 void sandbox_protect(lua_State *L, const char *what);
 
-/* Tells that line n of the chunk called `source` (without its '@' or '=') is line
- * map[n] & 0xffffff of file files[map[n] >> 24]; pops the tables `map` and `files` (on top). */
-void sandbox_map_lines(lua_State *L, const char *source);
-
 /* Loads text (never a binary chunk) and pushes the function; the environment, on top of the stack,
  * is popped and becomes its _ENV. False, with a message in its place, on a syntax error. */
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source);

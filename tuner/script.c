@@ -327,8 +327,7 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     s->lua_dir = duplicate(options->lua_dir, &status);
     s->template_dir = duplicate(options->template_dir, &status);
     s->hash = XXH3_createState();
-    s->template_hash = XXH3_createState();
-    if (status || !s->hash || !s->template_hash)
+    if (status || !s->hash)
         return error_set(error, AT_NO_MEMORY, "out of memory while loading %s", path);
     char *slash = strrchr(s->folder, '/');
     if (slash)
@@ -336,7 +335,6 @@ static at_status fill_in(script *s, const char *path, const script_options *opti
     else
         strcpy(s->folder, path[0] ? "." : "");
     XXH3_128bits_reset(s->hash);
-    XXH3_128bits_reset(s->template_hash);
     return AT_OK;
 }
 
@@ -375,7 +373,6 @@ void script_free(script *s)
     }
     free(s->source.bytes);
     XXH3_freeState(s->hash);
-    XXH3_freeState(s->template_hash);
     free(s->path);
     free(s->folder);
     free(s->lua_dir);

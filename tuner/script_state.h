@@ -50,8 +50,6 @@ typedef struct script_kernel {
     expression grid[3], block[3], shared; /* text NULL when absent */
     size_t option_count;
     expression options[SCRIPT_MAX_OPTIONS];
-    int function; /* registry references: the compiled template; */
-    int files;    /* the names of the files that its marks refer to, for #line */
 } script_kernel;
 
 typedef struct script_range { /* of bytes */
@@ -65,7 +63,7 @@ struct script {
     char *path, *folder, *lua_dir, *template_dir;
     script_range source;    /* of the script itself, for lines */
     void *hash;             /* XXH3 state of the Lua files read */
-    void *template_hash;    /* ... of the templates */
+    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
     arena_block *arena;     /* everything that the pattern points to */
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
@@ -122,7 +120,7 @@ void script_read_pattern(lua_State *L);
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);
 
-/* In emit.c: loads template.lua; compiles the templates; host.read_template(name, includer). All
+/* In emit.c: loads template.lua; compiles the templates; host.read_template(name). All
  * raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
