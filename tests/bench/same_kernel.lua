@@ -1,0 +1,23 @@
+-- The same kernel under eight names: a race between them must end tied.
+local at = require "autotune"
+
+return at.pattern {
+  name = "same_kernel",
+  summary = "One copy kernel, listed eight times",
+  problem = { n = 1 << 26 },
+  ragged = { n = 1000003 },
+  simulated = { n = 1 << 14 },
+
+  space = { alias = { "a", "b", "c", "d", "e", "f", "g", "h" } },
+  baseline = { alias = "a" },
+
+  buffers = {
+    src = at.input { dtype = "uint32", count = "n" },
+    dst = at.output { dtype = "uint32", count = "n" },
+  },
+  kernel = { template = "same_kernel.cu.tmpl", entry = "copy", args = { "src", "dst" } },
+  launch = { grid = "ceil_div(n, 4 * 256)", block = 256 },
+  traffic = "8 * n",
+  reference = at.reference { template = "copy_ref.cu.tmpl" },
+  tolerance = 0,
+}
