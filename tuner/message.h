@@ -1,7 +1,7 @@
 /* Framed messages between the tuner and its workers, over a stream socket.
  *
- * A frame is a 24-byte header (magic, type, payload size, XXH3-64 of the payload) and a payload of
- * little-endian fields. Nothing in a frame is a pointer, a file descriptor or a path that only one
+ * A frame is a 24-byte header (magic with a check of the header, type, payload size, XXH3-64 of the
+ * payload) and a payload of little-endian fields. Nothing in a frame is a pointer, a file descriptor or a path that only one
  * host knows. A writer appends fields to a growing buffer; a reader takes them off in the same
  * order and turns every overrun into one sticky failure, so that callers check once at the end. */
 #ifndef AUTOTUNE_MESSAGE_H
