@@ -1,0 +1,43 @@
+/* A CUDA driver without a GPU: device memory is host memory, kernels are C functions found by name,
+ * time is what kernels say they take. It checks what its caller does as strictly as it can and
+ * fails the way a driver fails.
+ *
+ * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1),
+ * FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once). */
+#ifndef FAKE_CUDA_H
+#define FAKE_CUDA_H
+
+#include <cuda.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Every image starts with this; what follows does not matter. */
+#define FAKE_IMAGE "FAKE"
+
+typedef struct fake_launch {
+    void **arguments; /* as cuLaunchKernel gets them */
+} fake_launch;
+
+/* What a launch does to the context. */
+typedef enum fake_end { FAKE_OK, FAKE_HANGS, FAKE_ILLEGAL_ADDRESS, FAKE_MISALIGNED } fake_end;
+
+typedef struct fake_kernel {
+    const char *name;
+    fake_end (*run)(const fake_launch *launch);
+    unsigned shared_bytes; /* dynamic shared memory that it must be launched with */
+} fake_kernel;
+
+/* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */
+const fake_kernel *fake_kernel_find(const char *name);
+
+/* All memory allocated at present, for a kernel that writes where it should not. */
+size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
+
+/* The flag and the ticket of a gate queued: waiting before the flag gets there is a mistake. */
+void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
+
+/* Cycles and nanoseconds of the fake chip: 1.5 GHz. */
+uint64_t fake_time_ns(void);
+
+#endif

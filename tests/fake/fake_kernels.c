@@ -1,0 +1,329 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+
+/* Arguments by their place and type. */
+#define POINTER(l, i) (*(unsigned char **)(l)->arguments[i])
+#define U64(l, i) (*(const uint64_t *)(l)->arguments[i])
+#define U32(l, i) (*(const uint32_t *)(l)->arguments[i])
+#define F64(l, i) (*(const double *)(l)->arguments[i])
+
+/* The result block of templates/device_support.cu. */
+enum { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
+
+enum { TYPE_FLOAT = 10 }; /* dtype in value.h; the fake knows floats and bytes */
+
+static uint64_t random_bits(uint64_t seed, uint64_t i)
+{
+    uint64_t z = seed + (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void raise_to(uint64_t *word, uint64_t v)
+{
+    if (v > *word)
+        *word = v;
+}
+
+/* Support kernels, with the arguments of templates/device_support.cu. */
+
+static fake_end fill(const fake_launch *l)
+{
+    uint64_t count = U64(l, 1), seed = U64(l, 5);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t r = random_bits(seed, i);
+        float x = (float)(int64_t)(r >> 40) * 0x1p-23f - 1.0f;
+        if (U32(l, 2) == TYPE_FLOAT)
+            memcpy(POINTER(l, 0) + 4 * i, &x, sizeof x);
+        else
+            POINTER(l, 0)[i] = (unsigned char)r;
+    }
+    return FAKE_OK;
+}
+
+static unsigned char guard_byte(uint64_t i)
+{
+    return (unsigned char)(0xc3 ^ (i * 7));
+}
+
+static fake_end guards_set(const fake_launch *l)
+{
+    for (uint64_t i = 0; i < U64(l, 2); i++)
+        POINTER(l, 0)[i] = POINTER(l, 1)[i] = guard_byte(i);
+    return FAKE_OK;
+}
+
+static fake_end guards_check(const fake_launch *l)
+{
+    uint64_t *results = (uint64_t *)POINTER(l, 3), size = U64(l, 2);
+    for (uint64_t i = 0; i < size; i++) {
+        if (POINTER(l, 0)[i] != guard_byte(i))
+            raise_to(&results[BEFORE_INVERTED], ~(size - i));
+        if (POINTER(l, 1)[i] != guard_byte(i))
+            raise_to(&results[AFTER_INVERTED], ~(i + 1));
+    }
+    return FAKE_OK;
+}
+
+static fake_end compare_exact(const fake_launch *l)
+{
+    uint64_t *results = (uint64_t *)POINTER(l, 4), width = U32(l, 3);
+    for (uint64_t i = 0; i < U64(l, 2) / width; i++)
+        if (memcmp(POINTER(l, 0) + i * width, POINTER(l, 1) + i * width, width) != 0) {
+            results[WRONG]++;
+            raise_to(&results[FIRST_INVERTED], ~i);
+        }
+    return FAKE_OK;
+}
+
+static fake_end magnitude(const fake_launch *l)
+{
+    const float *expected = (const float *)POINTER(l, 0);
+    double largest = 0;
+    for (uint64_t i = 0; i < U64(l, 1); i++)
+        largest = fmax(largest, fabs((double)expected[i]));
+    memcpy((uint64_t *)POINTER(l, 3) + MAGNITUDE, &largest, sizeof largest);
+    return FAKE_OK;
+}
+
+static fake_end compare_close(const fake_launch *l)
+{
+    const float *found = (const float *)POINTER(l, 0), *expected = (const float *)POINTER(l, 1);
+    uint64_t *results = (uint64_t *)POINTER(l, 5);
+    double largest, worst = 0;
+    memcpy(&largest, &results[MAGNITUDE], sizeof largest);
+    for (uint64_t i = 0; i < U64(l, 2); i++) {
+        double error = fabs((double)found[i] - (double)expected[i]);
+        worst = fmax(worst, error);
+        if (error <= F64(l, 4) * largest)
+            continue;
+        results[WRONG]++;
+        raise_to(&results[FIRST_INVERTED], ~i);
+    }
+    worst /= largest;
+    memcpy(&results[WORST], &worst, sizeof worst);
+    return FAKE_OK;
+}
+
+static fake_end checksum(const fake_launch *l)
+{
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < U64(l, 1); i++)
+        sum += random_bits(POINTER(l, 0)[i], i);
+    ((uint64_t *)POINTER(l, 2))[SUM] = sum;
+    return FAKE_OK;
+}
+
+static fake_end flush(const fake_launch *l)
+{
+    (void)l;
+    return FAKE_OK;
+}
+
+static fake_end gate(const fake_launch *l)
+{
+    fake_gate((const volatile uint32_t *)POINTER(l, 0), U32(l, 1));
+    return FAKE_OK;
+}
+
+static fake_end clock_reading(const fake_launch *l)
+{
+    uint64_t *out = (uint64_t *)POINTER(l, 0);
+    for (uint32_t sm = 0; sm < U32(l, 1); sm++) {
+        out[2 * sm] = fake_time_ns() * 3 / 2;
+        out[2 * sm + 1] = fake_time_ns();
+    }
+    return FAKE_OK;
+}
+
+/* Variants: (const float *src, float *dst, uint64_t count); right is dst = src. */
+
+static fake_end good(const fake_launch *l)
+{
+    memcpy(POINTER(l, 1), POINTER(l, 0), 4 * U64(l, 2));
+    return FAKE_OK;
+}
+
+static fake_end skips_last(const fake_launch *l)
+{
+    memcpy(POINTER(l, 1), POINTER(l, 0), 4 * U64(l, 2) - 4);
+    return FAKE_OK;
+}
+
+/* Right for multiples of 32 only. */
+static fake_end skips_edge(const fake_launch *l)
+{
+    memcpy(POINTER(l, 1), POINTER(l, 0), 4 * (U64(l, 2) / 32 * 32));
+    return FAKE_OK;
+}
+
+/* Two neighbours that trade places: a plain sum would not notice. */
+static fake_end swaps_pair(const fake_launch *l)
+{
+    good(l);
+    float *dst = (float *)POINTER(l, 1);
+    float first = dst[10];
+    dst[10] = dst[11];
+    dst[11] = first;
+    return FAKE_OK;
+}
+
+static fake_end writes_past(const fake_launch *l)
+{
+    good(l);
+    POINTER(l, 1)[4 * U64(l, 2)] ^= 1;
+    return FAKE_OK;
+}
+
+static fake_end writes_before(const fake_launch *l)
+{
+    good(l);
+    POINTER(l, 1)[-3] ^= 1;
+    return FAKE_OK;
+}
+
+static fake_end changes_input(const fake_launch *l)
+{
+    good(l);
+    POINTER(l, 0)[0] += 1;
+    return FAKE_OK;
+}
+
+static fake_end zeros(const fake_launch *l)
+{
+    memset(POINTER(l, 1), 0, 4 * U64(l, 2));
+    return FAKE_OK;
+}
+
+/* Hits a byte in the middle of every other allocation. */
+static fake_end wild(const fake_launch *l)
+{
+    const unsigned char **starts;
+    const size_t *sizes;
+    size_t count = fake_allocations(&starts, &sizes);
+    for (size_t i = 0; i < count; i++)
+        *(unsigned char *)(uintptr_t)(starts[i] + sizes[i] / 2) += 1;
+    return good(l);
+}
+
+/* Within 1e-6 of right, and never twice the same. */
+static fake_end unstable(const fake_launch *l)
+{
+    static int launches;
+    good(l);
+    ((float *)POINTER(l, 1))[5] += ++launches % 2 ? 1e-7f : 2e-7f;
+    return FAKE_OK;
+}
+
+static fake_end close_to(const fake_launch *l)
+{
+    good(l);
+    ((float *)POINTER(l, 1))[5] += 1e-7f;
+    return FAKE_OK;
+}
+
+static fake_end not_a_number(const fake_launch *l)
+{
+    good(l);
+    ((float *)POINTER(l, 1))[5] = NAN;
+    return FAKE_OK;
+}
+
+/* dst is in and out: dst += src. */
+static fake_end add(const fake_launch *l)
+{
+    const float *src = (const float *)POINTER(l, 0);
+    float *dst = (float *)POINTER(l, 1);
+    for (uint64_t i = 0; i < U64(l, 2); i++)
+        dst[i] += src[i];
+    return FAKE_OK;
+}
+
+static fake_end hang(const fake_launch *l)
+{
+    (void)l;
+    return FAKE_HANGS;
+}
+
+static fake_end illegal(const fake_launch *l)
+{
+    (void)l;
+    return FAKE_ILLEGAL_ADDRESS;
+}
+
+static fake_end misaligned(const fake_launch *l)
+{
+    (void)l;
+    return FAKE_MISALIGNED;
+}
+
+/* The first launch in a process is good: a variant that passes its check and hangs in a race. */
+static fake_end late_hang(const fake_launch *l)
+{
+    static int launches;
+    good(l);
+    return ++launches > 1 ? FAKE_HANGS : FAKE_OK;
+}
+
+static fake_end late_fault(const fake_launch *l)
+{
+    static int launches;
+    good(l);
+    return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
+}
+
+static fake_end abort_driver(const fake_launch *l)
+{
+    (void)l;
+    abort();
+}
+
+static const fake_kernel kernels[] = {
+    {"at_fill", fill, 0},
+    {"at_guards_set", guards_set, 0},
+    {"at_guards_check", guards_check, 0},
+    {"at_compare_exact", compare_exact, 0},
+    {"at_magnitude", magnitude, 0},
+    {"at_compare_close", compare_close, 0},
+    {"at_checksum", checksum, 0},
+    {"at_flush_write", flush, 0},
+    {"at_flush_read", flush, 0},
+    {"at_gate", gate, 0},
+    {"at_empty", flush, 0},
+    {"at_clock", clock_reading, 0},
+    {"good", good, 0},
+    {"good_shared", good, 65536},
+    {"skips_last", skips_last, 0},
+    {"skips_edge", skips_edge, 0},
+    {"swaps_pair", swaps_pair, 0},
+    {"writes_past", writes_past, 0},
+    {"writes_before", writes_before, 0},
+    {"changes_input", changes_input, 0},
+    {"zeros", zeros, 0},
+    {"wild", wild, 0},
+    {"unstable", unstable, 0},
+    {"close_to", close_to, 0},
+    {"not_a_number", not_a_number, 0},
+    {"add", add, 0},
+    {"hang", hang, 0},
+    {"illegal", illegal, 0},
+    {"misaligned", misaligned, 0},
+    {"late_hang", late_hang, 0},
+    {"late_fault", late_fault, 0},
+    {"abort_driver", abort_driver, 0},
+};
+
+const fake_kernel *fake_kernel_find(const char *name)
+{
+    const char *number = strrchr(name, '_');
+    bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
+    size_t length = timed ? (size_t)(number - name) : strlen(name);
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (strlen(kernels[i].name) == length && strncmp(kernels[i].name, name, length) == 0)
+            return &kernels[i];
+    return NULL;
+}
