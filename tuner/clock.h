@@ -1,0 +1,10 @@
+/* The host's clock, for wall times and deadlines. Kernels are never timed with it. */
+#ifndef AUTOTUNE_CLOCK_H
+#define AUTOTUNE_CLOCK_H
+
+#include <stdint.h>
+
+/* Nanoseconds of CLOCK_MONOTONIC. */
+int64_t clock_now_ns(void);
+
+#endif

@@ -1,0 +1,16 @@
+/* The subcommands, one cmd_*.c each. Adding one is adding a file and a line of the table in
+ * commands.c. */
+#ifndef AUTOTUNE_COMMANDS_H
+#define AUTOTUNE_COMMANDS_H
+
+#include "options.h"
+
+extern const command cmd_tune, cmd_emit, cmd_inspect, cmd_space, cmd_devices;
+
+/* Every subcommand, in the order in which --help lists them. Static storage. */
+const command *const *commands_all(size_t *count);
+
+/* The subcommand called `name`, or NULL. */
+const command *commands_find(const char *name);
+
+#endif

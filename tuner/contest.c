@@ -1,0 +1,311 @@
+#include "contest.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+
+enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
+
+struct contest {
+    session *session;
+    pipeline *pipeline;
+    race *race;
+    candidate **entrants;
+    size_t count;
+    uint64_t seed;
+    bool *held;
+    bool *in_block;
+    uint64_t *ids;
+    int64_t ceiling_ns[CEILING_SAMPLES];
+    size_t ceiling_count;
+    bool checked; /* the finalists, on fresh data */
+    contest_state state;
+};
+
+static at_status allocate(contest *c, const candidates *all, at_error *error)
+{
+    for (size_t i = 0; i < all->count; i++)
+        c->count += all->items[i]->finished && all->items[i]->outcome == OUTCOME_OK;
+    if (!c->count)
+        return error_set(error, AT_NOT_FOUND, "no variant worked");
+    c->entrants = calloc(c->count, sizeof *c->entrants);
+    c->held = calloc(c->count, sizeof *c->held);
+    c->in_block = calloc(c->count, sizeof *c->in_block);
+    c->ids = calloc(c->count, sizeof *c->ids);
+    if (!c->entrants || !c->held || !c->in_block || !c->ids)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    return AT_OK;
+}
+
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64_t seed,
+                      contest **out, at_error *error)
+{
+    const candidates *all = pipeline_candidates(p);
+    race_entrant *entrants = NULL;
+    race_options rules = race_defaults();
+    contest *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    c->session = s;
+    c->pipeline = p;
+    c->seed = seed;
+    at_status status = allocate(c, all, error);
+    if (status)
+        goto cleanup;
+    entrants = calloc(c->count, sizeof *entrants);
+    if (!entrants) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    rules.seed = seed;
+    for (size_t i = 0, n = 0; i < all->count; i++) {
+        candidate *one = all->items[i];
+        if (!one->finished || one->outcome != OUTCOME_OK)
+            continue;
+        if (one == baseline)
+            rules.default_entrant = (uint32_t)n;
+        entrants[n] = (race_entrant){
+            .fastest_ns = candidate_fastest_ns(one),
+            .registers = one->resources.registers,
+            .shared_bytes =
+                one->resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
+            .order = one->configuration};
+        c->entrants[n++] = one;
+    }
+    status = race_new(&rules, entrants, c->count, &c->race, error);
+cleanup:
+    free(entrants);
+    if (status)
+        contest_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+void contest_free(contest *c)
+{
+    if (!c)
+        return;
+    race_free(c->race);
+    free(c->entrants);
+    free(c->held);
+    free(c->in_block);
+    free(c->ids);
+    free(c);
+}
+
+/* The race drops entrants for good, so what is not in a block can go. */
+static at_status release_dropped(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    memset(c->in_block, 0, c->count * sizeof *c->in_block);
+    for (size_t i = 0; i < count; i++)
+        c->in_block[order[i]] = true;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->held[i] || c->in_block[i])
+            continue;
+        c->held[i] = false;
+        at_status status = device_worker_release(c->session->device, i, error);
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
+static at_status ensure_images(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        while (!status && !pipeline_room(c->pipeline))
+            status = pipeline_step(c->pipeline, STEP_MS, error);
+        candidate *one = c->entrants[order[i]];
+        if (!status && !c->held[order[i]] && !one->images[0])
+            status = pipeline_recompile(c->pipeline, one, error);
+    }
+    while (!status && pipeline_in_flight(c->pipeline))
+        status = pipeline_step(c->pipeline, STEP_MS, error);
+    return status;
+}
+
+static void exclude(contest *c, uint32_t entrant, outcome o, const char *message)
+{
+    candidate_finish(c->entrants[entrant], o, message);
+    race_exclude(c->race, entrant);
+    c->held[entrant] = false;
+    c->state.excluded++;
+}
+
+static at_status await(contest *c, device_event *out, at_error *error)
+{
+    at_status status;
+    do {
+        error_clear(error);
+        status = device_worker_take(c->session->device, STEP_MS, out, error);
+    } while (status == AT_NOT_FOUND);
+    if (status)
+        return status;
+    if (out->kind == DEVICE_FAILED) {
+        status = error_set(error, out->status ? out->status : AT_DEVICE, "%s", out->message);
+        device_event_deinit(out);
+    }
+    return status;
+}
+
+static at_status await_held(contest *c, size_t waiting, at_error *error)
+{
+    while (waiting > 0) {
+        device_event e;
+        at_status status = await(c, &e, error);
+        if (status)
+            return status;
+        waiting--;
+        if (e.outcome == OUTCOME_OK)
+            c->held[e.id] = true;
+        else
+            exclude(c, (uint32_t)e.id, e.outcome, e.message);
+        device_event_deinit(&e);
+    }
+    return AT_OK;
+}
+
+static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    enum { HOLDS_AHEAD = 16 };
+    size_t waiting = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t entrant = order[i];
+        if (c->held[entrant])
+            continue;
+        device_variant variant;
+        at_status status = AT_OK;
+        if (!c->entrants[entrant]->images[0]) {
+            exclude(c, entrant, OUTCOME_COMPILE_ERROR, "it compiled once, but not again");
+            continue;
+        }
+        candidate_variant(c->entrants[entrant], &variant);
+        status = device_worker_hold(c->session->device, entrant, &variant, error);
+        if (!status && ++waiting == HOLDS_AHEAD) {
+            status = await_held(c, waiting, error);
+            waiting = 0;
+        }
+        if (status)
+            return status;
+    }
+    return await_held(c, waiting, error);
+}
+
+static void keep_ceiling(contest *c, int64_t ceiling_ns)
+{
+    if (ceiling_ns <= 0)
+        return;
+    c->ceiling_ns[c->ceiling_count++ % CEILING_SAMPLES] = ceiling_ns;
+    size_t count = c->ceiling_count < CEILING_SAMPLES ? c->ceiling_count : CEILING_SAMPLES;
+    int64_t sorted[CEILING_SAMPLES];
+    memcpy(sorted, c->ceiling_ns, count * sizeof *sorted);
+    c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
+}
+
+static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    device_event e;
+    for (size_t i = 0; i < count; i++)
+        c->ids[i] = order[i];
+    at_status status = device_worker_block(c->session->device, c->ids, count, true, error);
+    if (!status)
+        status = await(c, &e, error);
+    if (status)
+        return status;
+    if (e.outcome == OUTCOME_OK && e.sample_count == count) {
+        keep_ceiling(c, e.ceiling_ns);
+        race_tell(c->race, e.samples_ns);
+    } else if (e.id < c->count) {
+        exclude(c, (uint32_t)e.id, e.outcome, e.message);
+    } else {
+        status = error_set(error, AT_INTERNAL, "a block failed and no variant is to blame: %s",
+                           e.message);
+    }
+    device_event_deinit(&e);
+    return status;
+}
+
+/* Whoever reached the finals computes the right thing on data it has not seen, or is out. */
+static at_status check_finalists(contest *c, at_error *error)
+{
+    const race_result *result = race_conclude(c->race);
+    size_t waiting = 0;
+    c->checked = true;
+    for (size_t i = 0; i < result->count; i++) {
+        const race_standing *standing = &result->ranking[i];
+        if (standing->failed || !c->held[standing->entrant])
+            continue;
+        at_status status = device_worker_recheck(c->session->device, standing->entrant,
+                                                 c->seed + 1, error);
+        if (status)
+            return status;
+        waiting++;
+    }
+    while (waiting-- > 0) {
+        device_event e;
+        at_status status = await(c, &e, error);
+        if (status)
+            return status;
+        if (e.outcome != OUTCOME_OK)
+            exclude(c, (uint32_t)e.id, e.outcome, e.message);
+        device_event_deinit(&e);
+    }
+    return AT_OK;
+}
+
+at_status contest_step(contest *c, bool *finished, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    const uint32_t *order;
+    size_t count = race_next(c->race, &order);
+    race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
+    uint64_t excluded = c->state.excluded;
+    at_status status = AT_OK;
+    *finished = false;
+    if (count) {
+        status = release_dropped(c, order, count, error);
+        if (!status)
+            status = ensure_images(c, order, count, error);
+        if (!status)
+            status = hold_block(c, order, count, error);
+        /* Someone who could not be loaded has left the race: it asks for another block then. */
+        if (!status && c->state.excluded == excluded)
+            status = sample_block(c, order, count, error);
+    } else if (!c->checked) {
+        status = check_finalists(c, error);
+    } else {
+        *finished = true;
+    }
+    c->state.stage = stage;
+    *(stage == RACE_FINALS ? &c->state.finals_ns : &c->state.race_ns) += clock_now_ns() - start_ns;
+    return status;
+}
+
+void contest_stop(contest *c)
+{
+    race_stop(c->race);
+}
+
+const contest_state *contest_get_state(const contest *c)
+{
+    return &c->state;
+}
+
+const race_result *contest_result(contest *c)
+{
+    return race_conclude(c->race);
+}
+
+candidate *contest_candidate(const contest *c, uint32_t entrant)
+{
+    return c->entrants[entrant];
+}
+
+const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count)
+{
+    return race_samples(c->race, entrant, count);
+}

@@ -1,0 +1,49 @@
+/* The contest: the race between candidates, run on the device.
+ *
+ * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
+ * checked once more on fresh data after it was measured. The state machine is race.h's; this
+ * module loads kernels, has blocks sampled, and watches the clock. */
+#ifndef AUTOTUNE_CONTEST_H
+#define AUTOTUNE_CONTEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "candidate.h"
+#include "error.h"
+#include "pipeline.h"
+#include "race.h"
+#include "session.h"
+
+typedef struct contest contest;
+
+typedef struct contest_state { /* for progress */
+    race_stage stage;
+    uint64_t done, left; /* samples */
+    int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
+    int64_t race_ns, finals_ns; /* wall time spent */
+    uint64_t redone;     /* blocks measured again because the clock had moved */
+    uint64_t excluded;   /* entrants that failed during the race */
+} contest_state;
+
+/* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
+ * NULL. AT_NOT_FOUND when no candidate is ok. */
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64_t seed,
+                      contest **out, at_error *error);
+void contest_free(contest *c); /* NULL is fine */
+
+/* Has the next block sampled; *finished is set when there is none left and the finalists are
+ * checked. AT_DEVICE when the device is gone for good: the result so far stands. */
+at_status contest_step(contest *c, bool *finished, at_error *error);
+
+/* No further blocks. */
+void contest_stop(contest *c);
+
+const contest_state *contest_get_state(const contest *c);
+
+/* The race's result as it stands, and the candidate behind an entrant. */
+const race_result *contest_result(contest *c);
+candidate *contest_candidate(const contest *c, uint32_t entrant);
+const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count);
+
+#endif

@@ -1,0 +1,22 @@
+/* What a command works for: the GPU or the architecture, and the script loaded for it.
+ *
+ * Constraints and templates may read `device.*`, so a script is loaded for a target. Commands that
+ * need no GPU take --arch, else the first GPU's limits, else sm_90. */
+#ifndef AUTOTUNE_TARGET_H
+#define AUTOTUNE_TARGET_H
+
+#include "arch.h"
+#include "error.h"
+#include "options.h"
+#include "script.h"
+
+/* The architecture's name and limits from --arch, or of the machine's first GPU (found by a worker
+ * process), or of sm_90 where there is none. */
+at_status target_find(const char *arch, arch_limits *out, at_error *error);
+
+/* Finds and loads the script `o->operand` with --set for the limits of a device. The caller frees
+ * *out. */
+at_status target_load_script(const options *o, const arch_limits *limits, script **out,
+                             at_error *error);
+
+#endif
