@@ -1,9 +1,12 @@
 /* The program: picks the subcommand, prints its error, turns its status into an exit code. */
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "nearest.h"
@@ -84,6 +87,13 @@ static void print_help(void)
          "  NO_COLOR         when set, no colour");
 }
 
+/* Whoever read stdout has seen enough (head): no error, unlike a full disk. */
+static bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     at_error error = {0};
@@ -94,9 +104,10 @@ static int run(const command *c, int argc, char **argv)
         options_print_help(c, stdout);
     else if (!status)
         status = c->run(&o, &code, &error);
-    /* A full disk behind stdout must not pass for success; a reader who left (head) may. */
-    if (fflush(stdout) != 0 && !status && !ferror(stderr))
+    if (fflush(stdout) != 0 && !status)
         status = error_set(&error, AT_IO, "stdout could not be written");
+    if (status == AT_IO && reader_left())
+        status = AT_OK;
     if (status) {
         print_error(&error);
         code = exit_code_of(status);

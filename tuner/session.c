@@ -57,12 +57,14 @@ static at_status open_default_device(session *s, device_cache cache, at_error *e
         error_clear(error);
         return open_device(s, "sim:sm_90", cache, error);
     }
-    if (status == AT_NO_DEVICE)
-        return error_set(error, AT_NO_DEVICE,
-                         "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space "
-                         "and shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' "
-                         "work too.",
-                         error->message);
+    if (status == AT_NO_DEVICE) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", error->message);
+        error_set(error, AT_NO_DEVICE,
+                  "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
+                  "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
+                  why);
+    }
     return status;
 }
 
@@ -232,8 +234,10 @@ at_status session_init(const options *o, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     *out = (session){0};
-    at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache}, &out->pool, error);
+    at_status status = target_check_script(o, error);
+    if (!status)
+        status = compile_pool_new(
+            &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache}, &out->pool, error);
     if (!status)
         status = open_target(o, out, error);
     out->open_ns = clock_now_ns() - start_ns;

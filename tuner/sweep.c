@@ -41,34 +41,35 @@ static at_status find_value(const space_parameter *p, const char *text, size_t *
     return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s", text, p->name, list);
 }
 
-static void append_between(sweep_axis *axis, size_t from, size_t to)
-{
-    if (from < to)
-        for (size_t v = from + 1; v < to; v++)
-            axis->values[axis->count++] = (uint16_t)v;
-    else
-        for (size_t v = from; v-- > to + 1;)
-            axis->values[axis->count++] = (uint16_t)v;
-}
-
-static bool has_value(const sweep_axis *axis, size_t v)
+/* Appends a value; false when the sweep has it already. */
+static bool append(sweep_axis *axis, size_t v)
 {
     for (size_t i = 0; i < axis->count; i++)
         if (axis->values[i] == v)
-            return true;
-    return false;
+            return false;
+    axis->values[axis->count++] = (uint16_t)v;
+    return true;
+}
+
+static bool append_between(sweep_axis *axis, size_t from, size_t to)
+{
+    while (from != to) {
+        from += from < to ? 1 : (size_t)-1;
+        if (from != to && !append(axis, from))
+            return false;
+    }
+    return true;
 }
 
 /* `list` is cut apart in place. */
 static at_status read_axis(const space_parameter *p, char *list, sweep_axis *axis, at_error *error)
 {
-    bool gap = false;
+    bool gap = false, once = true;
     char *rest = NULL;
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "...") == 0) {
             if (!axis->count || gap)
-                return error_set(error, AT_USAGE, "--over %s: '...' stands between two values",
-                                 p->name);
+                break;
             gap = true;
             continue;
         }
@@ -76,14 +77,12 @@ static at_status read_axis(const space_parameter *p, char *list, sweep_axis *axi
         at_status status = find_value(p, word, &v, error);
         if (status)
             return status;
-        if (has_value(axis, v))
-            return error_set(error, AT_USAGE, "--over %s lists %s twice", p->name, word);
         if (gap)
-            append_between(axis, axis->values[axis->count - 1], v);
+            once = once && append_between(axis, axis->values[axis->count - 1], v);
         gap = false;
-        if (axis->count >= p->value_count || has_value(axis, v))
+        once = once && append(axis, v);
+        if (!once)
             return error_set(error, AT_USAGE, "--over %s goes over a value twice", p->name);
-        axis->values[axis->count++] = (uint16_t)v;
     }
     if (gap || !axis->count)
         return error_set(error, AT_USAGE, "--over %s: '...' stands between two values", p->name);
@@ -100,8 +99,7 @@ static at_status add_axis(const pattern *p, const script_setting *over, sweep *w
         if (w->axes[i].parameter == axis->parameter)
             return error_set(error, AT_USAGE, "--over %s is given twice", over->name);
     const space_parameter *parameter = &p->parameters[axis->parameter];
-    /* Twice the values: a list that goes over one twice is found after it was written. */
-    axis->values = calloc(2 * parameter->value_count + 1, sizeof *axis->values);
+    axis->values = calloc(parameter->value_count, sizeof *axis->values);
     char *list = strdup(over->text);
     w->axis_count++;
     if (!axis->values || !list)

@@ -20,6 +20,14 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
     return arch_find("sm_90", out, error);
 }
 
+at_status target_check_script(const options *o, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    return status ? status : paths_find_script(&p, o->operand, path, sizeof path, error);
+}
+
 at_status target_load_script(const options *o, const arch_limits *limits, script **out,
                              at_error *error)
 {

@@ -14,6 +14,9 @@
  * process), or of sm_90 where there is none. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
+/* Is there such a script? For commands that have much to do before they load it. */
+at_status target_check_script(const options *o, at_error *error);
+
 /* Finds and loads the script `o->operand` with --set for the limits of a device. The caller frees
  * *out. */
 at_status target_load_script(const options *o, const arch_limits *limits, script **out,
