@@ -88,6 +88,16 @@ local function need_table(v, path, example)
   return v
 end
 
+-- A list of at most `most` items: no names, no holes.
+local function check_list(v, path, most)
+  local count = 0
+  for key in pairs(v) do
+    count = count + 1
+    if key ~= count then fail(path, "is a list; it has no names and no holes") end
+  end
+  if count > most then fail(path, "has %d items; %d are allowed", count, most) end
+end
+
 local function need_string(v, path, example)
   if type(v) ~= "string" or v == "" then
     fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
@@ -132,10 +142,8 @@ end
 local function expressions(v, path, most)
   if type(v) ~= "table" then return { expression(v, path) } end
   local list = {}
-  for key in pairs(v) do
-    if math.type(key) ~= "integer" then fail(path, "is a list; it has no field %s", show(key)) end
-  end
-  if #v < 1 or #v > most then fail(path, "has %d expressions; 1 to %d are allowed", #v, most) end
+  check_list(v, path, most)
+  if #v == 0 then fail(path, "is empty") end
   for i = 1, #v do list[i] = expression(v[i], child(path, i)) end
   return list
 end
@@ -299,13 +307,8 @@ local function read_values(v, path)
   if SCALARS[type(v)] then v = { v } end
   need_table(v, path, "a list of values, for example { 1, 2, 4 } or at.pow2(16, 128)")
   local values, seen = {}, {}
-  for key in pairs(v) do
-    if math.type(key) ~= "integer" or key < 1 or key > #v then
-      fail(path, "a list of values has no field %s", show(key))
-    end
-  end
+  check_list(v, path, 65535)
   if #v == 0 then fail(path, "has no values") end
-  if #v > 65535 then fail(path, "has %d values; 65535 are allowed", #v) end
   for i = 1, #v do
     local value = v[i]
     if not SCALARS[type(value)] then
@@ -336,11 +339,9 @@ local function read_space(description, taken)
     list[#list + 1] = { name = name, values = read_values(values, where) }
   end
   if #given > 0 then
-    for key, pair in pairs(given) do
+    check_list(given, path, 64)
+    for key, pair in ipairs(given) do
       local where = child(path, key)
-      if type(key) ~= "number" then
-        fail(where, "space is a list here; write { \"%s\", ... }", tostring(key))
-      end
       need_table(pair, where, "{ \"NAME\", VALUES }")
       check_fields(pair, where, { 1, 2 })
       add(pair[1], pair[2], where)
@@ -358,13 +359,10 @@ local function read_where(description)
   if given == nil then return {} end
   if type(given) == "string" then given = { given } end
   need_table(given, { "where" }, "where = { \"block % tile == 0\" }")
-  if #given > 256 then fail({ "where" }, "has more than 256 constraints") end
+  check_list(given, { "where" }, 256)
   local list = {}
-  for key, text in pairs(given) do
+  for key, text in ipairs(given) do
     local path = { "where", key }
-    if math.type(key) ~= "integer" or key > #given then
-      fail(path, "constraints are a list without names and holes")
-    end
     if type(text) ~= "string" then fail(path, "is %s; a constraint is a string", show(text)) end
     list[key] = expression(text, path)
   end
@@ -457,13 +455,10 @@ end
 
 local function read_arguments(given, path, buffers)
   need_table(given, path, "args = { \"src\", \"dst\", \"rows\" }")
-  if #given > 32 then fail(path, "has %d arguments; 32 are allowed", #given) end
+  check_list(given, path, 32)
   local list = {}
-  for key, v in pairs(given) do
+  for key, v in ipairs(given) do
     local where = child(path, key)
-    if math.type(key) ~= "integer" or key > #given then
-      fail(where, "arguments are a list without names and holes")
-    end
     local argument
     for i, buffer in ipairs(buffers) do
       if v == buffer.name then argument = { type = "buffer", buffer = i } end
@@ -500,7 +495,7 @@ local function read_options(given, path)
   if given == nil then return list end
   if type(given) == "string" then given = { given } end
   need_table(given, path, "options = { \"--use_fast_math\" }")
-  if #given > 16 then fail(path, "has %d options; 16 are allowed", #given) end
+  check_list(given, path, 16)
   for i, v in ipairs(given) do list[i] = option_expression(v, child(path, i)) end
   return list
 end

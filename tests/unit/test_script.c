@@ -1,0 +1,487 @@
+#include <sys/resource.h>
+#include <time.h>
+
+#include "script_fixture.h"
+
+static void the_scale_pattern_is_read_as_it_is_written(void **state)
+{
+    (void)state;
+    script_options options = fixture_options();
+    at_error error = {0};
+    script *s;
+    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error), error);
+    const pattern *p = script_pattern(s);
+    assert_string_equal(p->name, "scale");
+    assert_string_equal(p->summary, "Copies an array, scaled");
+    assert_string_equal(p->entry, "scale");
+    assert_true(p->measurable);
+    assert_int_equal(p->problem_count, 3);
+    assert_string_equal(p->problems[PROBLEM_TUNED][0].name, "n");
+    assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 1 << 20);
+    assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 1003);
+    assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 1 << 14);
+    assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
+    assert_string_equal(p->problems[PROBLEM_RAGGED][2].value.string, "float");
+    assert_true(p->has_problem[PROBLEM_RAGGED] && p->has_problem[PROBLEM_SIMULATED]);
+    assert_int_equal(p->parameter_count, 3);
+    assert_string_equal(p->parameters[0].name, "block");
+    assert_int_equal(p->parameters[0].value_count, 6);
+    assert_int_equal(p->parameters[0].values[5].integer, 1024);
+    assert_int_equal(p->parameters[2].values[0].kind, VALUE_BOOLEAN);
+    assert_int_equal(p->baseline[0], 3);
+    assert_int_equal(p->constraint_count, 4);
+    assert_string_equal(p->constraints[2].text, "cached or vec > 1");
+    assert_int_equal(p->constraints[2].line, 19);
+    assert_int_equal(p->constraints[0].parameter_count, 1);
+    assert_int_equal(p->constraints[0].parameters[0], 1);
+    assert_int_equal(p->constraints[2].parameter_count, 2);
+    script_free(s);
+}
+
+static void parameters_come_in_source_order(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .space = "space = { zeta = { 1 }, --[[ alpha = ]] mid = at.list(1, 2), ['alpha'] = { 3 } },",
+        .baseline = "baseline = { mid = 2 }, -- zeta and alpha have one value",
+    });
+    const pattern *p = script_pattern(s);
+    assert_int_equal(p->parameter_count, 3);
+    assert_string_equal(p->parameters[0].name, "zeta");
+    assert_string_equal(p->parameters[1].name, "mid");
+    assert_string_equal(p->parameters[2].name, "alpha");
+    assert_int_equal(p->baseline[1], 1);
+    script_free(s);
+}
+
+static void a_list_of_pairs_gives_the_order_itself(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .space = "space = { { 'tile', { 1, 2 } }, { 'mode', 'only' }, { 'aa', true } },",
+        .baseline = "baseline = { tile = 2 },",
+    });
+    const pattern *p = script_pattern(s);
+    assert_string_equal(p->parameters[0].name, "tile");
+    assert_string_equal(p->parameters[1].name, "mode");
+    assert_string_equal(p->parameters[1].values[0].string, "only");
+    assert_string_equal(p->parameters[2].name, "aa");
+    script_free(s);
+}
+
+static void computed_spaces_come_in_alphabetical_order(void **state)
+{
+    (void)state;
+    fixture_write("p.lua", "local at = require 'autotune'\n"
+                           "local space = {}\n"
+                           "for _, name in ipairs { 'c', 'a', 'b' } do space[name] = { 1 } end\n"
+                           "return at.pattern { name = 'p', problem = {}, space = space,\n"
+                           "kernel = { template = 'p.cu.tmpl' } }\n");
+    script *s;
+    at_error error;
+    fixture_write("p.cu.tmpl", "// nothing\n");
+    assert_ok(fixture_load(&s, &error), error);
+    const pattern *p = script_pattern(s);
+    assert_string_equal(p->parameters[0].name, "a");
+    assert_string_equal(p->parameters[1].name, "b");
+    assert_string_equal(p->parameters[2].name, "c");
+    assert_false(p->measurable);
+    assert_false(p->has_problem[PROBLEM_RAGGED]);
+    script_free(s);
+    unlink(fixture_path("p.cu.tmpl"));
+}
+
+/* What is wrong with a field, on which line, and what the message must say. */
+typedef struct bad_case {
+    fixture_pattern pattern;
+    int line;
+    const char *message;
+} bad_case;
+
+static const bad_case bad_cases[] = {
+    {{.extra = "sumary = 'x',"}, 10, "sumary: there is no such field; did you mean 'summary'?"},
+    {{.extra = "'stray',"}, 2, "a value without a name"},
+    {{.problem = ""}, 2, "problem: is missing"},
+    {{.problem = "problem = { n = {} },"}, 4, "problem.n: is a table"},
+    {{.problem = "problem = { n = 0/0 },"}, 4, "problem.n: is not a finite number"},
+    {{.problem = "problem = { min = 1 },"}, 4, "'min' is the name of a helper"},
+    {{.problem = "problem = { ['end'] = 1 },"}, 4, "'end' is a word of the Lua language"},
+    {{.problem = "problem = { ['a b'] = 1 },"}, 4, "'a b' is not a name"},
+    {{.problem = "problem = { __n = 1 },"}, 4, "reserved"},
+    {{.space = ""}, 2, "space: is missing"},
+    {{.space = "space = {},"}, 5, "space: has no parameters"},
+    {{.space = "space = { tile = {} },"}, 5, "space.tile: has no values"},
+    {{.space = "space = {\n tile = { 1, 1 } },"}, 6, "space.tile: has 1 twice"},
+    {{.space = "space = { tile = { 1, 1.0 } },"}, 5, "has 1.0 twice"},
+    {{.space = "space = { tile = { {} } },"}, 5, "value 1 is a table"},
+    {{.space = "space = { tile = { 1, x = 2 } },"}, 5, "no names and no holes"},
+    {{.space = "space = { tile = { 'a,b' } },"}, 5, "cannot be written in --config"},
+    {{.space = "space = { tile = { 1/0 } },"}, 5, "not a finite number"},
+    {{.space = "space = { n = { 1 } },"}, 5, "there is a problem variable of that name"},
+    {{.space = "space = { tile = at.pow2(3, 8) },"}, 5, "3 is not a power of two"},
+    {{.space = "space = { tile = at.pow2(16, 8) },"}, 5, "no power of two in this range"},
+    {{.space = "space = { tile = at.range(1, 4, 0) },"}, 5, "the step is 0"},
+    {{.space = "space = { tile = at.range(1, 2.5) },"}, 5, "must be an integer, not 2.5"},
+    {{.space = "space = { tile = at.range(1, 1 << 40) },"}, 5, "more than 65535"},
+    {{.space = "space = { tile = at.pow(1, 2) },"}, 5, "attempt to call a nil value"},
+    {{.where = "where = { 'tile > 0',\n 'tille > 1' },"}, 7,
+     "where[2]: \"tille > 1\": there is no 'tille'; did you mean 'tile'?"},
+    {{.where = "where = { 'tile >' },"}, 6, "unexpected symbol"},
+    {{.where = "where = { '' },"}, 6, "the expression is empty"},
+    {{.where = "where = { 3 },"}, 6, "a constraint is a string"},
+    {{.where = "where = { x = 'tile > 0' },"}, 6, "no names and no holes"},
+    {{.where = "where = { 'device.max_sharde_per_block > tile' },"}, 6,
+     "did you mean 'device.max_shared_per_block'?"},
+    {{.where = "where = { '(function() return true end)()' },"}, 6, "cannot define a function"},
+    {{.where = "where = { 'true) return (false' },"}, 6, "expected"},
+    {{.baseline = "baseline = { tile = 1 },"}, 7, "names no value for 'mode'"},
+    {{.baseline = "baseline = { tile = 3, mode = 'a' },"}, 7, "3 is not a value of this parameter: 1, 2, 4"},
+    {{.baseline = "baseline = { tiles = 1 },"}, 7, "did you mean 'tile'?"},
+    {{.kernel = ""}, 2, "kernel: is missing"},
+    {{.kernel = "kernel = {},"}, 8, "kernel.template: is missing"},
+    {{.kernel = "kernel = { template = 'q.cu.tmpl' },"}, 8, "there is no template 'q.cu.tmpl'"},
+    {{.kernel = "kernel = { template = '../p.cu.tmpl' },"}, 8, "there is no template"},
+    {{.kernel = "kernel = { template = '/etc/passwd' },"}, 8, "there is no template"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', entry = 'a b' },"}, 8, "is not the name of a kernel"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { 'm' } },"}, 8,
+     "kernel.args[1]: \"m\": there is no 'm'; did you mean 'n'?"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { 'n', nil, 'n' } },"}, 8, "holes"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-D${' } },"}, 8, "a ${ without a }"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', launch = 1 },"}, 8, "kernel.launch: there is no such field"},
+    {{.launch = "launch = { grid = { 1, 2, 3, 4 }, block = 1 },"}, 9, "has 4 items; 3 are allowed"},
+    {{.launch = "launch = { block = 1 },"}, 9, "launch.grid: is missing"},
+    {{.extra = "buffers = { a = { dtype = 'float' } },"}, 10, "write at.input, at.output"},
+    {{.extra = "buffers = { a = at.input { count = 1 } },"}, 10, "buffers.a.dtype: is missing"},
+    {{.extra = "buffers = { a = at.input { dtype = 'flaot', count = 1 } },"}, 10, "did you mean 'float'?"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 'tile' } },"}, 10,
+     "'tile' is a parameter, but this must be the same for all variants"},
+    {{.extra = "buffers = { a = at.output { dtype = 'float', count = 1, fill = 'bits' } },"}, 10, "only inputs are filled"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modolo' } },"}, 10, "did you mean 'modulo'?"},
+    {{.extra = "buffers = { n = at.input { dtype = 'float', count = 1 } },"}, 10, "there is a problem variable of that name"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, size = 2 } },"}, 10, "there is no such field"},
+    {{.extra = "reference = { template = 'p.cu.tmpl' },"}, 10, "write at.reference"},
+    {{.extra = "reference = at.reference { template = 'p.cu.tmpl' },"}, 10, "has no grid"},
+    {{.extra = "buffers = { a = at.output { dtype = 'float', count = 1 } },\n"
+               "reference = at.reference { template = 'p.cu.tmpl' },"}, 2, "traffic is missing"},
+    {{.extra = "tolerance = 'tile',"}, 10, "'tile' is a parameter"},
+    {{.extra = "deterministic = 1,"}, 10, "write true or false"},
+    {{.extra = "ragged = { m = 3 },"}, 10, "ragged.m: the problem has no such variable; did you mean 'n'?"},
+    {{.extra = "ragged = { n = 'x' },"}, 10, "is 'x' where the problem has 1024"},
+    {{.extra = "nil + 1,"}, 10, "attempt to perform arithmetic on a nil value"},
+    {{.extra = "x = = 1,"}, 10, "unexpected symbol near '='"},
+    {{.extra = "summary = 3,"}, 10, "summary: is 3"},
+};
+
+static void whatever_is_wrong_is_told_with_its_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_cases / sizeof *bad_cases; i++) {
+        fixture_write_pattern(&bad_cases[i].pattern);
+        fixture_expect_failure(bad_cases[i].message, bad_cases[i].line);
+    }
+}
+
+typedef struct text_case {
+    const char *text;
+    int line;
+    const char *message;
+} text_case;
+
+static const text_case text_cases[] = {
+    {"", 0, "does not return a pattern"},
+    {"return { name = 'x' }", 0, "does not return a pattern"},
+    {"return true", 0, "does not return a pattern"},
+    {"x = (", 1, "unexpected symbol"},
+    {"local at = require 'autotune'\nlocal p = at.pattern { name = 'p' }", 2, "problem: is missing"},
+    {"require 'nothing'", 1, "there is no 'nothing.lua'"},
+    {"\n\nrequire '../x'", 3, "not a module's name"},
+    {"require 'a..b'", 1, "not a module's name"},
+    {"require '/etc/passwd'", 1, "not a module's name"},
+    {"error 'mine'", 1, "mine"},
+    {"error { 'table' }", 1, "an error with a table instead of a message"},
+    {"\nassert(false, 'no')", 2, "no"},
+    {"local function f() return 1 + f() end f()", 1, "stack overflow"},
+    {"local at = require 'autotune' at.pattern(3)", 1, "takes a table"},
+    {"\x1bLua", 0, "compiled Lua"},
+    {"\xef\xbb\xbf\x1bLua", 0, "compiled Lua"},
+    {"#!/usr/bin/env autotune\n\nboom()", 3, "attempt to call a nil value (global 'boom')"},
+    {"\xef\xbb\xbf\nboom()", 2, "boom"},
+    {"\r\n\r\nboom()\r\n", 3, "boom"},
+};
+
+static void texts_that_are_no_pattern_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof text_cases / sizeof *text_cases; i++) {
+        fixture_write("p.lua", text_cases[i].text);
+        fixture_expect_failure(text_cases[i].message, text_cases[i].line);
+    }
+}
+
+static void errors_name_the_file(void **state)
+{
+    (void)state;
+    script *s;
+    at_error error;
+    fixture_write("p.lua", "\nrequire 'sub.helper'");
+    assert_int_equal(mkdir(fixture_path("sub"), 0777), 0);
+    fixture_write("sub/helper.lua", "\n\nlocal x = nil + 1");
+    assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
+    assert_string_equal(error.file, fixture_path("sub/helper.lua"));
+    assert_int_equal(error.line, 3);
+    fixture_write("sub/helper.lua", "\nx =");
+    assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
+    assert_string_equal(error.file, fixture_path("sub/helper.lua"));
+    assert_int_equal(error.line, 2);
+    fixture_write("sub/helper.lua", "return require 'sub.helper'");
+    assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
+    assert_contains(error.message, "requires itself");
+    symlink("/etc/hostname", fixture_path("outside.lua"));
+    fixture_write("p.lua", "require 'outside'");
+    assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
+    assert_contains(error.message, "there is no 'outside.lua'");
+}
+
+static void modules_of_the_scripts_folder_load_once(void **state)
+{
+    (void)state;
+    fixture_write("mine.lua", "local name = ... return { name = name, at = require 'autotune' }");
+    fixture_write("p.cu.tmpl", "// x\n");
+    fixture_write("p.lua", "local mine = require 'mine'\n"
+                           "assert(mine == require 'mine' and mine.name == 'mine')\n"
+                           "assert(mine.at == require 'autotune')\n"
+                           "return mine.at.pattern { name = 'p', problem = {}, space = { a = 1 },\n"
+                           "kernel = { template = 'p.cu.tmpl' } }");
+    script *s;
+    at_error error;
+    assert_ok(fixture_load(&s, &error), error);
+    char before[33], after[33];
+    script_hash(s, before);
+    assert_int_equal(strlen(before), 32);
+    script_free(s);
+    fixture_write("mine.lua", "return { name = 'mine', at = require 'autotune' }");
+    assert_ok(fixture_load(&s, &error), error);
+    script_hash(s, after);
+    assert_string_not_equal(before, after);
+    script_free(s);
+    unlink(fixture_path("p.cu.tmpl"));
+}
+
+static void what_is_no_file_is_an_io_error(void **state)
+{
+    (void)state;
+    script_options options = fixture_options();
+    script *s;
+    at_error error = {0};
+    assert_int_equal(script_load(fixture_dir, &options, &s, &error), AT_IO);
+    assert_contains(error.message, "is a folder");
+    assert_int_equal(script_load(fixture_path("none.lua"), &options, &s, &error), AT_IO);
+    assert_contains(error.message, "No such file");
+    assert_int_equal(script_load("/dev/zero", &options, &s, &error), AT_IO);
+    assert_contains(error.message, "device or pipe");
+    assert_int_equal(mkfifo(fixture_path("pipe.lua"), 0600), 0);
+    assert_int_equal(script_load(fixture_path("pipe.lua"), &options, &s, &error), AT_IO);
+    assert_int_equal(script_load("", &options, &s, &error), AT_IO);
+    FILE *f = fopen(fixture_path("large.lua"), "wb");
+    assert_int_equal(ftruncate(fileno(f), 100 << 20), 0);
+    fclose(f);
+    assert_int_equal(script_load(fixture_path("large.lua"), &options, &s, &error), AT_IO);
+    assert_contains(error.message, "larger than");
+}
+
+static at_status load_with(const char *name, const char *text, script **s, at_error *error)
+{
+    script_options options = fixture_options();
+    script_setting settings[] = {{"n", "8"}, {name, text}};
+    options.settings = settings;
+    options.setting_count = 2;
+    *error = (at_error){0};
+    return script_load(fixture_path("p.lua"), &options, s, error);
+}
+
+static void settings_override_the_problem(void **state)
+{
+    (void)state;
+    fixture_write_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 1, f = 1.5, b = true, s = 'x', names = 1 },\n"
+                   "ragged = { n = 7 }, simulated = { n = 5, s = 'sim' },"});
+    script *s;
+    at_error error;
+    assert_ok(load_with("f", "2", &s, &error), error);
+    const pattern *p = script_pattern(s);
+    assert_int_equal(p->problems[PROBLEM_TUNED][0].value.integer, 8);
+    assert_int_equal(p->problems[PROBLEM_RAGGED][0].value.integer, 7);
+    /* The user's word outweighs the suggestion for a slow device. */
+    assert_int_equal(p->problems[PROBLEM_SIMULATED][0].value.integer, 8);
+    assert_string_equal(p->problems[PROBLEM_SIMULATED][3].value.string, "sim");
+    assert_int_equal(p->problems[PROBLEM_TUNED][1].value.kind, VALUE_NUMBER);
+    assert_true(p->problems[PROBLEM_TUNED][1].value.number == 2.0);
+    script_free(s);
+    assert_ok(load_with("s", "8", &s, &error), error);
+    assert_string_equal(script_pattern(s)->problems[PROBLEM_TUNED][3].value.string, "8");
+    script_free(s);
+    assert_ok(load_with("n", "1e3", &s, &error), error);
+    assert_int_equal(script_pattern(s)->problems[PROBLEM_TUNED][0].value.integer, 1000);
+    script_free(s);
+    assert_ok(load_with("b", "false", &s, &error), error);
+    assert_false(script_pattern(s)->problems[PROBLEM_TUNED][2].value.boolean);
+    script_free(s);
+}
+
+static void settings_of_the_wrong_kind_are_usage_errors(void **state)
+{
+    (void)state;
+    fixture_write_pattern(&(fixture_pattern){.problem = "problem = { n = 1, scale = 1.5, b = true },"});
+    script *s;
+    at_error error;
+    static const struct {
+        const char *name, *text, *message;
+    } cases[] = {
+        {"n", "x", "the script's value is 1, so this must be an integer"},
+        {"n", "1.5", "must be an integer"},
+        {"b", "1", "must be a boolean"},
+        {"scale", "big", "must be a number"},
+        {"scael", "1", "no problem variable of that name; did you mean 'scale'?"},
+        {"", "1", "no problem variable"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(load_with(cases[i].name, cases[i].text, &s, &error), AT_USAGE);
+        assert_contains(error.message, cases[i].message);
+    }
+}
+
+static void configurations_read_back_as_written(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, true }, s = { 'a', '4' } },",
+        .baseline = "baseline = { tile = 32, f = 0.5, on = false, s = 'a' },"});
+    uint16_t indices[4];
+    at_error error = {0};
+    assert_ok(script_parse_configuration(s, "s=4,f=2,on=true", indices, &error), error);
+    char text[64];
+    int n = script_format_configuration(s, indices, text, sizeof text);
+    assert_string_equal(text, "tile=32,f=2.0,on=true,s=4");
+    assert_int_equal(n, strlen(text));
+    assert_int_equal(script_format_configuration(s, indices, text, 8), n);
+    assert_string_equal(text, "tile=32");
+    assert_int_equal(script_format_configuration(s, indices, NULL, 0), n);
+    uint16_t again[4];
+    assert_ok(script_parse_configuration(s, "tile=32,f=2.0,on=true,s=4", again, &error), error);
+    assert_memory_equal(again, indices, sizeof indices);
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"tiel=16", "did you mean 'tile'?"},
+        {"tile=17", "'17' is no value of tile: it is one of 16, 32"},
+        {"tile", "is not NAME=VALUE"},
+        {"tile=16,tile=32", "given twice"},
+        {",", "is not NAME=VALUE"},
+        {"=", "no parameter ''"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(script_parse_configuration(s, cases[i].text, again, &error), AT_USAGE);
+        assert_contains(error.message, cases[i].message);
+    }
+    script_free(s);
+}
+
+static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .where = "where = { 'tile > 1', 'mode == \"a\"',\n'tile < 2',\n'tile > 0' },"});
+    space *sp;
+    at_error error = {0};
+    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
+    assert_null(sp);
+    assert_contains(error.message, "no configuration is left after where[3]: \"tile < 2\"");
+    assert_int_equal(error.line, 7);
+    script_free(s);
+}
+
+static void a_baseline_outside_of_the_space_is_an_error(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'tile > 1' },"});
+    space *sp;
+    at_error error = {0};
+    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
+    assert_contains(error.message, "the baseline (tile=1,mode=a) breaks where[1]: \"tile > 1\"");
+    assert_int_equal(error.line, 6);
+    script_free(s);
+}
+
+static void constraints_that_fail_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *where, *message;
+    } cases[] = {
+        {"where = { 'tile' },", "where[1]: \"tile\": gives a number where true or false is needed"},
+        {"where = { 'tile // (tile - tile) == 1' },", "attempt to divide by zero"},
+        {"where = { 'mode + 1 == 2' },", "attempt to perform arithmetic on a string value"},
+        {"where = { 'sizeof(mode) == 2' },", "there is no element type 'a'"},
+        {"where = { 'ceil_div(tile, 0) == 2' },", "must be positive"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        script *s = fixture_load_pattern(&(fixture_pattern){.where = cases[i].where});
+        space *sp;
+        at_error error = {0};
+        assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
+        assert_contains(error.message, cases[i].message);
+        assert_int_equal(error.line, 6);
+        script_free(s);
+    }
+}
+
+static void the_space_is_what_brute_force_finds(void **state)
+{
+    (void)state;
+    script_options options = fixture_options();
+    at_error error = {0};
+    script *s;
+    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error), error);
+    for (problem_kind kind = PROBLEM_TUNED; kind < PROBLEM_KINDS; kind++) {
+        space *sp;
+        assert_ok(script_space(s, kind, &sp, &error), error);
+        uint64_t valid_count = 0;
+        for (uint16_t block = 0; block < 6; block++)
+            for (uint16_t vec = 0; vec < 3; vec++)
+                for (uint16_t cached = 0; cached < 2; cached++) {
+                    uint16_t indices[] = {block, vec, cached};
+                    bool valid;
+                    size_t broken;
+                    uint64_t index;
+                    assert_ok(script_valid(s, kind, indices, &valid, &broken, &error), error);
+                    assert_int_equal(space_find(sp, indices, &index), valid);
+                    valid_count += valid;
+                }
+        assert_int_equal(space_count(sp), valid_count);
+        space_free(sp);
+    }
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_scale_pattern_is_read_as_it_is_written),
+        cmocka_unit_test(parameters_come_in_source_order),
+        cmocka_unit_test(a_list_of_pairs_gives_the_order_itself),
+        cmocka_unit_test(computed_spaces_come_in_alphabetical_order),
+        cmocka_unit_test(whatever_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(texts_that_are_no_pattern_are_told),
+        cmocka_unit_test(errors_name_the_file),
+        cmocka_unit_test(modules_of_the_scripts_folder_load_once),
+        cmocka_unit_test(what_is_no_file_is_an_io_error),
+        cmocka_unit_test(settings_override_the_problem),
+        cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
+        cmocka_unit_test(configurations_read_back_as_written),
+        cmocka_unit_test(an_empty_space_names_the_constraint_that_emptied_it),
+        cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
+        cmocka_unit_test(constraints_that_fail_are_told),
+        cmocka_unit_test(the_space_is_what_brute_force_finds),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
