@@ -1,6 +1,6 @@
 /* The patterns that ship, and those that other tests run: every script loads, every space has what
- * it promises, and a sample of variants of the tuned, the ragged and the simulated problem emits and
- * compiles without a word from the compiler. */
+ * it promises, and a sample of variants of the tuned, the ragged and the simulated problem emits
+ * and compiles without a word from the compiler. */
 #include "check.h"
 
 #include <stdio.h>
@@ -15,9 +15,9 @@
 enum { MOST_PARAMETERS = 64, SAMPLES = 12 };
 
 typedef struct subject {
-    const char *path;        /* in the source tree */
-    uint64_t least, most;    /* valid configurations of the tuned problem */
-    bool may_spill;          /* registers to memory: the subject of the pattern */
+    const char *path;     /* in the source tree */
+    uint64_t least, most; /* valid configurations of the tuned problem */
+    bool may_spill;       /* registers to memory: the subject of the pattern */
 } subject;
 
 static const subject subjects[] = {
@@ -45,8 +45,11 @@ static void compile(compile_pool *pool, const char *what, const char *entry, con
                     bool may_spill)
 {
     at_error error = {0};
-    const compile_request request = {.source = source->source, .name = what, .entry = entry,
-                                     .arch = "sm_90", .options = source->options,
+    const compile_request request = {.source = source->source,
+                                     .name = what,
+                                     .entry = entry,
+                                     .arch = "sm_90",
+                                     .options = source->options,
                                      .option_count = source->option_count};
     compile_result result;
     assert_ok(compile_submit(pool, &request, &error), error);

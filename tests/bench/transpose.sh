@@ -1,0 +1,17 @@
+#!/bin/sh
+# Times the recorded transposes beside cublasSgeam and the device-to-device copy, on a GPU.
+#
+#   tests/bench/transpose.sh [BUILD_FOLDER [RESULTS_FOLDER]]     (build/portable, results)
+#
+# Needs a driver and the CUDA Toolkit's cuBLAS and NVRTC, nothing else. Fails when a configuration is
+# not recorded for this GPU or its output is not cuBLAS's.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=${1:-$root/build/portable}
+results=${2:-$root/results}
+status=0
+for size in 8192 16384; do
+    "$build/tests/transpose_vs_cublas" --results "$results" "$size" "$size" || status=1
+    echo
+done
+exit $status
