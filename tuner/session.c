@@ -120,7 +120,7 @@ static at_status submit_support(session *s, at_error *error)
                                 &(compile_request){.id = PART_SUPPORT,
                                                    .source = source,
                                                    .name = "device_support.cu",
-                                                   .entry = "support_empty",
+                                                   .entry = "at_empty",
                                                    .arch = s->properties.arch},
                                 error);
     free(source);
