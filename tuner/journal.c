@@ -30,13 +30,13 @@ typedef struct slot {
 struct journal {
     char path[PATH_BYTES];
     int fd;
-    uint64_t run;         /* this one's number */
+    uint64_t run; /* this one's number */
     journal_key facts;
-    slot *slots;          /* open addressing; a power of two */
+    slot *slots; /* open addressing; a power of two */
     size_t slot_count, entry_count, skipped;
-    uint64_t *resumed;    /* runs whose entries were loaded */
+    uint64_t *resumed; /* runs whose entries were loaded */
     size_t resumed_count;
-    bool refused;         /* the file takes no more */
+    bool refused; /* the file takes no more */
     bool unsynced;
     int64_t synced_ns;
 };

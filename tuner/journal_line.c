@@ -133,10 +133,10 @@ static at_status finish_line(json_t *root, char **out, at_error *error)
 at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
                                 const journal_entry *e, char **out, at_error *error)
 {
-    json_t *root = json_pack("{so so so ss so so}", "run", pack_u64(run), "facts",
-                             pack_key(facts), "key", pack_key(key), "outcome",
-                             outcome_name(e->outcome), "configuration",
-                             pack_text(e->configuration), "samples_ns", pack_samples(e));
+    json_t *root =
+        json_pack("{so so so ss so so}", "run", pack_u64(run), "facts", pack_key(facts), "key",
+                  pack_key(key), "outcome", outcome_name(e->outcome), "configuration",
+                  pack_text(e->configuration), "samples_ns", pack_samples(e));
     if (root && e->has_resources)
         json_object_set_new(root, "resources", pack_resources(e));
     if (root && e->message && *e->message)
@@ -202,8 +202,7 @@ static bool parse_resources(const json_t *object, journal_entry *e)
     e->has_resources = object != NULL;
     for (size_t i = 0; object && i < sizeof resource_fields / sizeof *resource_fields; i++) {
         const json_t *j = json_object_get(object, resource_fields[i].name);
-        if (!json_is_integer(j) || json_integer_value(j) < 0 ||
-            json_integer_value(j) > UINT32_MAX)
+        if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > UINT32_MAX)
             return false;
         *resource_at(&e->resources, i) = (uint32_t)json_integer_value(j);
     }

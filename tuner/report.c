@@ -128,8 +128,7 @@ static void add_parameter_columns(const page *p, table *t)
     for (size_t v = 0; p->as_columns && v < p->summary->parameter_count; v++)
         if (p->varies[v])
             table_add_column(t, p->summary->parameters[v],
-                             p->rows[0]->values[v].kind == VALUE_STRING ? TABLE_LEFT
-                                                                        : TABLE_RIGHT);
+                             p->rows[0]->values[v].kind == VALUE_STRING ? TABLE_LEFT : TABLE_RIGHT);
     if (!p->as_columns)
         table_add_column(t, "configuration", TABLE_LEFT);
 }
@@ -498,8 +497,7 @@ static void print_stages(const run_summary *s, FILE *to)
         if (s->stage_s[i] < 0.005)
             continue;
         line_add(&l, "%s%s %s%s", separator, run_stage_name((run_stage)i),
-                 units_duration(s->stage_s[i], text),
-                 i == STAGE_COMPILE ? " (all workers)" : "");
+                 units_duration(s->stage_s[i], text), i == STAGE_COMPILE ? " (all workers)" : "");
         separator = ", ";
     }
     print_labelled("time", l.text, to);

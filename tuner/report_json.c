@@ -7,8 +7,8 @@
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, ceiling_fraction, registers, spill_bytes (stores and loads),
- * shared_bytes (static and dynamic), occupancy (0 .. 1), tied. What is not known is null. A device of
- * kind "none" is an architecture that was only compiled for. */
+ * shared_bytes (static and dynamic), occupancy (0 .. 1), tied. What is not known is null. A device
+ * of kind "none" is an architecture that was only compiled for. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
@@ -37,8 +37,8 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     const stats_summary *t = &r->time;
     const kernel_resources *k = &r->resources;
     bool timed = t->count > 0;
-    json_t *interval = timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns)
-                             : json_null();
+    json_t *interval =
+        timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
         "{so ss so so so so so so so so so so sb}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
@@ -105,12 +105,11 @@ static json_t *pack_summary(const run_summary *s, size_t top)
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
         count_or_null(true, s->space_valid), "counts", pack_counts(s), "best",
-        pack_variant(s, run_summary_best(s)), "baseline",
-        pack_variant(s, run_summary_baseline(s)), "speedup", known(s->speedup > 0, s->speedup),
-        "ceiling_gbps", known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s",
-        known(true, s->wall_s), "stages", pack_stages(s), "record",
-        s->record_path[0] ? json_string(s->record_path) : json_null(), "version",
-        run_tool_version(), "verdict", run_verdict_name(s->verdict), "tied",
+        pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
+        "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
+        known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s", known(true, s->wall_s), "stages",
+        pack_stages(s), "record", s->record_path[0] ? json_string(s->record_path) : json_null(),
+        "version", run_tool_version(), "verdict", run_verdict_name(s->verdict), "tied",
         (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
         count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
         pack_warnings(s), "results", pack_results(s, top));

@@ -117,8 +117,8 @@ static void print_cell(const table *t, size_t column, const char *text, FILE *to
     size_t pad = t->columns[column].width > width ? t->columns[column].width - width : 0;
     bool left = t->columns[column].align == TABLE_LEFT;
     bool last = column + 1 == t->column_count;
-    fprintf(to, "%*s%s%*s", (int)(GAP + (left ? 0 : pad)), "", text,
-            (int)(left && !last ? pad : 0), "");
+    fprintf(to, "%*s%s%*s", (int)(GAP + (left ? 0 : pad)), "", text, (int)(left && !last ? pad : 0),
+            "");
 }
 
 at_status table_print(const table *t, bool colour, FILE *to, at_error *error)

@@ -23,8 +23,8 @@ static int set_up(void **state)
     static fixture f;
     f = (fixture){0};
     temporary_make(f.folder);
-    f.device = (device_properties){
-        .kind = "cuda", .uuid = "GPU-1", .driver = "580.1", .arch = "sm_90"};
+    f.device =
+        (device_properties){.kind = "cuda", .uuid = "GPU-1", .driver = "580.1", .arch = "sm_90"};
     snprintf(f.device.limits.name, sizeof f.device.limits.name, "NVIDIA H200");
     f.problem = (problem_plan){.buffer_count = 1, .traffic_bytes = 1024, .seed = 1};
     snprintf(f.problem.buffers[0].name, PLAN_NAME_BYTES, "src");
@@ -188,16 +188,36 @@ static void each_fact_that_changes_invalidates(void **state)
         f->facts.device = &f->device;
         f->facts.problems = &f->problem;
         switch (change) {
-        case 0: snprintf(f->device.driver, sizeof f->device.driver, "580.2"); break;
-        case 1: snprintf(f->device.uuid, sizeof f->device.uuid, "GPU-2"); break;
-        case 2: f->facts.nvrtc_version = "13.1"; break;
-        case 3: f->problem.buffers[0].count = 2; break;
-        case 4: f->problem.seed = 2; break;
-        case 5: f->facts.reference_hash = "abd"; break;
-        case 6: f->facts.warm_cache = true; break;
-        case 7: f->problem.tolerance = 1e-6; break;
-        case 8: f->facts.problem_count = 0; break;
-        case 9: f->problem.buffers[0].type = DTYPE_DOUBLE; break;
+        case 0:
+            snprintf(f->device.driver, sizeof f->device.driver, "580.2");
+            break;
+        case 1:
+            snprintf(f->device.uuid, sizeof f->device.uuid, "GPU-2");
+            break;
+        case 2:
+            f->facts.nvrtc_version = "13.1";
+            break;
+        case 3:
+            f->problem.buffers[0].count = 2;
+            break;
+        case 4:
+            f->problem.seed = 2;
+            break;
+        case 5:
+            f->facts.reference_hash = "abd";
+            break;
+        case 6:
+            f->facts.warm_cache = true;
+            break;
+        case 7:
+            f->problem.tolerance = 1e-6;
+            break;
+        case 8:
+            f->facts.problem_count = 0;
+            break;
+        case 9:
+            f->problem.buffers[0].type = DTYPE_DOUBLE;
+            break;
         }
         journal *j = open_journal(f);
         if (has(f, j, 0))
@@ -225,14 +245,30 @@ static void each_part_of_a_variant_makes_another_key(void **state)
         journal_launch launches[2] = {{"abc", &plan}, {"def", &plan}};
         size_t count = 1;
         switch (change) {
-        case 1: launches[0].source_hash = "abd"; break;
-        case 2: plan.grid[0] = 5; break;
-        case 3: plan.block[2] = 2; break;
-        case 4: plan.dynamic_shared_bytes = 4; break;
-        case 5: plan.arguments[0].bits = 1; break;
-        case 6: snprintf(plan.entry, sizeof plan.entry, "other"); break;
-        case 7: plan.arguments[0].is_buffer = true; break;
-        case 8: count = 2; break;
+        case 1:
+            launches[0].source_hash = "abd";
+            break;
+        case 2:
+            plan.grid[0] = 5;
+            break;
+        case 3:
+            plan.block[2] = 2;
+            break;
+        case 4:
+            plan.dynamic_shared_bytes = 4;
+            break;
+        case 5:
+            plan.arguments[0].bits = 1;
+            break;
+        case 6:
+            snprintf(plan.entry, sizeof plan.entry, "other");
+            break;
+        case 7:
+            plan.arguments[0].is_buffer = true;
+            break;
+        case 8:
+            count = 2;
+            break;
         }
         assert_ok(journal_key_of(j, launches, count, &keys[change], &f->error), f->error);
         for (int k = 0; k < change; k++)

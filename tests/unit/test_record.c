@@ -64,14 +64,13 @@ static char *get_file(fixture *f)
 static void slugs_are_folder_names(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {
-        {"NVIDIA H200", "nvidia-h200"},
-        {"NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"},
-        {"NVIDIA GeForce RTX 4090", "nvidia-geforce-rtx-4090"},
-        {"NVIDIA H200 MIG 1g.18gb", "nvidia-h200-mig-1g-18gb"},
-        {"  ../../etc  ", "etc"},
-        {"///", "unknown"},
-        {"", "unknown"}};
+    static const char *const cases[][2] = {{"NVIDIA H200", "nvidia-h200"},
+                                           {"NVIDIA A100-SXM4-80GB", "nvidia-a100-sxm4-80gb"},
+                                           {"NVIDIA GeForce RTX 4090", "nvidia-geforce-rtx-4090"},
+                                           {"NVIDIA H200 MIG 1g.18gb", "nvidia-h200-mig-1g-18gb"},
+                                           {"  ../../etc  ", "etc"},
+                                           {"///", "unknown"},
+                                           {"", "unknown"}};
     char slug[RECORD_NAME_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         record_slug(cases[i][0], slug);
@@ -119,11 +118,21 @@ static void everything_a_sceptic_asks_for_is_in_the_file(void **state)
     merge(f, 8192, 140000);
     char *text = get_file(f);
     static const char *const members[] = {
-        "\"schema\": \"autotune-record\"", "\"version\": 1", "\"sm_count\": 132",
-        "\"driver\": \"580.159.04\"",      "\"cuda\": \"13.0\"", "\"nvrtc\": \"13.0\"",
-        "\"script\": \"0",                 "\"template\": \"0", "\"source\": \"0",
-        "\"samples\": 40",                 "\"registers\": 32", "\"verdict\": \"clear\"",
-        "\"ceiling_gbps\": 4057",          "\"seed\": 1",       "\"compile_error\": 1",
+        "\"schema\": \"autotune-record\"",
+        "\"version\": 1",
+        "\"sm_count\": 132",
+        "\"driver\": \"580.159.04\"",
+        "\"cuda\": \"13.0\"",
+        "\"nvrtc\": \"13.0\"",
+        "\"script\": \"0",
+        "\"template\": \"0",
+        "\"source\": \"0",
+        "\"samples\": 40",
+        "\"registers\": 32",
+        "\"verdict\": \"clear\"",
+        "\"ceiling_gbps\": 4057",
+        "\"seed\": 1",
+        "\"compile_error\": 1",
     };
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (!strstr(text, members[i]))
@@ -242,8 +251,8 @@ static void a_file_of_another_version_is_named_and_left_alone(void **state)
     run_summary s;
     record_change change;
     put_file(f, newer);
-    assert_int_equal(
-        record_check_writable(f->folder, "NVIDIA H200", "transpose", &f->error), AT_FORMAT);
+    assert_int_equal(record_check_writable(f->folder, "NVIDIA H200", "transpose", &f->error),
+                     AT_FORMAT);
     assert_non_null(strstr(f->error.message, f->path));
     assert_non_null(strstr(f->error.message, "version 2"));
     assert_non_null(strstr(f->error.message, "choose another results folder"));
@@ -396,10 +405,10 @@ static void a_full_disk_leaves_the_earlier_record(void **state)
         signal(SIGXFSZ, SIG_IGN);
         sample_run(&s, &p, 1000);
         setrlimit(RLIMIT_FSIZE, &limit);
-        bool right = record_check_writable(f->folder, "NVIDIA H200", "transpose", &f->error) ==
-                         AT_IO &&
-                     record_merge(f->folder, &s, &change, &f->error) == AT_IO &&
-                     strstr(f->error.message, "File too large") && s.record_path[0] == '\0';
+        bool right =
+            record_check_writable(f->folder, "NVIDIA H200", "transpose", &f->error) == AT_IO &&
+            record_merge(f->folder, &s, &change, &f->error) == AT_IO &&
+            strstr(f->error.message, "File too large") && s.record_path[0] == '\0';
         _exit(right ? 0 : 1);
     }
     int status;

@@ -174,8 +174,9 @@ static void assert_page_fits(const char *text)
 static void wide_spaces_still_fit_the_page(void **state)
 {
     fixture *f = *state;
-    static const char *const names[] = {"algorithm",   "tile_rows",  "tile_columns", "block_threads",
-                                        "vector_read", "vector_pad", "block_order",  "cache_hint"};
+    static const char *const names[] = {"algorithm",     "tile_rows",   "tile_columns",
+                                        "block_threads", "vector_read", "vector_pad",
+                                        "block_order",   "cache_hint"};
     enum { COUNT = 8, ROWS = 12 };
     run_summary_deinit(&f->run);
     pattern p = f->pattern;
@@ -189,9 +190,10 @@ static void wide_spaces_still_fit_the_page(void **state)
         run_result *result;
         assert_ok(run_summary_add(&f->run, "x=1", OUTCOME_OK, &result, &f->error), f->error);
         for (size_t i = 0; i < COUNT; i++)
-            result->values[i] = (value){.kind = VALUE_STRING, .string = r % 2 ? "grouped" : "linear"};
-        result->time = (stats_summary){.count = 9, .median_ns = 123456 * (r + 1), .low_ns = 123000,
-                                       .high_ns = 133000};
+            result->values[i] =
+                (value){.kind = VALUE_STRING, .string = r % 2 ? "grouped" : "linear"};
+        result->time = (stats_summary){
+            .count = 9, .median_ns = 123456 * (r + 1), .low_ns = 123000, .high_ns = 133000};
         result->has_resources = true;
         result->resources.spill_load_bytes = 4096;
     }
@@ -213,13 +215,12 @@ static void the_object_has_every_promised_member(void **state)
     fixture *f = *state;
     snprintf(f->run.record_path, sizeof f->run.record_path, "results/nvidia-h200/transpose.json");
     json_t *root = print_object(f, 10);
-    static const char *const members[] = {"pattern", "problem",      "device",  "space",
-                                          "counts",  "best",         "baseline", "speedup",
-                                          "wall_s",  "ceiling_gbps", "stages",  "record",
-                                          "version"};
-    static const char *const of_variant[] = {
-        "config",    "time_ns",     "ci_ns",        "gbps",     "ceiling_fraction",
-        "registers", "spill_bytes", "shared_bytes", "occupancy"};
+    static const char *const members[] = {
+        "pattern", "problem", "device",       "space",  "counts", "best",   "baseline",
+        "speedup", "wall_s",  "ceiling_gbps", "stages", "record", "version"};
+    static const char *const of_variant[] = {"config",      "time_ns",          "ci_ns",
+                                             "gbps",        "ceiling_fraction", "registers",
+                                             "spill_bytes", "shared_bytes",     "occupancy"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (!json_object_get(root, members[i]))
             fail_msg("no member %s", members[i]);
@@ -236,10 +237,9 @@ static void the_object_has_every_promised_member(void **state)
         "{s{ss ss ss} s{sI sI} s{sI sI} s{sI ss} s{s{ss} sI s[II] sI sI sI sF} s{sF} sF ss}",
         "device", "kind", &kind, "name", &name, "arch", &arch, "space", "cartesian", &cartesian,
         "valid", &valid, "counts", "ok", &ok, "wrong_result", &wrong, "problem", "rows", &rows,
-        "dtype", &type, "best", "config", "algorithm", &algorithm, "time_ns", &time, "ci_ns",
-        &low, &high, "registers", &registers, "spill_bytes", &spill, "shared_bytes", &shared,
-        "occupancy", &fraction, "stages", "enumerate_s", &enumerate_s, "speedup", &speedup,
-        "record", &record);
+        "dtype", &type, "best", "config", "algorithm", &algorithm, "time_ns", &time, "ci_ns", &low,
+        &high, "registers", &registers, "spill_bytes", &spill, "shared_bytes", &shared, "occupancy",
+        &fraction, "stages", "enumerate_s", &enumerate_s, "speedup", &speedup, "record", &record);
     if (failed)
         fail_msg("%s", e.text);
     assert_string_equal(kind, "cuda");

@@ -7,16 +7,11 @@ static void times_have_four_digits_and_the_unit_a_person_would_choose(void **sta
     static const struct {
         int64_t ns;
         const char *text;
-    } cases[] = {{0, "0 ns"},
-                 {812, "812 ns"},
-                 {999, "999 ns"},
-                 {1000, "1.000 us"},
-                 {131400, "131.4 us"},
-                 {12345, "12.35 us"},
-                 {999960, "1.000 ms"},
-                 {9999900, "10.00 ms"},
-                 {2105000, "2.105 ms"},
-                 {12340000000, "12.34 s"},
+    } cases[] = {{0, "0 ns"},           {812, "812 ns"},
+                 {999, "999 ns"},       {1000, "1.000 us"},
+                 {131400, "131.4 us"},  {12345, "12.35 us"},
+                 {999960, "1.000 ms"},  {9999900, "10.00 ms"},
+                 {2105000, "2.105 ms"}, {12340000000, "12.34 s"},
                  {-1500, "-1.500 us"}};
     char text[UNITS_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
