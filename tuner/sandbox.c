@@ -83,6 +83,14 @@ static const char *without_place(const char *message, const lua_Debug *ar)
     return strncmp(rest, ": ", 2) == 0 ? rest + 2 : message;
 }
 
+static at_status write_memory_error(const sandbox *s, at_error *error)
+{
+    if (!s->refused)
+        return error_set(error, AT_NO_MEMORY, "out of memory while running the script");
+    return error_set_at(error, AT_SCRIPT, s->path, 0,
+                        "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
+}
+
 /* Message handler: runs where the error happened, with the stack still there. The place is the
  * innermost function of a user's file; the tool's own Lua has names that start with '='. */
 static int on_error(lua_State *L)
@@ -95,6 +103,12 @@ static int on_error(lua_State *L)
         message =
             lua_pushfstring(L, "an error with a %s instead of a message", luaL_typename(L, 1));
     at_error *error = &s->error;
+    s->raised = true;
+    /* The buffers of Lua's library word this themselves. */
+    if (strcmp(message, "not enough memory") == 0) {
+        write_memory_error(s, error);
+        return 1;
+    }
     error_set(error, AT_SCRIPT, "%s", message);
     lua_Debug ar;
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
@@ -105,7 +119,6 @@ static int on_error(lua_State *L)
                      without_place(message, &ar));
         break;
     }
-    s->raised = true;
     return 1;
 }
 
@@ -130,14 +143,6 @@ int sandbox_raise(lua_State *L, at_status status, const char *file, int line, co
     vsnprintf(error.message, sizeof error.message, format, args);
     va_end(args);
     sandbox_raise_error(L, &error);
-}
-
-static at_status write_memory_error(const sandbox *s, at_error *error)
-{
-    if (!s->refused)
-        return error_set(error, AT_NO_MEMORY, "out of memory while running the script");
-    return error_set_at(error, AT_SCRIPT, s->path, 0,
-                        "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
 }
 
 int sandbox_raise_memory(lua_State *L)
@@ -232,7 +237,10 @@ void sandbox_protect(lua_State *L, const char *what)
 
 bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source)
 {
-    bool loaded = luaL_loadbufferx(L, text, size_bytes, source, "t") == LUA_OK;
+    int result = luaL_loadbufferx(L, text, size_bytes, source, "t");
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    bool loaded = result == LUA_OK;
     lua_insert(L, -2);
     if (loaded)
         lua_setupvalue(L, -2, 1);

@@ -133,7 +133,8 @@ static int sort(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     double n = (double)lua_rawlen(L, 1);
-    sandbox_charge(L, (uint64_t)(n * log2(n + 2)));
+    double comparisons = n * log2(n + 2);
+    sandbox_charge(L, comparisons < 1e18 ? (uint64_t)comparisons : UINT64_MAX);
     return forward(L);
 }
 

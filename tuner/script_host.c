@@ -156,7 +156,10 @@ static int host_load(lua_State *L)
 {
     size_t size_bytes;
     const char *text = luaL_checklstring(L, 1, &size_bytes);
-    if (luaL_loadbufferx(L, text, size_bytes, luaL_checkstring(L, 2), "t") == LUA_OK)
+    int result = luaL_loadbufferx(L, text, size_bytes, luaL_checkstring(L, 2), "t");
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    if (result == LUA_OK)
         return 1;
     lua_pushnil(L);
     lua_insert(L, -2);
