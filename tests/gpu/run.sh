@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Every test that needs a GPU, on a machine that has one. Usage: tests/gpu/run.sh [BUILD_FOLDER]
+# (default build/release). Exit status: 0 all passed, 77 there is no GPU, else what failed.
+set -u
+here=$(dirname "$(realpath "$0")")
+build=$(realpath "${1:-$here/../../build/release}")
+failed=0
+
+for test in device clock; do
+    echo "== $test"
+    "$build/tests/test_gpu_$test"
+    status=$?
+    [ "$status" -eq 77 ] && exit 77
+    [ "$status" -eq 0 ] || failed=1
+done
+
+echo "== wrong kernels"
+"$here/wrong_kernels/run.sh" "$build/bin/autotune" cuda:0 || failed=1
+exit $failed

@@ -1,0 +1,24 @@
+-- Transposes that are right for square matrices only.
+-- Right is only fault = "none".
+local at = require "autotune"
+
+return at.pattern {
+  name = "wrong_square_only",
+  summary = "Transposes that are right for square matrices only",
+  problem = { rows = 1024, cols = 1024 },
+  ragged = { rows = 1003, cols = 517 },
+  simulated = { rows = 64, cols = 64 },
+
+  space = { fault = { "none", "dst_line_is_cols", "src_line_is_rows" } },
+  baseline = { fault = "none" },
+
+  buffers = {
+    src = at.input { dtype = "uint32", count = "rows * cols", shape = { "rows", "cols" } },
+    dst = at.output { dtype = "uint32", count = "rows * cols", shape = { "cols", "rows" } },
+  },
+  kernel = { template = "square_only.cu.tmpl", entry = "transpose", args = { "src", "dst" } },
+  launch = { grid = { "ceil_div(cols, 32)", "ceil_div(rows, 32)" }, block = { 32, 8 } },
+  traffic = "8 * rows * cols",
+  reference = at.reference { template = "transpose_reference.cu.tmpl", args = { "src", "dst" } },
+  tolerance = 0,
+}
