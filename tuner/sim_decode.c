@@ -364,13 +364,22 @@ static at_status lay_out_parameters(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
+/* Does a backward branch jump over or to `pc`? The way out of a loop must stay in the graph. */
+static bool in_loop(const sim_program *p, int32_t pc)
+{
+    for (int32_t i = pc; i < (int32_t)p->code_count; i++)
+        if (p->code[i].kind == SIM_BRANCH && p->code[i].target <= pc)
+            return true;
+    return false;
+}
+
 /* A branch to an instruction that only ends the thread needs no meeting point of its own: those
  * lanes are gone, the others go on together. Returns that other way's start, or -1. */
 static int32_t other_than_exit(const sim_program *p, int32_t pc)
 {
     const sim_instruction *c = &p->code[pc];
     int32_t count = (int32_t)p->code_count;
-    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT)
+    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT || in_loop(p, pc))
         return -1;
     bool target_ends = c->target >= count || (p->code[c->target].kind == SIM_EXIT &&
                                               p->code[c->target].guard == SIM_NO_SLOT);

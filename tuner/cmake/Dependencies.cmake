@@ -28,6 +28,8 @@ function(autotune_find target module package)
     target_link_libraries(autotune::${target} INTERFACE ${libraries})
 endfunction()
 
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 autotune_find(lua lua5.4 liblua5.4-dev)
 autotune_find(jansson jansson libjansson-dev)
 autotune_find(zlib zlib zlib1g-dev)
