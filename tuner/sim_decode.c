@@ -364,13 +364,19 @@ static at_status lay_out_parameters(decoder *d, const ptx_function *f)
     return AT_OK;
 }
 
-/* Does a backward branch jump over or to `pc`? The way out of a loop must stay in the graph. */
-static bool in_loop(const sim_program *p, int32_t pc)
+/* Counts for each instruction the backward branches that jump over or to it: inside a loop the way
+ * out must stay in the graph. */
+static void count_loops(const sim_program *p, int32_t *loops)
 {
-    for (int32_t i = pc; i < (int32_t)p->code_count; i++)
-        if (p->code[i].kind == SIM_BRANCH && p->code[i].target <= pc)
-            return true;
-    return false;
+    memset(loops, 0, (p->code_count + 1) * sizeof *loops);
+    for (size_t i = 0; i < p->code_count; i++) {
+        if (p->code[i].kind != SIM_BRANCH || p->code[i].target > (int32_t)i)
+            continue;
+        loops[p->code[i].target]++;
+        loops[i + 1]--;
+    }
+    for (size_t i = 1; i < p->code_count; i++)
+        loops[i] += loops[i - 1];
 }
 
 /* A branch to an instruction that only ends the thread needs no meeting point of its own: those
@@ -379,7 +385,7 @@ static int32_t other_than_exit(const sim_program *p, int32_t pc)
 {
     const sim_instruction *c = &p->code[pc];
     int32_t count = (int32_t)p->code_count;
-    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT || in_loop(p, pc))
+    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT)
         return -1;
     bool target_ends = c->target >= count || (p->code[c->target].kind == SIM_EXIT &&
                                               p->code[c->target].guard == SIM_NO_SLOT);
@@ -397,15 +403,17 @@ static at_status find_meeting_points(decoder *d)
     flow_edge *edges = calloc(n + 1, sizeof *edges);
     int32_t *meet = malloc((n + 1) * sizeof *meet);
     int32_t *other = malloc((n + 1) * sizeof *other);
+    int32_t *loops = malloc((n + 1) * sizeof *loops);
     at_status status = AT_OK;
-    if (!edges || !meet || !other) {
+    if (!edges || !meet || !other || !loops) {
         status = decode_no_memory(d);
         goto cleanup;
     }
+    count_loops(p, loops);
     for (size_t i = 0; i < n; i++) {
         const sim_instruction *c = &p->code[i];
         edges[i].falls_through = true;
-        other[i] = other_than_exit(p, (int32_t)i);
+        other[i] = loops[i] > 0 ? -1 : other_than_exit(p, (int32_t)i);
         if (other[i] >= 0) {
             edges[i] = (flow_edge){other[i] == (int32_t)i + 1, &other[i],
                                    other[i] == (int32_t)i + 1 ? 0 : 1};
@@ -427,6 +435,7 @@ cleanup:
     free(edges);
     free(meet);
     free(other);
+    free(loops);
     return status;
 }
 
