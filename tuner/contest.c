@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "clock_watch.h"
 
 enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
 
@@ -19,6 +20,7 @@ struct contest {
     uint64_t *ids;
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
+    clock_watch watch;
     bool checked; /* the finalists, on fresh data */
     contest_state state;
 };
@@ -48,6 +50,7 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     c->session = s;
+    clock_watch_init(&c->watch);
     c->pipeline = p;
     c->seed = seed;
     at_status status = allocate(c, all, error);
@@ -206,6 +209,21 @@ static void keep_ceiling(contest *c, int64_t ceiling_ns)
     c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
+/* A block at another clock than the others is measured again, whole. */
+static void take_block(contest *c, const device_event *e)
+{
+    clock_verdict verdict = clock_watch_judge(&c->watch, e->sm_clock_khz);
+    c->state.redone = c->watch.redone;
+    c->state.throttled = c->watch.throttled;
+    c->state.sm_clock_khz = clock_watch_median_khz(&c->watch);
+    if (verdict == CLOCK_REDO) {
+        race_redo(c->race);
+        return;
+    }
+    keep_ceiling(c, e->ceiling_ns);
+    race_tell(c->race, e->samples_ns);
+}
+
 static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
 {
     device_event e;
@@ -217,8 +235,7 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
     if (status)
         return status;
     if (e.outcome == OUTCOME_OK && e.sample_count == count) {
-        keep_ceiling(c, e.ceiling_ns);
-        race_tell(c->race, e.samples_ns);
+        take_block(c, &e);
     } else if (e.id < c->count) {
         exclude(c, (uint32_t)e.id, e.outcome, e.message);
     } else {

@@ -23,6 +23,8 @@ typedef struct contest_state { /* for progress */
     int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
     int64_t race_ns, finals_ns; /* wall time spent */
     uint64_t redone;     /* blocks measured again because the clock had moved */
+    uint64_t throttled;  /* times that the chip stayed away from its clock */
+    double sm_clock_khz; /* median of the latest blocks; 0 unknown */
     uint64_t excluded;   /* entrants that failed during the race */
 } contest_state;
 

@@ -203,6 +203,11 @@ static void warn(builder *b)
     if (b->in->contest && contest_get_state(b->in->contest)->redone)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
                          (unsigned long long)contest_get_state(b->in->contest)->redone);
+    if (b->in->contest && contest_get_state(b->in->contest)->throttled)
+        run_summary_warn(b->out, "the chip was throttled: it left its clock %llu times and stayed "
+                                 "away (now %.0f MHz)",
+                         (unsigned long long)contest_get_state(b->in->contest)->throttled,
+                         contest_get_state(b->in->contest)->sm_clock_khz / 1e3);
     if (s->device && s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
