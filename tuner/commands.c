@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const command *const table[] = {
-    &cmd_tune, &cmd_emit, &cmd_inspect, &cmd_space, &cmd_devices,
+    &cmd_tune, &cmd_emit, &cmd_inspect, &cmd_space, &cmd_export, &cmd_devices,
 };
 
 const command *const *commands_all(size_t *count)

@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-extern const command cmd_tune, cmd_emit, cmd_inspect, cmd_space, cmd_devices;
+extern const command cmd_tune, cmd_emit, cmd_inspect, cmd_space, cmd_devices, cmd_export;
 
 /* Every subcommand, in the order in which --help lists them. Static storage. */
 const command *const *commands_all(size_t *count);

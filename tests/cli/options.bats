@@ -9,7 +9,7 @@ load helpers
 @test "--help lists every command, the exit codes and the environment" {
     tool --help
     succeeds
-    for word in tune emit inspect space devices export replay XDG_CACHE_HOME NO_COLOR 130; do
+    for word in tune emit inspect space devices export XDG_CACHE_HOME NO_COLOR 130; do
         says "$word"
     done
 }
