@@ -63,6 +63,11 @@ uint64_t fake_time_ns(void)
     return fake.now_ns;
 }
 
+void fake_spend(uint64_t time_ns)
+{
+    fake.now_ns += time_ns;
+}
+
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes)
 {
     *starts = fake.starts;
@@ -340,7 +345,7 @@ CUresult cuModuleLoadData(CUmodule *module, const void *image)
     CUresult result = enter();
     if (result)
         return result;
-    if (memcmp(image, FAKE_IMAGE, strlen(FAKE_IMAGE)) != 0)
+    if (memcmp(image, FAKE_IMAGE, strlen(FAKE_IMAGE)) != 0 && memcmp(image, CUBIN_IMAGE, 4) != 0)
         return CUDA_ERROR_INVALID_IMAGE;
     if (fake.modules >= setting("FAKE_CUDA_MODULES", 1000000))
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -12,8 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Every image starts with this; what follows does not matter. */
+/* Every image starts with one of these; what follows does not matter. A cubin stands for the kernels
+ * of the same names here. */
 #define FAKE_IMAGE "FAKE"
+#define CUBIN_IMAGE "\177ELF"
 
 typedef struct fake_launch {
     void **arguments; /* as cuLaunchKernel gets them */
@@ -39,5 +41,8 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
 
 /* Cycles and nanoseconds of the fake chip: 1.5 GHz. */
 uint64_t fake_time_ns(void);
+
+/* The kernel that is running takes this much longer. */
+void fake_spend(uint64_t time_ns);
 
 #endif

@@ -148,6 +148,13 @@ static fake_end good(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* (src, dst, count, time_ns) */
+static fake_end timed(const fake_launch *l)
+{
+    fake_spend(U64(l, 3));
+    return good(l);
+}
+
 static fake_end skips_last(const fake_launch *l)
 {
     memcpy(POINTER(l, 1), POINTER(l, 0), 4 * U64(l, 2) - 4);
@@ -296,6 +303,8 @@ static const fake_kernel kernels[] = {
     {"at_empty", flush, 0},
     {"at_clock", clock_reading, 0},
     {"good", good, 0},
+    {"reference", good, 0},
+    {"timed", timed, 0},
     {"good_shared", good, 65536},
     {"skips_last", skips_last, 0},
     {"skips_edge", skips_edge, 0},
