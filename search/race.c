@@ -90,8 +90,9 @@ static at_status allocate(race *r, at_error *error)
     r->ratios = calloc(blocks, sizeof *r->ratios);
     r->sorted = calloc(blocks, sizeof *r->sorted);
     r->standings = calloc(count, sizeof *r->standings);
+    r->ranked = calloc(count, sizeof *r->ranked);
     if (!r->contenders || !r->alive || !r->heats || !r->finals || !r->order || !r->labels ||
-        !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings)
+        !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings || !r->ranked)
         return error_set(error, AT_NO_MEMORY, "no memory for a race of %zu variants", count);
     return AT_OK;
 }
@@ -111,6 +112,7 @@ void race_free(race *r)
     free(r->ratios);
     free(r->sorted);
     free(r->standings);
+    free(r->ranked);
     free(r);
 }
 

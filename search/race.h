@@ -100,8 +100,8 @@ typedef struct race_result {
     race_stage stage;  /* reached */
     size_t blocks, blocks_redone; /* told; discarded by race_redo() */
     uint64_t samples;             /* told, redone blocks not counted */
-    /* All entrants: the winner first, then finalists, then the others by ratio, failed ones last.
-     */
+    /* All entrants: the winner first, the others by ratio (but the finalists that came through the
+     * heats before all who did not), failed ones last. */
     const race_standing *ranking;
     size_t count;
 } race_result;

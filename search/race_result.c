@@ -272,28 +272,27 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-static int compare_standings(const void *a, const void *b)
-{
-    const race_standing *x = a, *y = b;
-    bool x_final = x->left_at == RACE_FINALS, y_final = y->left_at == RACE_FINALS;
-    if (x->failed != y->failed)
-        return x->failed ? 1 : -1;
-    if (x_final != y_final)
-        return x_final ? -1 : 1;
-    if (x->ratio != y->ratio)
-        return x->ratio < y->ratio ? -1 : 1;
-    return (x->entrant > y->entrant) - (x->entrant < y->entrant);
-}
-
+/* By ratio, except that the heats' luck puts nobody before a finalist that got there by merit. */
 static void rank(race *r, const race_result *result)
 {
-    qsort(r->standings, r->count, sizeof *r->standings, compare_standings);
-    size_t at = 0;
-    while (result->has_winner && r->standings[at].entrant != result->winner)
-        at++;
-    race_standing winner = r->standings[at];
-    memmove(r->standings + 1, r->standings, at * sizeof *r->standings);
-    r->standings[0] = winner;
+    double slowest_finalist = 1;
+    for (size_t i = 0; i < r->field_count; i++) {
+        const race_standing *s = &r->standings[r->field[i]];
+        if (s->entrant != r->options.default_entrant && s->ratio > slowest_finalist)
+            slowest_finalist = s->ratio;
+    }
+    for (uint32_t e = 0; e < r->count; e++) {
+        const contender *c = &r->contenders[e];
+        double key = r->standings[e].ratio;
+        if (!c->in_field && !c->failed && key <= slowest_finalist)
+            key = slowest_finalist + 1e-9 * key;
+        if (result->has_winner && e == result->winner)
+            key = 0;
+        r->keys[e] = (keyed){key, e};
+    }
+    race_sort(r->keys, r->count);
+    for (size_t i = 0; i < r->count; i++)
+        r->ranked[i] = r->standings[r->keys[i].entrant];
 }
 
 const race_result *race_conclude(race *r)
@@ -302,7 +301,7 @@ const race_result *race_conclude(race *r)
                           .blocks = r->blocks,
                           .blocks_redone = r->blocks_redone,
                           .samples = r->samples,
-                          .ranking = r->standings,
+                          .ranking = r->ranked,
                           .count = r->count,
                           .has_winner = r->alive_count > 0,
                           .half_width = INFINITY,

@@ -51,7 +51,8 @@ struct race {
     keyed *keys;              /* scratch, one for each entrant */
     double *ratios;           /* scratch, one for each block */
     int64_t *sorted;          /* scratch, one for each block */
-    race_standing *standings; /* what the result points to */
+    race_standing *standings; /* scratch, by entrant */
+    race_standing *ranked;    /* what the result points to */
     race_result result;
 };
 

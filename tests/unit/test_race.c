@@ -252,6 +252,19 @@ static void one_outlier_does_not_screen_the_best_out(void **state)
     race_free(r);
 }
 
+static void a_slow_default_is_ranked_by_its_time(void **state)
+{
+    (void)state;
+    set_up(20, 1e5, 0.02);
+    race_options options = with_seed(28);
+    options.default_entrant = 12;
+    race *r = start(&options, 20);
+    const race_result *result = finish_exactly(r);
+    for (uint32_t i = 0; i < 20; i++)
+        assert_int_equal(result->ranking[i].entrant, i);
+    race_free(r);
+}
+
 static void the_default_is_measured_in_the_finals_however_slow(void **state)
 {
     (void)state;
@@ -720,6 +733,7 @@ int main(void)
         cmocka_unit_test(earlier_samples_far_above_the_best_are_out_unmeasured),
         cmocka_unit_test(entrants_without_an_earlier_sample_are_screened),
         cmocka_unit_test(one_outlier_does_not_screen_the_best_out),
+        cmocka_unit_test(a_slow_default_is_ranked_by_its_time),
         cmocka_unit_test(the_default_is_measured_in_the_finals_however_slow),
         cmocka_unit_test(the_finals_are_balanced),
         cmocka_unit_test(only_the_finals_decide),
