@@ -17,10 +17,11 @@
 
 enum {
     DEPTH = 2, /* requests in a worker's socket: the next is there when one is done */
-    /* A death may be the source's fault or come from outside; the second of the same source is its
+    /* A death may be the source's fault or come from outside; the third of the same source is its
      * own. */
-    ATTEMPTS = 2,
-    START_ATTEMPTS = 3, /* workers that die before they say hello, in a row */
+    ATTEMPTS = 3,
+    /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
+    START_ATTEMPTS = 8,
     DEFAULT_TIMEOUT_S = 60,
     COLLECT_MS = 500,    /* from a worker's last word to its end */
     START_TIMEOUT_S = 60 /* a library of 100 MB comes from a cold disk */
