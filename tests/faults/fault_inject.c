@@ -1,7 +1,9 @@
 /* Runs a program while everything around it fails.
  *
- *   fault_inject [-s SEED] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] [-w WRITES:ONE_IN] -- PROGRAM...
+ *   fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] [-w WRITES:ONE_IN] --
+ * PROGRAM...
  *
+ * Begins after MS milliseconds: what fails before the first measurement has a right to end the run.
  * -k kills child processes of the program at random moments, EVERY_MS apart on average; -f flips a
  * bit in one of ONE_IN pieces sent over a socket; -w refuses one of ONE_IN disk writes. Each stops
  * at its number. The program's streams are left alone. Afterwards one line on stderr says what was
@@ -26,7 +28,7 @@
 enum { MOST_CHILDREN = 256, STATE_PATH_BYTES = 64 };
 
 typedef struct plan {
-    uint64_t seed;
+    uint64_t seed, delay_ms;
     uint64_t kills, kill_every_ms;
     uint64_t frames, frames_one_in;
     uint64_t writes, writes_one_in;
@@ -42,9 +44,11 @@ static bool read_plan(int argc, char **argv, plan *out)
 {
     *out = (plan){.seed = 1, .kill_every_ms = 1, .frames_one_in = 1, .writes_one_in = 1};
     bool right = true;
-    for (int option; right && (option = getopt(argc, argv, "+s:k:f:w:")) != -1;) {
+    for (int option; right && (option = getopt(argc, argv, "+s:d:k:f:w:")) != -1;) {
         if (option == 's')
             out->seed = strtoull(optarg, NULL, 10);
+        else if (option == 'd')
+            out->delay_ms = strtoull(optarg, NULL, 10);
         else if (option == 'k')
             right = read_pair(optarg, &out->kills, &out->kill_every_ms);
         else if (option == 'f')
@@ -126,15 +130,21 @@ static bool kill_a_child(pid_t parent, uint64_t *random)
     return is_running(victim) && kill(victim, SIGKILL) == 0;
 }
 
+static void pause_for(uint64_t ns)
+{
+    struct timespec pause = {.tv_sec = (time_t)(ns / 1000000000),
+                             .tv_nsec = (long)(ns % 1000000000)};
+    nanosleep(&pause, NULL);
+}
+
 /* Kills until the program ends; returns how often. */
-static uint64_t watch(const plan *p, pid_t program, int *status)
+static uint64_t watch(const plan *p, fault_state *state, pid_t program, int *status)
 {
     uint64_t random = p->seed, killed = 0;
+    pause_for(p->delay_ms * 1000000);
+    atomic_store(&state->active, 1);
     for (;;) {
-        uint64_t pause_ns = draw(&random) % (2 * p->kill_every_ms * 1000000 + 1);
-        struct timespec pause = {.tv_sec = (time_t)(pause_ns / 1000000000),
-                                 .tv_nsec = (long)(pause_ns % 1000000000)};
-        nanosleep(&pause, NULL);
+        pause_for(draw(&random) % (2 * p->kill_every_ms * 1000000 + 1));
         pid_t ended = waitpid(program, status, WNOHANG);
         if (ended != 0)
             return killed;
@@ -157,7 +167,7 @@ int main(int argc, char **argv)
     plan p;
     char path[STATE_PATH_BYTES];
     if (!read_plan(argc, argv, &p)) {
-        fputs("usage: fault_inject [-s SEED] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] "
+        fputs("usage: fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] "
               "[-w WRITES:ONE_IN] -- PROGRAM...\n",
               stderr);
         return 2;
@@ -171,7 +181,7 @@ int main(int argc, char **argv)
     if (program == 0)
         run_program(&p, path);
     int status = 0;
-    uint64_t killed = program > 0 ? watch(&p, program, &status) : 0;
+    uint64_t killed = program > 0 ? watch(&p, state, program, &status) : 0;
     unlink(path);
     fprintf(stderr, "faults: %" PRIu64 " kills, %" PRIu64 " frames, %" PRIu64 " writes\n", killed,
             (uint64_t)atomic_load(&state->frames.done), (uint64_t)atomic_load(&state->writes.done));

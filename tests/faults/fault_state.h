@@ -18,7 +18,8 @@ typedef struct fault_kind {
 
 typedef struct fault_state {
     uint64_t seed;
-    fault_kind frames; /* sends on a socket: a bit of what is sent is flipped */
+    _Atomic uint64_t active; /* 0: not yet */
+    fault_kind frames;       /* sends on a socket: a bit of what is sent is flipped */
     fault_kind
         writes; /* writes to regular files and the like: refused, half of them after a part */
 } fault_state;
