@@ -186,11 +186,13 @@ static void bury(compile_pool *pool, slot *s, const char *complaint)
     char how[128], why[256];
     if (complaint) {
         worker_stop(&s->process, NULL, 0);
+        snprintf(why, sizeof why, "the compile worker %s", complaint);
     } else {
         worker_collect(&s->process, COLLECT_MS, how, sizeof how);
-        complaint = how;
+        /* "exited with ...", but "was killed by ..." */
+        bool killed = strncmp(how, "killed", 6) == 0;
+        snprintf(why, sizeof why, "the compile worker %s%s", killed ? "was " : "", how);
     }
-    snprintf(why, sizeof why, "the compile worker %s", complaint);
     retire(pool, s, COMPILE_CRASHED, why);
 }
 

@@ -1,6 +1,7 @@
 #include "compile_worker.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,10 @@ static void limit_process(const compile_worker_config *config)
 {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
+    /* The tuner is told of a crash by the signal itself, not by a handler's exit status. */
+    static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof deadly / sizeof deadly[0]; i++)
+        signal(deadly[i], SIG_DFL);
     if (config->memory_limit_bytes) {
         struct rlimit memory = {config->memory_limit_bytes, config->memory_limit_bytes};
         setrlimit(RLIMIT_AS, &memory);
@@ -102,12 +107,15 @@ static void compile_source(compiler *c, const compile_request *r, nvrtc_output *
         snprintf(c->full_name, sizeof c->full_name, "%s", r->name);
 }
 
-/* The compiler's verdicts that say something about the source; every other code is about the state
- * of the compiler, which is not to be trusted afterwards. */
-static bool is_verdict(nvrtcResult code)
+/* Whether the compiler says something about the source, and not about its own state, which is not
+ * to be trusted afterwards. The front end calls a lack of memory an error of the source. */
+static bool is_verdict(const nvrtc_output *o)
 {
-    return code == NVRTC_SUCCESS || code == NVRTC_ERROR_COMPILATION ||
-           code == NVRTC_ERROR_INVALID_INPUT || code == NVRTC_ERROR_INVALID_OPTION;
+    if (o->code == NVRTC_SUCCESS)
+        return true;
+    return (o->code == NVRTC_ERROR_COMPILATION || o->code == NVRTC_ERROR_INVALID_INPUT ||
+            o->code == NVRTC_ERROR_INVALID_OPTION) &&
+           !strstr(o->log, "error: out of memory");
 }
 
 /* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
@@ -116,7 +124,7 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
 {
     static char no_memory[] = "the compiler ran out of memory";
     *out = (compile_result){.id = r->id, .time_ns = o->time_ns};
-    if (!o->log || !is_verdict(o->code)) {
+    if (!o->log || !is_verdict(o)) {
         out->outcome = COMPILE_CRASHED;
         out->log = o->log ? o->log : no_memory;
         return;
