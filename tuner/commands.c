@@ -3,7 +3,8 @@
 #include <string.h>
 
 static const command *const table[] = {
-    &cmd_tune, &cmd_emit, &cmd_inspect, &cmd_space, &cmd_export, &cmd_devices,
+    &cmd_tune, &cmd_emit, &cmd_inspect, &cmd_space, &cmd_export, &cmd_replay,
+    &cmd_devices,
 };
 
 const command *const *commands_all(size_t *count)

@@ -109,6 +109,15 @@ static at_status read_seed(const char *text, options *out, at_error *error)
     return read_count("seed", text, UINT64_MAX, &out->seed, error);
 }
 
+static at_status read_repeat(const char *text, options *out, at_error *error)
+{
+    uint64_t v;
+    at_status status = read_count("repeat", text, 1000000, &v, error);
+    if (!status)
+        out->repeat = (size_t)v;
+    return status;
+}
+
 static at_status read_jobs(const char *text, options *out, at_error *error)
 {
     uint64_t v;
@@ -232,6 +241,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", read_strategy},
     [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", read_budget},
     [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", read_seed},
+    [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", read_repeat},
     [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", read_jobs},
     [OPTION_CACHE] = {"cache", "cold|warm",
                       "flush the L2 cache before each sample, or not (default cold)", read_cache},

@@ -24,6 +24,7 @@ typedef enum option_id {
     OPTION_STRATEGY,
     OPTION_BUDGET,
     OPTION_SEED,
+    OPTION_REPEAT,
     OPTION_JOBS,
     OPTION_CACHE,
     OPTION_NO_CACHE,
@@ -60,6 +61,7 @@ typedef struct options {
     const char *strategy;
     budget budget;
     uint64_t seed;
+    size_t repeat; /* 0: not given */
     int jobs; /* 0: one a core */
     bool warm;
     bool use_cache;

@@ -99,7 +99,7 @@ at_status space_choose_order(space *s, const space_constraint *constraints, at_e
         for (size_t j = 0; j < constraints[i].parameter_count; j++)
             c.readers[constraints[i].parameters[j]]++;
 
-    size_t constraint;
+    size_t constraint = 0;
     while (next_constraint(&c, &constraint))
         complete(&c, s, &constraints[constraint]);
     for (size_t p = 0; p < n; p++)
