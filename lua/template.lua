@@ -18,6 +18,8 @@ local INCLUDE_DEPTH = 32
 -- Marks say where a line of output comes from: the file's number and the line.
 local LINE_BITS = 24
 
+local template = {}
+
 -- Every file read so far: names as templates spell them, by number, and compiled functions by name.
 local names, compiled = {}, {}
 
@@ -39,12 +41,6 @@ end
 
 local function fail(place, ...)
   host.fail_in(place.path, place.line, string.format(...))
-end
-
--- Lua's message about a piece of code without the piece's name and line.
-local function without_place(message)
-  local _, last = string.find(message, ":1: ", 1, true)
-  return last and string.sub(message, last + 1) or message
 end
 
 -- Position of the brace that closes the one at `open`; nil when the line ends before.
@@ -73,11 +69,13 @@ end
 
 local function check_expression(expression, place)
   if not string.find(expression, "[^ \t]") then fail(place, "${} is empty") end
-  local f, message = host.load("return (" .. expression .. "\n)", "=x")
-  if not f then fail(place, "${%s}: %s", expression, without_place(message)) end
-  if not host.load("return (" .. expression .. ")", "=x") then
+  local f, message = host.load("return (" .. expression .. ")", "=x")
+  if f then return end
+  if host.load("return (" .. expression .. "\n)", "=x") then
     fail(place, "${%s}: a comment has no place in ${...}", expression)
   end
+  message = string.gsub(string.gsub(message, "^x:1: ", ""), "near '%)'$", "at the end")
+  fail(place, "${%s}: %s", expression, message)
 end
 
 -- Splits a line into literals (strings) and expressions (tables with one string).
@@ -147,6 +145,9 @@ local function code_line(line, place, mark)
   local code = string.sub(line, first + 1)
   -- A literal name is looked up now, so that what is wrong with the file shows at once.
   local included = included_name(code)
+  if not included and string.find(code, "include", 1, true) then
+    template.computed_includes = true
+  end
   if included and not compile(included) then
     fail(place, "there is no template '%s' in the script's folder nor among the installed ones",
          included)
@@ -168,7 +169,7 @@ function compile(name)
   if compiled[name] then return compiled[name] end
   local source, path = host.read_template(name)
   if not source then return nil end
-  compiled[name] = function() error("'" .. name .. "' includes itself", 0) end
+  compiled[name] = true -- so that one that includes itself is not compiled for ever
   local file = #names + 1
   names[file] = name
   local code, place, at = {}, { path = path, line = 0 }, 1
@@ -256,4 +257,6 @@ function helpers.dtype_header(dtype)
   return HEADERS[dtype] or ""
 end
 
-return { compile = compile, run = run, names = names, helpers = helpers }
+template.compile, template.run = compile, run
+template.names, template.helpers = names, helpers
+return template

@@ -10,6 +10,9 @@
 #include "nearest.h"
 #include "script_state.h"
 
+/* Enough for a value of each parameter of every pattern that people write. */
+enum { MOST_TRIAL_RUNS = 1000 };
+
 /* The source being written, and where the compiler believes it is. */
 typedef struct output {
     char *bytes;
@@ -159,18 +162,23 @@ static void write_options(lua_State *L, emission *e)
     lua_pop(L, 1);
 }
 
-static int emit(lua_State *L)
+/* Runs the template; leaves on the stack the names of the files and the lines that it wrote. */
+static void run_template(lua_State *L, const emission *e)
 {
-    emission *e = lua_touserdata(L, 1);
-    script *s = e->s;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->template_module);
     lua_getfield(L, -1, "names");
-    int names = lua_gettop(L);
-    lua_getfield(L, names - 1, "run");
+    lua_getfield(L, -2, "run");
+    lua_remove(L, -3);
     lua_pushstring(L, e->kernel->template_name);
     push_scope(L, e);
     lua_call(L, 2, 1);
-    assemble(L, &e->output, names + 1, names);
+}
+
+static int emit(lua_State *L)
+{
+    emission *e = lua_touserdata(L, 1);
+    run_template(L, e);
+    assemble(L, &e->output, lua_gettop(L), lua_gettop(L) - 1);
     write_options(L, e);
     return 0;
 }
@@ -313,10 +321,43 @@ static void compile(lua_State *L, const char *name)
     lua_pop(L, 1);
 }
 
+static int try_template(lua_State *L)
+{
+    run_template(L, lua_touserdata(L, 1));
+    return 0;
+}
+
+/* Runs the kernel's template once for each parameter value and forgets what it writes, errors
+ * included: it is there to read templates that are included under computed names, so that the hash
+ * covers them from the start. What is wrong shows when such a variant is wanted. */
+static void read_computed_includes(lua_State *L, script *s)
+{
+    uint16_t indices[SCRIPT_MAX_NAMES];
+    memcpy(indices, s->pattern.baseline, s->pattern.parameter_count * sizeof *indices);
+    int runs_left = MOST_TRIAL_RUNS, top = lua_gettop(L);
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        for (size_t v = 0; v < s->parameters[i].value_count && runs_left-- > 0; v++) {
+            indices[i] = (uint16_t)v;
+            emission e = {.s = s, .kernel = &s->kernel, .indices = indices};
+            lua_pushcfunction(L, try_template);
+            lua_pushlightuserdata(L, &e);
+            lua_pcall(L, 1, 0, 0);
+            lua_settop(L, top);
+            s->box.raised = false;
+        }
+        indices[i] = s->pattern.baseline[i];
+    }
+}
+
 void emit_compile_templates(lua_State *L)
 {
     script *s = script_of(L);
     compile(L, s->kernel.template_name);
     if (s->reference.template_path)
         compile(L, s->reference.template_name);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_getfield(L, -1, "computed_includes");
+    if (lua_toboolean(L, -1))
+        read_computed_includes(L, s);
+    lua_pop(L, 2);
 }
