@@ -239,13 +239,29 @@ static at_status start_device(device *d, at_error *error)
     return status ? status : cuda_clock_new(d, error);
 }
 
+/* An image is an ELF file; one that comes in a message may start at any byte, which no driver
+ * promises to read. */
+static CUresult load_module(device *d, const device_image *image, CUmodule *out)
+{
+    *out = NULL;
+    if ((uintptr_t)image->bytes % 16 == 0)
+        return d->cuda.cuModuleLoadData(out, image->bytes);
+    void *aligned = malloc(image->size_bytes > 0 ? image->size_bytes : 1);
+    if (!aligned)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(aligned, image->bytes, image->size_bytes);
+    CUresult result = d->cuda.cuModuleLoadData(out, aligned);
+    free(aligned);
+    return result;
+}
+
 static at_status set_support(device *d, const device_image *support, at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
     if (support->size_bytes == 0)
         return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
-    at_status status = cuda_check(cuda, cuda->cuModuleLoadData(&d->support, support->bytes),
-                                  AT_DEVICE, "cannot load the support kernels", error);
+    at_status status = cuda_check(cuda, load_module(d, support, &d->support), AT_DEVICE,
+                                  "cannot load the support kernels", error);
     for (int i = 0; !status && i < SUPPORT_COUNT; i++)
         status = cuda_check(cuda,
                             cuda->cuModuleGetFunction(&d->support_kernels[i], d->support,
@@ -315,7 +331,7 @@ static at_status kernel_new(device *d, const device_image *image, const char *en
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", entry);
-    CUresult result = d->cuda.cuModuleLoadData(&k->module, image->bytes);
+    CUresult result = load_module(d, image, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, refusal_status(result), "cannot load the kernel", error);
     if (status)
