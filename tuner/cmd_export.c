@@ -3,31 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "export.h"
 #include "file.h"
 #include "options.h"
-#include "paths.h"
 #include "record.h"
 #include "script.h"
+#include "target.h"
 
 /* Constraints are not asked, so that any architecture will do. */
 static const char any_arch[] = "sm_90";
 
-/* The pattern's script, when it can be found: its parameters and its default are the surest. */
+/* The pattern's script, when it can be found: its parameters and its default are the surest.
+ * AT_NOT_FOUND without one. */
 static at_status load_script(const options *o, script **out, at_error *error)
 {
-    paths where;
-    char path[PATHS_BYTES];
-    script_options with = {.settings = o->settings, .setting_count = o->setting_count};
-    at_status status = paths_find(&where, error);
+    arch_limits limits;
+    at_status status = target_check_script(o, error);
+    if (status == AT_USAGE)
+        return AT_NOT_FOUND;
     if (!status)
-        status = paths_find_script(&where, o->operand, path, sizeof path, error);
-    if (status)
-        return status == AT_USAGE ? AT_NOT_FOUND : status;
-    with.lua_dir = where.lua_dir;
-    with.template_dir = where.template_dir;
-    status = arch_find(any_arch, &with.device, error);
-    return status ? status : script_load(path, &with, out, error);
+        status = arch_find(any_arch, &limits, error);
+    return status ? status : target_load_script(o, &limits, out, error);
 }
 
 /* "lua/transpose.lua" -> "transpose". */
@@ -120,7 +117,6 @@ cleanup:
 
 static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS, OPTION_SET};
 
-const command cmd_export;
 const command cmd_export = {
     .name = "export",
     .operand = "PATTERN",

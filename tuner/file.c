@@ -35,8 +35,7 @@ static const char *remedy(int code)
 
 static at_status io_error(at_error *error, int code, const char *what, const char *path)
 {
-    return error_set_at(error, AT_IO, path, 0, "cannot %s %s: %s%s", what, path, strerror(code),
-                        remedy(code));
+    return error_set(error, AT_IO, "cannot %s %s: %s%s", what, path, strerror(code), remedy(code));
 }
 
 static at_status path_too_long(at_error *error, const char *path)
@@ -63,8 +62,7 @@ static at_status read_all(int fd, const char *path, size_t limit_bytes, char **o
         used += (size_t)n;
         if (used > limit_bytes) {
             free(text);
-            return error_set_at(error, AT_FORMAT, path, 0, "%s is larger than %zu bytes", path,
-                                limit_bytes);
+            return error_set(error, AT_FORMAT, "%s is larger than %zu bytes", path, limit_bytes);
         }
         if (n == 0) {
             text[used] = '\0';
@@ -89,7 +87,7 @@ at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *si
     *out = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0 && errno == ENOENT)
-        return error_set_at(error, AT_NOT_FOUND, path, 0, "there is no file %s", path);
+        return error_set(error, AT_NOT_FOUND, "there is no file %s", path);
     if (fd < 0)
         return io_error(error, errno, "open", path);
     size_t size = 0;
@@ -304,9 +302,9 @@ at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error
     close(*fd);
     *fd = -1;
     if (code == EWOULDBLOCK)
-        return error_set_at(error, AT_IO, folder, 0,
-                            "another process has held the lock of %s for %d s; wait for it to end",
-                            folder, timeout_ms / 1000);
+        return error_set(error, AT_IO,
+                         "another process has held the lock of %s for %d s; wait for it to end",
+                         folder, timeout_ms / 1000);
     return io_error(error, code, "lock", folder);
 }
 

@@ -16,8 +16,7 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
     if (json_error_code(&e) == json_error_out_of_memory)
         return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
     return error_set_at(error, AT_FORMAT, path, e.line > 0 ? e.line : 0,
-                        "%s is not valid JSON: line %d, column %d: %s", path, e.line, e.column,
-                        e.text);
+                        "not valid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }
 
 at_status json_text_read(const char *path, size_t limit_bytes, json_t **out, at_error *error)

@@ -94,11 +94,10 @@ static at_status bad(const reading *r, const char *what, const char *expected)
 {
     if (r->entry)
         return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "%s: entry %zu: %s must be %s; correct the file or move it away",
-                            r->path, r->entry, what, expected);
+                            "entry %zu: %s must be %s; correct the file or move it away", r->entry,
+                            what, expected);
     return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                        "%s: %s must be %s; correct the file or move it away", r->path, what,
-                        expected);
+                        "%s must be %s; correct the file or move it away", what, expected);
 }
 
 static at_status no_memory(const reading *r)
@@ -244,16 +243,14 @@ static at_status read_version(const reading *r, const json_t *root)
     if (!json_is_string(schema) || strcmp(json_string_value(schema), RECORD_SCHEMA) != 0 ||
         !json_is_integer(version))
         return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "%s is not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
-                            "\"); move it away or choose another results folder",
-                            r->path);
+                            "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
+                            "\"); move it away or choose another results folder");
     if (json_integer_value(version) != RECORD_VERSION)
         return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "%s is a record of version %" JSON_INTEGER_FORMAT
+                            "a record of version %" JSON_INTEGER_FORMAT
                             "; autotune %s reads version %d: use the autotune that wrote it, or "
                             "choose another results folder",
-                            r->path, json_integer_value(version), run_tool_version(),
-                            RECORD_VERSION);
+                            json_integer_value(version), run_tool_version(), RECORD_VERSION);
     return AT_OK;
 }
 

@@ -334,9 +334,9 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
         goto cleanup;
     if (old.gpu && strcmp(old.gpu, s->device.limits.name) != 0) {
         status = error_set_at(error, AT_FORMAT, path, 0,
-                              "%s is of another GPU, '%s'; move it away or choose another results "
-                              "folder",
-                              path, old.gpu);
+                              "this record is of another GPU, '%s'; move it away or choose another "
+                              "results folder",
+                              old.gpu);
         goto cleanup;
     }
     status = put_entry(s, &old, old.root, change, error);

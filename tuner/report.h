@@ -15,7 +15,7 @@
 #include "run_summary.h"
 
 typedef struct report_options {
-    size_t top;  /* rows of the table */
+    size_t top; /* rows of the table */
     bool colour;
 } report_options;
 

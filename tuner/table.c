@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL_BYTES = 512, GAP = 2 };
+enum { CELL_BYTES = 512, NOTE_BYTES = 2048, GAP = 2, NOTE_INDENT = 6 };
 
 static const char *const style_codes[] = {
     [TABLE_PLAIN] = "", [TABLE_BEST] = "\033[1;32m", [TABLE_DIM] = "\033[2m"};
@@ -19,8 +19,10 @@ void table_deinit(table *t)
 {
     for (size_t i = 0; i < t->column_count; i++)
         free(t->columns[i].head);
-    for (size_t i = 0; i < t->cell_count; i++)
+    for (size_t i = 0; i < t->cell_count; i++) {
         free(t->cells[i].text);
+        free(t->cells[i].note);
+    }
     free(t->cells);
     *t = (table){0};
 }
@@ -94,12 +96,29 @@ void table_add_cell(table *t, const char *format, ...)
     t->cells[t->cell_count++] = (struct table_cell){.text = copy};
 }
 
+static struct table_cell *first_of_row(table *t)
+{
+    size_t last = t->cell_count - 1;
+    return t->cell_count ? &t->cells[last - last % t->column_count] : NULL;
+}
+
 void table_style_row(table *t, table_style style)
 {
-    if (t->cell_count == 0)
+    struct table_cell *first = first_of_row(t);
+    if (first)
+        first->style = style;
+}
+
+void table_note_row(table *t, const char *words)
+{
+    char clean[NOTE_BYTES];
+    struct table_cell *first = first_of_row(t);
+    if (!first || t->failed)
         return;
-    size_t last = t->cell_count - 1;
-    t->cells[last - last % t->column_count].style = style;
+    free(first->note);
+    first->note = strdup(table_clean(words, clean, sizeof clean));
+    if (!first->note)
+        t->failed = true;
 }
 
 size_t table_width(const table *t)
@@ -121,6 +140,26 @@ static void print_cell(const table *t, size_t column, const char *text, FILE *to
             "");
 }
 
+void table_print_wrapped(int indent, const char *label, const char *words, FILE *to)
+{
+    size_t room = (size_t)(TABLE_PAGE_COLUMNS - indent);
+    fprintf(to, "%-*s", indent, label);
+    for (;;) {
+        size_t length = strlen(words), cut = length;
+        if (length > room) {
+            for (cut = room; cut > 0 && words[cut] != ' ';)
+                cut--;
+            if (cut == 0) /* a word longer than the line */
+                cut = strcspn(words, " ");
+        }
+        fprintf(to, "%.*s\n", (int)cut, words);
+        if (words[cut] == '\0')
+            return;
+        words += cut + 1;
+        fprintf(to, "%*s", indent, "");
+    }
+}
+
 at_status table_print(const table *t, bool colour, FILE *to, at_error *error)
 {
     if (t->failed)
@@ -131,12 +170,15 @@ at_status table_print(const table *t, bool colour, FILE *to, at_error *error)
     fprintf(to, "%s\n", colour ? end_code : "");
     for (size_t i = 0; i < t->cell_count; i++) {
         size_t column = i % t->column_count;
-        table_style style = t->cells[i - column].style;
+        const struct table_cell *first = &t->cells[i - column];
         if (column == 0 && colour)
-            fputs(style_codes[style], to);
+            fputs(style_codes[first->style], to);
         print_cell(t, column, t->cells[i].text, to);
-        if (column + 1 == t->column_count || i + 1 == t->cell_count)
-            fprintf(to, "%s\n", colour && style != TABLE_PLAIN ? end_code : "");
+        if (column + 1 < t->column_count && i + 1 < t->cell_count)
+            continue;
+        fprintf(to, "%s\n", colour && first->style != TABLE_PLAIN ? end_code : "");
+        if (first->note)
+            table_print_wrapped(NOTE_INDENT, "", first->note, to);
     }
     return AT_OK;
 }

@@ -199,7 +199,8 @@ static void wide_spaces_still_fit_the_page(void **state)
     }
     f->run.best_found = true;
     const char *text = print_text(f, 12, false);
-    assert_has(text, "configuration");
+    assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
+    assert_page_fits(text);
     f->run.results[0].values[0].string = "linear";
     /* One parameter that varies is a column, what is common is said once. */
     for (int r = 0; r < ROWS; r++)
