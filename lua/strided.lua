@@ -1,0 +1,57 @@
+-- A strided read: dst[i] = src[i * stride]. Of every 32-byte sector that DRAM delivers, a stride of
+-- s elements uses one part in s (at least one element).
+local at = require "autotune"
+
+-- Outputs of a thread. A vector of vec elements holds vec / stride of them, or at most one.
+local outputs = "items * (algorithm == 'vector' and vec % stride == 0 and vec // stride or 1)"
+-- Elements of a block's stretch of src with padding: one more after every 32.
+local stretch = "(block * items * stride + pad * (block * items * stride // 32))"
+
+return at.pattern {
+  name = "strided",
+  summary = "Read every stride-th element of an array",
+  problem = { n = 1 << 24, stride = 4, dtype = "float" },
+  ragged = { n = 1000003 },
+  simulated = { n = 1 << 15 },
+
+  space = {
+    -- direct: only the elements wanted; vector: the aligned vectors that they lie in; segment: all of
+    -- the block's stretch, through shared memory.
+    algorithm = { "direct", "vector", "segment" },
+    block = at.pow2(64, 1024),
+    items = { 1, 2, 4, 8 },    -- loads of a thread that are in flight together
+    vec = { 1, 2, 4 },         -- elements of a load
+    pad = { 0, 1 },
+    load_hint = { "none", "streaming", "no_allocate", "wide" },
+    store_hint = { "none", "streaming" },
+  },
+  where = {
+    "vec * sizeof(dtype) <= 16",
+    "algorithm ~= 'direct' or vec == 1",
+    "algorithm ~= 'vector' or vec > 1",
+    "algorithm == 'segment' or pad == 0",
+    ("algorithm ~= 'segment' or %s * sizeof(dtype) <= device.max_shared_per_block"):format(stretch),
+    "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
+  },
+  baseline = {
+    algorithm = "direct", block = 256, items = 1, vec = 1, pad = 0, load_hint = "none",
+    store_hint = "none",
+  },
+
+  buffers = {
+    -- Whole vectors, also at the end.
+    src = at.input { dtype = "dtype", count = "round_up(n * stride, 4)" },
+    dst = at.output { dtype = "dtype", count = "n" },
+  },
+  kernel = {
+    template = "strided.cu.tmpl",
+    entry = "strided",
+    args = { "src", "dst" },
+    shared = ("algorithm == 'segment' and %s * sizeof(dtype) > 48 * 1024 and %s * sizeof(dtype) or 0")
+      :format(stretch, stretch),
+  },
+  launch = { grid = ("ceil_div(n, block * (%s))"):format(outputs), block = "block" },
+  traffic = "2 * n * sizeof(dtype)",
+  reference = at.reference { template = "strided_ref.cu.tmpl" },
+  tolerance = 0,
+}
