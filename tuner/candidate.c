@@ -28,6 +28,7 @@ void candidates_deinit(candidates *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         candidate_drop_images(table->items[i]);
+        free(table->items[i]->samples_ns);
         free(table->items[i]->message);
         free(table->items[i]);
     }
@@ -41,6 +42,15 @@ void candidate_finish(candidate *c, outcome o, const char *message)
     c->outcome = o;
     free(c->message);
     c->message = message && *message ? strdup(message) : NULL;
+}
+
+void candidate_keep_samples(candidate *c, const int64_t *samples_ns, size_t count)
+{
+    free(c->samples_ns);
+    c->samples_ns = count ? malloc(count * sizeof *samples_ns) : NULL;
+    c->sample_count = c->samples_ns ? count : 0;
+    if (c->samples_ns)
+        memcpy(c->samples_ns, samples_ns, count * sizeof *samples_ns);
 }
 
 int64_t candidate_fastest_ns(const candidate *c)

@@ -15,8 +15,6 @@
 #include "outcome.h"
 #include "plan.h"
 
-enum { CANDIDATE_SAMPLES = 8 };
-
 typedef struct candidate {
     uint64_t configuration; /* index into the space */
     uint64_t id;            /* place in the table */
@@ -32,7 +30,7 @@ typedef struct candidate {
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; [1] NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
-    int64_t samples_ns[CANDIDATE_SAMPLES]; /* first samples, unpaired */
+    int64_t *samples_ns;    /* owned; first samples, unpaired */
     size_t sample_count;
 } candidate;
 
@@ -48,6 +46,9 @@ void candidates_deinit(candidates *table);
 
 /* The outcome, with a copy of `message` (NULL: none). Out of memory drops the message. */
 void candidate_finish(candidate *c, outcome o, const char *message);
+
+/* Takes a copy of its samples. Out of memory keeps none. */
+void candidate_keep_samples(candidate *c, const int64_t *samples_ns, size_t count);
 
 /* The fastest of its samples, 0 without one. */
 int64_t candidate_fastest_ns(const candidate *c);

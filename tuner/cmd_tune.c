@@ -28,7 +28,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         return status;
     const run_summary *s = tune_summary(t);
     at_error trouble = {0};
-    at_status printed = print(o, s, &trouble);
+    /* An error before anything was tried says all there is to say. */
+    bool empty = status && !s->result_count;
+    at_status printed = empty ? AT_OK : print(o, s, &trouble);
     if (printed && !status) {
         status = printed;
         *error = trouble;
@@ -39,9 +41,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 }
 
 static const option_id options_taken[] = {
-    OPTION_SET,      OPTION_DEVICE,  OPTION_ARCH,      OPTION_STRATEGY, OPTION_BUDGET,
-    OPTION_SEED,     OPTION_JOBS,    OPTION_CACHE,     OPTION_NO_CACHE, OPTION_RESULTS,
-    OPTION_NO_RECORD, OPTION_TOP,    OPTION_JSON,      OPTION_QUIET};
+    OPTION_SET,   OPTION_DEVICE, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
+    OPTION_FIXED, OPTION_FINALS, OPTION_TIE,  OPTION_JOBS,     OPTION_CACHE,   OPTION_NO_CACHE,
+    OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_RESULTS, OPTION_NO_RECORD};
 
 const command cmd_tune = {
     .name = "tune",

@@ -40,7 +40,7 @@ static at_status allocate(contest *c, const candidates *all, at_error *error)
     return AT_OK;
 }
 
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64_t seed,
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
                       contest **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
@@ -52,7 +52,7 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64
     c->session = s;
     clock_watch_init(&c->watch);
     c->pipeline = p;
-    c->seed = seed;
+    c->seed = o->seed;
     at_status status = allocate(c, all, error);
     if (status)
         goto cleanup;
@@ -61,7 +61,12 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64
         status = error_set(error, AT_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    rules.seed = seed;
+    rules.seed = o->seed;
+    rules.tick_ns = pipeline_get_state(p)->ready.tick_ns;
+    if (o->finals_blocks)
+        rules.finals_blocks = o->finals_blocks;
+    if (o->tie_margin >= 0)
+        rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++) {
         candidate *one = all->items[i];
         if (!one->finished || one->outcome != OUTCOME_OK)

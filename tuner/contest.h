@@ -11,6 +11,7 @@
 
 #include "candidate.h"
 #include "error.h"
+#include "options.h"
 #include "pipeline.h"
 #include "race.h"
 #include "session.h"
@@ -29,8 +30,9 @@ typedef struct contest_state { /* for progress */
 } contest_state;
 
 /* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
- * NULL. AT_NOT_FOUND when no candidate is ok. */
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, uint64_t seed,
+ * NULL; seed, blocks
+ * and margin come from the command line. AT_NOT_FOUND when no candidate is ok. */
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
                       contest **out, at_error *error);
 void contest_free(contest *c); /* NULL is fine */
 

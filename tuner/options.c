@@ -118,6 +118,39 @@ static at_status read_repeat(const char *text, options *out, at_error *error)
     return status;
 }
 
+static at_status read_fixed(const char *text, options *out, at_error *error)
+{
+    uint64_t v;
+    at_status status = read_count("fixed", text, 256, &v, error);
+    if (!status && !v)
+        status = error_set(error, AT_USAGE, "--fixed takes 1 to 256 samples");
+    if (!status)
+        out->fixed_samples = (size_t)v;
+    return status;
+}
+
+static at_status read_finals(const char *text, options *out, at_error *error)
+{
+    uint64_t v;
+    at_status status = read_count("finals", text, 10000, &v, error);
+    if (!status && v < 6)
+        status = error_set(error, AT_USAGE, "--finals takes 6 to 10000 blocks: below 6 there is no "
+                                            "interval of a median");
+    if (!status)
+        out->finals_blocks = (size_t)v;
+    return status;
+}
+
+static at_status read_tie(const char *text, options *out, at_error *error)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v >= 0 && v <= 50))
+        return error_set(error, AT_USAGE, "--tie takes 0 to 50 percent, not '%s'", text);
+    out->tie_margin = v / 100;
+    return AT_OK;
+}
+
 static at_status read_jobs(const char *text, options *out, at_error *error)
 {
     uint64_t v;
@@ -242,6 +275,10 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", read_budget},
     [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", read_seed},
     [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", read_repeat},
+    [OPTION_FIXED] = {"fixed", "N",
+                      "no race: N samples of each variant, the lowest median wins", read_fixed},
+    [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", read_finals},
+    [OPTION_TIE] = {"tie", "PERCENT", "what differs by less is tied (default 0.5)", read_tie},
     [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", read_jobs},
     [OPTION_CACHE] = {"cache", "cold|warm",
                       "flush the L2 cache before each sample, or not (default cold)", read_cache},
@@ -302,7 +339,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
 at_status options_parse(int argc, char **argv, const command *c, options *out, at_error *error)
 {
     *out = (options){.seed = 1, .use_cache = true, .record = true, .top = 10,
-                     .results_dir = "results"};
+                     .results_dir = "results", .tie_margin = -1};
     struct option longs[OPTION_COUNT + 1];
     getopt_table(c, longs);
     opterr = 0;

@@ -25,6 +25,9 @@ typedef enum option_id {
     OPTION_BUDGET,
     OPTION_SEED,
     OPTION_REPEAT,
+    OPTION_FIXED,
+    OPTION_FINALS,
+    OPTION_TIE,
     OPTION_JOBS,
     OPTION_CACHE,
     OPTION_NO_CACHE,
@@ -62,6 +65,9 @@ typedef struct options {
     budget budget;
     uint64_t seed;
     size_t repeat; /* 0: not given */
+    size_t fixed_samples; /* 0: race */
+    size_t finals_blocks; /* 0: the protocol's */
+    double tie_margin;    /* relative; negative: the protocol's */
     int jobs; /* 0: one a core */
     bool warm;
     bool use_cache;

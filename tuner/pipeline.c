@@ -69,7 +69,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
         return error_set(error, AT_NO_MEMORY, "out of memory");
     }
     *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
-    p->samples = samples < CANDIDATE_SAMPLES ? samples : CANDIDATE_SAMPLES;
+    p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
     *out = p;
     return AT_OK;
 }
@@ -178,8 +178,7 @@ static bool recall(pipeline *p, candidate *c)
     c->from_journal = true;
     c->has_resources = entry.has_resources;
     c->resources = entry.resources;
-    for (size_t i = 0; i < entry.sample_count && i < CANDIDATE_SAMPLES; i++)
-        c->samples_ns[c->sample_count++] = entry.samples_ns[i];
+    candidate_keep_samples(c, entry.samples_ns, entry.sample_count);
     c->outcome = entry.outcome;
     free(c->message);
     c->message = entry.message && *entry.message ? strdup(entry.message) : NULL;
@@ -324,8 +323,7 @@ static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
     p->trying--;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
-    for (size_t i = 0; i < e->sample_count && i < CANDIDATE_SAMPLES; i++)
-        c->samples_ns[c->sample_count++] = e->samples_ns[i];
+    candidate_keep_samples(c, e->samples_ns, e->sample_count);
     at_status status = finish(p, c, e->outcome, e->message, error);
     keep_in_journal(p, c);
     if (e->outcome != OUTCOME_OK)

@@ -29,7 +29,7 @@ typedef struct pipeline_state { /* for progress and the summary */
     at_error journal_trouble; /* why the journal ended early; clear when it did not */
 } pipeline_state;
 
-/* `samples`: first samples a variant (CANDIDATE_SAMPLES at most). `log` may be NULL. The session
+/* `samples`: first samples a variant (DEVICE_MAX_SAMPLES at most). `log` may be NULL. The session
  * and the journal are borrowed. */
 at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error);
 void pipeline_free(pipeline *p); /* NULL is fine; candidates go with it */

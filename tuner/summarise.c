@@ -52,7 +52,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     if (standing && standing->time.count) {
         r->time = standing->time;
     } else if (c->sample_count) {
-        int64_t sorted[CANDIDATE_SAMPLES];
+        int64_t sorted[DEVICE_MAX_SAMPLES];
         memcpy(sorted, c->samples_ns, c->sample_count * sizeof *sorted);
         r->time = stats_summarise(sorted, c->sample_count);
     }
@@ -117,6 +117,24 @@ static at_status add_ranked(builder *b, at_error *error)
                          "the difference to the runner-up",
                          100 * r->half_width);
     return AT_OK;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const run_result *x = a, *y = b;
+    if (x->time.median_ns != y->time.median_ns)
+        return x->time.median_ns < y->time.median_ns ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Without a race the lowest median wins, and nothing says how sure that is. */
+static void rank_by_median(builder *b)
+{
+    size_t ok = 0;
+    while (ok < b->out->result_count && b->out->results[ok].outcome == OUTCOME_OK)
+        ok++;
+    qsort(b->out->results, ok, sizeof *b->out->results, by_median);
+    b->out->best_found = ok > 0;
 }
 
 static at_status add_rest(builder *b, at_error *error)
@@ -231,6 +249,8 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
         status = add_rest(&b, error);
     if (status)
         goto cleanup;
+    if (!in->contest && in->session->device)
+        rank_by_median(&b);
     mark_baseline(&b);
     compare_with_baseline(&b, in->contest ? contest_result(in->contest) : NULL);
     fill_stages(&b);

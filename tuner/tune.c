@@ -125,7 +125,9 @@ static at_status open_run(tune *t, at_error *error)
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
     if (!status)
-        status = pipeline_new(&t->session, t->journal, FIRST_SAMPLES, &t->pipeline, error);
+        status = pipeline_new(&t->session, t->journal,
+                              o->fixed_samples ? o->fixed_samples : FIRST_SAMPLES, &t->pipeline,
+                              error);
     if (!status)
         t->progress = progress_new(STDERR_FILENO, o->quiet);
     return status;
@@ -263,8 +265,7 @@ static at_status race_on_device(tune *t, at_error *error)
     const candidate *baseline;
     at_status status = try_baseline(t, &baseline, error);
     if (!status)
-        status = contest_new(&t->session, t->pipeline, baseline, t->options->seed, &t->contest,
-                             error);
+        status = contest_new(&t->session, t->pipeline, baseline, t->options, &t->contest, error);
     if (status == AT_NOT_FOUND) {
         error_clear(error);
         return AT_OK;
@@ -314,7 +315,7 @@ at_status tune_run(const options *o, tune **out, at_error *error)
         return status;
     }
     at_status found = search(t, error);
-    if (!found && t->session.device)
+    if (!found && t->session.device && !o->fixed_samples)
         found = race_on_device(t, error);
     progress_free(t->progress);
     t->progress = NULL;
