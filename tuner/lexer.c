@@ -167,6 +167,32 @@ typedef struct field {
     int line;
 } field;
 
+/* Takes the quotes, or the long brackets, off a string. */
+static void strip_quotes(token *t)
+{
+    size_t quote = 1; /* length of either end: " or [==[ */
+    if (t->text[0] == '[')
+        quote += 1 + strspn(t->text + 1, "=");
+    size_t both = 2 * quote;
+    t->text += quote < t->length ? quote : t->length;
+    t->length -= both < t->length ? both : t->length;
+}
+
+/* Reads the key of a field, from behind its first token to behind the equals sign. */
+static bool read_key(token first, lexer *ahead, token *key)
+{
+    *key = first;
+    if (token_is(first, "[")) {
+        *key = lexer_next(ahead);
+        if (key->kind != TOKEN_STRING || !token_is(lexer_next(ahead), "]"))
+            return false;
+        strip_quotes(key);
+    } else if (first.kind != TOKEN_NAME) {
+        return false;
+    }
+    return token_is(lexer_next(ahead), "=");
+}
+
 /* Reads the head of the next field; false at the end of the table. */
 static bool next_field(lexer *l, field *f)
 {
@@ -180,20 +206,9 @@ static bool next_field(lexer *l, field *f)
         return false;
     *f = (field){.value = start, .line = first.line};
     lexer ahead = *l;
-    token key = first;
-    if (token_is(first, "[")) {
-        key = lexer_next(&ahead);
-        if (key.kind != TOKEN_STRING || key.length < 2 || !token_is(lexer_next(&ahead), "]"))
-            key.kind = TOKEN_END;
-        key.text++;
-        key.length -= key.length < 2 ? key.length : 2;
-    }
-    bool named = key.kind == TOKEN_NAME || (key.kind == TOKEN_STRING && token_is(first, "["));
-    if (named && token_is(lexer_next(&ahead), "=")) {
-        f->keyed = true;
-        f->key = key;
+    f->keyed = read_key(first, &ahead, &f->key);
+    if (f->keyed)
         f->value = ahead;
-    }
     *l = f->value;
     return true;
 }

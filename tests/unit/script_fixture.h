@@ -117,15 +117,15 @@ static inline script *fixture_load_pattern(const fixture_pattern *p)
     } while (0)
 
 /* The script p.lua fails to load with this message at this line (of whatever file). */
-static inline void fixture_expect_failure(const char *message, int line)
+static inline void fixture_expect_failure(const char *wanted, int line)
 {
     script *s;
     at_error error;
     at_status status = fixture_load(&s, &error);
     script_free(s);
     if (status != AT_SCRIPT)
-        fail_msg("status %s instead of: %s", status_name(status), message);
-    assert_contains(error.message, message);
+        fail_msg("status %s instead of: %s", status_name(status), wanted);
+    assert_contains(error.message, wanted);
     if (error.line != line)
         fail_msg("line %d instead of %d: %s", error.line, line, error.message);
 }
