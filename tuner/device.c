@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "device_cuda.h"
+#include "device_sim.h"
 
 static const device_api *const apis[] = {
     &device_cuda_api,
+    &device_sim_api,
 };
 
 const device_api *const *device_apis(size_t *count)

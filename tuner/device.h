@@ -12,6 +12,7 @@
 
 #include "arch.h"
 #include "error.h"
+#include "outcome.h"
 #include "plan.h"
 
 enum { DEVICE_GUARD_BYTES = 64 * 1024 };
@@ -97,6 +98,11 @@ typedef struct device_api {
      * AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
+
+    /* What the last launch did wrong although it returned AT_OK and the device is fine: a story that
+     * lives until the next launch, and what the variant's outcome is for it. NULL: nothing. The
+     * function itself may be NULL: the device cannot tell. */
+    const char *(*complaint)(const device *d, outcome *result);
 
     /* One timed launch. Cold: the L2 is flushed first and the launch queued behind the flush. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,

@@ -146,8 +146,13 @@ static at_status check_launch(check *c, int pattern, device_kernel *k, const lau
     at_status status = prepare(c, pattern, error);
     if (!status)
         status = s->api->launch(s->device, k, launch, s->buffers, error);
-    if (!status)
-        status = check_guards(c, error);
+    const char *complaint =
+        !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
+    if (complaint)
+        snprintf(c->story, c->story_bytes, "%s", complaint);
+    if (status || complaint)
+        return status;
+    status = check_guards(c, error);
     if (!status)
         status = compare_outputs(c, error);
     return status ? status : sum_outputs(c, pattern, error);

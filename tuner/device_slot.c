@@ -130,6 +130,11 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     int64_t start_ns = now_ns();
     if (!status)
         status = s->api->launch(s->device, s->reference, &s->reference_launch, view, error);
+    outcome result;
+    const char *complaint =
+        !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
+    if (complaint)
+        status = error_set(error, AT_DEVICE, "%s", complaint);
     s->reference_wall_ns = now_ns() - start_ns;
     return status;
 }
