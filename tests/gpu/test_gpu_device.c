@@ -29,8 +29,8 @@ static void wrong_results_are_found_and_named(void **state)
     } wrong[] = {
         {"one_byte_past", "byte 1 past the end of buffer dst"},
         {"one_byte_before", "byte 1 before buffer dst"},
-        {"skips_ragged_edge", "on the ragged problem: 579 of 1000003 elements of dst are wrong, "
-                              "first dst[999424]"},
+        /* A byte that it leaves alone is right where the poison is: not all 579 need be told. */
+        {"skips_ragged_edge", "of 1000003 elements of dst are wrong, first dst[9994"},
         {"changes_input", "it changed its input src"},
     };
     gpu_bench b;
