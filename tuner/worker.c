@@ -1,6 +1,7 @@
 #include "worker.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,19 +9,32 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* An inherited socket of another worker would keep that worker alive after the tuner's end. */
-static void close_all_but(int keep)
+static void close_range_of(unsigned first, unsigned last)
 {
+#ifdef SYS_close_range
+    /* One call instead of one for each number that the limit allows, which may be a million. */
+    if (syscall(SYS_close_range, first, last, 0u) == 0)
+        return;
+#endif
     long limit = sysconf(_SC_OPEN_MAX);
     if (limit < 0 || limit > 65536)
         limit = 65536;
-    for (int fd = STDERR_FILENO + 1; fd < (int)limit; fd++)
-        if (fd != keep)
-            close(fd);
+    for (unsigned fd = first; fd <= last && fd < (unsigned)limit; fd++)
+        close((int)fd);
+}
+
+/* An inherited socket of another worker would keep that worker alive after the tuner's end. */
+static void close_all_but(int keep)
+{
+    unsigned first = STDERR_FILENO + 1, kept = (unsigned)keep;
+    if (kept > first)
+        close_range_of(first, kept - 1);
+    close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
 }
 
 static void become_worker(const char *name, pid_t parent)
@@ -29,12 +43,14 @@ static void become_worker(const char *name, pid_t parent)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before the line above */
         _exit(1);
+    /* Handlers of the tuner's, which the fork took along. */
+    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH,
+                                  SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
+        signal(handled[i], SIG_DFL);
     signal(SIGINT, SIG_IGN);
-    signal(SIGTSTP, SIG_DFL);
     signal(SIGHUP, SIG_IGN);
-    signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGWINCH, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
