@@ -25,6 +25,7 @@ static const subject subjects[] = {
     {"lua/spill.lua", 1000, 8000, true},
     {"lua/strided.lua", 500, 8000, false},
     {"lua/transpose.lua", 2000, 8000, false},
+    {"lua/vector_add.lua", 500, 8000, false},
     {"tests/bench/transpose_132.lua", 132, 132, false},
 };
 

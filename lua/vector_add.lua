@@ -1,0 +1,61 @@
+-- c[i] = a[i] + b[i]: nothing but memory. How many bytes a thread asks for at once, and how many of
+-- its requests are in flight together, is all there is to tune.
+--
+-- layout "padded" keeps three numbers in four places, as an array of 16-byte float3 does; "packed"
+-- keeps them without gaps.
+local at = require "autotune"
+
+-- Places of an array, and those of them that hold numbers.
+local places = "(layout == 'padded' and ceil_div(n, 3) * 4 or n)"
+local numbers = "(layout == 'padded' and ceil_div(n, 3) * 3 or n)"
+-- Places of an item; a padded float3 taken by its members is a place of four all the same.
+local span = "(layout == 'padded' and width == 3 and 4 or width)"
+local shares = ("ceil_div(%s, block * items * %s)"):format(places, span)
+
+return at.pattern {
+  name = "vector_add",
+  summary = "Sum of two arrays",
+  problem = { n = 1 << 26, dtype = "float", layout = "packed" },
+  ragged = { n = 1000003 },
+  simulated = { n = 1 << 16 },
+
+  space = {
+    width = { 1, 2, 3, 4, 8, 16, 32 }, -- neighbouring places that a thread takes as one item
+    items = { 1, 2, 4 },               -- of them, a block's width apart
+    block = at.pow2(64, 1024),
+    schedule = { "one_shot", "grid_stride" },
+    blocks_per_sm = { 1, 2, 4, 8, 16 },  -- of a grid-stride launch
+    load_hint = { "none", "streaming", "no_allocate", "wide" },
+    store_hint = { "none", "streaming", "through" },
+  },
+  where = {
+    "schedule == 'grid_stride' or blocks_per_sm == 1",
+    "schedule == 'one_shot' or block * blocks_per_sm <= device.max_threads_per_sm",
+    "schedule == 'one_shot' or block * blocks_per_sm >= 512",
+    "layout == 'packed' or width ~= 2",
+    "sizeof(dtype) >= 4",
+    "width * items <= 32",
+    -- Hints belong to single instructions.
+    "width <= 4 and width ~= 3 and width * sizeof(dtype) <= 16 or load_hint == 'none' and store_hint == 'none'",
+    "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
+  },
+  baseline = {
+    width = 1, items = 1, block = 256, schedule = "one_shot", blocks_per_sm = 1,
+    load_hint = "none", store_hint = "none",
+  },
+
+  buffers = {
+    a = at.input { dtype = "dtype", count = places },
+    b = at.input { dtype = "dtype", count = places },
+    c = at.output { dtype = "dtype", count = places },
+  },
+  kernel = { template = "vector_add.cu.tmpl", entry = "vector_add", args = { "a", "b", "c" } },
+  launch = {
+    grid = ("schedule == 'one_shot' and %s or min(%s, device.sm_count * blocks_per_sm)")
+      :format(shares, shares),
+    block = "block",
+  },
+  traffic = ("3 * %s * sizeof(dtype)"):format(numbers),
+  reference = at.reference { template = "vector_add_ref.cu.tmpl" },
+  tolerance = 0,
+}
