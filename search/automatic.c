@@ -6,7 +6,7 @@ static const strategy_kind *automatic_choose(const strategy_options *options)
     /* Who pays for everything needs no search. */
     if (options->budget == 0 || options->budget >= space_count(options->space))
         return &strategy_exhaustive;
-    return &strategy_random;
+    return &strategy_surrogate;
 }
 
 const strategy_kind strategy_automatic = {

@@ -52,6 +52,21 @@ bool ledger_cost(const ledger *l, uint64_t configuration, double *cost)
     return true;
 }
 
+size_t ledger_elite(const ledger *l, size_t *trials, size_t most)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < l->trial_count; i++) {
+        double cost = l->trials[i].cost;
+        if (!isfinite(cost) || (count == most && !(cost < l->trials[trials[most - 1]].cost)))
+            continue;
+        size_t at = count < most ? count++ : most - 1;
+        for (; at > 0 && l->trials[trials[at - 1]].cost > cost; at--)
+            trials[at] = trials[at - 1];
+        trials[at] = i;
+    }
+    return count;
+}
+
 bool ledger_random(ledger *l, uint64_t *configuration)
 {
     do {

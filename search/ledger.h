@@ -51,6 +51,9 @@ bool ledger_seen(const ledger *l, uint64_t configuration);
 /* The cost of a configuration whose outcome is known; false for any other. */
 bool ledger_cost(const ledger *l, uint64_t configuration, double *cost);
 
+/* The trials of lowest cost, best first, `most` at most; returns how many. */
+size_t ledger_elite(const ledger *l, size_t *trials, size_t most);
+
 /* An unseen configuration drawn uniformly; false when none is left. */
 bool ledger_random(ledger *l, uint64_t *configuration);
 

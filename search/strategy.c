@@ -10,6 +10,7 @@ static const strategy_kind *const kinds[] = {
     &strategy_automatic,
     &strategy_exhaustive,
     &strategy_random,
+    &strategy_surrogate,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -1,0 +1,68 @@
+#include "pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Large enough to hold most spaces whole; a model's memory and time grow with it. */
+enum { POOL_LIMIT = 8192, ELITE = 8 };
+
+bool pool_init(pool *p, const ledger *l, const encoding *e)
+{
+    size_t most = l->space_count < POOL_LIMIT ? (size_t)l->space_count : POOL_LIMIT;
+    *p = (pool){.most = most, .near_limit = space_hamming_limit(l->space)};
+    p->configurations = malloc(most * sizeof *p->configurations + 1);
+    p->points = malloc(most * e->features * sizeof *p->points + 1);
+    p->near = malloc(p->near_limit * sizeof *p->near + 1);
+    return p->configurations && p->points && p->near;
+}
+
+void pool_deinit(pool *p)
+{
+    free(p->configurations);
+    free(p->points);
+    free(p->near);
+    *p = (pool){0};
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void add_neighbours(pool *p, const ledger *l)
+{
+    size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
+    for (size_t i = 0; i < count; i++) {
+        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, SPACE_HAMMING,
+                                        p->near, p->near_limit);
+        for (size_t j = 0; j < found && p->count < p->most / 2; j++)
+            p->configurations[p->count++] = p->near[j];
+    }
+}
+
+static void drop_repeated(pool *p)
+{
+    qsort(p->configurations, p->count, sizeof *p->configurations, compare_numbers);
+    size_t kept = 0;
+    for (size_t i = 0; i < p->count; i++)
+        if (i == 0 || p->configurations[i] != p->configurations[i - 1])
+            p->configurations[kept++] = p->configurations[i];
+    p->count = kept;
+}
+
+void pool_fill(pool *p, ledger *l, encoding *e)
+{
+    p->count = 0;
+    if (p->most == l->space_count) {
+        for (; p->count < p->most; p->count++)
+            p->configurations[p->count] = p->count;
+    } else {
+        add_neighbours(p, l);
+        while (p->count < p->most)
+            p->configurations[p->count++] = rng_below(&l->rng, l->space_count);
+        drop_repeated(p);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        encoding_point(e, p->configurations[i], p->points + i * e->features);
+}

@@ -1,0 +1,29 @@
+/* The configurations that a model looks at: all of a small space; of a large one the neighbours of
+ * the best found so far, and a random sample.
+ *
+ * Owns its arrays; the ledger is borrowed. */
+#ifndef AUTOTUNE_POOL_H
+#define AUTOTUNE_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "encoding.h"
+#include "ledger.h"
+
+typedef struct pool {
+    uint64_t *configurations; /* ascending */
+    float *points;            /* of each, as the encoding has it */
+    size_t count, most;
+    uint64_t *near; /* room for neighbours */
+    size_t near_limit;
+} pool;
+
+/* Makes room; false when memory ran out. */
+bool pool_init(pool *p, const ledger *l, const encoding *e);
+void pool_deinit(pool *p); /* a zeroed one is fine */
+
+/* Chooses the candidates anew. */
+void pool_fill(pool *p, ledger *l, encoding *e);
+
+#endif

@@ -1,0 +1,286 @@
+/* Bayesian optimisation: after a first sample that fills the space, tries what a Gaussian process
+ * over all outcomes so far expects to improve most on the best.
+ *
+ * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs (warp.h) times the chance
+ * that the configuration works at all (feasibility.h). Configurations that are being tried count
+ * with the value that the model predicts for them (the "kriging believer" of Ginsbourger, Le Riche
+ * & Carraro 2010), so that batches spread. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "encoding.h"
+#include "feasibility.h"
+#include "gp.h"
+#include "pool.h"
+#include "strategies.h"
+#include "warp.h"
+
+/* What bounds the time of a decision. Of more outcomes than KEPT_ROWS the model keeps the better
+ * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
+enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FIT_STEPS = 25 };
+
+/* The first sample: each the farthest, of a few random ones, from those before it. */
+enum { DESIGN_COUNT = 20, DESIGN_TRIES = 16, DESIGN_SUCCESSES = 4 };
+
+/* Outcomes at which the kernel is fitted again grow by this factor. */
+static const double fit_growth = 1.3;
+
+typedef struct surrogate {
+    strategy base;
+    encoding encoding;
+    pool pool;
+    feasibility feasibility;
+    warp warp;
+    gp_kernel kernel;
+    gp model;
+    size_t *row_trial; /* the trial of each of the model's rows */
+    size_t next_trial; /* trials before it are in the model, or left out */
+    size_t successes, next_fit;
+    bool ready;     /* the model exists */
+    bool stale;     /* its means do not yet know the last outcomes */
+    size_t *chosen; /* room for trials to fit to */
+    double *costs;
+    float *points;
+    size_t chosen_capacity;
+} surrogate;
+
+static at_status surrogate_init(strategy *s, const strategy_options *options, at_error *error)
+{
+    surrogate *g = (surrogate *)s;
+    at_status status = encoding_init(&g->encoding, options->space, GP_MAX_FEATURES, error);
+    if (status)
+        return status;
+    g->row_trial = malloc(ROW_LIMIT * sizeof *g->row_trial);
+    if (!g->row_trial || !pool_init(&g->pool, &s->ledger, &g->encoding) ||
+        !feasibility_init(&g->feasibility, &g->encoding, g->pool.most) ||
+        !gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT,
+                 g->pool.points, g->pool.most))
+        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    g->kernel = gp_prior_kernel(g->encoding.features);
+    return AT_OK;
+}
+
+static void surrogate_deinit(strategy *s)
+{
+    surrogate *g = (surrogate *)s;
+    encoding_deinit(&g->encoding);
+    pool_deinit(&g->pool);
+    feasibility_deinit(&g->feasibility);
+    warp_deinit(&g->warp);
+    gp_deinit(&g->model);
+    free(g->row_trial);
+    free(g->chosen);
+    free(g->costs);
+    free(g->points);
+}
+
+static double nearest_trial(surrogate *g, const float *point)
+{
+    const ledger *l = &g->base.ledger;
+    float other[GP_MAX_FEATURES];
+    double nearest = INFINITY;
+    for (size_t i = 0; i < l->trial_count; i++) {
+        encoding_point(&g->encoding, l->trials[i].configuration, other);
+        double d = encoding_distance(&g->encoding, point, other);
+        nearest = d < nearest ? d : nearest;
+    }
+    return nearest;
+}
+
+static bool propose_design(surrogate *g, uint64_t *configuration)
+{
+    ledger *l = &g->base.ledger;
+    /* Nothing worked so far: far from everything is as good as anywhere, and this is quicker. */
+    size_t tries = l->trial_count < 4 * DESIGN_COUNT ? DESIGN_TRIES : 0;
+    double best = -1;
+    for (size_t t = 0; t < tries; t++) {
+        uint64_t c = rng_below(&l->rng, l->space_count);
+        if (ledger_seen(l, c))
+            continue;
+        float point[GP_MAX_FEATURES];
+        encoding_point(&g->encoding, c, point);
+        double d = nearest_trial(g, point);
+        if (d > best) {
+            best = d;
+            *configuration = c;
+        }
+    }
+    return best >= 0 || ledger_random(l, configuration);
+}
+
+static bool reserve_chosen(surrogate *g, size_t needed)
+{
+    if (needed <= g->chosen_capacity)
+        return true;
+    free(g->chosen);
+    free(g->costs);
+    free(g->points);
+    g->chosen = malloc(2 * needed * sizeof *g->chosen);
+    g->costs = malloc(2 * needed * sizeof *g->costs);
+    g->points = malloc(2 * needed * g->encoding.features * sizeof *g->points + 1);
+    bool ok = g->chosen && g->costs && g->points;
+    g->chosen_capacity = ok ? 2 * needed : 0;
+    return ok;
+}
+
+/* Should the i-th of `count` be among `wanted` evenly spread ones? */
+static bool is_even_pick(size_t i, size_t count, size_t wanted)
+{
+    return wanted >= count || i * wanted / count != (i + 1) * wanted / count;
+}
+
+/* The trials to model, in their order: all that worked, or KEPT_ROWS of them. Also makes the scale
+ * of costs, from all. */
+static bool choose_trials(surrogate *g, size_t *count)
+{
+    const ledger *l = &g->base.ledger;
+    size_t n = 0, worse = 0, kept = 0;
+    if (!reserve_chosen(g, l->trial_count + 1))
+        return false;
+    for (size_t i = 0; i < l->trial_count; i++)
+        if (isfinite(l->trials[i].cost)) {
+            g->chosen[n] = i;
+            g->costs[n++] = l->trials[i].cost;
+        }
+    if (!warp_set(&g->warp, g->costs, n))
+        return false;
+    *count = n;
+    if (n <= KEPT_ROWS)
+        return true;
+    size_t better = ledger_elite(l, g->chosen, KEPT_ROWS / 2);
+    double bound = l->trials[g->chosen[better - 1]].cost;
+    for (size_t i = 0; i < l->trial_count; i++) {
+        double cost = l->trials[i].cost;
+        bool keep = cost <= bound;
+        if (isfinite(cost) && !keep)
+            keep = is_even_pick(worse++, n - better, KEPT_ROWS - better);
+        if (keep && kept < KEPT_ROWS)
+            g->chosen[kept++] = i;
+    }
+    *count = kept;
+    return true;
+}
+
+static bool fit_kernel(surrogate *g, size_t count)
+{
+    const ledger *l = &g->base.ledger;
+    size_t features = g->encoding.features, used = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_even_pick(i, count, FITTED_ROWS))
+            continue;
+        const ledger_trial *t = &l->trials[g->chosen[i]];
+        encoding_point(&g->encoding, t->configuration, g->points + used * features);
+        g->costs[used++] = warp_score(&g->warp, t->cost);
+    }
+    return gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points,
+                  g->costs, used, FIT_STEPS);
+}
+
+static void add_row(surrogate *g, size_t trial)
+{
+    const ledger_trial *t = &g->base.ledger.trials[trial];
+    float point[GP_MAX_FEATURES];
+    encoding_point(&g->encoding, t->configuration, point);
+    g->row_trial[g->model.rows] = trial;
+    gp_add(&g->model, point, isnan(t->cost) ? NAN : warp_score(&g->warp, t->cost));
+    g->stale = true;
+}
+
+/* Makes the model anew from what is known. */
+static bool fit(surrogate *g)
+{
+    ledger *l = &g->base.ledger;
+    size_t count;
+    if (!choose_trials(g, &count) || !fit_kernel(g, count))
+        return false;
+    pool_fill(&g->pool, l, &g->encoding);
+    feasibility_reset(&g->feasibility, g->pool.points, g->pool.count, l);
+    gp_reset(&g->model, &g->kernel, g->model.scale, g->pool.count);
+    for (size_t i = 0; i < count; i++)
+        add_row(g, g->chosen[i]);
+    for (size_t i = 0; i < l->trial_count && g->model.rows < ROW_LIMIT; i++)
+        if (isnan(l->trials[i].cost))
+            add_row(g, i);
+    g->next_trial = l->trial_count;
+    g->next_fit = (size_t)ceil((double)g->successes * fit_growth);
+    g->ready = true;
+    return true;
+}
+
+/* Brings the model up to date with all trials asked and told. */
+static bool update(surrogate *g)
+{
+    const ledger *l = &g->base.ledger;
+    bool full = g->model.rows + l->trial_count - g->next_trial > ROW_LIMIT;
+    if ((!g->ready || full || g->successes >= g->next_fit) && !fit(g))
+        return false;
+    for (; g->next_trial < l->trial_count; g->next_trial++)
+        if (!isinf(l->trials[g->next_trial].cost) && g->model.rows < ROW_LIMIT)
+            add_row(g, g->next_trial);
+    if (g->stale)
+        gp_update_means(&g->model);
+    g->stale = false;
+    return true;
+}
+
+static double expected_improvement(double best, double mean, double deviation)
+{
+    double z = (best - mean) / deviation;
+    double density = exp(-z * z / 2) * 0.3989422804014327; /* 1 / sqrt(2 pi) */
+    double share = 0.5 * erfc(-z * M_SQRT1_2);
+    double gain = deviation * (z * share + density);
+    return gain > 0 ? gain : 0;
+}
+
+static bool surrogate_propose(strategy *s, uint64_t *configuration)
+{
+    surrogate *g = (surrogate *)s;
+    ledger *l = &s->ledger;
+    if (l->trial_count < DESIGN_COUNT || g->successes < DESIGN_SUCCESSES ||
+        g->encoding.features == 0)
+        return propose_design(g, configuration);
+    if (!update(g))
+        return ledger_random(l, configuration);
+    double best = warp_score(&g->warp, l->trials[l->best].cost), most = -1;
+    for (size_t c = 0; c < g->pool.count; c++) {
+        if (ledger_seen(l, g->pool.configurations[c]))
+            continue;
+        double gain =
+            expected_improvement(best, gp_mean(&g->model, c), gp_deviation(&g->model, c)) *
+            feasibility_chance(&g->feasibility, c);
+        if (gain > most) {
+            most = gain;
+            *configuration = g->pool.configurations[c];
+        }
+    }
+    return most >= 0 || ledger_random(l, configuration);
+}
+
+static void surrogate_learn(strategy *s, size_t trial)
+{
+    surrogate *g = (surrogate *)s;
+    double cost = s->ledger.trials[trial].cost;
+    feasibility_learn(&g->feasibility, &s->ledger, trial);
+    if (!isfinite(cost))
+        return;
+    g->successes++;
+    if (!g->ready)
+        return;
+    for (size_t r = g->model.rows; r-- > 0;)
+        if (g->row_trial[r] == trial) {
+            gp_set(&g->model, r, warp_score(&g->warp, cost));
+            g->stale = true;
+            return;
+        }
+}
+
+const strategy_kind strategy_surrogate = {
+    .name = "surrogate",
+    .summary = "Bayesian optimisation: tries what a model expects to improve most",
+    .size_bytes = sizeof(surrogate),
+    .init = surrogate_init,
+    .deinit = surrogate_deinit,
+    .propose = surrogate_propose,
+    .learn = surrogate_learn,
+};
