@@ -21,7 +21,9 @@
     X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)                                   \
     X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel)                                  \
     X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                    \
-    X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime)
+    X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime)                      \
+    X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload)           \
+    X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy)
 
 #define CUDA_DRIVER_FIELD(f) __typeof__(f) *f;
 

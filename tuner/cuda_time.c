@@ -106,29 +106,44 @@ void cuda_clock_free(device *d)
     *c = (cuda_clock){0};
 }
 
-static at_status queue_flush_write(device *d, CUdeviceptr data, at_error *error)
+static at_status queue_write(device *d, CUdeviceptr data, uint64_t size_bytes, at_error *error)
 {
-    uint64_t count = d->clock.flush_bytes / 16;
-    uint32_t salt = d->clock.ticket;
+    uint64_t count = size_bytes / 16, salt = d->clock.ticket;
     void *arguments[] = {&data, &count, &salt};
     return cuda_support_queue(d, SUPPORT_FLUSH_WRITE, count, arguments, error);
 }
 
-static at_status queue_flush(device *d, at_error *error)
+static at_status queue_read(device *d, CUdeviceptr data, uint64_t size_bytes, at_error *error)
 {
-    at_status status = queue_flush_write(d, d->clock.flush_write, error);
-    if (status)
-        return status;
-    CUdeviceptr data = d->clock.flush_read, sink = d->results;
-    uint64_t count = d->clock.flush_bytes / 16;
+    CUdeviceptr sink = d->results;
+    uint64_t count = size_bytes / 16;
     void *arguments[] = {&data, &count, &sink};
     return cuda_support_queue(d, SUPPORT_FLUSH_READ, count, arguments, error);
 }
 
-at_status cuda_clock_prepare(device *d, at_error *error)
+/* The read leaves no dirty line of the write behind. */
+static at_status queue_flush(device *d, at_error *error)
 {
-    at_status status = queue_flush_write(d, d->clock.flush_read, error);
-    return status ? status : cuda_wait(d, "the L2 flush failed", error);
+    const cuda_clock *c = &d->clock;
+    at_status status = queue_write(d, c->flush_write, c->flush_bytes, error);
+    return status ? status : queue_read(d, c->flush_read, c->flush_bytes, error);
+}
+
+at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, at_error *error)
+{
+    const device_buffer *ends[] = {to, from};
+    for (int i = 0; i < 2; i++)
+        if (ends[i] && size_bytes > ends[i]->size_bytes)
+            return error_set(error, AT_INTERNAL, "%llu bytes do not fit in %s",
+                             (unsigned long long)size_bytes, ends[i]->name);
+    if (!from)
+        return queue_write(d, to->data, size_bytes, error);
+    if (!to)
+        return queue_read(d, from->data, size_bytes, error);
+    return cuda_check(&d->cuda,
+                      d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream),
+                      AT_DEVICE, "cannot copy", error);
 }
 
 static at_status queue_gate(device *d, at_error *error)
@@ -151,8 +166,7 @@ static at_status record(device *d, CUevent event, at_error *error)
                       "cannot record an event", error);
 }
 
-/* Everything in front of the timed work: the flush, the gate, the first event. */
-static at_status begin_sample(device *d, device_cache cache, at_error *error)
+at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
 {
     at_status status = cache == DEVICE_CACHE_COLD ? queue_flush(d, error) : AT_OK;
     if (!status)
@@ -160,9 +174,7 @@ static at_status begin_sample(device *d, device_cache cache, at_error *error)
     return status ? status : record(d, d->clock.start, error);
 }
 
-/* Lets the stream go and waits; also after a failure to queue (`queued` is not AT_OK), so that
- * nothing is left behind. */
-static at_status end_sample(device *d, at_status queued, int64_t *time_ns, at_error *error)
+at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error)
 {
     if (!queued)
         queued = record(d, d->clock.stop, error);
@@ -188,27 +200,29 @@ at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       at_error *error)
 {
     at_status status = cuda_kernel_prepare(d, k, plan, error);
+    if (!status && cache == DEVICE_CACHE_WARM)
+        status = cuda_kernel_queue(d, k, plan, buffers, error);
     if (status)
         return status;
-    status = begin_sample(d, cache, error);
+    status = cuda_sample_begin(d, cache, error);
     if (!status)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
-    return end_sample(d, status, time_ns, error);
+    return cuda_sample_end(d, status, time_ns, error);
 }
 
 at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
                            uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                            at_error *error)
 {
-    if (size_bytes > to->size_bytes || size_bytes > from->size_bytes)
-        return error_set(error, AT_INTERNAL, "a copy of %llu bytes does not fit in %s and %s",
-                         (unsigned long long)size_bytes, from->name, to->name);
-    at_status status = begin_sample(d, cache, error);
+    at_status status = cache == DEVICE_CACHE_WARM
+                           ? cuda_traffic_queue(d, to, from, size_bytes, error)
+                           : AT_OK;
+    if (status)
+        return status;
+    status = cuda_sample_begin(d, cache, error);
     if (!status)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream),
-                            AT_DEVICE, "cannot copy", error);
-    return end_sample(d, status, time_ns, error);
+        status = cuda_traffic_queue(d, to, from, size_bytes, error);
+    return cuda_sample_end(d, status, time_ns, error);
 }
 
 /* Time of WARM_UP_COPIES copies on the host's clock. */
@@ -253,10 +267,10 @@ static int compare_times(const void *a, const void *b)
 
 static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
 {
-    at_status status = begin_sample(d, DEVICE_CACHE_WARM, error);
+    at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, error);
     if (!status)
         status = cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
-    return end_sample(d, status, time_ns, error);
+    return cuda_sample_end(d, status, time_ns, error);
 }
 
 /* The floor is the median; the tick the smallest step between two different times, which is the

@@ -13,9 +13,16 @@
 at_status cuda_clock_new(device *d, at_error *error);
 void cuda_clock_free(device *d);
 
-/* Gives the flush buffers the contents that the flush kernels expect; once the support kernels are
- * there. */
-at_status cuda_clock_prepare(device *d, at_error *error);
+/* Everything in front of timed work: the flush (cold), the gate, the first event. What is timed is
+ * queued next, then cuda_sample_end lets the stream go, waits, and reads the time; it is called also
+ * when queueing failed (`queued` is that failure, and its result), so that nothing is left behind. */
+at_status cuda_sample_begin(device *d, device_cache cache, at_error *error);
+at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error);
+
+/* Queues the moving of `size_bytes`: a copy, or a read or a write alone where the other end is NULL
+ * (then whole units of 16 bytes). */
+at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, at_error *error);
 
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, device_cache cache, int64_t *time_ns,

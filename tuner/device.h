@@ -20,6 +20,7 @@ enum { DEVICE_GUARD_BYTES = 64 * 1024 };
 typedef struct device device;
 typedef struct device_buffer device_buffer;
 typedef struct device_kernel device_kernel;
+typedef struct device_batch device_batch;
 
 typedef struct device_properties {
     char kind[16];     /* "cuda" or "sim" */
@@ -109,10 +110,26 @@ typedef struct device_api {
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error);
 
-    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. */
+    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to` NULL:
+     * `from` is only read; `from` NULL: `to` is only written (not on a simulated device). */
     at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
                              uint64_t size_bytes, device_cache cache, int64_t *time_ns,
                              at_error *error);
+
+    /* Short kernels: `launches` launches, each on the next of `set_count` sets of buffers, recorded
+     * once and timed as one. `k` NULL: an empty kernel. NULL members here and in the next three: the
+     * device's clock needs no batches. */
+    at_status (*batch_new)(device *d, device_kernel *k, const launch_plan *plan,
+                           device_buffer *const *const *sets, size_t set_count, uint32_t launches,
+                           device_batch **out, at_error *error);
+    /* The same of copies from from[i] to to[i]; either array may be NULL, as in sample_copy. */
+    at_status (*batch_copy_new)(device *d, device_buffer *const *to, device_buffer *const *from,
+                                size_t set_count, uint64_t size_bytes, uint32_t launches,
+                                device_batch **out, at_error *error);
+    void (*batch_free)(device *d, device_batch *b);
+    /* One timed run of the batch; *time_ns is the average of its launches. */
+    at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                              at_error *error);
 
     /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
     at_status (*warm_up)(device *d, at_error *error);

@@ -83,6 +83,7 @@ static at_status read_sm_clock(device_bench *b, double *khz, at_error *error)
 
 static void unload(device_bench *b, loaded_variant *v)
 {
+    device_meter_release(&b->meter, v->batch);
     for (int i = DEVICE_SLOTS - 1; i >= 0; i--)
         if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
             b->api->kernel_free(b->device, v->kernels[i]);
@@ -166,72 +167,44 @@ static at_status check(device_bench *b, const loaded_variant *v, outcome *result
 static at_status sample(device_bench *b, const loaded_variant *v, int64_t *time_ns,
                         at_error *error)
 {
-    device_slot *s = &b->slots[0];
-    at_status status = device_slot_restore(s, error);
-    return status ? status
-                  : b->api->sample(b->device, v->kernels[0], &v->launches[0], s->buffers, b->cache,
-                                   time_ns, error);
+    return device_meter_sample(&b->meter, v->kernels[0], &v->launches[0], v->batch, time_ns,
+                               error);
 }
 
-static at_status sample_ceiling(device_bench *b, int64_t *time_ns, at_error *error)
+static at_status prepare(device_bench *b, loaded_variant *v, at_error *error)
 {
-    return b->api->sample_copy(b->device, b->copy_to, b->copy_from, b->copy_bytes, b->cache,
-                               time_ns, error);
+    return device_meter_prepare(&b->meter, v->kernels[0], &v->launches[0], &v->batch, error);
 }
 
 /* The set-up. */
 
-/* The copy moves what a perfect kernel moves: half of the traffic read, half written. It uses the
- * problem's own buffers where they are large enough. */
-static at_status choose_copy(device_bench *b, at_error *error)
+static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
 {
-    device_slot *s = &b->slots[0];
-    b->copy_bytes = s->plan.traffic_bytes / 2;
-    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
-        buffer_role role = s->plan.buffers[i].role;
-        if (plan_buffer_bytes(&s->plan.buffers[i]) < b->copy_bytes)
-            continue;
-        if (role == BUFFER_INPUT && !b->copy_from)
-            b->copy_from = s->buffers[i];
-        if ((role == BUFFER_OUTPUT || role == BUFFER_SCRATCH) && !b->copy_to)
-            b->copy_to = s->buffers[i];
-    }
-    device_buffer **ends[2] = {&b->copy_to, &b->copy_from};
-    const buffer_plan bits = {
-        .fill = FILL_BITS, .type = DTYPE_UINT8, .count = b->copy_bytes};
-    for (int i = 0; i < 2 && b->copy_bytes > 0; i++) {
-        if (*ends[i])
-            continue;
-        at_status status =
-            b->api->buffer_new(b->device, "the ceiling's copy", b->copy_bytes, ends[i], error);
-        if (status)
-            return status;
-        b->copy_owned[i] = true;
-        status = b->api->fill(b->device, *ends[i], &bits, s->plan.seed, error);
-        if (status)
-            return status;
-    }
-    return AT_OK;
+    int64_t samples_ns[REFERENCE_SAMPLES] = {0};
+    loaded_variant reference = {.kernels = {b->slots[0].reference},
+                                .launches = {b->slots[0].reference_launch}};
+    at_status status = prepare(b, &reference, error);
+    for (int i = 0; !status && i < REFERENCE_SAMPLES; i++)
+        status = sample(b, &reference, &samples_ns[i], error);
+    device_meter_release(&b->meter, reference.batch);
+    *reference_ns = median(samples_ns, REFERENCE_SAMPLES);
+    return status;
 }
 
 static at_status measure_setup(device_bench *b, device_answer *answer, at_error *error)
 {
     device_ready *r = &answer->ready;
-    const device_slot *s = &b->slots[0];
-    *r = (device_ready){.batch = 1, .buffer_sets = 1};
-    at_status status = read_sm_clock(b, &r->sm_clock_khz, error);
+    double khz;
+    at_status status = read_sm_clock(b, &khz, error);
     if (!status)
-        status = b->api->floor(b->device, &r->floor_ns, &r->tick_ns, error);
+        status = device_meter_init(&b->meter, b->api, b->device, &b->slots[0], b->cache, r, error);
     if (!status)
         status = reserve_samples(b, CEILING_SAMPLES, error);
-    int64_t reference_ns[REFERENCE_SAMPLES] = {0};
-    const loaded_variant reference = {.kernels = {s->reference}, .launches = {s->reference_launch}};
-    for (int i = 0; !status && i < REFERENCE_SAMPLES; i++)
-        status = sample(b, &reference, &reference_ns[i], error);
-    r->reference_ns = median(reference_ns, REFERENCE_SAMPLES);
-    size_t ceilings = b->copy_bytes > 0 ? CEILING_SAMPLES : 0;
+    if (!status)
+        status = sample_reference(b, &r->reference_ns, error);
+    size_t ceilings = b->meter.ceiling_bytes > 0 ? CEILING_SAMPLES : 0;
     for (size_t i = 0; !status && i < ceilings; i++)
-        status = sample_ceiling(b, &b->samples_ns[i], error);
+        status = device_meter_ceiling(&b->meter, &b->samples_ns[i], error);
     if (!status)
         status = read_sm_clock(b, &r->sm_clock_khz, error);
     if (status)
@@ -268,8 +241,8 @@ static at_status set_up(device_bench *b, const device_image *support,
             status = device_slot_seed(&b->slots[i], problems[i].plan.seed, error);
     }
     if (!status)
-        status = choose_copy(b, error);
-    return status ? status : measure_setup(b, answer, error);
+        status = measure_setup(b, answer, error);
+    return status;
 }
 
 void device_bench_setup(device_bench *b, const device_image *support,
@@ -292,21 +265,20 @@ void device_bench_deinit(device_bench *b)
         unload(b, &b->held[i]);
     free(b->held);
     free(b->samples_ns);
-    if (b->copy_owned[0])
-        b->api->buffer_free(b->device, b->copy_to);
-    if (b->copy_owned[1])
-        b->api->buffer_free(b->device, b->copy_from);
+    device_meter_deinit(&b->meter);
     for (size_t i = 0; i < b->slot_count; i++)
         device_slot_deinit(&b->slots[i]);
 }
 
 /* Requests. */
 
-static at_status try_samples(device_bench *b, const loaded_variant *v, size_t count,
+static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
                              device_answer *answer, at_error *error)
 {
-    at_status status = reserve_samples(b, count, error);
     notify(b, "sampling", 0, (int64_t)count * b->watchdog_ns);
+    at_status status = reserve_samples(b, count, error);
+    if (!status)
+        status = prepare(b, v, error);
     for (size_t i = 0; !status && i < count; i++)
         status = sample(b, v, &b->samples_ns[i], error);
     if (!status)
@@ -399,6 +371,8 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
         status = b->api->launch(b->device, v.kernels[0], &v.launches[0], b->slots[0].buffers,
                                 &error);
     if (!status)
+        status = prepare(b, &v, &error);
+    if (!status)
         status = insert_held(b, &v, &error);
     if (!status)
         return;
@@ -419,7 +393,7 @@ void device_bench_release(device_bench *b, uint64_t id, device_answer *answer)
     b->held_count--;
 }
 
-/* *blame is the variant in progress. */
+/* answer->id is the variant in progress, for who has to name one. */
 static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                               device_answer *answer, at_error *error)
 {
@@ -431,8 +405,8 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
     at_status status = reserve_samples(b, count, error);
     if (!status)
         status = read_sm_clock(b, &answer->sm_clock_khz, error);
-    if (!status && with_copy && b->copy_bytes > 0)
-        status = sample_ceiling(b, &answer->ceiling_ns, error);
+    if (!status && with_copy)
+        status = device_meter_ceiling(&b->meter, &answer->ceiling_ns, error);
     for (size_t i = 0; !status && i < count; i++) {
         answer->id = ids[i];
         notify(b, "sampling", i, b->watchdog_ns);

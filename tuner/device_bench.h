@@ -7,6 +7,7 @@
 #define AUTOTUNE_DEVICE_BENCH_H
 
 #include "device_message.h"
+#include "device_meter.h"
 #include "device_slot.h"
 
 enum { DEVICE_STORY_BYTES = 3072 };
@@ -17,6 +18,7 @@ typedef struct loaded_variant {
     bool present[DEVICE_SLOTS];
     device_kernel *kernels[DEVICE_SLOTS]; /* [1] may be [0]'s */
     launch_plan launches[DEVICE_SLOTS];
+    device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
 } loaded_variant;
 
 /* Told before something that may take up to `limit_ns`. */
@@ -32,9 +34,7 @@ typedef struct device_bench {
     device_slot slots[DEVICE_SLOTS];
     size_t slot_count; /* 0: not set up */
     int64_t watchdog_ns;
-    device_buffer *copy_to, *copy_from; /* of the ceiling; the slot's or `copy_owned` */
-    bool copy_owned[2];
-    uint64_t copy_bytes; /* 0: no room for a ceiling */
+    device_meter meter;
     loaded_variant *held; /* sorted by id */
     size_t held_count, held_capacity;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */

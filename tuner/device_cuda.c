@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda_batch.h"
 #include "cuda_buffer.h"
 #include "cuda_device.h"
 #include "cuda_time.h"
@@ -267,7 +268,7 @@ static at_status set_support(device *d, const device_image *support, at_error *e
                             cuda->cuModuleGetFunction(&d->support_kernels[i], d->support,
                                                       support_names[i]),
                             AT_DEVICE, "the support kernels are incomplete", error);
-    return status ? status : cuda_clock_prepare(d, error);
+    return status;
 }
 
 static const device_properties *properties(const device *d)
@@ -420,6 +421,10 @@ const device_api device_cuda_api = {
     .launch = launch,
     .sample = cuda_sample,
     .sample_copy = cuda_sample_copy,
+    .batch_new = cuda_batch_new,
+    .batch_copy_new = cuda_batch_copy_new,
+    .batch_free = cuda_batch_free,
+    .batch_sample = cuda_batch_sample,
     .warm_up = cuda_warm_up,
     .floor = cuda_floor,
     .sm_clock = cuda_sm_clock,

@@ -23,6 +23,26 @@ struct CUfunc_st {
     int dynamic_limit;
 };
 
+enum { MAX_ARGUMENTS = 4, MAX_NODES = 2048 };
+
+/* A captured launch (function) or copy. */
+typedef struct node {
+    CUfunction function;
+    uint64_t arguments[MAX_ARGUMENTS];
+    CUdeviceptr to, from;
+    size_t size_bytes;
+} node;
+
+struct CUgraph_st {
+    size_t count;
+    node nodes[MAX_NODES];
+};
+
+struct CUgraphExec_st {
+    CUgraph graph;
+    bool uploaded;
+};
+
 struct CUevent_st {
     uint64_t time_ns;
     bool recorded;
@@ -40,6 +60,7 @@ static struct {
     size_t sizes[MAX_ALLOCATIONS];
     const volatile uint32_t *gate;
     uint32_t ticket;
+    CUgraph capturing; /* NULL: launches happen */
 } fake;
 
 static long setting(const char *name, long fallback)
@@ -312,9 +333,23 @@ CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *memory, unsigned int 
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size_bytes, CUstream stream)
 {
     CUresult result = enter();
-    if (result || !stream || find_range(from, size_bytes) == SIZE_MAX)
+    if (result || !stream || fake.capturing || find_range(from, size_bytes) == SIZE_MAX)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     memcpy(to, (const void *)(uintptr_t)from, size_bytes);
+    return CUDA_SUCCESS;
+}
+
+static void copy_bytes(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
+{
+    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size_bytes);
+    fake.now_ns += LAUNCH_NS + size_bytes / 50;
+}
+
+static CUresult add_node(node n)
+{
+    if (fake.capturing->count == MAX_NODES)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    fake.capturing->nodes[fake.capturing->count++] = n;
     return CUDA_SUCCESS;
 }
 
@@ -324,15 +359,16 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t size_bytes, 
     if (result || !stream || find_range(from, size_bytes) == SIZE_MAX ||
         find_range(to, size_bytes) == SIZE_MAX)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size_bytes);
-    fake.now_ns += LAUNCH_NS + size_bytes / 50;
+    if (fake.capturing)
+        return add_node((node){.to = to, .from = from, .size_bytes = size_bytes});
+    copy_bytes(to, from, size_bytes);
     return CUDA_SUCCESS;
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t size_bytes, CUstream stream)
 {
     CUresult result = enter();
-    if (result || !stream || find_range(to, size_bytes) == SIZE_MAX)
+    if (result || !stream || fake.capturing || find_range(to, size_bytes) == SIZE_MAX)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
     memset((void *)(uintptr_t)to, value, size_bytes);
     return CUDA_SUCCESS;
@@ -404,19 +440,8 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     return enter();
 }
 
-CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
-                        void **arguments, void **extra)
+static void run_kernel(CUfunction f, void **arguments)
 {
-    CUresult result = enter();
-    if (result)
-        return result;
-    if (!stream || extra || gx * gy * gz == 0 || bx * by * bz == 0)
-        return CUDA_ERROR_INVALID_VALUE;
-    if (bx * by * bz > 1024)
-        return CUDA_ERROR_INVALID_VALUE;
-    if ((int)shared_bytes > f->dynamic_limit || shared_bytes < f->kernel->shared_bytes)
-        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     fake.now_ns += f->time_ns;
     const fake_launch launch = {.arguments = arguments};
     switch (f->kernel->run(&launch)) {
@@ -432,6 +457,32 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
         fake.sticky = CUDA_ERROR_MISALIGNED_ADDRESS;
         break;
     }
+}
+
+static CUresult capture_launch(CUfunction f, void **arguments)
+{
+    node n = {.function = f};
+    for (unsigned i = 0; i < f->kernel->arguments; i++)
+        memcpy(&n.arguments[i], arguments[i], sizeof n.arguments[i]);
+    return add_node(n);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared_bytes, CUstream stream,
+                        void **arguments, void **extra)
+{
+    CUresult result = enter();
+    if (result)
+        return result;
+    if (!stream || extra || gx * gy * gz == 0 || bx * by * bz == 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (bx * by * bz > 1024)
+        return CUDA_ERROR_INVALID_VALUE;
+    if ((int)shared_bytes > f->dynamic_limit || shared_bytes < f->kernel->shared_bytes)
+        return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+    if (fake.capturing)
+        return capture_launch(f, arguments);
+    run_kernel(f, arguments);
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
 
@@ -450,13 +501,81 @@ CUresult cuStreamDestroy(CUstream stream)
 
 CUresult cuStreamSynchronize(CUstream stream)
 {
-    if (!stream)
+    if (!stream || fake.capturing)
         return CUDA_ERROR_INVALID_HANDLE;
     while (fake.hanging)
         pause();
     bool shut = fake.gate && (int32_t)(*fake.gate - fake.ticket) < 0;
     fake.gate = NULL;
     return shut ? CUDA_ERROR_LAUNCH_TIMEOUT : enter();
+}
+
+/* Graphs. */
+
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
+{
+    (void)mode;
+    CUresult result = enter();
+    if (result || !stream || fake.capturing)
+        return result ? result : CUDA_ERROR_INVALID_VALUE;
+    fake.capturing = calloc(1, sizeof *fake.capturing);
+    return fake.capturing ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
+{
+    if (!stream || !fake.capturing)
+        return CUDA_ERROR_INVALID_VALUE;
+    *graph = fake.capturing;
+    fake.capturing = NULL;
+    return enter();
+}
+
+CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, unsigned long long flags)
+{
+    (void)flags;
+    CUgraphExec g = calloc(1, sizeof *g);
+    g->graph = malloc(sizeof *g->graph);
+    *g->graph = *graph;
+    *out = g;
+    return enter();
+}
+
+CUresult cuGraphUpload(CUgraphExec g, CUstream stream)
+{
+    g->uploaded = true;
+    return stream ? enter() : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuGraphLaunch(CUgraphExec g, CUstream stream)
+{
+    CUresult result = enter();
+    if (result || !stream || !g->uploaded)
+        return result ? result : CUDA_ERROR_INVALID_HANDLE;
+    for (size_t i = 0; i < g->graph->count; i++) {
+        node *n = &g->graph->nodes[i];
+        void *arguments[MAX_ARGUMENTS];
+        for (int a = 0; a < MAX_ARGUMENTS; a++)
+            arguments[a] = &n->arguments[a];
+        if (n->function)
+            run_kernel(n->function, arguments);
+        else
+            copy_bytes(n->to, n->from, n->size_bytes);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGraphDestroy(CUgraph graph)
+{
+    free(graph);
+    return enter();
+}
+
+CUresult cuGraphExecDestroy(CUgraphExec g)
+{
+    free(g->graph);
+    free(g);
+    return enter();
 }
 
 /* Events. */

@@ -28,6 +28,7 @@ typedef struct fake_kernel {
     const char *name;
     fake_end (*run)(const fake_launch *launch);
     unsigned shared_bytes; /* dynamic shared memory that it must be launched with */
+    unsigned arguments;    /* how many, of 8 bytes each; a kernel with others cannot be captured */
 } fake_kernel;
 
 /* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */

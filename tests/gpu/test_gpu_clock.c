@@ -41,6 +41,33 @@ static void a_busy_wait_of_known_length_measures_that_length(void **state)
     gpu_end(&b);
 }
 
+/* A copy of 256 KiB takes a few microseconds: less than events can resolve. */
+static void short_kernels_are_timed_in_batches(void **state)
+{
+    const gpu_problem small = {.type = DTYPE_UINT8,
+                               .count = 1 << 18,
+                               .items = 1 << 14,
+                               .reference = "copy_vector"};
+    gpu_bench b;
+    gpu_begin(&b, *state, &small, DEVICE_CACHE_COLD);
+    const device_ready *r = &b.ready.ready;
+    const device_event *e = gpu_try_entry(&b, "copy_vector", 11);
+    gpu_expect(e, OUTCOME_OK, "");
+    int64_t least_ns = INT64_MAX, most_ns = 0;
+    for (size_t i = 0; i < e->sample_count; i++) {
+        least_ns = e->samples_ns[i] < least_ns ? e->samples_ns[i] : least_ns;
+        most_ns = e->samples_ns[i] > most_ns ? e->samples_ns[i] : most_ns;
+    }
+    printf("256 KiB copied: %lld ns (%lld to %lld) in batches of %u over %u sets; floor %lld ns, "
+           "driver's copy %lld ns\n",
+           (long long)gpu_median(e), (long long)least_ns, (long long)most_ns, r->batch,
+           r->buffer_sets, (long long)r->floor_ns, (long long)b.ready.ceiling_ns);
+    assert_true(r->batch > 1);
+    assert_true(r->buffer_sets > 1);
+    assert_true(most_ns - least_ns < least_ns / 10);
+    gpu_end(&b);
+}
+
 static void kernels_two_percent_apart_are_ordered_in_every_block(void **state)
 {
     gpu_bench b;
@@ -121,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_wait_of_known_length_measures_that_length),
+        cmocka_unit_test(short_kernels_are_timed_in_batches),
         cmocka_unit_test(kernels_two_percent_apart_are_ordered_in_every_block),
         cmocka_unit_test(a_warm_cache_is_faster_than_a_cold_one),
         cmocka_unit_test(a_try_costs_milliseconds),

@@ -127,6 +127,15 @@ static void expect_outcome(const device_event *e, outcome wanted, const char *wo
                  outcome_name(wanted), words);
 }
 
+static void hold(fixture *f, uint64_t id, const char *entry)
+{
+    const device_variant v = plan_variant(entry);
+    assert_ok(device_worker_hold(f->worker, id, &v, &f->error), f->error);
+    const device_event *e = expect(f, DEVICE_HELD);
+    assert_int_equal(e->id, id);
+    expect_outcome(e, OUTCOME_OK, "");
+}
+
 static void opening_describes_the_device_before_anything_is_set_up(void **state)
 {
     (void)state;
@@ -170,6 +179,49 @@ static void a_right_variant_is_sampled_without_launch_latency(void **state)
     assert_int_equal(e->sample_count, 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(e->samples_ns[i], 120000);
+    end(&f);
+}
+
+static void short_kernels_are_timed_in_batches_and_so_is_the_ceiling(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
+    set_up(&f);
+    assert_in_range(f.event.ready.batch, 20, 1000);
+    /* Three times the 64 KiB of L2 in sets of 32 KiB. */
+    assert_int_equal(f.event.ready.buffer_sets, 6);
+    assert_int_equal(f.event.ready.reference_ns, 10000);
+    /* 2 us and 16384 bytes at 50 a nanosecond; one copy alone is told as 2500. */
+    assert_in_range(f.event.ceiling_ns, 2320, 2335);
+    const device_event *e = try_entry(&f, 1, "good_3", 5);
+    expect_outcome(e, OUTCOME_OK, "");
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(e->samples_ns[i], 3000);
+    expect_outcome(try_entry(&f, 2, "skips_last", 5), OUTCOME_WRONG_RESULT, "");
+    hold(&f, 4, "good_4");
+    hold(&f, 3, "good_3");
+    const uint64_t order[] = {3, 4};
+    assert_ok(device_worker_block(f.worker, order, 2, true, &f.error), f.error);
+    e = expect(&f, DEVICE_BLOCK);
+    assert_int_equal(e->samples_ns[0], 3000);
+    assert_int_equal(e->samples_ns[1], 4000);
+    end(&f);
+}
+
+static void a_warm_sample_follows_an_untimed_launch(void **state)
+{
+    (void)state;
+    const device_worker_options options = {.spec = "cuda:0", .cache = DEVICE_CACHE_WARM};
+    fixture f;
+    start(&f);
+    device_worker_free(f.worker);
+    assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
+    set_up(&f);
+    const device_event *e = try_entry(&f, 1, "good_30", 2);
+    expect_outcome(e, OUTCOME_OK, "");
+    assert_int_equal(e->samples_ns[1], 30000);
     end(&f);
 }
 
@@ -318,15 +370,6 @@ static void a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed(voi
     expect_outcome(try_entry(&f, 1, "abort_driver", 1), OUTCOME_CRASHED, "signal 6");
     expect_outcome(try_entry(&f, 2, "good_10", 1), OUTCOME_OK, "");
     end(&f);
-}
-
-static void hold(fixture *f, uint64_t id, const char *entry)
-{
-    const device_variant v = plan_variant(entry);
-    assert_ok(device_worker_hold(f->worker, id, &v, &f->error), f->error);
-    const device_event *e = expect(f, DEVICE_HELD);
-    assert_int_equal(e->id, id);
-    expect_outcome(e, OUTCOME_OK, "");
 }
 
 static void a_block_samples_held_variants_in_the_order_given(void **state)
@@ -603,6 +646,8 @@ int main(void)
         cmocka_unit_test(opening_describes_the_device_before_anything_is_set_up),
         cmocka_unit_test(the_set_up_measures_floor_tick_reference_and_ceiling),
         cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
+        cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
+        cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),
         cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),
         cmocka_unit_test(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others),
         cmocka_unit_test(a_tolerance_forgives_small_errors_but_not_nan_or_a_race),
