@@ -5,7 +5,7 @@
 
 #include "options.h"
 
-extern const command cmd_tune, cmd_emit, cmd_inspect, cmd_space, cmd_devices, cmd_export,
+extern const command cmd_tune, cmd_emit, cmd_explain, cmd_inspect, cmd_space, cmd_devices, cmd_export,
     cmd_replay;
 
 /* Every subcommand, in the order in which --help lists them. Static storage. */

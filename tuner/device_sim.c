@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "sim_device.h"
-#include "sim_model.h"
 
 /* Where the first buffer lies: any address will do that no window of sim_program.h covers. */
 static const uint64_t first_base = 0x700000000000ull;
@@ -242,31 +241,44 @@ static const char *complaint(const device *d, outcome *result)
     return *result == OUTCOME_OK ? NULL : d->fault.message;
 }
 
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
+                             device_buffer *const *buffers, uint64_t sample, bool warm,
+                             sim_counter *counters, sim_profile *profile,
+                             sim_prediction *prediction, at_error *error)
+{
+    prepared *p;
+    at_status status = prepare(d, k, plan, buffers, &p, error);
+    if (status)
+        return status;
+    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, counters, profile,
+                                &d->fault, error);
+    prepared_free(p);
+    if (status || d->fault.kind != SIM_FAULT_NONE)
+        return status == AT_USAGE ? AT_COMPILE : status;
+    sim_needs needs = {.registers = k->registers,
+                       .shared_bytes = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes,
+                       .warm = warm};
+    sim_model_predict(profile, &needs, &d->chip, prediction);
+    return AT_OK;
+}
+
 static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error)
 {
-    prepared *p;
-    sim_profile profile;
-    sim_prediction prediction;
     if (k->predicted_ns > 0 && k->predicted_cache == cache &&
         memcmp(&k->predicted, plan, sizeof *plan) == 0) {
         *time_ns = k->predicted_ns;
         return AT_OK;
     }
-    at_status status = prepare(d, k, plan, buffers, &p, error);
+    sim_profile profile;
+    sim_prediction prediction;
+    at_status status = sim_device_profile(d, k, plan, buffers, 0, cache == DEVICE_CACHE_WARM, NULL,
+                                          &profile, &prediction, error);
     if (status)
         return status;
-    status = sim_profile_launch(&p->launch, SAMPLE_BLOCKS, NULL, &profile, &d->fault, error);
-    if (!status && d->fault.kind != SIM_FAULT_NONE)
-        status = error_set(error, AT_DEVICE, "%s", d->fault.message);
-    prepared_free(p);
-    if (status)
-        return status == AT_USAGE ? AT_COMPILE : status;
-    sim_needs needs = {.registers = k->registers,
-                       .shared_bytes = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes,
-                       .warm = cache == DEVICE_CACHE_WARM};
-    sim_model_predict(&profile, &needs, &d->chip, &prediction);
+    if (d->fault.kind != SIM_FAULT_NONE)
+        return error_set(error, AT_DEVICE, "%s", d->fault.message);
     *time_ns = (int64_t)prediction.time_ns;
     k->predicted = *plan;
     k->predicted_cache = cache;

@@ -8,6 +8,7 @@
 #include "device.h"
 #include "sim_chip.h"
 #include "sim_kernel.h"
+#include "sim_model.h"
 #include "sim_run.h"
 
 struct device_buffer {
@@ -36,6 +37,13 @@ struct device_kernel {
     device_cache predicted_cache;
     int64_t predicted_ns; /* 0: none yet */
 };
+
+/* Runs `sample` blocks (0: a default) and predicts. `counters` may be NULL. AT_OK with d->fault set
+ * when the kernel faulted. */
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
+                             device_buffer *const *buffers, uint64_t sample, bool warm,
+                             sim_counter *counters, sim_profile *profile,
+                             sim_prediction *prediction, at_error *error);
 
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
