@@ -36,7 +36,9 @@ struct journal {
     size_t slot_count, entry_count, skipped;
     uint64_t *resumed; /* runs whose entries were loaded */
     size_t resumed_count;
-    bool refused; /* the file takes no more */
+    char *waiting; /* lines that the file refused, tried again before the next; NULL: none */
+    size_t waiting_bytes;
+    bool refused; /* which was said already */
     bool unsynced;
     int64_t synced_ns;
 };
@@ -251,8 +253,8 @@ static bool ends_in_newline(int fd, off_t size)
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Under the file's lock: a whole line or nothing. */
-static at_status append_locked(journal *j, const char *line, at_error *error)
+/* Under the file's lock: whole lines or nothing. */
+static at_status append_locked(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
     off_t size = lseek(j->fd, 0, SEEK_END);
     if (size < 0)
@@ -261,7 +263,7 @@ static at_status append_locked(journal *j, const char *line, at_error *error)
     if (!ends_in_newline(j->fd, size))
         status = file_write_all(j->fd, j->path, "\n", 1, error);
     if (!status)
-        status = file_write_all(j->fd, j->path, line, strlen(line), error);
+        status = file_write_all(j->fd, j->path, text, size_bytes, error);
     /* A part of a line helps nobody; what cannot be cut off fails its check later. */
     if (status && ftruncate(j->fd, size) != 0)
         return status;
@@ -279,27 +281,60 @@ static void sync_now_and_then(journal *j)
     j->unsynced = false;
 }
 
-/* Takes the line's text. */
-static at_status write_line(journal *j, char *line, at_error *error)
+static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    at_status status = AT_OK;
-    if (j->refused)
-        goto cleanup;
     while (flock(j->fd, LOCK_EX) != 0) {
         if (errno != EINTR) /* a file system without locks: O_APPEND alone has to do */
             break;
     }
-    status = append_locked(j, line, error);
+    at_status status = append_locked(j, text, size_bytes, error);
     flock(j->fd, LOCK_UN);
-    if (status) {
-        j->refused = true;
-        error_prefix(error, "the run goes on, but could not be resumed from here");
-    } else {
-        sync_now_and_then(j);
-    }
-cleanup:
-    free(line);
     return status;
+}
+
+/* Puts the line behind those that wait; what the limit or the memory does not hold is let go. */
+static void wait_with(journal *j, const char *line)
+{
+    size_t size_bytes = strlen(line);
+    if (j->waiting_bytes + size_bytes > file_limit_bytes)
+        return;
+    char *larger = realloc(j->waiting, j->waiting_bytes + size_bytes);
+    if (!larger)
+        return;
+    memcpy(larger + j->waiting_bytes, line, size_bytes);
+    j->waiting = larger;
+    j->waiting_bytes += size_bytes;
+}
+
+/* Takes the line's text. A full disk may have room again later: nothing is lost until the end. */
+static at_status write_line(journal *j, char *line, at_error *error)
+{
+    at_error trouble = {0};
+    at_status status;
+    if (j->waiting) {
+        wait_with(j, line);
+        status = append(j, j->waiting, j->waiting_bytes, &trouble);
+    } else {
+        status = append(j, line, strlen(line), &trouble);
+        if (status)
+            wait_with(j, line);
+    }
+    free(line);
+    if (!status) {
+        free(j->waiting);
+        j->waiting = NULL;
+        j->waiting_bytes = 0;
+        sync_now_and_then(j);
+        return AT_OK;
+    }
+    if (j->refused)
+        return AT_OK;
+    j->refused = true;
+    if (error)
+        *error = trouble;
+    return error_prefix(error,
+                        "the run goes on, but could not be resumed from here unless the disk "
+                        "takes what waits for it");
 }
 
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error)
@@ -390,11 +425,14 @@ void journal_close(journal *j)
     if (!j)
         return;
     if (j->fd >= 0) {
+        if (j->waiting)
+            append(j, j->waiting, j->waiting_bytes, NULL);
         if (j->unsynced)
             fdatasync(j->fd);
         close(j->fd);
     }
     map_deinit(j);
+    free(j->waiting);
     free(j->resumed);
     free(j);
 }

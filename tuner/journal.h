@@ -9,7 +9,7 @@
  *
  * A crash at any moment costs at most the line being written; a line that does not pass its check is
  * skipped and counted. Runs at once append to the same file, a whole line at a time. When the disk
- * refuses a line, that is said once and the run goes on without a journal. */
+ * refuses a line, that is said once and the run goes on; the line is tried again with the next. */
 #ifndef AUTOTUNE_JOURNAL_H
 #define AUTOTUNE_JOURNAL_H
 
@@ -44,7 +44,7 @@ at_status journal_key_of(const journal *j, const journal_launch *launches, size_
 bool journal_find(const journal *j, journal_key key, journal_entry *out);
 
 /* Writes an entry down; an earlier one of the same key no longer counts. AT_IO once, when the file
- * first refuses (full disk); from then on nothing is written and the result is AT_OK. */
+ * first refuses (full disk); from then on lines wait for it to take them, and the result is AT_OK. */
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error);
 
 /* The run is complete: what it wrote and resumed from is no longer needed. As journal_append. */

@@ -217,7 +217,7 @@ static void warn(builder *b)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);
     if (p->journal_trouble.status)
-        run_summary_warn(b->out, "the journal ends early: %s", p->journal_trouble.message);
+        run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
     if (b->in->contest && contest_get_state(b->in->contest)->redone)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
                          (unsigned long long)contest_get_state(b->in->contest)->redone);

@@ -428,6 +428,38 @@ static void a_full_disk_is_said_once_and_leaves_whole_lines(void **state)
     journal_close(j);
 }
 
+/* In a child: the limit is lifted before the last line. */
+static int run_on_a_disk_that_is_full_for_a_while(fixture *f)
+{
+    struct rlimit limit = {1000, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    journal *j = open_journal(f);
+    int errors = 0;
+    for (int i = 0; i < 9; i++)
+        errors += append(f, j, i) != AT_OK;
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    errors += append(f, j, 9) != AT_OK;
+    journal_close(j);
+    return errors == 1 ? 0 : 1;
+}
+
+static void what_a_full_disk_refused_is_written_when_it_has_room(void **state)
+{
+    fixture *f = *state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_on_a_disk_that_is_full_for_a_while(f));
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    journal *j = open_journal(f);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_int_equal(journal_count(j), 10);
+    journal_close(j);
+}
+
 static void a_place_that_cannot_be_written_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -494,6 +526,7 @@ int main(void)
         TEST(one_run_finishing_does_not_forget_another_at_work),
         TEST(a_killed_run_loses_nothing_that_it_was_told_is_written),
         TEST(a_full_disk_is_said_once_and_leaves_whole_lines),
+        TEST(what_a_full_disk_refused_is_written_when_it_has_room),
         TEST(a_place_that_cannot_be_written_is_an_error),
         TEST(a_journal_grown_too_large_is_put_aside),
         TEST(names_cannot_lead_out_of_the_folder),
