@@ -1,14 +1,15 @@
 /* Runs a program while everything around it fails.
  *
- *   fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] [-w WRITES:ONE_IN] --
+ *   fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY] [-f FRAMES:ONE_IN] [-w WRITES:ONE_IN] --
  * PROGRAM...
  *
  * Begins after MS milliseconds: what fails before the first measurement has a right to end the run.
- * -k kills child processes of the program at random moments, EVERY_MS apart on average; -f flips a
- * bit in one of ONE_IN pieces sent over a socket; -w refuses one of ONE_IN disk writes. Each stops
- * at its number. The program's streams are left alone. Afterwards one line on stderr says what was
- * done: "faults: 300 kills, 350 frames, 350 writes". Ends with the program's status, 128 + its
- * signal, or 2 when it could not be run. */
+ * -k kills child processes of the program at random moments, on average after EVERY pieces sent
+ * over a socket, so that a fast machine is treated no better than a slow one; -f flips a bit in one
+ * of ONE_IN pieces sent over a socket; -w refuses one of ONE_IN disk writes. Each stops at its
+ * number. The program's streams are left alone. Afterwards one line on stderr says what was done:
+ * "faults: 300 kills, 350 frames, 350 writes". Ends with the program's status, 128 + its signal, or
+ * 2 when it could not be run. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -29,7 +30,7 @@ enum { MOST_CHILDREN = 256, STATE_PATH_BYTES = 64 };
 
 typedef struct plan {
     uint64_t seed, delay_ms;
-    uint64_t kills, kill_every_ms;
+    uint64_t kills, kill_every;
     uint64_t frames, frames_one_in;
     uint64_t writes, writes_one_in;
     char **program;
@@ -42,7 +43,7 @@ static bool read_pair(const char *text, uint64_t *count, uint64_t *every)
 
 static bool read_plan(int argc, char **argv, plan *out)
 {
-    *out = (plan){.seed = 1, .kill_every_ms = 1, .frames_one_in = 1, .writes_one_in = 1};
+    *out = (plan){.seed = 1, .kill_every = 1, .frames_one_in = 1, .writes_one_in = 1};
     bool right = true;
     for (int option; right && (option = getopt(argc, argv, "+s:d:k:f:w:")) != -1;) {
         if (option == 's')
@@ -50,7 +51,7 @@ static bool read_plan(int argc, char **argv, plan *out)
         else if (option == 'd')
             out->delay_ms = strtoull(optarg, NULL, 10);
         else if (option == 'k')
-            right = read_pair(optarg, &out->kills, &out->kill_every_ms);
+            right = read_pair(optarg, &out->kills, &out->kill_every);
         else if (option == 'f')
             right = read_pair(optarg, &out->frames, &out->frames_one_in);
         else if (option == 'w')
@@ -140,16 +141,19 @@ static void pause_for(uint64_t ns)
 /* Kills until the program ends; returns how often. */
 static uint64_t watch(const plan *p, fault_state *state, pid_t program, int *status)
 {
-    uint64_t random = p->seed, killed = 0;
+    uint64_t random = p->seed, killed = 0, next = 0;
     pause_for(p->delay_ms * 1000000);
     atomic_store(&state->active, 1);
     for (;;) {
-        pause_for(draw(&random) % (2 * p->kill_every_ms * 1000000 + 1));
+        pause_for(draw(&random) % 4000000);
         pid_t ended = waitpid(program, status, WNOHANG);
         if (ended != 0)
             return killed;
-        if (killed < p->kills)
-            killed += kill_a_child(program, &random);
+        uint64_t sent = atomic_load(&state->frames.chances);
+        if (killed < p->kills && sent >= next && kill_a_child(program, &random)) {
+            killed++;
+            next = sent + draw(&random) % (2 * p->kill_every + 1);
+        }
     }
 }
 
@@ -167,7 +171,7 @@ int main(int argc, char **argv)
     plan p;
     char path[STATE_PATH_BYTES];
     if (!read_plan(argc, argv, &p)) {
-        fputs("usage: fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY_MS] [-f FRAMES:ONE_IN] "
+        fputs("usage: fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY] [-f FRAMES:ONE_IN] "
               "[-w WRITES:ONE_IN] -- PROGRAM...\n",
               stderr);
         return 2;

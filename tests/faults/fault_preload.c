@@ -47,7 +47,7 @@ static uint64_t scramble(uint64_t z)
 /* Takes a chance. *draw receives random bits for the fault. */
 static bool strikes(fault_kind *kind, uint64_t *draw)
 {
-    if (!state || kind->quota == 0 || !atomic_load(&state->active))
+    if (!state || !atomic_load(&state->active))
         return false;
     uint64_t chance = atomic_fetch_add(&kind->chances, 1);
     *draw = scramble(state->seed + (chance + 1) * UINT64_C(0x9e3779b97f4a7c15));

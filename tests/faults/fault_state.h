@@ -10,7 +10,8 @@
 
 #define FAULT_STATE_VARIABLE "FAULT_STATE"
 
-/* One kind of fault: of every `one_in` chances one is taken, until `quota` were. */
+/* One kind of fault: of every `one_in` chances one is taken, until `quota` were. Chances are
+ * counted whatever the quota. */
 typedef struct fault_kind {
     uint64_t quota, one_in;
     _Atomic uint64_t chances, done;

@@ -9,8 +9,8 @@ return at.pattern {
   ragged = { n = 4093 },
   simulated = { n = 1 << 10 },
 
-  space = { a = at.range(1, 40), b = at.range(1, 25) },
-  baseline = { a = 1, b = 1 },
+  space = { a = at.range(1, 60), b = at.range(1, 50) },
+  baseline = { a = 60, b = 50 },
 
   buffers = {
     src = at.input { dtype = "float", count = "n" },
