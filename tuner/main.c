@@ -36,6 +36,7 @@ static int exit_code_of(at_status status)
         {AT_NO_DEVICE, EXIT_NO_TARGET},
         {AT_NO_TOOLCHAIN, EXIT_NO_TARGET},
         {AT_DEVICE, EXIT_NO_TARGET},
+        {AT_WORKER, EXIT_NO_TARGET},
         {AT_FORMAT, EXIT_STORAGE},
         {AT_IO, EXIT_STORAGE},
         {AT_INTERRUPTED, EXIT_INTERRUPT},

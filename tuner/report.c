@@ -77,7 +77,7 @@ static void print_verdict(const run_summary *s, bool colour, FILE *to)
     else if (s->verdict == VERDICT_CLEAR)
         line_add(&l, "clear: faster than every other");
     else if (s->verdict == VERDICT_INCONCLUSIVE)
-        line_add(&l, "inconclusive: the budget ended before the race");
+        line_add(&l, "inconclusive: the run ended before the race");
     else if (s->verdict == VERDICT_NOISY)
         line_add(&l, "noisy: the machine's noise exceeds the difference that decided");
     if (s->verdict != VERDICT_NONE)

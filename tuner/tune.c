@@ -226,19 +226,22 @@ static at_status search(tune *t, at_error *error)
     return AT_OK;
 }
 
+/* NULL: it was not tried. */
+static const candidate *tried_baseline(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (size_t i = 0; t->has_baseline && i < all->count; i++)
+        if (all->items[i]->configuration == t->baseline)
+            return all->items[i];
+    return NULL;
+}
+
 /* The candidate of the script's default, tried now if no strategy asked for it. */
 static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
-    *out = NULL;
-    if (!t->has_baseline)
-        return AT_OK;
-    for (size_t i = 0; i < all->count; i++)
-        if (all->items[i]->configuration == t->baseline) {
-            *out = all->items[i];
-            return AT_OK;
-        }
-    if (t->end == RUN_END_INTERRUPTED)
+    *out = tried_baseline(t);
+    if (!t->has_baseline || *out || t->end == RUN_END_INTERRUPTED)
         return AT_OK;
     at_status status = pipeline_add(t->pipeline, t->baseline, error);
     while (!status && pipeline_in_flight(t->pipeline))
@@ -286,6 +289,13 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
+/* The device is gone before a race began: what was measured is ranked as it stands. */
+static void rank_unraced(tune *t)
+{
+    if (!contest_new(&t->session, t->pipeline, tried_baseline(t), t->options, &t->contest, NULL))
+        contest_stop(t->contest);
+}
+
 static at_status keep(tune *t, at_error *error)
 {
     const options *o = t->options;
@@ -317,6 +327,8 @@ at_status tune_run(const options *o, tune **out, at_error *error)
     at_status found = search(t, error);
     if (!found && t->session.device && !o->fixed_samples)
         found = race_on_device(t, error);
+    if (found && t->session.device && !t->contest)
+        rank_unraced(t);
     progress_free(t->progress);
     t->progress = NULL;
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
