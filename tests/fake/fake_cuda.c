@@ -105,7 +105,10 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
 CUresult cuInit(unsigned int flags)
 {
     (void)flags;
+    const char *gone = getenv("FAKE_CUDA_GONE");
     long result = setting("FAKE_CUDA_INIT", 0);
+    if (gone && access(gone, F_OK) == 0)
+        return CUDA_ERROR_NO_DEVICE;
     if (result == 0 && strcmp(getenv("CUDA_MODULE_LOADING") ? getenv("CUDA_MODULE_LOADING") : "",
                               "EAGER") != 0)
         return CUDA_ERROR_INVALID_VALUE;

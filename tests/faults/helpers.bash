@@ -1,0 +1,52 @@
+# Runs on the fake driver: $FAKE_CUDA. $TOOLS holds fault_inject and lose_terminal.
+
+load ../cli/helpers
+
+gpu() {
+    : "${FAKE_CUDA:?set FAKE_CUDA to the fake driver}" "${TOOLS:?set TOOLS to the folder of the tools}"
+    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    # The preloaded library comes before the sanitizer's.
+    export ASAN_OPTIONS=verify_asan_link_order=0
+    TIMED=$BATS_TEST_DIRNAME/timed.lua
+    RECORD=results/fake-gpu-0/timed.json
+}
+
+# Starts a run in the background and waits until it has measured COUNT variants.
+start_run() { # start_run COUNT [OPTION]...
+    count=$1
+    shift
+    "$AUTOTUNE" "$TIMED" --device cuda:0 "$@" >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 1200); do
+        [ "$(journal_lines)" -ge "$count" ] && return 0
+        kill -0 "$pid" 2>/dev/null || { cat err.txt; return 1; }
+        sleep 0.05
+    done
+    return 1
+}
+
+journal_lines() {
+    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | wc -l
+}
+
+# Waits for the run in the background: exit code in $status.
+end_run() {
+    status=0
+    wait "$pid" || status=$?
+    output=$(cat out.txt)
+    errors=$(cat err.txt)
+}
+
+worker_of() { # worker_of PID NAME: the process id of a worker
+    pgrep -P "$1" -x "$2" | head -n 1
+}
+
+records() { # records TEXT: in the record
+    grep -q "$1" "$RECORD" || { echo "no '$1' in the record: $(head -c 2000 "$RECORD")"; return 1; }
+}
+
+# The one best configuration of timed.lua.
+found_the_best() {
+    says 'best        a=11,b=5'
+    records '"a": 11'
+}

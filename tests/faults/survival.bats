@@ -1,0 +1,134 @@
+load helpers
+
+@test "a device worker killed from outside costs nothing but time" {
+    gpu
+    start_run 200
+    for _ in 1 2 3; do
+        kill -KILL "$(worker_of "$pid" autotune-device)"
+        sleep 0.3
+    done
+    end_run
+    succeeds
+    found_the_best
+    says '3,000 ok'
+}
+
+@test "compile workers killed from outside cost nothing but time" {
+    gpu
+    start_run 50 --no-cache --jobs 2
+    for _ in 1 2 3 4; do
+        kill -KILL "$(worker_of "$pid" at-compile)" || true
+        sleep 0.5
+    done
+    kill -TERM "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    [[ "$output" != *crashed* ]]
+}
+
+@test "a device worker that stands still is replaced" {
+    gpu
+    start_run 200
+    kill -STOP "$(worker_of "$pid" autotune-device)"
+    end_run
+    succeeds
+    found_the_best
+    says 'timeout'
+}
+
+@test "SIGTERM ends a run with what was measured, and the next goes on from there" {
+    gpu
+    start_run 300
+    kill -TERM "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    says 'inconclusive'
+    [ -s "$RECORD" ]
+    measured=$(journal_lines)
+    tool "$TIMED" --device cuda:0
+    succeeds
+    found_the_best
+    # Every variant was written down once, and then that the run is complete.
+    [ "$(journal_lines)" -eq 3001 ]
+    [ "$measured" -ge 300 ]
+}
+
+@test "kill -9 loses nothing that was measured" {
+    gpu
+    start_run 300
+    kill -KILL "$pid"
+    end_run
+    [ "$status" -eq 137 ]
+    tool "$TIMED" --device cuda:0
+    succeeds
+    found_the_best
+    [ "$(journal_lines)" -eq 3001 ]
+}
+
+@test "workers end with the run, however it ends" {
+    gpu
+    start_run 100
+    workers=$(pgrep -P "$pid")
+    [ -n "$workers" ]
+    kill -KILL "$pid"
+    end_run
+    sleep 0.5
+    for worker in $workers; do
+        ! kill -0 "$worker" 2>/dev/null || { ps -o pid,stat,comm -p "$worker"; return 1; }
+    done
+}
+
+@test "a terminal that goes away ends a run with its winner recorded" {
+    gpu
+    status=0
+    "$TOOLS/lose_terminal" 3000 "$AUTOTUNE" "$TIMED" --device cuda:0 || status=$?
+    [ "$status" -eq 130 ]
+    [ -s "$RECORD" ]
+}
+
+@test "a closed stdout and stderr lose no record" {
+    gpu
+    status=0
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >&- 2>&- || status=$?
+    [ "$status" -lt 128 ]
+    [ -s "$RECORD" ]
+}
+
+@test "a full stdout is an error that loses no record" {
+    gpu
+    status=0
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >/dev/full 2>err.txt || status=$?
+    [ "$status" -eq 4 ]
+    [ -s "$RECORD" ]
+}
+
+@test "a results folder that cannot be written is an error before anything is measured" {
+    gpu
+    echo "a file" >results
+    tool "$TIMED" --device cuda:0
+    fails_with 4 "results"
+    [ "$(journal_lines)" -eq 0 ]
+}
+
+@test "a device that is gone for good ends the run with the winner so far" {
+    gpu
+    export FAKE_CUDA_GONE=$WORK/gone
+    start_run 1000
+    touch "$FAKE_CUDA_GONE"
+    kill -KILL "$(worker_of "$pid" autotune-device)"
+    end_run
+    [ "$status" -eq 3 ]
+    says 'best        a='
+    [ -s "$RECORD" ]
+}
+
+@test "two runs on one results folder both end, and one record holds the best" {
+    gpu
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --strategy random --seed 1 >first.txt 2>&1 &
+    first=$!
+    tool "$TIMED" --device cuda:0 --strategy random --seed 2
+    succeeds
+    wait "$first"
+    found_the_best
+    grep -q 'best        a=11,b=5' first.txt
+}
