@@ -74,7 +74,9 @@ load helpers
     end_run
     sleep 0.5
     for worker in $workers; do
-        ! kill -0 "$worker" 2>/dev/null || { ps -o pid,stat,comm -p "$worker"; return 1; }
+        # One that ended may wait for somebody to ask how.
+        state=$(ps -o stat= -p "$worker" || true)
+        [[ -z "$state" || "$state" == Z* ]] || { echo "worker $worker is still there: $state"; return 1; }
     done
 }
 
