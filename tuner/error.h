@@ -11,29 +11,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-typedef enum at_status {
-    AT_OK = 0,
-    AT_USAGE,        /* the command line is wrong */
-    AT_SCRIPT,       /* a pattern script, expression or template is wrong */
-    AT_FORMAT,       /* a file that should be JSON, PTX, a journal ... is not */
-    AT_IO,           /* the operating system refused: a file, folder, socket */
-    AT_NO_MEMORY,    /* host memory is exhausted */
-    AT_NO_DEVICE,    /* no usable GPU or driver */
-    AT_NO_TOOLCHAIN, /* no usable NVRTC or CUDA Toolkit */
-    AT_COMPILE,      /* NVRTC rejected a source */
-    AT_DEVICE,       /* the device reported an error; the context may be gone */
-    AT_WORKER,       /* a worker process died, hung or spoke nonsense */
-    AT_INTERRUPTED,  /* the user asked to stop */
-    AT_NOT_FOUND,    /* a look-up found nothing */
-    AT_INTERNAL      /* a bug in autotune */
-} at_status;
-
-typedef struct at_error {
-    at_status status;
-    int line;           /* 1-based line in `file`; 0 when no line is to blame */
-    char file[512];     /* empty when no file is to blame */
-    char message[3072]; /* one or more lines, no trailing newline */
-} at_error;
+#include "autotune.h" /* at_status and at_error, which callers of the library see too */
 
 /* Clears `error` to AT_OK. A zero-initialised at_error is clear already. */
 void error_clear(at_error *error);

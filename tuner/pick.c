@@ -114,7 +114,8 @@ pick_rule pick(const record_set *set, const pick_target *target, const record_en
             if (rule == PICK_DEFAULT || rule > best || !pick_is_candidate(rec, i))
                 continue;
             double distance = pick_distance(&e->problem, target->problem);
-            if (rule < best || distance < nearest) {
+            if ((rule < best || distance < nearest) &&
+                (!target->fits || target->fits(target->context, e))) {
                 best = rule;
                 nearest = distance;
                 *entry = e;

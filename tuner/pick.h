@@ -31,6 +31,9 @@ typedef struct pick_target {
     const char *gpu; /* the device's own name */
     int major, minor;
     const record_values *problem;
+    /* May a configuration be used? NULL: any may. Asked only of those that would be picked. */
+    bool (*fits)(void *context, const record_entry *entry);
+    void *context;
 } pick_target;
 
 /* "exact", "nearest_problem", "same_capability", "same_major", "default"; static storage. */

@@ -15,12 +15,14 @@ enum {
 
 struct CUmod_st {
     int loaded; /* 1; freed memory would be caught by the sanitizer */
+    struct CUfunc_st *functions; /* that were found in it */
 };
 
 struct CUfunc_st {
     const fake_kernel *kernel;
     uint64_t time_ns;
     int dynamic_limit;
+    struct CUfunc_st *next; /* of the same module */
 };
 
 enum { MAX_ARGUMENTS = 4, MAX_NODES = 2048 };
@@ -256,6 +258,14 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    if (!fake.context)
+        return CUDA_ERROR_INVALID_CONTEXT;
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+
 /* Memory. */
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total_bytes)
@@ -398,6 +408,11 @@ CUresult cuModuleUnload(CUmodule module)
 {
     if (module->loaded != 1)
         return CUDA_ERROR_INVALID_HANDLE;
+    while (module->functions) {
+        struct CUfunc_st *f = module->functions;
+        module->functions = f->next;
+        free(f);
+    }
     free(module);
     fake.modules--;
     return enter();
@@ -411,7 +426,7 @@ static uint64_t named_time_ns(const char *name)
     return at && end != at + 1 && *end == '\0' ? us * 1000 : LAUNCH_NS;
 }
 
-/* Functions live as long as the process: the driver gives no way to free one. */
+/* A function goes with its module. */
 CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
 {
     CUresult result = enter();
@@ -422,7 +437,12 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule module, const char *name)
         return CUDA_ERROR_NOT_FOUND;
     struct CUfunc_st *f = calloc(1, sizeof *f);
     *f = (struct CUfunc_st){
-        .kernel = kernel, .time_ns = named_time_ns(name), .dynamic_limit = SHARED_DEFAULT};
+        .kernel = kernel,
+        .time_ns = named_time_ns(name),
+        .dynamic_limit = SHARED_DEFAULT,
+        .next = module->functions,
+    };
+    module->functions = f;
     *out = f;
     return CUDA_SUCCESS;
 }

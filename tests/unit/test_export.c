@@ -198,7 +198,10 @@ static void the_header_picks_what_pick_picks(void **state)
                                {"m", {.kind = VALUE_NUMBER, .number = m + 0.5}},
                                {"dtype", {.kind = VALUE_STRING, .string = types[t]}}};
         record_values problem = {3, pairs};
-        pick_target target = {exact_gpu ? gpus[g][0] : "other", major, minor, &problem};
+        pick_target target = {.gpu = exact_gpu ? gpus[g][0] : "other",
+                              .major = major,
+                              .minor = minor,
+                              .problem = &problem};
         const record_entry *entry;
         const record *from;
         pick_rule rule = pick(&f->set, &target, &entry, &from);

@@ -63,7 +63,7 @@ static pick_rule pick_for(fixture *f, const char *gpu, int major, int minor, int
     record_pair pairs[2] = {{"rows", {.kind = VALUE_INTEGER, .integer = rows}},
                             {"dtype", {.kind = VALUE_STRING, .string = type}}};
     record_values problem = {2, pairs};
-    pick_target target = {gpu, major, minor, &problem};
+    pick_target target = {.gpu = gpu, .major = major, .minor = minor, .problem = &problem};
     const record_entry *entry;
     const record *from;
     pick_rule rule = pick(&f->set, &target, &entry, &from);

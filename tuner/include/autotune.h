@@ -1,0 +1,207 @@
+/* libautotune: use what autotune recorded, from C or C++.
+ *
+ * Open a folder of results, pick the configuration for the GPU and the problem at hand, read its
+ * values; or let the library emit that kernel from its pattern script, compile it (with a cache on
+ * disk) and launch it in the caller's own context and stream:
+ *
+ *     at_error error;
+ *     at_results *results = NULL;
+ *     at_choice *choice = NULL;
+ *     at_kernel *kernel = NULL;
+ *     at_variable problem[] = {at_integer("rows", rows), at_integer("cols", cols),
+ *                              at_text("dtype", "float")};
+ *     if (at_open("results", &results, &error) ||
+ *         at_pick(results, "transpose", NULL, problem, 3, &choice, &error) ||
+ *         at_prepare(choice, NULL, &kernel, &error))
+ *         fprintf(stderr, "%s\n", error.message);
+ *     uint64_t buffers[] = {src, dst};
+ *     at_launch(kernel, stream, buffers, &error);
+ *
+ * Functions that can fail return AT_OK or a status, and write the story into the at_error that
+ * their last argument points to (NULL is fine). What a function hands out is freed by the function
+ * named with it; NULL is fine there. A handle is used by one thread at a time; different handles do
+ * not know of each other. Nothing is printed, and no state is kept between calls but in handles. */
+#ifndef AUTOTUNE_H
+#define AUTOTUNE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define AT_API __attribute__((visibility("default")))
+#else
+#define AT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum at_status {
+    AT_OK = 0,
+    AT_USAGE,        /* the command line, or an argument, is wrong */
+    AT_SCRIPT,       /* a pattern script, expression or template is wrong */
+    AT_FORMAT,       /* a file that should be JSON, PTX, a journal ... is not */
+    AT_IO,           /* the operating system refused: a file, folder, socket */
+    AT_NO_MEMORY,    /* host memory is exhausted */
+    AT_NO_DEVICE,    /* no usable GPU or driver */
+    AT_NO_TOOLCHAIN, /* no usable NVRTC or CUDA Toolkit */
+    AT_COMPILE,      /* NVRTC rejected a source */
+    AT_DEVICE,       /* the device reported an error; the context may be gone */
+    AT_WORKER,       /* a worker process died, hung or spoke nonsense */
+    AT_INTERRUPTED,  /* the user asked to stop */
+    AT_NOT_FOUND,    /* a look-up found nothing */
+    AT_INTERNAL      /* a bug in autotune */
+} at_status;
+
+typedef struct at_error {
+    at_status status;
+    int line;           /* 1-based line in `file`; 0 when no line is to blame */
+    char file[512];     /* empty when no file is to blame */
+    char message[3072]; /* one or more lines, no trailing newline */
+} at_error;
+
+/* How a configuration was found, best first. */
+typedef enum at_rule {
+    AT_RULE_EXACT,      /* measured on this GPU and problem */
+    AT_RULE_NEAREST,    /* on this GPU, for the nearest problem */
+    AT_RULE_CAPABILITY, /* on a GPU of the same compute capability */
+    AT_RULE_MAJOR,      /* on a GPU of the same major compute capability */
+    AT_RULE_DEFAULT     /* not measured: the pattern's default */
+} at_rule;
+
+typedef enum at_kind { AT_KIND_INTEGER, AT_KIND_NUMBER, AT_KIND_BOOLEAN, AT_KIND_TEXT } at_kind;
+
+/* A named value: a variable of a problem, a parameter of a configuration. */
+typedef struct at_variable {
+    const char *name;
+    at_kind kind;
+    int64_t integer;  /* AT_KIND_INTEGER; AT_KIND_BOOLEAN: 0 or 1 */
+    double number;    /* AT_KIND_NUMBER */
+    const char *text; /* AT_KIND_TEXT */
+} at_variable;
+
+typedef struct at_gpu {
+    char name[256];   /* as cuDeviceGetName() says */
+    int major, minor; /* compute capability */
+} at_gpu;
+
+typedef struct at_results at_results; /* what was recorded: at_open(), at_close() */
+typedef struct at_choice at_choice;   /* what was picked of it: at_pick(), at_choice_free() */
+typedef struct at_kernel at_kernel;   /* ready to launch: at_prepare(), at_kernel_free() */
+
+/* "0.1.0" of the library that runs. */
+AT_API const char *at_version(void);
+
+/* "ok", "usage" ...; "exact", "nearest_problem", "same_capability", "same_major", "default". */
+AT_API const char *at_status_name(at_status status);
+AT_API const char *at_rule_name(at_rule rule);
+
+/* ---- results ---- */
+
+/* Reads all records under `folder`. AT_NOT_FOUND without such a folder; AT_FORMAT names the file
+ * and line that is damaged or of another version. */
+AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
+AT_API void at_close(at_results *results);
+
+/* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or context.
+ */
+AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
+
+/* ---- picking ---- */
+
+/* Picks a configuration of `pattern`; `gpu` NULL: at_current_gpu(). Name every variable of the
+ * problem: one that is missing counts as different. AT_NOT_FOUND when nothing of the pattern is
+ * recorded, not even its default. The choice borrows from `results`, which must outlive it. */
+AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
+                         const at_variable *problem, size_t problem_count, at_choice **out,
+                         at_error *error);
+AT_API void at_choice_free(at_choice *choice);
+
+AT_API at_rule at_choice_rule(const at_choice *choice);
+
+/* The GPU that it was measured on, and the median time of a launch there; "" and 0 for the
+ * default. */
+AT_API const char *at_choice_gpu(const at_choice *choice);
+AT_API int64_t at_choice_time_ns(const at_choice *choice);
+
+/* "tile=64,vec=4,...", as autotune --config takes it. */
+AT_API const char *at_choice_text(const at_choice *choice);
+
+/* Parameter `index` < at_choice_count(). */
+AT_API size_t at_choice_count(const at_choice *choice);
+AT_API at_variable at_choice_at(const at_choice *choice, size_t index);
+
+/* The parameter called `name`. AT_NOT_FOUND names the nearest. */
+AT_API at_status at_choice_get(const at_choice *choice, const char *name, at_variable *out,
+                               at_error *error);
+
+/* ---- kernels ---- */
+
+typedef struct at_kernel_options {
+    const char *script;    /* path of the pattern script; NULL: the installed one of the name */
+    const char *share;     /* folder of lua/ and templates/; NULL: as installed */
+    const char *cache;     /* folder of the compile cache; NULL: $XDG_CACHE_HOME/autotune */
+    int no_cache;          /* compile anew, write nothing */
+} at_kernel_options;
+
+/* Emits the chosen variant for the problem that was picked for, compiles it for the current
+ * context's GPU (NVRTC is opened only when the cache has nothing) and loads it into that context.
+ *
+ * A configuration that was recorded for another problem may be impossible for this one. Then the
+ * next best that is possible is taken, at last the default: at_kernel_rule() and at_kernel_text()
+ * say what it is. AT_NOT_FOUND when none is. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE,
+ * AT_DEVICE as they say. The kernel borrows from `choice`. */
+AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
+                            at_kernel **out, at_error *error);
+
+/* Unloads it. The context that it was loaded into must be current, and still there. */
+AT_API void at_kernel_free(at_kernel *kernel);
+
+AT_API at_rule at_kernel_rule(const at_kernel *kernel);
+AT_API const char *at_kernel_text(const at_kernel *kernel);
+AT_API const char *at_kernel_source(const at_kernel *kernel); /* CUDA C++ */
+
+/* Buffer `index` < at_kernel_buffer_count() that a launch needs: its name in the script, and the
+ * bytes that it must have. */
+AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
+AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
+AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
+
+/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
+ * one a buffer in their order; returns as soon as it is queued. Allocates nothing, takes no lock.
+ * AT_DEVICE with the driver's words. */
+AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
+                           at_error *error);
+
+/* ---- making variables ---- */
+
+static inline at_variable at_integer(const char *name, int64_t v)
+{
+    at_variable out = {name, AT_KIND_INTEGER, v, 0, NULL};
+    return out;
+}
+
+static inline at_variable at_number(const char *name, double v)
+{
+    at_variable out = {name, AT_KIND_NUMBER, 0, v, NULL};
+    return out;
+}
+
+static inline at_variable at_boolean(const char *name, int v)
+{
+    at_variable out = {name, AT_KIND_BOOLEAN, v != 0, 0, NULL};
+    return out;
+}
+
+static inline at_variable at_text(const char *name, const char *v)
+{
+    at_variable out = {name, AT_KIND_TEXT, 0, 0, v};
+    return out;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,36 @@
+/* What the two halves of libautotune share: library.c picks, library_kernel.c makes it run. */
+#ifndef AUTOTUNE_LIBRARY_H
+#define AUTOTUNE_LIBRARY_H
+
+#include "autotune.h"
+#include "device.h"
+#include "pick.h"
+#include "record.h"
+
+enum { LIBRARY_TEXT_BYTES = 4096 };
+
+struct at_results {
+    record_set all;
+};
+
+struct at_choice {
+    record_set records; /* of the pattern: a copy of the structs, which at_results owns */
+    char *pattern;
+    at_gpu gpu;
+    record_values problem; /* with its texts owned by `texts` */
+    char **texts;
+    size_t text_count;
+    pick_rule rule;
+    const record_entry *entry; /* NULL: the default */
+    const record *from;
+    const record_values *values; /* of the configuration; NULL: only the script knows it */
+    char text[LIBRARY_TEXT_BYTES];
+};
+
+/* "tile=64,vec=4"; cut to fit. */
+void library_format_values(const record_values *values, char *text, size_t size_bytes);
+
+/* The device of the calling thread's current context. */
+at_status library_current_device(device_properties *out, at_error *error);
+
+#endif
