@@ -1,0 +1,43 @@
+/* Bytes from a worker are a plan that packs to the same bytes again, or an error. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "message.h"
+#include "plan.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_same(const message *read, const message *written)
+{
+    /* A string's length and a NaN's bits may differ; the size of what was read may not. */
+    if (written->failed || read->position != written->size_bytes)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    for (int kind = 0; kind < 2; kind++) {
+        message read, written;
+        message_init(&read, 1);
+        message_init(&written, 1);
+        read.bytes = malloc(size + 1);
+        if (!read.bytes)
+            return 0;
+        memcpy(read.bytes, data, size);
+        read.size_bytes = size;
+        read.capacity_bytes = size + 1;
+        problem_plan problem;
+        launch_plan launch;
+        if (kind == 0 && plan_get_problem(&read, &problem, NULL) == AT_OK) {
+            plan_put_problem(&written, &problem);
+            check_same(&read, &written);
+        } else if (kind == 1 && plan_get_launch(&read, &launch, NULL) == AT_OK) {
+            plan_put_launch(&written, &launch);
+            check_same(&read, &written);
+        }
+        message_deinit(&read);
+        message_deinit(&written);
+    }
+    return 0;
+}
