@@ -15,7 +15,7 @@
 #include "file.h"
 
 /* The layout of files and of what they hold; a change of either makes a cache of its own. */
-#define LAYOUT "compile-1"
+#define LAYOUT "compile-2"
 
 static const uint64_t default_limit_bytes = (uint64_t)1 << 30;
 /* As large as a worker's message may be. */

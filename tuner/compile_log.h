@@ -12,9 +12,9 @@
 #include "compile.h"
 
 /* Reads the resources of kernel `entry`. AT_NOT_FOUND when the log does not speak of it. Figures
- * that this ptxas does not state (constant memory from sm_90 on) are 0; the constant bytes are the
- * sum of all banks, those of the module included. Any text is safe: figures that do not fit are
- * cut to UINT32_MAX. */
+ * that this ptxas does not state (constant memory from sm_90 on: see cubin.h) are 0; the constant
+ * bytes are the sum of all banks, those of the module included. Any text is safe: figures that do
+ * not fit are cut to UINT32_MAX. */
 at_status compile_log_read(const char *log, const char *entry, kernel_resources *out,
                            at_error *error);
 

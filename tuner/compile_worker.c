@@ -11,6 +11,7 @@
 #include "compile_cache.h"
 #include "compile_log.h"
 #include "compile_wire.h"
+#include "cubin.h"
 #include "nvrtc_library.h"
 
 /* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
@@ -139,6 +140,9 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
         out->outcome = COMPILE_OK;
         out->cubin = o->cubin;
         out->cubin_bytes = o->cubin_bytes;
+        if (out->resources.constant_bytes == 0)
+            out->resources.constant_bytes =
+                cubin_constant_bytes(o->cubin, o->cubin_bytes, r->entry);
         out->ptx = o->ptx;
         out->ptx_bytes = o->ptx_bytes;
     }

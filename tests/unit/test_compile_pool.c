@@ -82,6 +82,8 @@ static void a_kernel_becomes_a_cubin_with_its_resources(void **state)
     assert_null(result.ptx);
     assert_int_equal(result.resources.static_shared_bytes, 32 * 33 * 4);
     assert_int_equal(result.resources.barriers, 1);
+    /* Two pointers, two ints, and what the driver passes before them. */
+    assert_in_range(result.resources.constant_bytes, 24, 4096);
     assert_in_range(result.resources.registers, 8, 64);
     assert_string_equal(result.log, "");
     assert_true(result.time_ns > 0);
