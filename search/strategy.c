@@ -8,9 +8,16 @@
 
 static const strategy_kind *const kinds[] = {
     &strategy_automatic,
-    &strategy_exhaustive,
-    &strategy_random,
     &strategy_surrogate,
+    &strategy_neighbourhood,
+    &strategy_genetic,
+    &strategy_annealing,
+    &strategy_evolution,
+    &strategy_greedy,
+    &strategy_bandit,
+    &strategy_prediction,
+    &strategy_random,
+    &strategy_exhaustive,
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -25,7 +25,8 @@ typedef struct strategy_options {
     const uint64_t
         *start; /* configurations worth trying first (a script's default, a warm start) */
     size_t start_count;
-    const double *prior; /* predicted cost for each configuration, or NULL; lower is better */
+    const double
+        *prior; /* predicted cost for each configuration, or NULL; borrowed as the space is */
 } strategy_options;
 
 /* Cost told for a configuration that failed in any way (did not compile, was wrong, crashed). */

@@ -1,0 +1,49 @@
+/* Moves that strategies make from configurations to others; every result is valid.
+ *
+ * Where a change of values gives no valid configuration, the valid one nearest by space_project()
+ * stands for it. The scratch owns its memory; random choices are the ledger's. */
+#ifndef AUTOTUNE_MOVES_H
+#define AUTOTUNE_MOVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ledger.h"
+
+typedef struct moves {
+    ledger *ledger;
+    size_t parameter_count;
+    size_t *free_parameters; /* with more than one value in use */
+    size_t free_count;
+    uint16_t *here, *there; /* value indices of configurations at hand */
+    uint64_t *near;         /* neighbours at hand */
+    size_t near_limit;
+} moves;
+
+/* Makes room; false when memory ran out. The ledger must stay where it is. */
+bool moves_init(moves *m, ledger *l);
+void moves_deinit(moves *m); /* a zeroed one is fine */
+
+/* Gives `changes` parameters, chosen at random, another value. */
+uint64_t moves_mutate(moves *m, uint64_t configuration, size_t changes);
+
+/* Moves each parameter to the next or the previous value in use with a probability of one third
+ * each. */
+uint64_t moves_shift(moves *m, uint64_t configuration);
+
+/* Each parameter from one of two configurations, at random. */
+uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
+
+/* The unseen Hamming neighbours of a configuration, in m->near; returns how many. */
+size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
+
+/* In how many parameters two configurations differ. */
+size_t moves_difference(moves *m, uint64_t a, uint64_t b);
+
+/* Mean logarithm of the costs of the `count` (8 at most) configurations known to work that differ
+ * least from this one; one that failed counts as the worst that works. NAN while nothing is known.
+ */
+double moves_nearest_cost(moves *m, uint64_t configuration, size_t count);
+
+#endif

@@ -1,0 +1,154 @@
+/* Follows predicted costs, such as a simulated device gives: tries what is predicted fastest, with
+ * predictions corrected by how wrong they were nearby.
+ *
+ * The correction is the mean error, in logarithms, of the predictions for the nearest
+ * configurations already measured, shrunk towards the mean error of all. Without predictions every
+ * cost is predicted equal, and it is a search by nearest neighbours. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "moves.h"
+#include "strategies.h"
+
+enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
+/* One proposal in so many is random: predictions that are wrong everywhere must not lead for ever.
+ */
+enum { RANDOM_EVERY = 10 };
+
+typedef struct prediction {
+    strategy base;
+    moves moves;
+    const double *prior; /* borrowed; may be NULL */
+    uint64_t *order;     /* configurations by predicted cost; NULL without predictions */
+} prediction;
+
+typedef struct predicted {
+    uint64_t configuration;
+    double cost;
+} predicted;
+
+static int compare_predicted(const void *left, const void *right)
+{
+    const predicted *a = left, *b = right;
+    if (a->cost != b->cost)
+        return a->cost < b->cost ? -1 : 1;
+    return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
+}
+
+static bool sort_by_prior(prediction *p, uint64_t count)
+{
+    predicted *all = malloc(((size_t)count + 1) * sizeof *all);
+    p->order = malloc(((size_t)count + 1) * sizeof *p->order);
+    if (all && p->order) {
+        for (uint64_t i = 0; i < count; i++)
+            all[i] = (predicted){.configuration = i,
+                                 .cost = isnan(p->prior[i]) ? INFINITY : p->prior[i]};
+        qsort(all, (size_t)count, sizeof *all, compare_predicted);
+        for (uint64_t i = 0; i < count; i++)
+            p->order[i] = all[i].configuration;
+    }
+    bool ok = all && p->order;
+    free(all);
+    return ok;
+}
+
+static at_status prediction_init(strategy *s, const strategy_options *options, at_error *error)
+{
+    prediction *p = (prediction *)s;
+    p->prior = options->prior;
+    if (!moves_init(&p->moves, &s->ledger) ||
+        (p->prior && !sort_by_prior(p, s->ledger.space_count)))
+        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    return AT_OK;
+}
+
+static void prediction_deinit(strategy *s)
+{
+    prediction *p = (prediction *)s;
+    moves_deinit(&p->moves);
+    free(p->order);
+}
+
+static double log_prior(const prediction *p, uint64_t configuration)
+{
+    double cost = p->prior ? p->prior[configuration] : 1;
+    return cost > 0 && isfinite(cost) ? log(cost) : 0;
+}
+
+/* What a candidate is expected to cost (its logarithm): prediction plus the error of the nearest.
+ */
+static double corrected(prediction *p, uint64_t configuration)
+{
+    const ledger *l = &p->base.ledger;
+    size_t nearest = SIZE_MAX;
+    double error = 0, all = 0;
+    size_t count = 0, known = 0;
+    for (size_t i = 0; i < l->trial_count; i++) {
+        const ledger_trial *t = &l->trials[i];
+        if (!isfinite(t->cost))
+            continue;
+        double e = log(t->cost) - log_prior(p, t->configuration);
+        size_t d = moves_difference(&p->moves, configuration, t->configuration);
+        all += e;
+        known++;
+        if (d < nearest) {
+            nearest = d;
+            error = 0;
+            count = 0;
+        }
+        if (d == nearest && count < NEAREST) {
+            error += e;
+            count++;
+        }
+    }
+    double mean = known ? all / (double)known : 0;
+    return log_prior(p, configuration) + (error + mean) / ((double)count + 1);
+}
+
+/* Unseen configurations to look at: those predicted fastest, or random ones. */
+static size_t look(prediction *p, uint64_t *out)
+{
+    ledger *l = &p->base.ledger;
+    size_t count = 0;
+    for (uint64_t i = 0; count < LOOKED_AT && i < l->space_count; i++) {
+        if (!p->order && i == LOOKED_AT)
+            break;
+        uint64_t c = p->order ? p->order[i] : rng_below(&l->rng, l->space_count);
+        if (!ledger_seen(l, c))
+            out[count++] = c;
+    }
+    if (l->best != SIZE_MAX) {
+        size_t near = moves_unseen_neighbours(&p->moves, l->trials[l->best].configuration);
+        for (size_t i = 0; i < near && i < LOOKED_AT; i++)
+            out[count++] = p->moves.near[i];
+    }
+    return count;
+}
+
+static bool prediction_propose(strategy *s, uint64_t *configuration)
+{
+    prediction *p = (prediction *)s;
+    ledger *l = &s->ledger;
+    if ((!p->order && l->trial_count < FIRST) || l->trial_count % RANDOM_EVERY == RANDOM_EVERY - 1)
+        return ledger_random(l, configuration);
+    uint64_t candidates[2 * LOOKED_AT];
+    size_t count = look(p, candidates);
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        double expected = corrected(p, candidates[i]);
+        if (expected < least) {
+            least = expected;
+            *configuration = candidates[i];
+        }
+    }
+    return count > 0 || ledger_random(l, configuration);
+}
+
+const strategy_kind strategy_prediction = {
+    .name = "prediction",
+    .summary = "what a model of the device predicts fastest, corrected by what was measured",
+    .size_bytes = sizeof(prediction),
+    .init = prediction_init,
+    .deinit = prediction_deinit,
+    .propose = prediction_propose,
+};
