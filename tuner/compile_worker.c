@@ -50,6 +50,13 @@ static void limit_process(const compile_worker_config *config)
     }
 }
 
+/* NVRTC's own cache (12.9 and newer) loads the driver into every worker, and what it returns comes
+ * without ptxas's report of resources. */
+static void disable_nvrtc_cache(void)
+{
+    setenv("CUDA_CACHE_DISABLE", "1", 1);
+}
+
 static bool has_include(const char *source)
 {
     for (const char *p = source; (p = strchr(p, '#')); p++) {
@@ -269,6 +276,7 @@ int compile_worker_run(int fd, void *context)
     limit_process(config);
     compiler c = {.fd = fd};
     at_error error = {0};
+    disable_nvrtc_cache();
     if (nvrtc_library_open(&c.nvrtc, &error)) {
         greet(fd, NULL, &error);
         return 1;
