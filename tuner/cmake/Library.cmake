@@ -1,0 +1,68 @@
+# libautotune, shared and static, and what a project needs to build with it: CMake package,
+# pkg-config file, header.
+include(CMakePackageConfigHelpers)
+
+set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library.c ${CMAKE_CURRENT_SOURCE_DIR}/library_source.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/library_kernel.c)
+set(library_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
+
+# Only what autotune.h declares is visible outside; --exclude-libs hides what comes in archives.
+add_library(autotune_shared SHARED ${library_sources})
+set_target_properties(autotune_shared PROPERTIES OUTPUT_NAME autotune EXPORT_NAME autotune
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+target_link_libraries(autotune_shared PRIVATE autotune_core)
+target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
+
+# The static library is one object in which every name but the public ones has become local, so
+# that none of ours meets one of the program's.
+add_library(autotune_library_objects OBJECT ${library_sources})
+target_link_libraries(autotune_library_objects PRIVATE autotune_core)
+set(static_object ${CMAKE_CURRENT_BINARY_DIR}/libautotune.o)
+add_custom_command(OUTPUT ${static_object}
+    COMMAND ${CMAKE_LINKER} -r -o ${static_object} $<TARGET_OBJECTS:autotune_library_objects>
+            $<TARGET_FILE:autotune_core>
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${static_object}
+    DEPENDS autotune_library_objects autotune_core $<TARGET_OBJECTS:autotune_library_objects>
+    COMMAND_EXPAND_LISTS VERBATIM)
+set_source_files_properties(${static_object} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+add_library(autotune_static STATIC ${static_object})
+set_target_properties(autotune_static PROPERTIES OUTPUT_NAME autotune EXPORT_NAME autotune_static
+    LINKER_LANGUAGE C)
+set(static_libraries lua5.4 jansson xxhash z m pthread ${CMAKE_DL_LIBS})
+target_link_libraries(autotune_static INTERFACE ${static_libraries})
+
+foreach(library autotune_shared autotune_static)
+    target_include_directories(${library} INTERFACE
+        $<BUILD_INTERFACE:${library_include}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+endforeach()
+foreach(library autotune_shared autotune_library_objects)
+    target_link_libraries(${library} PRIVATE
+        autotune::lua autotune::jansson autotune::zlib autotune::xxhash m ${CMAKE_DL_LIBS})
+endforeach()
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
+install(TARGETS autotune_shared autotune_static EXPORT autotuneTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES ${library_include}/autotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT autotuneTargets NAMESPACE autotune:: DESTINATION ${package_dir})
+configure_package_config_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotuneConfig.cmake.in
+    ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfig.cmake INSTALL_DESTINATION ${package_dir}
+    PATH_VARS CMAKE_INSTALL_BINDIR CMAKE_INSTALL_DATADIR)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/autotuneConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfig.cmake
+    ${CMAKE_CURRENT_BINARY_DIR}/autotuneConfigVersion.cmake
+    ${CMAKE_CURRENT_SOURCE_DIR}/cmake/AutotuneEmbed.cmake DESTINATION ${package_dir})
+
+# The folder of autotune.pc says where the rest is, wherever the prefix was moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pkgconfig_to_prefix /prefix/${pkgconfig_dir} /prefix)
+list(TRANSFORM static_libraries PREPEND "-l" OUTPUT_VARIABLE pkgconfig_private)
+list(JOIN pkgconfig_private " " pkgconfig_private)
+configure_file(${CMAKE_CURRENT_SOURCE_DIR}/cmake/autotune.pc.in
+    ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_dir})
+
+# The records that come with autotune; the default of autotune_embed().
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/results FILES_MATCHING PATTERN "*.json")
