@@ -272,6 +272,7 @@ at_status device_meter_init(device_meter *m, const device_api *api, device *d, d
         status = make_ceiling(m, error);
     if (!status)
         status = measure_batched_floor(m, &ready->floor_ns, error);
+    ready->tick_ns = (ready->tick_ns + m->batch - 1) / m->batch;
     ready->batch = m->batch;
     ready->buffer_sets = (uint32_t)m->set_count;
     return status;

@@ -112,6 +112,11 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
         p.plan.buffers[i] = (buffer_plan){.type = problem->type, .count = count};
         snprintf(p.plan.buffers[i].name, PLAN_NAME_BYTES, "%s", names[i]);
     }
+    if (problem->dst_count) {
+        p.plan.buffers[1].count = problem->dst_count;
+        p.plan.traffic_bytes =
+            (count + problem->dst_count) * dtype_get(problem->type)->size_bytes;
+    }
     p.plan.buffers[0].role = BUFFER_INPUT;
     p.plan.buffers[1].role = problem->role ? problem->role : BUFFER_OUTPUT;
     return p;

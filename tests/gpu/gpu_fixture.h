@@ -30,11 +30,11 @@ typedef struct gpu_bench {
     device_event ready; /* what the set-up measured */
 } gpu_bench;
 
-/* Two buffers, src and dst, of `count` elements, and `ragged` in slot 1 (0: no slot 1); the
- * reference is `reference`, launched with `items` (what kernels count: bytes, vectors, elements). */
+/* Two buffers, src and dst, of `count` elements (`dst_count` of dst, if not 0), and `ragged` in slot
+ * 1 (0: no slot 1); the reference is `reference`, launched with `items` (what kernels count: bytes, vectors, elements). */
 typedef struct gpu_problem {
     dtype type;
-    uint64_t count, ragged;
+    uint64_t count, dst_count, ragged;
     uint64_t items, ragged_items;
     const char *reference;
     buffer_role role; /* of dst; 0: BUFFER_OUTPUT */

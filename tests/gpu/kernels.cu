@@ -35,6 +35,13 @@ extern "C" __global__ void copy(const u8 *src, u8 *dst, u64 n)
         dst[i] = src[i];
 }
 
+// A destination much larger than the source.
+extern "C" __global__ void spread(const u8 *src, u8 *dst, u64 n)
+{
+    for (u64 i = index(); i < n; i += stride())
+        dst[i] = src[i % 4096];
+}
+
 // One element wrong by one bit, seven eighths of the way.
 extern "C" __global__ void one_wrong(const uint4 *src, uint4 *dst, u64 n)
 {

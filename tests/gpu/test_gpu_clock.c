@@ -104,6 +104,28 @@ static void a_warm_cache_is_faster_than_a_cold_one(void **state)
     assert_true(times_ns[1] < times_ns[0]);
 }
 
+/* The ceiling of a problem that almost only reads, or writes, is a read or a write. */
+static void a_one_sided_problem_has_a_one_sided_ceiling(void **state)
+{
+    static const gpu_problem sides[] = {
+        {.type = DTYPE_UINT8, .count = 1 << 28, .dst_count = 4096, .items = 4096,
+         .reference = "copy"},
+        {.type = DTYPE_UINT8, .count = 4096, .dst_count = 1 << 28, .items = 1 << 28,
+         .reference = "spread"},
+        {.type = DTYPE_UINT8, .count = 1 << 27, .items = 1 << 27, .reference = "copy"},
+    };
+    static const char *const names[] = {"read", "written", "copied"};
+    for (size_t i = 0; i < sizeof sides / sizeof *sides; i++) {
+        gpu_bench b;
+        gpu_begin(&b, *state, &sides[i], DEVICE_CACHE_COLD);
+        double gbps = (double)(1 << 28) / (double)b.ready.ceiling_ns;
+        printf("256 MiB %s: %.0f GB/s\n", names[i], gbps);
+        assert_true(gbps * 1e9 < 1.02 * b.gpu->properties.limits.bandwidth_bytes_per_s);
+        assert_true(gbps * 1e9 > 0.3 * b.gpu->properties.limits.bandwidth_bytes_per_s);
+        gpu_end(&b);
+    }
+}
+
 /* 8192 x 8192 floats, as the transpose has them. */
 static void a_try_costs_milliseconds(void **state)
 {
@@ -151,6 +173,7 @@ int main(void)
         cmocka_unit_test(short_kernels_are_timed_in_batches),
         cmocka_unit_test(kernels_two_percent_apart_are_ordered_in_every_block),
         cmocka_unit_test(a_warm_cache_is_faster_than_a_cold_one),
+        cmocka_unit_test(a_one_sided_problem_has_a_one_sided_ceiling),
         cmocka_unit_test(a_try_costs_milliseconds),
     };
     return gpu_run(tests);
