@@ -304,7 +304,7 @@ static const fake_kernel kernels[] = {
     {"at_clock", clock_reading, 0, 0},
     {"good", good, 0, 3},
     {"reference", good, 0, 3},
-    {"timed", timed, 0, 3},
+    {"timed", timed, 0, 4},
     {"good_shared", good, 65536, 3},
     {"skips_last", skips_last, 0, 3},
     {"skips_edge", skips_edge, 0, 3},
