@@ -1,15 +1,14 @@
 /* Runs a program while everything around it fails.
  *
- *   fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY] [-f FRAMES:ONE_IN] [-w WRITES:ONE_IN] --
- * PROGRAM...
+ *   fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] [-w N:ONE_IN] -- PROGRAM...
  *
- * Begins after MS milliseconds: what fails before the first measurement has a right to end the run.
- * -k kills child processes of the program at random moments, on average after EVERY pieces sent
- * over a socket, so that a fast machine is treated no better than a slow one; -f flips a bit in one
- * of ONE_IN pieces sent over a socket; -w refuses one of ONE_IN disk writes. Each stops at its
- * number. The program's streams are left alone. Afterwards one line on stderr says what was done:
- * "faults: 300 kills, 350 frames, 350 writes". Ends with the program's status, 128 + its signal, or
- * 2 when it could not be run. */
+ * -k kills N child processes of the program at random moments, on average one after EVERY pieces
+ * sent over sockets, so that a fast machine is treated no better than a slow one; -f flips a bit in
+ * one of ONE_IN pieces sent, -w refuses one of ONE_IN disk writes, N times. All begin when BEGIN
+ * pieces were sent: what fails before the first measurement has a right to end the run. The
+ * program's streams are left alone. Afterwards one line on stderr says what was done: "faults: 300
+ * kills, 350 frames, 350 writes". Ends with the program's status, 128 + its signal, or 2 when it
+ * could not be run. */
 #define _GNU_SOURCE
 #include "fault_state.h"
 
@@ -29,7 +28,7 @@
 enum { MOST_CHILDREN = 256, STATE_PATH_BYTES = 64 };
 
 typedef struct plan {
-    uint64_t seed, delay_ms;
+    uint64_t seed, begin;
     uint64_t kills, kill_every;
     uint64_t frames, frames_one_in;
     uint64_t writes, writes_one_in;
@@ -49,7 +48,7 @@ static bool read_plan(int argc, char **argv, plan *out)
         if (option == 's')
             out->seed = strtoull(optarg, NULL, 10);
         else if (option == 'd')
-            out->delay_ms = strtoull(optarg, NULL, 10);
+            out->begin = strtoull(optarg, NULL, 10);
         else if (option == 'k')
             right = read_pair(optarg, &out->kills, &out->kill_every);
         else if (option == 'f')
@@ -79,6 +78,7 @@ static fault_state *make_state(const plan *p, char path[STATE_PATH_BYTES])
     }
     fault_state *s = at;
     s->seed = p->seed;
+    s->begin = p->begin;
     s->frames.quota = p->frames;
     s->frames.one_in = p->frames_one_in;
     s->writes.quota = p->writes;
@@ -139,11 +139,9 @@ static void pause_for(uint64_t ns)
 }
 
 /* Kills until the program ends; returns how often. */
-static uint64_t watch(const plan *p, fault_state *state, pid_t program, int *status)
+static uint64_t watch(const plan *p, const fault_state *state, pid_t program, int *status)
 {
-    uint64_t random = p->seed, killed = 0, next = 0;
-    pause_for(p->delay_ms * 1000000);
-    atomic_store(&state->active, 1);
+    uint64_t random = p->seed, killed = 0, next = p->begin;
     for (;;) {
         pause_for(draw(&random) % 4000000);
         pid_t ended = waitpid(program, status, WNOHANG);
@@ -171,8 +169,8 @@ int main(int argc, char **argv)
     plan p;
     char path[STATE_PATH_BYTES];
     if (!read_plan(argc, argv, &p)) {
-        fputs("usage: fault_inject [-s SEED] [-d MS] [-k KILLS:EVERY] [-f FRAMES:ONE_IN] "
-              "[-w WRITES:ONE_IN] -- PROGRAM...\n",
+        fputs("usage: fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] "
+              "[-w N:ONE_IN] -- PROGRAM...\n",
               stderr);
         return 2;
     }

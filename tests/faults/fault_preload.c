@@ -47,9 +47,11 @@ static uint64_t scramble(uint64_t z)
 /* Takes a chance. *draw receives random bits for the fault. */
 static bool strikes(fault_kind *kind, uint64_t *draw)
 {
-    if (!state || !atomic_load(&state->active))
+    if (!state)
         return false;
     uint64_t chance = atomic_fetch_add(&kind->chances, 1);
+    if (atomic_load(&state->frames.chances) < state->begin)
+        return false;
     *draw = scramble(state->seed + (chance + 1) * UINT64_C(0x9e3779b97f4a7c15));
     if (*draw % kind->one_in != 0)
         return false;

@@ -19,8 +19,8 @@ typedef struct fault_kind {
 
 typedef struct fault_state {
     uint64_t seed;
-    _Atomic uint64_t active; /* 0: not yet */
-    fault_kind frames;       /* sends on a socket: a bit of what is sent is flipped */
+    uint64_t begin;    /* no fault before so many pieces were sent */
+    fault_kind frames; /* sends on a socket: a bit of what is sent is flipped */
     fault_kind
         writes; /* writes to regular files and the like: refused, half of them after a part */
 } fault_state;

@@ -8,7 +8,7 @@ load helpers
     export XDG_CACHE_HOME=$WORK/cache
     status=0
     # A pipe takes what a disk refuses.
-    { "$TOOLS/fault_inject" -s 1 -d 2000 -k 300:150 -f 500:90 -w 200:5 -- \
+    { "$TOOLS/fault_inject" -s 1 -d 500 -k 300:150 -f 500:90 -w 200:5 -- \
         "$AUTOTUNE" "$TIMED" --device cuda:0 2>&3 || echo "exit $?"; } 3>&1 | cat >out.txt
     output=$(cat out.txt)
     [[ "$output" != *"exit "* ]] || { tail -n 5 out.txt; return 1; }
