@@ -6,17 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "compile_option.h"
+#include "compile_slot.h"
 #include "compile_wire.h"
 #include "compile_worker.h"
-#include "message.h"
-#include "worker.h"
 
 enum {
-    DEPTH = 2, /* requests in a worker's socket: the next is there when one is done */
     /* A death may be the source's fault or come from outside; the third of the same source is its
      * own. */
     ATTEMPTS = 3,
@@ -41,38 +39,16 @@ enum {
 #define SANITIZED 0
 #endif
 
-/* A request on its way: kept as the frame to send, so that it can be sent again. */
-typedef struct job {
-    struct job *next;
-    uint64_t id;
-    unsigned char *frame;
-    size_t frame_bytes, sent_bytes;
-    int attempts; /* workers that died on it */
-} job;
-
-typedef struct job_list {
-    job *first, *last;
-} job_list;
-
 typedef struct finished {
     struct finished *next;
     compile_result result;
 } finished;
 
-typedef struct slot {
-    worker process;
-    message_reader reader;
-    bool greeted;
-    job *jobs[DEPTH]; /* the first is being compiled */
-    size_t job_count;
-    int64_t deadline_ns; /* of the first, or of the greeting */
-} slot;
-
 struct compile_pool {
-    slot *slots;
+    compile_slot *slots;
     struct pollfd *polled;
     size_t slot_count;
-    job_list queue;
+    compile_queue queue;
     finished *done_first, *done_last;
     size_t pending;
     int64_t timeout_ns;
@@ -82,45 +58,6 @@ struct compile_pool {
     at_error broken; /* set when no worker can be started any more */
     char version[32], path[1024], warning[512];
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static void job_free(job *j)
-{
-    free(j->frame);
-    free(j);
-}
-
-static void push_back(job_list *l, job *j)
-{
-    j->next = NULL;
-    if (l->last)
-        l->last->next = j;
-    else
-        l->first = j;
-    l->last = j;
-}
-
-static void push_front(job_list *l, job *j)
-{
-    j->next = l->first;
-    l->first = j;
-    if (!l->last)
-        l->last = j;
-}
-
-static job *pop_front(job_list *l)
-{
-    job *j = l->first;
-    if (j && !(l->first = j->next))
-        l->last = NULL;
-    return j;
-}
 
 static void finish(compile_pool *pool, finished *f)
 {
@@ -133,19 +70,20 @@ static void finish(compile_pool *pool, finished *f)
 }
 
 /* Ends a job whose worker is gone. */
-static at_status finish_lost(compile_pool *pool, job *j, compile_outcome outcome, const char *why)
+static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome outcome,
+                             const char *why)
 {
     finished *f = calloc(1, sizeof *f);
     char *log = strdup(why);
     if (!f || !log) {
         free(f);
         free(log);
-        push_front(&pool->queue, j);
+        compile_queue_push_front(&pool->queue, j);
         return AT_NO_MEMORY;
     }
     f->result = (compile_result){.id = j->id, .outcome = outcome, .log = log};
     finish(pool, f);
-    job_free(j);
+    compile_job_free(j);
     return AT_OK;
 }
 
@@ -158,18 +96,15 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
  * COMPILE_CRASHED and it may try once more; the jobs behind it were not begun and go back to the
  * head of the queue. */
-static void retire(compile_pool *pool, slot *s, compile_outcome outcome, const char *why)
+static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, const char *why)
 {
     message_reader_deinit(&s->reader);
-    while (s->job_count > 1)
-        push_front(&pool->queue, s->jobs[--s->job_count]);
-    if (s->job_count == 1) {
-        job *j = s->jobs[0];
-        s->job_count = 0;
-        if (s->greeted)
-            j->attempts++;
+    compile_job *j = s->job_count > 0 ? compile_slot_take_first(s) : NULL;
+    compile_slot_return(s, &pool->queue);
+    if (j) {
+        j->attempts += s->greeted;
         if (!s->greeted || (outcome == COMPILE_CRASHED && j->attempts < ATTEMPTS))
-            push_front(&pool->queue, j);
+            compile_queue_push_front(&pool->queue, j);
         else if (finish_lost(pool, j, outcome, why))
             break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
     }
@@ -181,7 +116,7 @@ static void retire(compile_pool *pool, slot *s, compile_outcome outcome, const c
 }
 
 /* `complaint` NULL: it died by itself. */
-static void bury(compile_pool *pool, slot *s, const char *complaint)
+static void bury(compile_pool *pool, compile_slot *s, const char *complaint)
 {
     char how[128], why[256];
     if (complaint) {
@@ -196,7 +131,7 @@ static void bury(compile_pool *pool, slot *s, const char *complaint)
     retire(pool, s, COMPILE_CRASHED, why);
 }
 
-static void expire(compile_pool *pool, slot *s)
+static void expire(compile_pool *pool, compile_slot *s)
 {
     char why[128];
     worker_stop(&s->process, NULL, 0);
@@ -207,67 +142,52 @@ static void expire(compile_pool *pool, slot *s)
     retire(pool, s, COMPILE_TIMEOUT, why);
 }
 
-static at_status start(compile_pool *pool, slot *s, at_error *error)
+static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 {
     at_status status =
         worker_start("at-compile", compile_worker_run, &pool->config, &s->process, error);
     if (status)
         return status;
     s->greeted = false;
-    s->job_count = 0;
-    s->deadline_ns = now_ns() + START_TIMEOUT_S * (int64_t)1000000000;
+    s->deadline_ns = clock_now_ns() + START_TIMEOUT_S * (int64_t)1000000000;
     return AT_OK;
 }
 
-/* Writes as much of the slot's frames as its socket takes. A dead peer is found by reading. */
-static void flush_slot(slot *s)
+/* Starts what is not running. One worker is enough to go on; without any the pool is broken. */
+static void replace_the_dead(compile_pool *pool)
 {
-    for (size_t i = 0; i < s->job_count; i++) {
-        job *j = s->jobs[i];
-        while (j->sent_bytes < j->frame_bytes) {
-            ssize_t n = send(s->process.fd, j->frame + j->sent_bytes,
-                             j->frame_bytes - j->sent_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return;
-            j->sent_bytes += (size_t)n;
-        }
+    at_error error = {0};
+    size_t running = 0;
+    for (size_t i = 0; i < pool->slot_count; i++) {
+        compile_slot *s = &pool->slots[i];
+        running += s->process.pid != 0 || start(pool, s, &error) == AT_OK;
     }
+    if (running == 0)
+        break_pool(pool, error.status, error.message);
 }
 
-static bool has_unsent(const slot *s)
+static void give(compile_pool *pool, compile_slot *s)
 {
-    const job *last = s->job_count ? s->jobs[s->job_count - 1] : NULL;
-    return last && last->sent_bytes < last->frame_bytes;
-}
-
-static void give(compile_pool *pool, slot *s)
-{
-    job *j = pop_front(&pool->queue);
-    j->sent_bytes = 0;
     if (s->job_count == 0 && s->greeted)
-        s->deadline_ns = now_ns() + pool->timeout_ns;
-    s->jobs[s->job_count++] = j;
-    flush_slot(s);
+        s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    compile_slot_give(s, compile_queue_pop(&pool->queue));
 }
 
-/* Replaces the dead and hands out the queue, breadth first. */
+/* Replaces the dead and hands out the queue, breadth first. The last few are handed to who is idle
+ * and not put behind another: towards the end nobody waits while another has two. */
 static void feed(compile_pool *pool)
 {
     /* Before the first greeting it is not known yet whether there is an NVRTC at all. */
-    bool wanted = pool->queue.first || !pool->version[0];
-    for (size_t i = 0; i < pool->slot_count && wanted && !pool->broken.status; i++) {
-        at_error error = {0};
-        if (pool->slots[i].process.pid == 0 && start(pool, &pool->slots[i], &error))
-            break_pool(pool, error.status, error.message);
-    }
-    for (size_t depth = 0; depth < DEPTH; depth++)
-        for (size_t i = 0; i < pool->slot_count && pool->queue.first; i++) {
-            slot *s = &pool->slots[i];
+    if ((pool->queue.first || !pool->version[0]) && !pool->broken.status)
+        replace_the_dead(pool);
+    for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
+        size_t kept = depth ? pool->slot_count / 2 : 0;
+        for (size_t i = 0; i < pool->slot_count && pool->queue.count > kept; i++) {
+            compile_slot *s = &pool->slots[i];
             if (s->process.pid != 0 && s->job_count == depth)
                 give(pool, s);
         }
+    }
 }
 
 static bool copy_result(const compile_result *view, compile_result *out)
@@ -288,7 +208,7 @@ static bool copy_result(const compile_result *view, compile_result *out)
 }
 
 /* Accepts a result for the slot's first job. False when the worker is not to be used any more. */
-static bool accept_result(compile_pool *pool, slot *s, message *m)
+static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;
     if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(m, &view) ||
@@ -301,19 +221,16 @@ static bool accept_result(compile_pool *pool, slot *s, message *m)
         return false;
     }
     finish(pool, f);
-    job_free(s->jobs[0]);
-    s->job_count--;
-    memmove(s->jobs, s->jobs + 1, s->job_count * sizeof s->jobs[0]);
-    s->deadline_ns = now_ns() + pool->timeout_ns;
+    compile_job_free(compile_slot_take_first(s));
+    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
     if (view.outcome != COMPILE_CRASHED)
         return true;
     /* The compiler survived, but what it holds is not to be trusted for the next source. */
-    while (s->job_count > 0)
-        push_front(&pool->queue, s->jobs[--s->job_count]);
+    compile_slot_return(s, &pool->queue);
     return false;
 }
 
-static bool accept_hello(compile_pool *pool, slot *s, message *m)
+static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *version = message_get_string(m);
     const char *path = message_get_string(m);
@@ -325,11 +242,11 @@ static bool accept_hello(compile_pool *pool, slot *s, message *m)
     }
     s->greeted = true;
     pool->failed_starts = 0;
-    s->deadline_ns = now_ns() + pool->timeout_ns;
+    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
     return true;
 }
 
-static bool accept_message(compile_pool *pool, slot *s, message *m)
+static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
 {
     switch (m->type) {
     case COMPILE_HELLO:
@@ -348,8 +265,15 @@ static bool accept_message(compile_pool *pool, slot *s, message *m)
     }
 }
 
+static bool has_closed(int fd)
+{
+    char next;
+    ssize_t n = recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
 /* Takes what the worker has said; buries it when it has died or speaks nonsense. */
-static void listen_to(compile_pool *pool, slot *s)
+static void listen_to(compile_pool *pool, compile_slot *s)
 {
     for (;;) {
         message m;
@@ -357,21 +281,17 @@ static void listen_to(compile_pool *pool, slot *s)
         if (status == AT_NOT_FOUND) {
             /* A large answer that trickles in is not a compiler that hangs. */
             if (message_reader_busy(&s->reader))
-                s->deadline_ns = now_ns() + pool->timeout_ns;
+                s->deadline_ns = clock_now_ns() + pool->timeout_ns;
             return;
         }
         bool fine = status == AT_OK && accept_message(pool, s, &m);
         message_deinit(&m);
         if (!fine) {
-            bury(pool, s, status == AT_OK ? "sent a message that makes no sense" : NULL);
+            bool died = status == AT_WORKER && has_closed(s->process.fd);
+            bury(pool, s, died ? NULL : "sent what makes no sense");
             return;
         }
     }
-}
-
-static bool is_waited_for(const slot *s)
-{
-    return s->process.pid != 0 && (s->job_count > 0 || !s->greeted);
 }
 
 /* One round: hand out, wait up to `timeout_ms` (0: do not) for something to happen, take in what
@@ -380,22 +300,23 @@ static bool pump(compile_pool *pool, int timeout_ms)
 {
     feed(pool);
     for (size_t i = 0; i < pool->slot_count; i++) {
-        slot *s = &pool->slots[i];
-        pool->polled[i] = (struct pollfd){
-            .fd = s->process.fd, .events = (short)(POLLIN | (has_unsent(s) ? POLLOUT : 0))};
+        compile_slot *s = &pool->slots[i];
+        pool->polled[i] =
+            (struct pollfd){.fd = s->process.fd,
+                            .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
     }
     int ready = poll(pool->polled, (nfds_t)pool->slot_count, timeout_ms);
     bool interrupted = ready < 0 && errno == EINTR;
     for (size_t i = 0; i < pool->slot_count && ready > 0; i++) {
-        slot *s = &pool->slots[i];
+        compile_slot *s = &pool->slots[i];
         if (pool->polled[i].revents & POLLOUT)
-            flush_slot(s);
+            compile_slot_flush(s);
         if (pool->polled[i].revents & (POLLIN | POLLHUP | POLLERR))
             listen_to(pool, s);
     }
-    int64_t now = now_ns();
+    int64_t now = clock_now_ns();
     for (size_t i = 0; i < pool->slot_count; i++)
-        if (is_waited_for(&pool->slots[i]) && now >= pool->slots[i].deadline_ns)
+        if (compile_slot_owes(&pool->slots[i]) && now >= pool->slots[i].deadline_ns)
             expire(pool, &pool->slots[i]);
     feed(pool);
     return !interrupted;
@@ -407,11 +328,11 @@ int compile_next_deadline_ms(const compile_pool *pool)
         return 0;
     int64_t first_ns = INT64_MAX;
     for (size_t i = 0; i < pool->slot_count; i++)
-        if (is_waited_for(&pool->slots[i]) && pool->slots[i].deadline_ns < first_ns)
+        if (compile_slot_owes(&pool->slots[i]) && pool->slots[i].deadline_ns < first_ns)
             first_ns = pool->slots[i].deadline_ns;
     if (first_ns == INT64_MAX)
         return -1;
-    int64_t left_ms = (first_ns - now_ns()) / 1000000 + 1;
+    int64_t left_ms = (first_ns - clock_now_ns()) / 1000000 + 1;
     return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
 }
 
@@ -435,7 +356,7 @@ static void take_first(compile_pool *pool, compile_result *out)
 at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error)
 {
     *out = (compile_result){0};
-    int64_t end_ns = timeout_ms < 0 ? INT64_MAX : now_ns() + timeout_ms * (int64_t)1000000;
+    int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * (int64_t)1000000;
     bool going = pump(pool, 0);
     for (;;) {
         if (pool->done_first) {
@@ -444,7 +365,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
         }
         if (pool->broken.status)
             return error_set(error, pool->broken.status, "%s", pool->broken.message);
-        int64_t left_ns = end_ns - now_ns();
+        int64_t left_ns = end_ns - clock_now_ns();
         if (pool->pending == 0 || left_ns <= 0 || !going)
             return error_set(error, AT_NOT_FOUND, "no source has finished compiling");
         int left_ms = timeout_ms < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
@@ -465,7 +386,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     message m;
     message_init(&m, COMPILE_REQUEST);
     compile_wire_put_request(&m, request);
-    job *j = calloc(1, sizeof *j);
+    compile_job *j = calloc(1, sizeof *j);
     at_status status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
                          : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
     message_deinit(&m);
@@ -474,7 +395,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         return status;
     }
     j->id = request->id;
-    push_back(&pool->queue, j);
+    compile_queue_push(&pool->queue, j);
     pool->pending++;
     feed(pool);
     return AT_OK;
@@ -487,17 +408,18 @@ size_t compile_pending(const compile_pool *pool)
 
 size_t compile_width(const compile_pool *pool)
 {
-    return pool->slot_count * DEPTH;
+    return pool->slot_count * COMPILE_DEPTH;
 }
 
 size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
 {
     size_t count = 0;
     for (size_t i = 0; i < pool->slot_count && count < capacity; i++) {
-        const slot *s = &pool->slots[i];
+        const compile_slot *s = &pool->slots[i];
         if (s->process.fd >= 0)
             fds[count++] = (struct pollfd){
-                .fd = s->process.fd, .events = (short)(POLLIN | (has_unsent(s) ? POLLOUT : 0))};
+                .fd = s->process.fd,
+                .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
     }
     return count;
 }
@@ -541,8 +463,6 @@ at_status compile_pool_new(const compile_options *options, compile_pool **out, a
     if (!pool)
         return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
     at_status status = configure(pool, options, error);
-    for (size_t i = 0; !status && i < pool->slot_count; i++)
-        status = start(pool, &pool->slots[i], error);
     if (!status)
         status = await_first_greeting(pool, error);
     if (status) {
@@ -562,14 +482,14 @@ void compile_pool_free(compile_pool *pool)
         if (pool->slots[i].process.pid > 0)
             kill(pool->slots[i].process.pid, SIGKILL);
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
-        slot *s = &pool->slots[i];
+        compile_slot *s = &pool->slots[i];
         worker_stop(&s->process, NULL, 0);
         message_reader_deinit(&s->reader);
         for (size_t k = 0; k < s->job_count; k++)
-            job_free(s->jobs[k]);
+            compile_job_free(s->jobs[k]);
     }
-    for (job *j; (j = pop_front(&pool->queue));)
-        job_free(j);
+    for (compile_job *j; (j = compile_queue_pop(&pool->queue));)
+        compile_job_free(j);
     while (pool->done_first) {
         compile_result r;
         take_first(pool, &r);
