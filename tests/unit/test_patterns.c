@@ -21,6 +21,8 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
+    {"lua/bank_conflict.lua", 60, 8000, false},
+    {"lua/dot.lua", 1000, 8000, false},
     {"lua/misaligned.lua", 500, 8000, false},
     {"lua/spill.lua", 1000, 8000, true},
     {"lua/strided.lua", 500, 8000, false},

@@ -1,0 +1,49 @@
+-- Shared memory has 32 banks of 4 bytes, and a warp gets one word from each at a time. Here each
+-- thread reads its own row of `stride` words, one after the other, so the lanes of a warp are
+-- `stride` words apart: with a stride of 32 all of them meet in one bank. A stride of 0 has all lanes
+-- read the same word, a broadcast, which costs nothing.
+local at = require "autotune"
+
+local length = "(stride == 0 and 32 or stride)"              -- words that a thread reads in a pass
+local shared_bytes = "4 * (stride == 0 and block or block * (stride + pad))"
+
+return at.pattern {
+  name = "bank_conflict",
+  summary = "Threads that read rows of shared memory, `stride` words apart",
+  problem = { n = 1 << 20, stride = 32, passes = 64 },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 12, passes = 2 },
+
+  space = {
+    element = { 4, 8, 16 },        -- bytes that a thread reads at once
+    pad = { 0, 1, 2, 4, 8 },       -- words behind each row
+    swizzle = { "none", "xor" },
+    block = at.pow2(32, 1024),
+  },
+  where = {
+    "stride >= 0 and stride <= 32",
+    length .. " % (element // 4) == 0",
+    "pad % (element // 4) == 0",
+    "stride > 0 or pad == 0 and swizzle == 'none'",
+    "pad == 0 or swizzle == 'none'",
+    "swizzle == 'none' or stride > 1 and is_pow2(stride) and stride * 4 > element",
+    shared_bytes .. " <= device.max_shared_per_block",
+  },
+  baseline = { element = 4, pad = 0, swizzle = "none", block = 256 },
+
+  buffers = {
+    src = at.input { dtype = "uint32", count = "n * max(stride, 1) + 32" },
+    dst = at.output { dtype = "uint32", count = "n" },
+  },
+  kernel = {
+    template = "bank_conflict.cu.tmpl",
+    entry = "bank_conflict",
+    args = { "src", "dst", at.uint32 "passes" },
+    shared = ("%s > 48 * 1024 and %s or 0"):format(shared_bytes, shared_bytes),
+  },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+  -- Global memory only: time tells the rest.
+  traffic = "4 * n * (max(stride, 1) + 1)",
+  reference = at.reference { template = "bank_conflict_ref.cu.tmpl" },
+  tolerance = 0,
+}

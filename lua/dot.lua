@@ -1,0 +1,73 @@
+-- result += sum of a[i] * b[i]: one number out of two arrays. The arrays are read once whatever one
+-- does; what differs is how the partial sums meet.
+--
+-- Threads add products in the elements' type; sums of several threads are double. Which block adds
+-- first is chance, so two launches may differ in the last bits.
+local at = require "autotune"
+
+local shares = "ceil_div(n // vec, block * items)"
+
+return at.pattern {
+  name = "dot",
+  summary = "Dot product of two arrays, added to a number",
+  problem = { n = 1 << 26, dtype = "float" },
+  ragged = { n = 1000003 },
+  simulated = { n = 1 << 14 },
+
+  space = {
+    -- atomic: an atomic addition for each element; warp: one for each warp; tree: one for each block,
+    -- summed in shared memory; shuffle: the same, summed in registers; two_pass: none, the block that
+    -- finishes last sums what the others left.
+    algorithm = { "atomic", "warp", "tree", "shuffle", "two_pass" },
+    block = at.pow2(64, 1024),
+    items = { 1, 2, 4, 8 },             -- loads of each array that a thread has in flight
+    vec = { 1, 2, 4 },                  -- elements of a load
+    accumulators = { 1, 2, 4 },         -- sums that a thread keeps
+    schedule = { "one_shot", "grid_stride" },
+    blocks_per_sm = { 1, 2, 4, 8, 16 }, -- of a grid-stride launch
+    load_hint = { "none", "streaming", "no_allocate", "wide" },
+  },
+  where = {
+    "dtype == 'float' or dtype == 'double'",
+    "vec * sizeof(dtype) <= 16",
+    "n >= vec",
+    "accumulators <= items",
+    "schedule == 'grid_stride' or blocks_per_sm == 1",
+    "schedule == 'one_shot' or block * blocks_per_sm <= device.max_threads_per_sm",
+    "schedule == 'one_shot' or block * blocks_per_sm >= 512",
+    "algorithm ~= 'atomic' or items == 1 and vec == 1 and load_hint == 'none'",
+    "load_hint == 'none' or items * vec >= 4 and (algorithm == 'shuffle' or algorithm == 'two_pass')",
+    "items * vec * sizeof(dtype) <= 64",
+  },
+  baseline = {
+    algorithm = "tree", block = 256, items = 1, vec = 1, accumulators = 1, schedule = "one_shot",
+    blocks_per_sm = 1, load_hint = "none",
+  },
+
+  buffers = {
+    a = at.input { dtype = "dtype", count = "n" },
+    b = at.input { dtype = "dtype", count = "n" },
+    result = at.inout { dtype = "double", count = 1 },
+    partial = at.scratch { dtype = "double", count = "ceil_div(n, 64)" }, -- a block's sum each
+    finished = at.inout { dtype = "uint32", count = 1, fill = "modulo", limit = 1 }, -- blocks: 0
+  },
+  kernel = {
+    template = "dot.cu.tmpl",
+    entry = "dot",
+    args = { "a", "b", "result", "partial", "finished" },
+  },
+  launch = {
+    grid = ("schedule == 'one_shot' and %s or min(%s, device.sm_count * blocks_per_sm)")
+      :format(shares, shares),
+    block = "block",
+  },
+  traffic = "2 * n * sizeof(dtype)",
+  reference = at.reference {
+    template = "dot_ref.cu.tmpl",
+    args = { "a", "b", "result" },
+    grid = 1,
+    block = 1024,
+  },
+  tolerance = 1e-4,
+  deterministic = false,
+}
