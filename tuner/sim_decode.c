@@ -313,7 +313,8 @@ static at_status lay_out(decoder *d)
     if (!used)
         return decode_no_memory(d);
     mark_used(d, used);
-    uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 16;
+    /* Where nothing is unsized, an access behind the last array is out of bounds. */
+    uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
     for (size_t i = 0; i < m->variable_count; i++) {
         const ptx_variable *v = &m->variables[i];
         if (v->space == PTX_SPACE_SHARED && used[i] && v->size_bytes > 0) {
@@ -321,8 +322,8 @@ static at_status lay_out(decoder *d)
             p->addresses[i] = shared;
             shared += v->size_bytes;
         } else if (v->space == PTX_SPACE_SHARED && used[i]) {
-            if (v->alignment > dynamic_alignment)
-                dynamic_alignment = v->alignment;
+            if (v->alignment > dynamic_alignment || dynamic_alignment == 1)
+                dynamic_alignment = v->alignment > 16 ? v->alignment : 16;
         } else if ((v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && used[i]) {
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;

@@ -1,0 +1,162 @@
+/* Counters on access patterns whose hardware counts are known. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_fixture.h"
+
+/* Sectors of one warp load at element stride `stride` and offset, elements of `bytes`. */
+static int sectors_of(int stride, int offset, uint32_t bytes, uint32_t mask)
+{
+    uint64_t addresses[SIM_LANES];
+    sim_sectors s;
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = 0x10000u + (uint64_t)(l * stride + offset) * bytes;
+    sim_sectors_collect(addresses, mask, bytes, &s);
+    return s.count;
+}
+
+static void a_warp_of_floats_takes_four_sectors_and_strides_take_more(void **state)
+{
+    (void)state;
+    assert_int_equal(sectors_of(1, 0, 4, UINT32_MAX), 4);
+    assert_int_equal(sectors_of(1, 1, 4, UINT32_MAX), 5);
+    assert_int_equal(sectors_of(2, 0, 4, UINT32_MAX), 8);
+    assert_int_equal(sectors_of(8, 0, 4, UINT32_MAX), 32);
+    assert_int_equal(sectors_of(64, 0, 4, UINT32_MAX), 32);
+    assert_int_equal(sectors_of(0, 0, 4, UINT32_MAX), 1);
+    assert_int_equal(sectors_of(1, 0, 16, UINT32_MAX), 16);
+    assert_int_equal(sectors_of(1, 0, 1, UINT32_MAX), 1);
+    assert_int_equal(sectors_of(1, 0, 4, 0x000000ffu), 1);
+    assert_int_equal(sectors_of(-1, 31, 4, UINT32_MAX), 4);
+}
+
+static void random_accesses_count_what_a_sort_counts(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    for (int round = 0; round < 2000; round++) {
+        uint64_t addresses[SIM_LANES], sorted[SIM_LANES];
+        for (int l = 0; l < SIM_LANES; l++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            addresses[l] = (seed >> 40) % (round + 1) * 4;
+        }
+        uint32_t mask = (uint32_t)(seed >> 16) | 1;
+        int n = 0, expected = 0;
+        for (int l = 0; l < SIM_LANES; l++)
+            if (mask >> l & 1)
+                sorted[n++] = addresses[l] / 32;
+        for (int i = 0; i < n; i++) {
+            bool seen = false;
+            for (int j = 0; j < i; j++)
+                seen |= sorted[j] == sorted[i];
+            expected += !seen;
+        }
+        sim_sectors s;
+        sim_sectors_collect(addresses, mask, 4, &s);
+        assert_int_equal(s.count, expected);
+    }
+}
+
+static sim_counter shared_of(int stride, uint32_t bytes)
+{
+    uint64_t addresses[SIM_LANES];
+    sim_counter c = {0};
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = (uint64_t)(l * stride) * bytes;
+    sim_counter_add_shared(&c, addresses, UINT32_MAX, bytes);
+    return c;
+}
+
+static void shared_strides_conflict_by_their_power_of_two(void **state)
+{
+    (void)state;
+    for (int stride = 1; stride <= 33; stride++) {
+        sim_counter c = shared_of(stride, 4);
+        uint64_t ways = (uint64_t)(stride & -stride);
+        if (ways > 32)
+            ways = 32;
+        assert_int_equal(c.wavefronts, ways);
+        assert_int_equal(c.conflicts, ways - 1);
+    }
+    /* A broadcast costs nothing. */
+    assert_int_equal(shared_of(0, 4).conflicts, 0);
+    assert_int_equal(shared_of(0, 8).wavefronts, 1);
+}
+
+static void wide_accesses_go_in_halves_and_quarters(void **state)
+{
+    (void)state;
+    assert_int_equal(shared_of(1, 8).wavefronts, 2);
+    assert_int_equal(shared_of(1, 8).conflicts, 0);
+    assert_int_equal(shared_of(1, 16).wavefronts, 4);
+    assert_int_equal(shared_of(1, 16).conflicts, 0);
+    assert_int_equal(shared_of(2, 8).wavefronts, 4);
+    assert_int_equal(shared_of(2, 8).conflicts, 2);
+    assert_int_equal(shared_of(2, 16).wavefronts, 8);
+}
+
+/* Four transposes whose only difference is the tile's width: the padding shows in the counters. */
+static void padding_shows_in_the_bank_conflicts_of_a_transpose(void **state)
+{
+    (void)state;
+    enum { N = 64 };
+    static float src[N * N], dst[N * N];
+    for (int pad = 0; pad < 2; pad++) {
+        char source[1024];
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void t(const float *src, float *dst)\n"
+                 "{\n"
+                 "    __shared__ float tile[32][%d];\n"
+                 "    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;\n"
+                 "    for (int j = 0; j < 32; j += 8) tile[threadIdx.y + j][threadIdx.x] = src[(y + j) * 64 + x];\n"
+                 "    __syncthreads();\n"
+                 "    x = blockIdx.y * 32 + threadIdx.x; y = blockIdx.x * 32 + threadIdx.y;\n"
+                 "    for (int j = 0; j < 32; j += 8) dst[(y + j) * 64 + x] = tile[threadIdx.x][threadIdx.y + j];\n"
+                 "}\n",
+                 32 + pad);
+        sim_test t;
+        sim_test_init(&t, source, "sm_90", NULL);
+        sim_test_u64(&t, sim_test_buffer(&t, "src", src, sizeof src, true));
+        sim_test_u64(&t, sim_test_buffer(&t, "dst", dst, sizeof dst, false));
+        sim_test_run_well(&t, 2, 2, 32, 8, 0);
+        assert_int_equal(t.totals.global_load.requests, 128);
+        assert_int_equal(t.totals.global_load.sectors, 512);
+        assert_int_equal(t.totals.global_store.requests, 128);
+        assert_int_equal(t.totals.global_store.sectors, 512);
+        assert_int_equal(t.totals.shared_store.conflicts, 0);
+        assert_int_equal(t.totals.shared_load.conflicts, pad ? 0 : 128 * 31);
+        sim_test_deinit(&t);
+    }
+}
+
+static void packed_float3_wastes_no_sector_but_takes_three_requests(void **state)
+{
+    (void)state;
+    static float in[3 * 128], out[128];
+    sim_test t;
+    sim_test_init(&t,
+                  "extern \"C\" __global__ void k(const float3 *in, float *out)\n"
+                  "{ float3 v = in[threadIdx.x]; out[threadIdx.x] = v.x + v.y + v.z; }\n",
+                  "sm_90", NULL);
+    sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+    sim_test_run_well(&t, 1, 1, 128, 1, 0);
+    assert_int_equal(t.totals.global_load.requests, 12);
+    assert_int_equal(t.totals.global_load.sectors, 12 * 12);
+    assert_int_equal(t.totals.global_load.bytes, 128 * 12);
+    sim_test_deinit(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_warp_of_floats_takes_four_sectors_and_strides_take_more),
+        cmocka_unit_test(random_accesses_count_what_a_sort_counts),
+        cmocka_unit_test(shared_strides_conflict_by_their_power_of_two),
+        cmocka_unit_test(wide_accesses_go_in_halves_and_quarters),
+        cmocka_unit_test(padding_shows_in_the_bank_conflicts_of_a_transpose),
+        cmocka_unit_test(packed_float3_wastes_no_sector_but_takes_three_requests),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,308 @@
+/* Each thing that a kernel can do wrong is told as a person would want it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "sim_fixture.h"
+
+static void assert_story(const sim_test *t, const char *part)
+{
+    if (!strstr(t->fault.message, part))
+        fail_msg("\"%s\" does not say \"%s\"", t->fault.message, part);
+}
+
+/* Runs a kernel of (int *in, int *out) on a block of `threads`, 64 elements a buffer. */
+static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
+{
+    static int in[64], out[64];
+    for (int i = 0; i < 64; i++)
+        in[i] = i;
+    sim_test_init(t, source, "sm_90", NULL);
+    sim_test_u64(t, sim_test_buffer(t, "in", in, sizeof in, true));
+    sim_test_u64(t, sim_test_buffer(t, "out", out, sizeof out, false));
+    return sim_test_run(t, 1, 1, threads, 1, 0);
+}
+
+static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{\n"
+                              "    out[threadIdx.x + 1] = in[threadIdx.x];\n"
+                              "}\n",
+                              64);
+    assert_int_equal(kind, SIM_FAULT_BOUNDS);
+    assert_int_equal(t.fault.thread[0], 63);
+    assert_story(&t, "write of 4 bytes");
+    assert_story(&t, "0 bytes behind the end of out (256 bytes)");
+    assert_story(&t, "test.cu:3");
+    assert_story(&t, "thread (63,0,0) of block (0,0,0)");
+    sim_test_deinit(&t);
+}
+
+static void a_read_before_a_buffer_is_out_of_bounds(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ out[threadIdx.x] = in[(int)threadIdx.x - 3]; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_BOUNDS);
+    assert_story(&t, "12 bytes before the start of in");
+    sim_test_deinit(&t);
+}
+
+static void shared_and_local_arrays_have_ends(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ __shared__ int s[32]; s[in[threadIdx.x] + 1] = 1; __syncthreads(); out[threadIdx.x] = s[in[threadIdx.x]]; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_BOUNDS);
+    assert_story(&t, "shared address 128 of 128 bytes");
+    sim_test_deinit(&t);
+    kind = run(&t,
+               "extern \"C\" __global__ void k(const int *in, int *out)\n"
+               "{ int l[8]; for (int i = 0; i < 8; i++) l[i] = in[i]; l[in[threadIdx.x] & 15] = 7; out[threadIdx.x] = l[in[3] & 7]; }\n",
+               32);
+    assert_int_equal(kind, SIM_FAULT_BOUNDS);
+    assert_story(&t, "local address 32 of 32 bytes");
+    sim_test_deinit(&t);
+}
+
+static void a_misaligned_vector_load_is_a_fault(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ int2 v = ((const int2 *)(in + 1))[threadIdx.x]; out[threadIdx.x] = v.x + v.y; }\n",
+                              8);
+    assert_int_equal(kind, SIM_FAULT_MISALIGNED);
+    assert_story(&t, "for 8 bytes");
+    sim_test_deinit(&t);
+}
+
+static void reads_of_what_nothing_wrote_are_faults(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ out[threadIdx.x] += in[threadIdx.x]; }\n",
+                              8);
+    assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
+    assert_story(&t, "byte 0 of out");
+    sim_test_deinit(&t);
+    kind = run(&t,
+               "extern \"C\" __global__ void k(const int *in, int *out)\n"
+               "{ __shared__ int s[33]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads(); out[threadIdx.x] = s[threadIdx.x + 1]; }\n",
+               32);
+    assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
+    assert_story(&t, "shared memory byte 128 of 132 was never written");
+    sim_test_deinit(&t);
+}
+
+static void a_barrier_that_some_lanes_miss_is_a_fault(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ if (in[threadIdx.x] < 7) __syncthreads(); out[threadIdx.x] = 1; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_BARRIER);
+    assert_int_equal(t.fault.thread[0], 7);
+    sim_test_deinit(&t);
+    /* Threads that have left take no part. */
+    kind = run(&t,
+               "extern \"C\" __global__ void k(const int *in, int *out)\n"
+               "{ if (in[threadIdx.x] >= 7) return; __syncthreads(); out[threadIdx.x] = 1; }\n",
+               32);
+    assert_int_equal(kind, SIM_FAULT_NONE);
+    sim_test_deinit(&t);
+}
+
+static void a_missing_barrier_is_a_race_between_warps(void **state)
+{
+    (void)state;
+    sim_test t;
+    static const char racy[] =
+        "extern \"C\" __global__ void k(const int *in, int *out)\n"
+        "{ __shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; %s out[threadIdx.x] = s[63 - threadIdx.x]; }\n";
+    char source[512];
+    snprintf(source, sizeof source, racy, "__syncthreads();");
+    assert_int_equal(run(&t, source, 64), SIM_FAULT_NONE);
+    sim_test_deinit(&t);
+    snprintf(source, sizeof source, racy, "");
+    sim_fault_kind kind = run(&t, source, 64);
+    /* Whichever warp comes first reads what the other has not written yet. */
+    assert_true(kind == SIM_FAULT_RACE || kind == SIM_FAULT_UNINITIALISED);
+    sim_test_deinit(&t);
+}
+
+static void overwriting_what_another_warp_reads_is_a_race(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{\n"
+                              "    __shared__ int s[64];\n"
+                              "    s[threadIdx.x] = in[threadIdx.x];\n"
+                              "    __syncthreads();\n"
+                              "    if (threadIdx.x < 32) out[threadIdx.x] = s[threadIdx.x + 32];\n"
+                              "    else s[threadIdx.x] = 1;\n"
+                              "    __syncthreads();\n"
+                              "    out[threadIdx.x] = s[threadIdx.x];\n"
+                              "}\n",
+                              64);
+    assert_int_equal(kind, SIM_FAULT_RACE);
+    assert_story(&t, "written by this thread after a read by thread");
+    assert_story(&t, "test.cu:7");
+    sim_test_deinit(&t);
+}
+
+static void a_warp_that_synchronises_itself_may_share(void **state)
+{
+    (void)state;
+    sim_test t;
+    static const char form[] =
+        "extern \"C\" __global__ void k(const int *in, int *out)\n"
+        "{ __shared__ volatile int s[32]; s[threadIdx.x] = in[threadIdx.x]; %s out[threadIdx.x] = s[31 - threadIdx.x]; }\n";
+    char source[512];
+    snprintf(source, sizeof source, form, "__syncwarp();");
+    assert_int_equal(run(&t, source, 32), SIM_FAULT_NONE);
+    sim_test_deinit(&t);
+    snprintf(source, sizeof source, form, "");
+    assert_int_equal(run(&t, source, 32), SIM_FAULT_RACE);
+    sim_test_deinit(&t);
+}
+
+static void two_lanes_that_write_different_values_to_one_place_race(void **state)
+{
+    (void)state;
+    sim_test t;
+    static const char form[] =
+        "extern \"C\" __global__ void k(const int *in, int *out)\n"
+        "{ __shared__ int s; s = %s; __syncthreads(); out[threadIdx.x] = s; }\n";
+    char source[512];
+    snprintf(source, sizeof source, form, "in[threadIdx.x]");
+    assert_int_equal(run(&t, source, 32), SIM_FAULT_RACE);
+    sim_test_deinit(&t);
+    snprintf(source, sizeof source, form, "in[3]");
+    assert_int_equal(run(&t, source, 64), SIM_FAULT_NONE);
+    sim_test_deinit(&t);
+}
+
+static void a_shuffle_whose_partners_are_elsewhere_is_a_fault(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ int v = in[threadIdx.x]; if (v < 9) v = __shfl_xor_sync(~0u, v, 1) + 2; out[threadIdx.x] = v; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_SHUFFLE);
+    sim_test_deinit(&t);
+}
+
+static void an_endless_loop_ends(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(volatile int *in, int *out)\n"
+                              "{ while (in[0] == 0) ; out[threadIdx.x] = 1; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_BUDGET);
+    sim_test_deinit(&t);
+}
+
+static void a_trap_is_a_crash(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind = run(&t,
+                              "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                              "{ if (in[threadIdx.x] == 5) __trap(); out[threadIdx.x] = 1; }\n",
+                              32);
+    assert_int_equal(kind, SIM_FAULT_TRAP);
+    assert_int_equal(t.fault.thread[0], 5);
+    sim_test_deinit(&t);
+}
+
+static void a_copy_that_is_not_waited_for_is_seen(void **state)
+{
+    (void)state;
+    sim_test t;
+    sim_fault_kind kind =
+        run(&t,
+            "#include <cuda_pipeline.h>\n"
+            "extern \"C\" __global__ void k(const int *in, int *out)\n"
+            "{ __shared__ int s[32]; __pipeline_memcpy_async(&s[threadIdx.x], in + threadIdx.x, 4);\n"
+            "  __pipeline_commit(); __syncthreads(); out[threadIdx.x] = s[threadIdx.x]; }\n",
+            32);
+    assert_int_equal(kind, SIM_FAULT_UNINITIALISED);
+    sim_test_deinit(&t);
+}
+
+static void the_lowest_faulty_block_is_reported(void **state)
+{
+    (void)state;
+    static int in[64], out[64];
+    sim_test t;
+    sim_test_init(&t,
+                  "extern \"C\" __global__ void k(const int *in, int *out)\n"
+                  "{ if (blockIdx.x >= 37) out[1000000] = 1; out[threadIdx.x] = 1; }\n",
+                  "sm_90", NULL);
+    sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(sim_test_run(&t, 100, 1, 32, 1, 0), SIM_FAULT_BOUNDS);
+        assert_int_equal(t.fault.block[0], 37);
+    }
+    sim_test_deinit(&t);
+}
+
+static void an_unknown_instruction_is_named_with_its_lines(void **state)
+{
+    (void)state;
+    static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
+                              ".visible .entry k()\n{\n"
+                              "\t.reg .b32 %r<2>;\n\t.loc 1 42 3\n\tfrobnicate.b32 %r1, %r1;\n\tret;\n}\n"
+                              "\t.file 1 \"kernel.cu\"\n";
+    at_error error = {0};
+    sim_kernel k;
+    assert_int_equal(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", "k", &error), AT_FORMAT);
+    assert_int_equal(error.line, 8);
+    assert_non_null(strstr(error.message, "frobnicate.b32"));
+    assert_non_null(strstr(error.message, "kernel.cu:42"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_write_behind_a_buffer_names_buffer_thread_and_line),
+        cmocka_unit_test(a_read_before_a_buffer_is_out_of_bounds),
+        cmocka_unit_test(shared_and_local_arrays_have_ends),
+        cmocka_unit_test(a_misaligned_vector_load_is_a_fault),
+        cmocka_unit_test(reads_of_what_nothing_wrote_are_faults),
+        cmocka_unit_test(a_barrier_that_some_lanes_miss_is_a_fault),
+        cmocka_unit_test(a_missing_barrier_is_a_race_between_warps),
+        cmocka_unit_test(overwriting_what_another_warp_reads_is_a_race),
+        cmocka_unit_test(a_warp_that_synchronises_itself_may_share),
+        cmocka_unit_test(two_lanes_that_write_different_values_to_one_place_race),
+        cmocka_unit_test(a_shuffle_whose_partners_are_elsewhere_is_a_fault),
+        cmocka_unit_test(an_endless_loop_ends),
+        cmocka_unit_test(a_trap_is_a_crash),
+        cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
+        cmocka_unit_test(the_lowest_faulty_block_is_reported),
+        cmocka_unit_test(an_unknown_instruction_is_named_with_its_lines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
