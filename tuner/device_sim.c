@@ -250,14 +250,18 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     at_status status = prepare(d, k, plan, buffers, &p, error);
     if (status)
         return status;
-    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, counters, profile,
-                                &d->fault, error);
-    prepared_free(p);
-    if (status || d->fault.kind != SIM_FAULT_NONE)
-        return status == AT_USAGE ? AT_COMPILE : status;
     sim_needs needs = {.registers = k->registers,
                        .shared_bytes = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes,
                        .warm = warm};
+    int threads = (int)(plan->block[0] * plan->block[1] * plan->block[2]);
+    occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
+                                       needs.shared_bytes);
+    uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
+    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, wave, counters,
+                                profile, &d->fault, error);
+    prepared_free(p);
+    if (status || d->fault.kind != SIM_FAULT_NONE)
+        return status == AT_USAGE ? AT_COMPILE : status;
     sim_model_predict(profile, &needs, &d->chip, prediction);
     return AT_OK;
 }

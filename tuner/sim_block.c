@@ -19,7 +19,7 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
         {SIM_NTID_X, launch->block[0]},  {SIM_NTID_Y, launch->block[1]},
         {SIM_NTID_Z, launch->block[2]},  {SIM_NCTAID_X, launch->grid[0]},
         {SIM_NCTAID_Y, launch->grid[1]}, {SIM_NCTAID_Z, launch->grid[2]},
-        {SIM_WARPID, number},            {SIM_NWARPID, b->warp_count},
+        {SIM_WARPID, number},            {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
         {SIM_SMID, 0},                   {SIM_NSMID, 1},
         {SIM_GRIDID, 0},                 {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
         {SIM_TOTAL_SMEM, b->shared_bytes}, {SIM_ZERO_SPECIAL, 0},
@@ -62,7 +62,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error
     *b = (sim_block){.launch = launch, .program = p};
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
-    b->warp_count = (b->thread_count + SIM_LANES - 1) / SIM_LANES;
+    b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
     b->shared_bytes = p->static_shared_bytes + launch->dynamic_shared_bytes;
     size_t registers = p->register_bytes ? p->register_bytes : 64;
     size_t local = (size_t)p->local_bytes * SIM_LANES;
@@ -162,7 +162,7 @@ static bool open_barriers(sim_block *b)
     bool opened = false;
     for (uint32_t id = 0; id < SIM_BARRIERS; id++) {
         sim_barrier_state *s = &b->barriers[id];
-        uint32_t needed = s->needed ? s->needed : warps_left(b);
+        uint32_t needed = s->needed && !b->launch->first_warp_only ? s->needed : warps_left(b);
         if (s->arrived > 0 && s->arrived >= needed) {
             release(b, id);
             opened = true;

@@ -192,8 +192,65 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
 }
 
-at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, sim_counter *counters,
-                             sim_profile *out, sim_fault *fault, at_error *error)
+typedef struct wave_watcher {
+    sector_set touched[2]; /* loads, stores */
+    bool failed;
+} wave_watcher;
+
+static void watch_wave(void *context, const sim_instruction *c, bool is_store, const sim_sectors *s)
+{
+    wave_watcher *w = context;
+    bool is_new;
+    for (int i = 0; c && i < s->count; i++)
+        if (!set_add(&w->touched[is_store], s->sector[i], s->used[i], &is_new))
+            w->failed = true;
+}
+
+/* Sectors over runs of neighbours; 0 for an empty set. */
+static double run_length(const sector_set *s)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < s->capacity; i++)
+        if (s->keys[i] > 1)
+            runs += s->keys[place_of(s, s->keys[i] - 2)] == 0;
+    return runs ? (double)s->count / (double)runs : 0;
+}
+
+/* A kernel that needs its other warps may fault here; then there is nothing to say. */
+static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave *out,
+                              at_error *error)
+{
+    uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    if (wave > total)
+        wave = total;
+    wave_watcher w = {0};
+    sim_launch l = *launch;
+    sim_fault fault;
+    uint64_t *blocks = calloc(wave + 1, sizeof *blocks);
+    if (!blocks)
+        return error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
+    for (uint64_t i = 0; i < wave; i++)
+        blocks[i] = (total - wave) / 2 + i;
+    l.blocks = blocks;
+    l.block_count = wave;
+    l.counters = NULL;
+    l.check = false;
+    l.first_warp_only = true;
+    l.observer = watch_wave;
+    l.observer_context = &w;
+    at_status status = sim_run(&l, &fault, error);
+    if (!status && w.failed)
+        status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
+    if (!status && fault.kind == SIM_FAULT_NONE)
+        *out = (sim_wave){run_length(&w.touched[0]), run_length(&w.touched[1])};
+    set_deinit(&w.touched[0]);
+    set_deinit(&w.touched[1]);
+    free(blocks);
+    return status;
+}
+
+at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
+                             sim_counter *counters, sim_profile *out, sim_fault *fault, at_error *error)
 {
     *out = (sim_profile){0};
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -223,6 +280,8 @@ at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, sim_coun
     out->sampled = l.block_count;
     sim_totals_compute(l.program, l.counters, &out->totals);
     summarise(&w, &l, out);
+    if (wave > 0)
+        status = profile_wave(launch, wave, &out->wave, error);
 cleanup:
     for (int kind = 0; kind < 2; kind++) {
         set_deinit(&w.block[kind]);

@@ -19,6 +19,12 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double lines;            /* different aligned pieces of 128 bytes */
 } sim_traffic;
 
+/* What the first warps of all blocks that run at a time touch together: how long the runs of
+ * neighbouring sectors are that DRAM sees. 0 where that could not be sampled. */
+typedef struct sim_wave {
+    double read_run, write_run; /* sectors */
+} sim_wave;
+
 typedef struct sim_profile {
     uint64_t blocks, threads;   /* of the launch: blocks; threads a block */
     uint64_t sampled;           /* blocks */
@@ -27,12 +33,13 @@ typedef struct sim_profile {
     double loads;               /* global load instructions a warp */
     double barriers;            /* a warp */
     sim_traffic read, write;
+    sim_wave wave;
 } sim_profile;
 
-/* Runs about `sample` blocks of the launch (its `blocks`, counters and observer are overridden) and
+/* Runs about `sample` blocks of the launch, and the first warps of `wave` blocks (its `blocks`, counters and observer are overridden) and
  * fills *out. `counters`, one for each instruction, may be NULL; else they get the sample's. What
  * the blocks write stays written. As sim_run() otherwise. */
-at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, sim_counter *counters,
-                             sim_profile *out, sim_fault *fault, at_error *error);
+at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
+                             sim_counter *counters, sim_profile *out, sim_fault *fault, at_error *error);
 
 #endif

@@ -54,6 +54,8 @@ typedef struct sim_launch {
     sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;         /* or NULL; forces one host thread */
     void *observer_context;
+    bool first_warp_only;          /* run one warp a block: barriers open at once, what others would
+                                      have written is missing; for sampling addresses */
     bool announce_blocks;          /* the observer is told of each block's start: instruction NULL */
 } sim_launch;
 

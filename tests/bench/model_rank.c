@@ -79,7 +79,7 @@ static void print_features(ranking *r, const measured *m, const sim_estimated *s
     const sim_totals *t = &p->totals;
     double n = (double)p->sampled;
     fprintf(r->features,
-            "\"%s\",%.0f,%.0f,%u,%" PRIu64 ",%" PRIu64 ",%d,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
+            "\"%s\",%.0f,%.0f,%u,%" PRIu64 ",%" PRIu64 ",%d,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g,%g\n",
             m->text, m->time_ns, s->prediction.time_ns, m->registers, p->blocks, p->threads,
             s->prediction.occupancy.blocks_per_sm, p->issued, p->loads, p->barriers,
             p->read.sectors, p->read.distinct, p->read.fresh, p->read.runs, p->read.lines,
@@ -87,7 +87,7 @@ static void print_features(ranking *r, const measured *m, const sim_estimated *s
             p->write.lines, (double)t->global_load.requests / n, (double)t->global_store.requests / n,
             (double)t->shared_load.wavefronts / n, (double)t->shared_store.wavefronts / n,
             (double)t->shared_load.ideal / n, (double)t->shared_store.ideal / n,
-            (double)t->async_copy.requests / n);
+            (double)t->async_copy.requests / n, p->wave.read_run, p->wave.write_run);
 }
 
 static at_status predict(ranking *r, const compile_result *c, at_error *error)
