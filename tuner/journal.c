@@ -253,8 +253,9 @@ static bool ends_in_newline(int fd, off_t size)
     return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
 }
 
-/* Under the file's lock: whole lines or nothing. */
-static at_status append_locked(journal *j, const char *text, size_t size_bytes, at_error *error)
+/* Whole lines or nothing. */
+static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
+                              at_error *error)
 {
     off_t size = lseek(j->fd, 0, SEEK_END);
     if (size < 0)
@@ -265,9 +266,24 @@ static at_status append_locked(journal *j, const char *text, size_t size_bytes, 
     if (!status)
         status = file_write_all(j->fd, j->path, text, size_bytes, error);
     /* A part of a line helps nobody; what cannot be cut off fails its check later. */
-    if (status && ftruncate(j->fd, size) != 0)
+    if (status && locked && ftruncate(j->fd, size) != 0)
         return status;
     return status;
+}
+
+/* False when the lock cannot be had: a file system without locks, or somebody stopped in the middle
+ * of a line. O_APPEND alone has to do then: the run matters more. */
+static bool lock_file(int fd)
+{
+    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
 }
 
 static void sync_now_and_then(journal *j)
@@ -283,12 +299,10 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    while (flock(j->fd, LOCK_EX) != 0) {
-        if (errno != EINTR) /* a file system without locks: O_APPEND alone has to do */
-            break;
-    }
-    at_status status = append_locked(j, text, size_bytes, error);
-    flock(j->fd, LOCK_UN);
+    bool locked = lock_file(j->fd);
+    at_status status = append_lines(j, text, size_bytes, locked, error);
+    if (locked)
+        flock(j->fd, LOCK_UN);
     return status;
 }
 

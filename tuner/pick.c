@@ -99,31 +99,46 @@ static pick_rule rule_for(const record *r, const record_entry *e, const pick_tar
     return r->minor == t->minor ? PICK_CAPABILITY : PICK_MAJOR;
 }
 
+typedef struct picked {
+    pick_rule rule;
+    double distance;
+    int preference;
+} picked;
+
+/* Is `a` to be taken before `b`, which came first? Of entries for one problem, which are equally
+ * far, the one that a caller who says nothing more wants. */
+static bool comes_before(const picked *a, const picked *b)
+{
+    if (a->rule != b->rule)
+        return a->rule < b->rule;
+    if (a->distance != b->distance)
+        return a->distance < b->distance;
+    return a->preference < b->preference;
+}
+
 pick_rule pick(const record_set *set, const pick_target *target, const record_entry **entry,
                const record **from)
 {
-    pick_rule best = PICK_DEFAULT;
-    double nearest = 0;
+    picked best = {.rule = PICK_DEFAULT};
     *entry = NULL;
     *from = NULL;
     for (size_t r = 0; r < set->count; r++) {
         const record *rec = &set->records[r];
         for (size_t i = 0; i < rec->entry_count; i++) {
             const record_entry *e = &rec->entries[i];
-            pick_rule rule = rule_for(rec, e, target);
-            if (rule == PICK_DEFAULT || rule > best || !pick_is_candidate(rec, i))
+            picked candidate = {rule_for(rec, e, target), 0, preference(e)};
+            if (candidate.rule == PICK_DEFAULT || candidate.rule > best.rule)
                 continue;
-            double distance = pick_distance(&e->problem, target->problem);
-            if ((rule < best || distance < nearest) &&
+            candidate.distance = pick_distance(&e->problem, target->problem);
+            if (comes_before(&candidate, &best) &&
                 (!target->fits || target->fits(target->context, e))) {
-                best = rule;
-                nearest = distance;
+                best = candidate;
                 *entry = e;
                 *from = rec;
             }
         }
     }
-    return best;
+    return best.rule;
 }
 
 const record_values *pick_default(const record_set *set)

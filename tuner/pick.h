@@ -50,7 +50,8 @@ double pick_scale(double x);
 /* The sum over all variables of both. */
 double pick_distance(const record_values *a, const record_values *b);
 
-/* Entries that count: one a problem, measured cold for time where there is such a one. */
+/* May pick() ever return this entry? Of those for one problem only the first measured cold, for
+ * time; where there is none such, warm, and then for energy. */
 bool pick_is_candidate(const record *r, size_t entry);
 
 /* *entry and *from are NULL for PICK_DEFAULT. */

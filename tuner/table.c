@@ -177,8 +177,11 @@ at_status table_print(const table *t, bool colour, FILE *to, at_error *error)
         if (column + 1 < t->column_count && i + 1 < t->cell_count)
             continue;
         fprintf(to, "%s\n", colour && first->style != TABLE_PLAIN ? end_code : "");
-        if (first->note)
+        if (first->note) {
+            fputs(colour ? style_codes[TABLE_DIM] : "", to);
             table_print_wrapped(NOTE_INDENT, "", first->note, to);
+            fputs(colour ? end_code : "", to);
+        }
     }
     return AT_OK;
 }

@@ -337,6 +337,31 @@ static void results_of_another_script_are_counted_not_exported(void **state)
     export_model_deinit(&m);
 }
 
+/* The records that come with the project. */
+static void shipped_records_are_whole_and_export(void **state)
+{
+    fixture *f = *state;
+    record_set all;
+    assert_ok(record_load_all(TEST_SOURCE_DIR "/results", NULL, &all, &f->error), f->error);
+    for (size_t i = 0; i < all.count; i++) {
+        record_set one;
+        export_model m;
+        char path[4096], slug[RECORD_NAME_BYTES];
+        const record *r = &all.records[i];
+        record_slug(r->gpu, slug);
+        snprintf(path, sizeof path, "%s/results/%s/%s.json", TEST_SOURCE_DIR, slug, r->pattern);
+        assert_string_equal(r->path, path);
+        assert_ok(record_load_all(TEST_SOURCE_DIR "/results", r->pattern, &one, &f->error),
+                  f->error);
+        assert_ok(export_model_init(&m, r->pattern, &one, NULL, &f->error), f->error);
+        assert_true(m.row_count > 0);
+        assert_int_equal(m.skipped, 0);
+        export_model_deinit(&m);
+        record_set_deinit(&one);
+    }
+    record_set_deinit(&all);
+}
+
 static void nothing_to_export_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -360,6 +385,7 @@ int main(void)
         TEST(extreme_numbers_keep_their_values),
         TEST(a_script_without_results_exports_its_default),
         TEST(results_of_another_script_are_counted_not_exported),
+        TEST(shipped_records_are_whole_and_export),
         TEST(nothing_to_export_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -460,6 +461,20 @@ static void what_a_full_disk_refused_is_written_when_it_has_room(void **state)
     journal_close(j);
 }
 
+static void a_stopped_holder_of_the_lock_does_not_stop_the_run(void **state)
+{
+    fixture *f = *state;
+    journal *j = open_journal(f);
+    int fd = open(journal_path(j), O_RDWR);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_ok(append(f, j, 1), f->error);
+    close(fd);
+    journal_close(j);
+    j = open_journal(f);
+    assert_true(has(f, j, 1));
+    journal_close(j);
+}
+
 static void a_place_that_cannot_be_written_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -527,6 +542,7 @@ int main(void)
         TEST(a_killed_run_loses_nothing_that_it_was_told_is_written),
         TEST(a_full_disk_is_said_once_and_leaves_whole_lines),
         TEST(what_a_full_disk_refused_is_written_when_it_has_room),
+        TEST(a_stopped_holder_of_the_lock_does_not_stop_the_run),
         TEST(a_place_that_cannot_be_written_is_an_error),
         TEST(a_journal_grown_too_large_is_put_aside),
         TEST(names_cannot_lead_out_of_the_folder),
