@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "clock.h"
 #include "commands.h"
 #include "space.h"
 #include "target.h"
@@ -67,7 +68,7 @@ static json_t *value_json(value v)
     }
 }
 
-static void print_json(const script *s, const space *sp)
+static void print_json(const script *s, const space *sp, double enumerate_s)
 {
     const pattern *p = script_pattern(s);
     json_t *parameters = json_array(), *constraints = json_array();
@@ -75,15 +76,15 @@ static void print_json(const script *s, const space *sp)
         json_t *values = json_array();
         for (size_t v = 0; v < p->parameters[i].value_count; v++)
             json_array_append_new(values, value_json(p->parameters[i].values[v]));
-        json_array_append_new(parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name,
-                                                    "values", values));
+        json_array_append_new(
+            parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name, "values", values));
     }
     for (size_t i = 0; i < p->constraint_count; i++)
-        json_array_append_new(
-            constraints, json_pack("{s:s s:i s:f}", "text", p->constraints[i].text, "line",
-                                   p->constraints[i].line, "removed", space_removed(sp, i)));
-    json_t *root = json_pack("{s:s s:I s:I s:o s:o}", "pattern", p->name, "cartesian",
-                             (json_int_t)space_cartesian(sp), "valid",
+        json_array_append_new(constraints,
+                              json_pack("{s:s s:i s:f}", "text", p->constraints[i].text, "line",
+                                        p->constraints[i].line, "removed", space_removed(sp, i)));
+    json_t *root = json_pack("{s:s s:f s:I s:I s:o s:o}", "pattern", p->name, "enumerate_s",
+                             enumerate_s, "cartesian", (json_int_t)space_cartesian(sp), "valid",
                              (json_int_t)space_count(sp), "parameters", parameters, "constraints",
                              constraints);
     json_dumpf(root, stdout, JSON_INDENT(2));
@@ -115,14 +116,16 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     at_status status = target_find(o->arch, &arch, error);
     if (!status)
         status = target_load_script(o, &arch, &s, error);
+    int64_t start_ns = clock_now_ns();
     if (!status)
         status = script_space(s, PROBLEM_TUNED, &sp, error);
+    double enumerate_s = (double)(clock_now_ns() - start_ns) / 1e9;
     if (status)
         goto cleanup;
     if (o->list)
         status = print_list(s, sp, error);
     else if (o->json)
-        print_json(s, sp);
+        print_json(s, sp, enumerate_s);
     else
         print_table(s, sp);
 cleanup:
