@@ -1,4 +1,5 @@
 """Runs one strategy of Kernel Tuner 1.4 against recorded measurements, in its simulation mode.
+See replay.sh.
 
 Usage: replay_kernel_tuner.py RECORDED SPACE STRATEGY SEEDS EVALUATIONS
 
@@ -44,6 +45,13 @@ def records_of(document):
                    r.get("benchmark_time", 0) or 0)
 
 
+def values_of(given):
+    """T1 gives lists, or Python expressions of lists."""
+    if not isinstance(given, str):
+        return given
+    return list(eval(given, {"__builtins__": {}, "range": range, "list": list}))
+
+
 def write_cache(path, records, names, values):
     cache = {}
     for configuration, cost, compile_ms, verify_ms, run_ms in records:
@@ -64,8 +72,7 @@ def main():
     records = list(records_of(read_json(recorded)))
     t1 = read_json(space)["ConfigurationSpace"]
     names = [p["Name"] for p in t1["TuningParameters"]]
-    values = {p["Name"]: json.loads(p["Values"].replace("'", '"'))
-              if isinstance(p["Values"], str) else p["Values"] for p in t1["TuningParameters"]}
+    values = {p["Name"]: values_of(p["Values"]) for p in t1["TuningParameters"]}
     restrictions = [c["Expression"] for c in t1["Conditions"]]
     outcome = {",".join(str(c[n]) for n in names): ((a + b + r) / 1000, cost)
                for c, cost, a, b, r in records}
@@ -109,4 +116,5 @@ def main():
     print(json.dumps({"strategy": strategy, "runs": runs}))
 
 
-main()
+if __name__ == "__main__":
+    main()

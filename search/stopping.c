@@ -1,0 +1,127 @@
+#include "stopping.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nearest.h"
+
+/* Fewer evaluations than this say nothing about what more would bring. */
+static const uint64_t least_half = 50;
+
+struct stopping_step {
+    uint64_t evaluation; /* counted from 1 */
+    double cost;
+};
+
+static const char *const reason_names[STOP_REASONS] = {
+    [STOP_NONE] = "",           [STOP_EVALUATIONS] = "evaluations",
+    [STOP_SECONDS] = "seconds", [STOP_TARGET] = "target",
+    [STOP_GAIN] = "gain",
+};
+
+/* Evaluations by effort: what the default strategy needs, on the curves of search/README.md, to be
+ * near what it finds at all, and several times as many. */
+static const struct {
+    const char *name;
+    uint64_t evaluations; /* 0: all */
+    double gain;
+} efforts[EFFORTS] = {
+    [EFFORT_QUICK] = {"quick", 60, 0},
+    [EFFORT_NORMAL] = {"normal", 300, 0.01},
+    [EFFORT_THOROUGH] = {"thorough", 2000, 0.001},
+    [EFFORT_EXHAUSTIVE] = {"exhaustive", 0, 0},
+};
+
+void stopping_init(stopping *s, const stopping_limits *limits)
+{
+    *s = (stopping){.limits = *limits};
+}
+
+void stopping_deinit(stopping *s)
+{
+    free(s->steps);
+    *s = (stopping){0};
+}
+
+bool stopping_note(stopping *s, double cost)
+{
+    s->evaluations++;
+    if (!isfinite(cost) || (s->step_count && cost >= s->steps[s->step_count - 1].cost))
+        return true;
+    if (s->step_count == s->step_capacity) {
+        size_t capacity = s->step_capacity ? 2 * s->step_capacity : 32;
+        struct stopping_step *moved = realloc(s->steps, capacity * sizeof *moved);
+        if (!moved)
+            return false;
+        s->steps = moved;
+        s->step_capacity = capacity;
+    }
+    s->steps[s->step_count++] = (struct stopping_step){.evaluation = s->evaluations, .cost = cost};
+    return true;
+}
+
+/* The best cost after the first `evaluations`; INFINITY when nothing had worked by then. */
+static double best_after(const stopping *s, uint64_t evaluations)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < s->step_count && s->steps[i].evaluation <= evaluations; i++)
+        best = s->steps[i].cost;
+    return best;
+}
+
+static bool pays_no_more(const stopping *s)
+{
+    uint64_t half = s->evaluations / 2;
+    if (s->limits.gain <= 0 || half < least_half || s->step_count == 0)
+        return false;
+    double before = best_after(s, s->evaluations - half);
+    double now = s->steps[s->step_count - 1].cost;
+    return isfinite(before) && (before - now) / before < s->limits.gain;
+}
+
+stop_reason stopping_check(const stopping *s, double elapsed_s)
+{
+    const stopping_limits *l = &s->limits;
+    if (l->target_cost > 0 && s->step_count && s->steps[s->step_count - 1].cost <= l->target_cost)
+        return STOP_TARGET;
+    if (l->evaluations && s->evaluations >= l->evaluations)
+        return STOP_EVALUATIONS;
+    if (l->seconds > 0 && elapsed_s >= l->seconds)
+        return STOP_SECONDS;
+    return pays_no_more(s) ? STOP_GAIN : STOP_NONE;
+}
+
+const char *stop_reason_name(stop_reason reason)
+{
+    return reason_names[reason];
+}
+
+const char *effort_name(effort e)
+{
+    return efforts[e].name;
+}
+
+at_status effort_find(const char *name, effort *out, at_error *error)
+{
+    const char *names[EFFORTS];
+    for (size_t i = 0; i < EFFORTS; i++) {
+        names[i] = efforts[i].name;
+        if (strcmp(name, names[i]) == 0) {
+            *out = (effort)i;
+            return AT_OK;
+        }
+    }
+    const char *nearest = nearest_name(name, names, EFFORTS);
+    return error_set(error, AT_USAGE, "there is no effort '%s': %s%s", name,
+                     nearest ? "did you mean " : "quick, normal, thorough or exhaustive",
+                     nearest ? nearest : "");
+}
+
+stopping_limits effort_limits(effort e, uint64_t space_count)
+{
+    uint64_t evaluations = efforts[e].evaluations;
+    if (evaluations == 0 || evaluations > space_count)
+        evaluations = space_count;
+    return (stopping_limits){.evaluations = evaluations, .gain = efforts[e].gain};
+}

@@ -1,0 +1,140 @@
+"""Scores strategies on recorded measurements; see replay.sh.
+
+Usage: replay.py AUTOTUNE RECORDED SPACE_T1 [SEEDS [STRATEGY...]]
+
+The score is that of `autotune replay` (search/score.h), computed here from each run's evaluations:
+the mean over 50 equidistant points, up to the budget at which random search is expected to have gone
+95 % of the way from the median to the optimum, of (S - F) / (S - optimum), S being the exact
+expectation of random search without replacement and F the mean best cost over seeds. What a strategy
+has found counts on after its end. Random search by Kernel Tuner is in the table as a check: its
+scores should be near 0.
+"""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+POINTS = 50
+SHARES = (50, 100, 200)
+STRATEGIES = [
+    "random_sample", "minimize", "basinhopping", "diff_evo", "genetic_algorithm", "greedy_mls",
+    "ordered_greedy_mls", "greedy_ils", "dual_annealing", "mls", "pso", "simulated_annealing",
+    "skopt", "firefly_algorithm", "bayes_opt", "pyatf_strategies", "hybrid_vndx",
+    "adaptive_tabu_greywolf", "nsga2", "nsga3"]
+# Model-based strategies take minutes a run; a strategy that does not end by then is not scored.
+TIME_LIMIT_S = float(os.environ.get("AUTOTUNE_BENCH_LIMIT_S", "3600"))
+
+
+def random_cost(costs, count, m):
+    """Expected lowest of m costs drawn without replacement; failures count as the worst."""
+    m = min(m, count)
+    probability, total, left = m / count, 0.0, 1.0
+    for i, cost in enumerate(costs):
+        total += probability * cost
+        left -= probability
+        others = count - 1 - i
+        probability *= (others - m + 1) / others if others else 0
+        if probability <= 0:
+            break
+    return total + max(0.0, left) * costs[-1]
+
+
+class Space:
+    def __init__(self, records):
+        self.costs = sorted(cost for _, cost in records if cost is not None)
+        self.count = len(records)
+        self.mean_s = sum(s for s, _ in records) / self.count
+        n = len(self.costs)
+        median = (self.costs[(n - 1) // 2] + self.costs[n // 2]) / 2
+        target = median - 0.95 * (median - self.costs[0])
+        low, high = 1, self.count
+        while low < high:
+            middle = (low + high) // 2
+            if random_cost(self.costs, self.count, middle) <= target:
+                high = middle
+            else:
+                low = middle + 1
+        self.budget = low
+        self.by_count = [math.ceil((i + 1) / POINTS * low) for i in range(POINTS)]
+        self.by_time = [(i + 1) / POINTS * low * self.mean_s for i in range(POINTS)]
+
+    def score(self, runs):
+        """(by evaluations, by time, shares of the optimum) of runs of [seconds, cost] pairs."""
+        found = {"count": [0.0] * POINTS, "time": [0.0] * POINTS}
+        shares = {m: 0.0 for m in SHARES}
+        for run in runs:
+            best, elapsed, curve = math.inf, 0.0, []
+            for seconds, cost in run:
+                elapsed += seconds
+                best = min(best, cost if cost is not None else math.inf)
+                curve.append((elapsed, best))
+            for i in range(POINTS):
+                done = min(self.by_count[i], len(curve))
+                found["count"][i] += self.finite(curve[done - 1][1] if done else math.inf)
+                done = sum(1 for t, _ in curve if t <= self.by_time[i])
+                found["time"][i] += self.finite(curve[done - 1][1] if done else math.inf)
+            for m in SHARES:
+                done = min(m, len(curve))
+                shares[m] += self.costs[0] / curve[done - 1][1] if done else 0
+        n = len(runs)
+        by_count = self.mean_score(found["count"], n, self.by_count)
+        by_time = self.mean_score(
+            found["time"], n,
+            [max(1, int(t / self.mean_s * (1 + 1e-12))) for t in self.by_time])
+        return by_count, by_time, [shares[m] / n for m in SHARES]
+
+    def finite(self, cost):
+        return cost if math.isfinite(cost) else self.costs[-1]
+
+    def mean_score(self, sums, runs, evaluations):
+        optimum, total = self.costs[0], 0.0
+        for s, m in zip(sums, evaluations):
+            baseline = random_cost(self.costs, self.count, m)
+            total += (baseline - s / runs) / (baseline - optimum)
+        return total / len(sums)
+
+
+def main():
+    autotune, recorded, t1 = sys.argv[1:4]
+    seeds = int(sys.argv[4]) if len(sys.argv) > 4 else 100
+    strategies = sys.argv[5:] or STRATEGIES
+    sys.path.insert(0, HERE)
+    from replay_kernel_tuner import records_of, read_json
+    space = Space([((a + b + c) / 1000, cost)
+                   for _, cost, a, b, c in records_of(read_json(recorded))])
+    ours = json.loads(subprocess.run([autotune, "replay", recorded, "--repeat", str(seeds),
+                                      "--json"], check=True, stdout=subprocess.PIPE).stdout)
+    print("%s: %d configurations, scored up to %d evaluations, %d seeds" % (
+        os.path.basename(recorded), space.count, space.budget, seeds))
+    line = "%-24s %14s %9s   %s"
+    print(line % ("strategy", "by evaluations", "by time",
+                  "  ".join("share at %d" % m for m in SHARES)))
+    print(line % ("autotune", "%.3f" % ours["score"], "%.3f" % ours["score_in_time"],
+                  "  ".join("%11.4f" % ours["share_at"][str(m)] for m in SHARES)), flush=True)
+    better = []
+    for strategy in strategies:
+        # Time-efficient strategies may need more evaluations than the budget to use up its time.
+        command = [sys.executable, os.path.join(HERE, "replay_kernel_tuner.py"), recorded, t1,
+                   strategy, str(seeds), str(2 * space.budget)]
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                  timeout=TIME_LIMIT_S, check=True)
+        except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+            print("%-24s %s" % (strategy, type(error).__name__), flush=True)
+            continue
+        runs = json.loads(done.stdout)["runs"]
+        by_count, by_time, shares = space.score([r["evaluations"] for r in runs])
+        note = next(("  stopped: " + r["error"] for r in runs if r["error"]), "")
+        print(line % (strategy, "%.3f" % by_count, "%.3f" % by_time,
+                      "  ".join("%11.4f" % s for s in shares)) + note[:100], flush=True)
+        if by_count >= ours["score"] or by_time >= ours["score_in_time"]:
+            better.append(strategy)
+    if better:
+        print("not below autotune: " + " ".join(better))
+    sys.exit(1 if better else 0)
+
+
+main()
