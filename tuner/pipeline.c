@@ -32,6 +32,7 @@ struct pipeline {
     uint8_t *parts;   /* compile results that each candidate still waits for; grows with the table */
     size_t parts_capacity;
     size_t trying;    /* requests at the device */
+    bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
 };
 
@@ -84,6 +85,12 @@ void pipeline_free(pipeline *p)
     free(p->parts);
     free(p->indices);
     free(p);
+}
+
+void pipeline_abandon_queue(pipeline *p)
+{
+    p->compiled.count = 0;
+    p->abandoned = true;
 }
 
 size_t pipeline_in_flight(const pipeline *p)
@@ -271,7 +278,7 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
     if (c->finished) /* compiled again for the race */
         return AT_OK;
     if (p->session->device)
-        return queue_push(&p->compiled, c->id, error);
+        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
     return finish(p, c, OUTCOME_OK, NULL, error);
 }
 

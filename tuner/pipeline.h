@@ -47,6 +47,10 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 /* Configurations started and not finished. */
 size_t pipeline_in_flight(const pipeline *p);
 
+/* Time is up: what was compiled and still waits for the device will not be tried. It has no outcome
+ * and is not taken. */
+void pipeline_abandon_queue(pipeline *p);
+
 /* Moves everything that can move; waits up to `timeout_ms` when nothing can. AT_DEVICE or
  * AT_NO_DEVICE when the device is gone for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);

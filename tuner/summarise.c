@@ -192,8 +192,8 @@ static void fill_facts(builder *b)
     out->traffic_bytes = s->plans[0].traffic_bytes;
     out->seed = o->seed;
     out->strategy = b->in->strategy;
-    out->budget_evaluations = o->budget.evaluations;
-    out->budget_s = o->budget.seconds;
+    out->budget_evaluations = b->in->budget.evaluations;
+    out->budget_s = b->in->budget.seconds;
     out->end = b->in->end;
     script_hash(s->script, out->script_hash);
     emit_template_hash(s->script, out->template_hash);
@@ -226,7 +226,8 @@ static void warn(builder *b)
                                  "away (now %.0f MHz)",
                          (unsigned long long)contest_get_state(b->in->contest)->throttled,
                          contest_get_state(b->in->contest)->sm_clock_khz / 1e3);
-    if (s->device && s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
+    if (s->device && !s->properties.predicted &&
+        s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
 

@@ -22,11 +22,16 @@ enum {
     ASK_AT_ONCE = 64
 };
 
+/* A simulated device works through variants a thousand times slower than a GPU; without a budget it
+ * gets one that a newcomer waits for. */
+static const double SIMULATED_BUDGET_S = 40;
+
 /* Of a budget in seconds, what searching may take: the rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
 struct tune {
     const options *options;
+    budget budget; /* the command line's, or what stands in for it */
     int64_t start_ns;
     session session;
     strategy *strategy;
@@ -50,7 +55,7 @@ static double elapsed_s(const tune *t)
 /* True when the run has to end; `share` of the seconds is what this phase may use up. */
 static bool must_end(tune *t, double share)
 {
-    double budget_s = t->options->budget.seconds;
+    double budget_s = t->budget.seconds;
     if (interrupt_take()) {
         t->end = RUN_END_INTERRUPTED;
         return true;
@@ -77,8 +82,36 @@ static at_status find_baseline(tune *t, at_error *error)
 
 static uint64_t evaluations(const tune *t)
 {
-    uint64_t valid = space_count(t->session.space), most = t->options->budget.evaluations;
+    uint64_t valid = space_count(t->session.space), most = t->budget.evaluations;
     return most && most < valid ? most : valid;
+}
+
+/* For strategies, which do not know of time: what a budget in seconds is likely to buy, and less
+ * than everything, for nothing says that there will be time for all. */
+static uint64_t likely_evaluations(const tune *t)
+{
+    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
+    uint64_t valid = space_count(t->session.space);
+    if (t->budget.seconds <= 0)
+        return t->budget.evaluations;
+    double rate = t->session.properties.predicted ? SIMULATED_RATE : GPU_RATE;
+    uint64_t likely = (uint64_t)(t->budget.seconds * rate) + 1;
+    if (t->budget.evaluations && t->budget.evaluations < likely)
+        likely = t->budget.evaluations;
+    return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
+}
+
+/* A prediction is the same each time: once is enough, and there is nothing to race. */
+static size_t samples_of(const tune *t)
+{
+    if (t->session.properties.predicted)
+        return 1;
+    return t->options->fixed_samples ? t->options->fixed_samples : FIRST_SAMPLES;
+}
+
+static bool races(const tune *t)
+{
+    return t->session.device && !t->session.properties.predicted && !t->options->fixed_samples;
 }
 
 /* A run without a journal is a run all the same. */
@@ -112,22 +145,24 @@ static at_status open_run(tune *t, at_error *error)
     if (!status && t->session.device && !t->session.properties.predicted && o->record)
         status = record_check_writable(o->results_dir, t->session.properties.limits.name,
                                        script_pattern(t->session.script)->name, error);
+    t->budget = o->budget;
+    if (!status && t->session.properties.predicted && !t->budget.evaluations &&
+        t->budget.seconds <= 0)
+        t->budget.seconds = SIMULATED_BUDGET_S;
     if (!status)
         status = find_baseline(t, error);
     if (!status)
         status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
                               &(strategy_options){.space = t->session.space,
                                                   .seed = o->seed,
-                                                  .budget = o->budget.evaluations,
+                                                  .budget = likely_evaluations(t),
                                                   .start = &t->baseline,
                                                   .start_count = t->has_baseline},
                               &t->strategy, error);
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
     if (!status)
-        status = pipeline_new(&t->session, t->journal,
-                              o->fixed_samples ? o->fixed_samples : FIRST_SAMPLES, &t->pipeline,
-                              error);
+        status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
     if (!status)
         t->progress = progress_new(STDERR_FILENO, o->quiet);
     return status;
@@ -202,8 +237,10 @@ static at_status search(tune *t, at_error *error)
     for (;;) {
         bool more = false;
         at_status status = AT_OK;
-        if (!stopping && must_end(t, SEARCH_SHARE))
+        if (!stopping && must_end(t, races(t) ? SEARCH_SHARE : 1)) {
             stopping = true;
+            pipeline_abandon_queue(t->pipeline);
+        }
         if (stopping && t->end == RUN_END_INTERRUPTED)
             return AT_OK;
         if (!stopping)
@@ -220,7 +257,7 @@ static at_status search(tune *t, at_error *error)
     }
     if (!stopping)
         t->end = t->asked == space_count(t->session.space) ? RUN_END_EXHAUSTED
-                 : t->options->budget.evaluations && t->asked == evaluations(t)
+                 : t->budget.evaluations && t->asked == evaluations(t)
                      ? RUN_END_BUDGET
                      : RUN_END_STRATEGY;
     return AT_OK;
@@ -325,7 +362,7 @@ at_status tune_run(const options *o, tune **out, at_error *error)
         return status;
     }
     at_status found = search(t, error);
-    if (!found && t->session.device && !o->fixed_samples)
+    if (!found && races(t))
         found = race_on_device(t, error);
     if (found && t->session.device && !t->contest)
         rank_unraced(t);
@@ -340,6 +377,7 @@ at_status tune_run(const options *o, tune **out, at_error *error)
                                           .strategy = strategy_get_kind(t->strategy)->name,
                                           .has_baseline = t->has_baseline,
                                           .baseline = t->baseline,
+                                          .budget = t->budget,
                                           .end = t->end,
                                           .start_ns = t->start_ns},
                        &t->summary, &trouble);
