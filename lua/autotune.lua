@@ -2,153 +2,53 @@
 --
 -- at.pattern{...} checks the description, gives names and expressions their places in the script,
 -- and hands one plain table to the program; everything in it that is wrong is an error that names
--- the script's line. Expressions stay strings here; the program compiles them.
+-- the script's line. The fields, and whether they may be left out (*):
+--
+--   name        letters, digits, _ and -
+--   summary *   a line of text
+--   problem     NAME = VALUE: what is to be done; `--set NAME=VALUE` overrides
+--   ragged *    NAME = VALUE: what to change for a problem whose edges no tile divides; or false
+--   simulated * NAME = VALUE: what to change for a simulated device, which is slow
+--   space       NAME = VALUES, the parameters in the order in which the script writes them; where
+--               their order must not depend on that, { { NAME, VALUES }, ... }. Parameters of a
+--               computed table that the script does not spell out follow in alphabetical order.
+--               VALUES is a list (at.pow2, at.range, at.list help) or a single value.
+--   where *     a list of constraints: expressions that are true for valid configurations
+--   baseline    NAME = VALUE: the configuration that people would write first; a parameter with
+--               one value may be left out
+--   buffers *   NAME = at.input, at.output, at.inout or at.scratch { dtype, count, shape *; for what
+--               is read: fill * ("uniform", "bits", "index" or "modulo"), limit * (of modulo) }
+--   kernel      { template, entry * (the pattern's name), args *, shared * (dynamic shared memory,
+--               bytes), options * (NVRTC options, in which ${EXPRESSION} is replaced) }
+--   launch      { grid, block }: an expression, or a list of two or three
+--   traffic     bytes that a perfect kernel must move
+--   reference * at.reference { template, entry * ("reference"), args * (the kernel's), grid *, block *
+--               (one thread an element of the first output, 256 a block), shared *, options * };
+--               without one, the pattern can be emitted and inspected, not tuned
+--   tolerance * 0 (bit for bit), or an error relative to the output's largest magnitude
+--   deterministic * do two launches agree bit for bit? True when the tolerance is 0.
+--
+-- An argument is a buffer's name or an expression: an integer is an int, true or false a bool;
+-- at.int64(EXPRESSION), at.float(EXPRESSION) and so on say otherwise.
+--
+-- Expressions are strings with a line of Lua (or plain numbers) over parameters, problem variables,
+-- device.* and the helper functions ceil_div, round_up, min, max, floor, ceil, abs, log2, is_pow2,
+-- sizeof, is_float and math.*. Whatever concerns all variants alike (buffers, tolerance, traffic,
+-- reference) reads no parameters.
 
 local host = ...
+
+local check = host.own "check.lua"
+local fail, child, meant, show = check.fail, check.child, check.meant, check.show
+local line_of, ordered_keys, SCALARS = check.line_of, check.ordered_keys, check.SCALARS
+local expression, optional, expressions = check.expression, check.optional, check.expressions
 
 local at = {}
 
 -- Tables that at.* functions make carry their kind under this key.
 local KIND = "(kind)"
 
-local SCALARS = { number = true, string = true, boolean = true }
-
-local function join(path)
-  local text = ""
-  for i = 1, #path do
-    local step = path[i]
-    if type(step) == "number" then
-      text = text .. "[" .. step .. "]"
-    else
-      text = text .. (i > 1 and "." or "") .. step
-    end
-  end
-  return text
-end
-
-local function line_of(path)
-  return host.line(table.unpack(path))
-end
-
-local function fail(path, ...)
-  local what = join(path)
-  host.fail(line_of(path), (what ~= "" and what .. ": " or "") .. string.format(...))
-end
-
-local function child(path, step)
-  local longer = { table.unpack(path) }
-  longer[#longer + 1] = step
-  return longer
-end
-
-local function meant(name, names)
-  local nearest = host.nearest(name, names)
-  return nearest and string.format("; did you mean '%s'?", nearest) or ""
-end
-
-local function show(v)
-  if type(v) == "string" then return string.format("'%s'", #v > 60 and string.sub(v, 1, 60) .. "..." or v) end
-  if SCALARS[type(v)] then return tostring(v) end
-  return "a " .. type(v)
-end
-
--- Keys of a table in the order in which the script writes them; those that are not written there
--- (computed tables) follow in alphabetical order.
-local function ordered_keys(t, path)
-  local keys, seen = {}, {}
-  for _, key in ipairs(host.keys(table.unpack(path))) do
-    if t[key] ~= nil and not seen[key] then
-      seen[key] = true
-      keys[#keys + 1] = key
-    end
-  end
-  for key in pairs(t) do
-    if not seen[key] then keys[#keys + 1] = key end
-  end
-  return keys
-end
-
-local function check_fields(t, path, known)
-  for key in pairs(t) do
-    local found = false
-    for _, name in ipairs(known) do found = found or name == key end
-    if not found then
-      if type(key) ~= "string" then
-        fail(path, "there is a value without a name; its fields are %s", table.concat(known, ", "))
-      end
-      fail(child(path, key), "there is no such field%s", meant(key, known))
-    end
-  end
-end
-
-local function need_table(v, path, example)
-  if type(v) ~= "table" then
-    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
-  end
-  return v
-end
-
--- A list of at most `most` items: no names, no holes.
-local function check_list(v, path, most)
-  local count = 0
-  for key in pairs(v) do
-    count = count + 1
-    if key ~= count then fail(path, "is a list; it has no names and no holes") end
-  end
-  if count > most then fail(path, "has %d items; %d are allowed", count, most) end
-end
-
-local function need_string(v, path, example)
-  if type(v) ~= "string" or v == "" then
-    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
-  end
-  return v
-end
-
-local function check_name(name, path, taken)
-  if type(name) ~= "string" or #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
-    fail(path, "%s is not a name: letters, digits and _, at most 60", show(name))
-  end
-  if string.find(name, "^__") then fail(path, "names that start with __ are reserved") end
-  if host.is_helper(name) or name == "include" then
-    fail(path, "'%s' is the name of a helper function or library; choose another", name)
-  end
-  if not host.load("local " .. name, "=name") then
-    fail(path, "'%s' is a word of the Lua language; choose another", name)
-  end
-  if taken[name] then fail(path, "there is a %s of that name already", taken[name]) end
-end
-
--- An expression, a number or a boolean: { text, line, what }.
-local function expression(v, path)
-  if not SCALARS[type(v)] then
-    fail(path, "is %s; write an expression, for example \"2 * rows\"",
-         v == nil and "missing" or show(v))
-  end
-  local text = v
-  if math.type(v) == "float" then
-    text = string.format("%.17g", v)
-    if not string.find(text, "[.eEn]") then text = text .. ".0" end
-  end
-  return { text = tostring(text), line = line_of(path), what = join(path) }
-end
-
-local function optional(v, path)
-  if v == nil then return nil end
-  return expression(v, path)
-end
-
--- A scalar or a list of at most `most` expressions.
-local function expressions(v, path, most)
-  if type(v) ~= "table" then return { expression(v, path) } end
-  local list = {}
-  check_list(v, path, most)
-  if #v == 0 then fail(path, "is empty") end
-  for i = 1, #v do list[i] = expression(v[i], child(path, i)) end
-  return list
-end
-
--- Value lists ------------------------------------------------------------------------------------
+-- Value lists
 
 local function integer_argument(v, what)
   if math.type(v) ~= "integer" then
@@ -194,7 +94,7 @@ function at.list(...)
   return { ... }
 end
 
--- Buffers, arguments, references -----------------------------------------------------------------
+-- Buffers, arguments, references
 
 local function constructor(kind)
   return function(fields)
@@ -222,7 +122,7 @@ for _, kind in ipairs(ARGUMENTS) do
   end
 end
 
--- The parts of a pattern -------------------------------------------------------------------------
+-- The parts of a pattern
 
 local function read_setting(v, text, path)
   local typed = host.parse(text)
@@ -251,7 +151,7 @@ local function read_override(description, name, problem, names)
   local override = description[name]
   local path = { name }
   if override == nil or override == false then return nil end
-  need_table(override, path, name .. " = { NAME = VALUE }, or " .. name .. " = false")
+  check.table(override, path, name .. " = { NAME = VALUE }, or " .. name .. " = false")
   for key, v in pairs(override) do
     if problem[key] == nil then
       fail(child(path, key), "the problem has no such variable%s", meant(tostring(key), names))
@@ -268,10 +168,10 @@ end
 
 local function read_problem(description, taken)
   local path = { "problem" }
-  local given = need_table(description.problem, path, "problem = { rows = 8192 }")
+  local given = check.table(description.problem, path, "problem = { rows = 8192 }")
   local problem, names = {}, ordered_keys(given, path)
   for _, name in ipairs(names) do
-    check_name(name, child(path, name), taken)
+    check.name(name, child(path, name), taken)
     check_problem_value(given[name], child(path, name))
     taken[name] = "problem variable"
     problem[name] = given[name]
@@ -284,8 +184,9 @@ local function read_problem(description, taken)
   for _, setting in ipairs(host.settings()) do
     local v = problem[setting.name]
     if v == nil then
-      host.fail(0, string.format("--set %s: the script has no problem variable of that name%s",
-                                 setting.name, meant(setting.name, names)), true)
+      host.fail(0, string.format("--set %s: the problem has no such variable%s; it has %s",
+                                 setting.name, meant(setting.name, names),
+                                 table.concat(names, ", ")), true)
     end
     set[setting.name] = read_setting(v, setting.text, { "problem", setting.name })
   end
@@ -305,9 +206,9 @@ end
 
 local function read_values(v, path)
   if SCALARS[type(v)] then v = { v } end
-  need_table(v, path, "a list of values, for example { 1, 2, 4 } or at.pow2(16, 128)")
+  check.table(v, path, "a list of values, for example { 1, 2, 4 } or at.pow2(16, 128)")
   local values, seen = {}, {}
-  check_list(v, path, 65535)
+  check.list(v, path, 65535)
   if #v == 0 then fail(path, "has no values") end
   for i = 1, #v do
     local value = v[i]
@@ -331,19 +232,19 @@ end
 -- space = { tile = {...}, ... } in source order, or { { "tile", {...} }, ... } in list order.
 local function read_space(description, taken)
   local path = { "space" }
-  local given = need_table(description.space, path, "space = { tile = at.pow2(16, 128) }")
+  local given = check.table(description.space, path, "space = { tile = at.pow2(16, 128) }")
   local list = {}
   local function add(name, values, where)
-    check_name(name, where, taken)
+    check.name(name, where, taken)
     taken[name] = "parameter"
     list[#list + 1] = { name = name, values = read_values(values, where) }
   end
   if #given > 0 then
-    check_list(given, path, 64)
+    check.list(given, path, 64)
     for key, pair in ipairs(given) do
       local where = child(path, key)
-      need_table(pair, where, "{ \"NAME\", VALUES }")
-      check_fields(pair, where, { 1, 2 })
+      check.table(pair, where, "{ \"NAME\", VALUES }")
+      check.fields(pair, where, { 1, 2 })
       add(pair[1], pair[2], where)
     end
   else
@@ -358,8 +259,8 @@ local function read_where(description)
   local given = description.where
   if given == nil then return {} end
   if type(given) == "string" then given = { given } end
-  need_table(given, { "where" }, "where = { \"block % tile == 0\" }")
-  check_list(given, { "where" }, 256)
+  check.table(given, { "where" }, "where = { \"block % tile == 0\" }")
+  check.list(given, { "where" }, 256)
   local list = {}
   for key, text in ipairs(given) do
     local path = { "where", key }
@@ -371,7 +272,7 @@ end
 
 local function read_baseline(description, parameters)
   local path = { "baseline" }
-  local given = need_table(description.baseline or {}, path, "baseline = { tile = 16 }")
+  local given = check.table(description.baseline or {}, path, "baseline = { tile = 16 }")
   local names = {}
   for i, parameter in ipairs(parameters) do names[i] = parameter.name end
   for key in pairs(given) do
@@ -422,11 +323,11 @@ local function read_buffers(description, taken)
   local path = { "buffers" }
   local given = description.buffers
   if given == nil then return {} end
-  need_table(given, path, "buffers = { src = at.input { dtype = \"float\", count = \"rows\" } }")
+  check.table(given, path, "buffers = { src = at.input { dtype = \"float\", count = \"rows\" } }")
   local list = {}
   for i, name in ipairs(ordered_keys(given, path)) do
     local where = child(path, name)
-    check_name(name, where, taken)
+    check.name(name, where, taken)
     taken[name] = "buffer"
     local b = given[name]
     if type(b) ~= "table" or not ROLES[b[KIND]] then
@@ -434,7 +335,7 @@ local function read_buffers(description, taken)
     end
     local role = b[KIND]
     b[KIND] = nil
-    check_fields(b, where, BUFFER_FIELDS)
+    check.fields(b, where, BUFFER_FIELDS)
     if b.fill ~= nil and role ~= "input" and role ~= "inout" then
       fail(child(where, "fill"), "only inputs are filled, and this is at.%s", role)
     end
@@ -454,8 +355,8 @@ local function read_buffers(description, taken)
 end
 
 local function read_arguments(given, path, buffers)
-  need_table(given, path, "args = { \"src\", \"dst\", \"rows\" }")
-  check_list(given, path, 32)
+  check.table(given, path, "args = { \"src\", \"dst\", \"rows\" }")
+  check.list(given, path, 32)
   local list = {}
   for key, v in ipairs(given) do
     local where = child(path, key)
@@ -473,7 +374,7 @@ end
 
 -- "--maxrregcount=${cap}" -> the expression "--maxrregcount=" .. (cap)
 local function option_expression(v, path)
-  need_string(v, path, "an NVRTC option, for example \"--use_fast_math\"")
+  check.string(v, path, "an NVRTC option, for example \"--use_fast_math\"")
   local e = expression(v, path)
   local pieces, at_byte = {}, 1
   while true do
@@ -494,14 +395,14 @@ local function read_options(given, path)
   local list = {}
   if given == nil then return list end
   if type(given) == "string" then given = { given } end
-  need_table(given, path, "options = { \"--use_fast_math\" }")
-  check_list(given, path, 16)
+  check.table(given, path, "options = { \"--use_fast_math\" }")
+  check.list(given, path, 16)
   for i, v in ipairs(given) do list[i] = option_expression(v, child(path, i)) end
   return list
 end
 
 local function read_entry(v, path)
-  need_string(v, path, "the name of the extern \"C\" kernel")
+  check.string(v, path, "the name of the extern \"C\" kernel")
   if #v > 63 or not string.find(v, "^[%a_][%w_]*$") then
     fail(path, "%s is not the name of a kernel: letters, digits and _, at most 63", show(v))
   end
@@ -512,15 +413,15 @@ local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options" }
 
 local function read_kernel(description, buffers, measurable)
   local path = { "kernel" }
-  local given = need_table(description.kernel, path,
+  local given = check.table(description.kernel, path,
                            "kernel = { template = \"NAME.cu.tmpl\", entry = \"NAME\", args = {...} }")
-  check_fields(given, path, KERNEL_FIELDS)
+  check.fields(given, path, KERNEL_FIELDS)
   local launch = description.launch
   if launch == nil and not measurable then launch = { grid = 1, block = 256 } end
-  need_table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
-  check_fields(launch, { "launch" }, { "grid", "block" })
+  check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
+  check.fields(launch, { "launch" }, { "grid", "block" })
   return {
-    template = need_string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),
+    template = check.string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),
     template_line = line_of { "kernel", "template" },
     entry = read_entry(given.entry or description.name, { "kernel", "entry" }),
     args = read_arguments(given.args or {}, { "kernel", "args" }, buffers),
@@ -542,7 +443,7 @@ local function read_reference(description, buffers)
     fail(path, "is %s; write at.reference { template = \"NAME.cu.tmpl\" }", show(given))
   end
   given[KIND] = nil
-  check_fields(given, path, REFERENCE_FIELDS)
+  check.fields(given, path, REFERENCE_FIELDS)
   local grid = given.grid
   if grid == nil then
     if given.block ~= nil then fail(path, "has a block but no grid") end
@@ -554,7 +455,7 @@ local function read_reference(description, buffers)
     if not grid then fail(path, "has no grid, and there is no output to derive it from") end
   end
   return {
-    template = need_string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),
+    template = check.string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),
     template_line = line_of(child(path, "template")),
     entry = read_entry(given.entry or "reference", child(path, "entry")),
     args = read_arguments(given.args or description.kernel.args or {}, child(path, "args"), buffers),
@@ -573,15 +474,15 @@ local PATTERN_FIELDS = {
 --- Describes the pattern; the script returns what this returns.
 function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
-  check_fields(description, {}, PATTERN_FIELDS)
-  local name = need_string(description.name, { "name" }, "name = \"transpose\"")
+  check.fields(description, {}, PATTERN_FIELDS)
+  local name = check.string(description.name, { "name" }, "name = \"transpose\"")
   if #name > 60 or not string.find(name, "^[%w_][%w_-]*$") then
     fail({ "name" }, "%s is not a pattern's name: letters, digits, _ and -, at most 60", show(name))
   end
   local taken = {}
   local p = { name = name }
   p.summary = description.summary == nil and ""
-    or need_string(description.summary, { "summary" }, "a line of text")
+    or check.string(description.summary, { "summary" }, "a line of text")
   p.problem, p.has_ragged, p.has_simulated = read_problem(description, taken)
   p.parameters = read_space(description, taken)
   p.constraints = read_where(description)

@@ -219,7 +219,7 @@ local function run(name, scope)
   return out
 end
 
--- Helpers for templates --------------------------------------------------------------------------
+-- Helpers for templates
 
 local helpers = {}
 

@@ -52,6 +52,16 @@ at_status paths_find(paths *out, at_error *error)
 
 enum { MOST_SCRIPTS = 256 };
 
+/* The tool's own Lua lies beside the installed scripts. */
+static bool is_own(const char *file)
+{
+    static const char *const own[] = {"autotune.lua", "check.lua", "template.lua"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], file) == 0)
+            return true;
+    return false;
+}
+
 static size_t list_scripts(const char *dir, char names[][64])
 {
     size_t count = 0;
@@ -60,8 +70,7 @@ static size_t list_scripts(const char *dir, char names[][64])
         return 0;
     for (struct dirent *e; count < MOST_SCRIPTS && (e = readdir(d));) {
         const char *dot = strrchr(e->d_name, '.');
-        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64 &&
-            strcmp(e->d_name, "autotune.lua") != 0 && strcmp(e->d_name, "template.lua") != 0)
+        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64 && !is_own(e->d_name))
             snprintf(names[count++], 64, "%s", e->d_name);
     }
     closedir(d);

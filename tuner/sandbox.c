@@ -1,5 +1,6 @@
 #include "sandbox.h"
 
+#include <inttypes.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +16,15 @@ static const size_t default_memory_bytes = (size_t)256 << 20;
  * few thousand. */
 static const int64_t default_instructions = 200 * 1000 * 1000;
 
-/* The hook's period: rare enough to cost nothing, often enough to stop soon. */
-enum { HOOK_PERIOD = 1000 };
+/* The hook's period: rare enough to cost little, often enough to stop soon even where each
+ * instruction is slow (comparing strings of many MiB). */
+enum { HOOK_PERIOD = 200 };
 
-/* Single instructions can be slow too (comparing long strings): processor time is the backstop. */
-static const int64_t cpu_limit_ns = 20 * INT64_C(1000000000);
+/* For what no count of instructions shows, processor time is the backstop. */
+static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
+
+/* A block this large is a string or a table that is about to be filled, which takes time too. */
+enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
 
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
 {
@@ -34,6 +39,11 @@ static void *allocate(void *context, void *block, size_t old_bytes, size_t new_b
     if (new_bytes > old_bytes && new_bytes - old_bytes > s->limit_bytes - s->used_bytes) {
         s->refused = true;
         return NULL;
+    }
+    if (new_bytes >= LARGE_BYTES && new_bytes > old_bytes) {
+        s->instructions_left -= (int64_t)(new_bytes / LARGE_BYTES_PER_INSTRUCTION);
+        if (s->instructions_left < 0)
+            return NULL;
     }
     void *moved = realloc(block, new_bytes);
     if (moved)
@@ -59,8 +69,8 @@ void sandbox_charge(lua_State *L, uint64_t instructions)
     int64_t cost = instructions > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)instructions;
     s->instructions_left -= cost;
     if (s->instructions_left < 0)
-        luaL_error(L, "this ran for more than %d million instructions: does every loop end?",
-                   (int)(s->instruction_limit / 1000000));
+        luaL_error(L, "this ran for more than %I instructions: does every loop end?",
+                   (LUAI_UACINT)s->instruction_limit);
 }
 
 static void hook(lua_State *L, lua_Debug *ar)
@@ -85,6 +95,11 @@ static const char *without_place(const char *message, const lua_Debug *ar)
 
 static at_status write_memory_error(const sandbox *s, at_error *error)
 {
+    if (s->instructions_left < 0)
+        return error_set_at(error, AT_SCRIPT, s->path, 0,
+                            "the script ran for more than %" PRId64
+                            " instructions: does every loop end?",
+                            s->instruction_limit);
     if (!s->refused)
         return error_set(error, AT_NO_MEMORY, "out of memory while running the script");
     return error_set_at(error, AT_SCRIPT, s->path, 0,

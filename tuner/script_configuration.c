@@ -41,9 +41,18 @@ static at_status find_parameter(const script *s, const char *name, size_t *param
             return AT_OK;
     }
     const char *nearest = nearest_name(name, names, count);
-    return error_set(error, AT_USAGE, "the pattern %s has no parameter '%s'%s%s%s", s->pattern.name,
-                     name, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+    if (nearest)
+        return error_set(error, AT_USAGE,
+                         "the pattern %s has no parameter '%s'; did you mean '%s'?",
+                         s->pattern.name, name, nearest);
+    error_set(error, AT_USAGE, "the pattern %s has no parameter '%s'; it has", s->pattern.name,
+              name);
+    for (size_t i = 0; error && i < count; i++) {
+        size_t used = strlen(error->message);
+        snprintf(error->message + used, sizeof error->message - used, "%s %s", i ? "," : "",
+                 names[i]);
+    }
+    return AT_USAGE;
 }
 
 /* Appends what snprintf would to text[0 .. size), as far as it fits. */

@@ -166,6 +166,13 @@ static int host_load(lua_State *L)
     return 2;
 }
 
+/* host.own(file): what another of the tool's own Lua files returns. */
+static int host_own(lua_State *L)
+{
+    script_run_own(L, luaL_checkstring(L, 1));
+    return 1;
+}
+
 void script_push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -178,6 +185,7 @@ void script_push_host(lua_State *L)
         {"line", host_line},
         {"load", host_load},
         {"nearest", host_nearest},
+        {"own", host_own},
         {"parse", host_parse},
         {"read_template", emit_read_template},
         {"settings", host_settings},

@@ -55,7 +55,7 @@ static inline script_options fixture_options(void)
     return (script_options){
         .lua_dir = TEST_SOURCE_DIR "/lua",
         .template_dir = TEST_SOURCE_DIR "/templates",
-        .instruction_limit = 5000000, /* a sanitised build takes long over the default */
+        .instruction_limit = 20000000, /* a sanitised build takes long over the default */
         .device = {.name = "sm_90",
                    .major = 9,
                    .sm_count = 132,

@@ -341,8 +341,8 @@ static void settings_of_the_wrong_kind_are_usage_errors(void **state)
         {"n", "1.5", "must be an integer"},
         {"b", "1", "must be a boolean"},
         {"scale", "big", "must be a number"},
-        {"scael", "1", "no problem variable of that name; did you mean 'scale'?"},
-        {"", "1", "no problem variable"},
+        {"scael", "1", "no such variable; did you mean 'scale'?"},
+        {"", "1", "no such variable; it has n, scale, b"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(load_with(cases[i].name, cases[i].text, &s, &error), AT_USAGE);
@@ -377,7 +377,7 @@ static void configurations_read_back_as_written(void **state)
         {"tile", "is not NAME=VALUE"},
         {"tile=16,tile=32", "given twice"},
         {",", "is not NAME=VALUE"},
-        {"=", "no parameter ''"},
+        {"=", "no parameter ''; it has tile, f, on, s"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(script_parse_configuration(s, cases[i].text, again, &error), AT_USAGE);

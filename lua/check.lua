@@ -1,0 +1,151 @@
+-- What autotune.lua checks a description with: messages with the script's line, names, lists and
+-- expressions. A path is a list of keys and positions that leads from at.pattern{...} to a field:
+-- { "space", "tile" }, { "where", 2 }.
+
+local host = ...
+
+local check = {}
+
+-- Types of values that a script may give a parameter, a variable or an expression.
+local SCALARS = { number = true, string = true, boolean = true }
+
+local function join(path)
+  local text = ""
+  for i = 1, #path do
+    local step = path[i]
+    if type(step) == "number" then
+      text = text .. "[" .. step .. "]"
+    else
+      text = text .. (i > 1 and "." or "") .. step
+    end
+  end
+  return text
+end
+
+local function line_of(path)
+  return host.line(table.unpack(path))
+end
+
+local function fail(path, ...)
+  local what = join(path)
+  host.fail(line_of(path), (what ~= "" and what .. ": " or "") .. string.format(...))
+end
+
+local function child(path, step)
+  local longer = { table.unpack(path) }
+  longer[#longer + 1] = step
+  return longer
+end
+
+local function meant(name, names)
+  local nearest = host.nearest(name, names)
+  return nearest and string.format("; did you mean '%s'?", nearest) or ""
+end
+
+local function show(v)
+  if type(v) == "string" then return string.format("'%s'", #v > 60 and string.sub(v, 1, 60) .. "..." or v) end
+  if SCALARS[type(v)] then return tostring(v) end
+  return "a " .. type(v)
+end
+
+-- Keys of a table in the order in which the script writes them; those that are not written there
+-- (computed tables) follow in alphabetical order.
+local function ordered_keys(t, path)
+  local keys, seen = {}, {}
+  for _, key in ipairs(host.keys(table.unpack(path))) do
+    if t[key] ~= nil and not seen[key] then
+      seen[key] = true
+      keys[#keys + 1] = key
+    end
+  end
+  for key in pairs(t) do
+    if not seen[key] then keys[#keys + 1] = key end
+  end
+  return keys
+end
+
+function check.fields(t, path, known)
+  for key in pairs(t) do
+    local found = false
+    for _, name in ipairs(known) do found = found or name == key end
+    if not found then
+      if type(key) ~= "string" then
+        fail(path, "there is a value without a name; its fields are %s", table.concat(known, ", "))
+      end
+      fail(child(path, key), "there is no such field%s", meant(key, known))
+    end
+  end
+end
+
+function check.table(v, path, example)
+  if type(v) ~= "table" then
+    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
+  end
+  return v
+end
+
+-- A list of at most `most` items: no names, no holes.
+function check.list(v, path, most)
+  local count = 0
+  for key in pairs(v) do
+    count = count + 1
+    if key ~= count then fail(path, "is a list; it has no names and no holes") end
+  end
+  if count > most then fail(path, "has %d items; %d are allowed", count, most) end
+end
+
+function check.string(v, path, example)
+  if type(v) ~= "string" or v == "" then
+    fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
+  end
+  return v
+end
+
+function check.name(name, path, taken)
+  if type(name) ~= "string" or #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
+    fail(path, "%s is not a name: letters, digits and _, at most 60", show(name))
+  end
+  if string.find(name, "^__") then fail(path, "names that start with __ are reserved") end
+  if host.is_helper(name) or name == "include" then
+    fail(path, "'%s' is the name of a helper function or library; choose another", name)
+  end
+  if not host.load("local " .. name, "=name") then
+    fail(path, "'%s' is a word of the Lua language; choose another", name)
+  end
+  if taken[name] then fail(path, "there is a %s of that name already", taken[name]) end
+end
+
+-- An expression, a number or a boolean: { text, line, what }.
+local function expression(v, path)
+  if not SCALARS[type(v)] then
+    fail(path, "is %s; write an expression, for example \"2 * rows\"",
+         v == nil and "missing" or show(v))
+  end
+  local text = v
+  if math.type(v) == "float" then
+    text = string.format("%.17g", v)
+    if not string.find(text, "[.eEn]") then text = text .. ".0" end
+  end
+  return { text = tostring(text), line = line_of(path), what = join(path) }
+end
+
+local function optional(v, path)
+  if v == nil then return nil end
+  return expression(v, path)
+end
+
+-- A scalar or a list of at most `most` expressions.
+local function expressions(v, path, most)
+  if type(v) ~= "table" then return { expression(v, path) } end
+  local list = {}
+  check.list(v, path, most)
+  if #v == 0 then fail(path, "is empty") end
+  for i = 1, #v do list[i] = expression(v[i], child(path, i)) end
+  return list
+end
+
+check.SCALARS = SCALARS
+check.line_of, check.fail, check.child, check.meant, check.show = line_of, fail, child, meant, show
+check.ordered_keys = ordered_keys
+check.expression, check.optional, check.expressions = expression, optional, expressions
+return check
