@@ -6,12 +6,18 @@ set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library.c ${CMAKE_CURRENT_SOURCE
     ${CMAKE_CURRENT_SOURCE_DIR}/library_kernel.c)
 set(library_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 
-# Only what autotune.h declares is visible outside; --exclude-libs hides what comes in archives.
-add_library(autotune_shared SHARED ${library_sources})
-set_target_properties(autotune_shared PROPERTIES OUTPUT_NAME autotune EXPORT_NAME autotune
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-target_link_libraries(autotune_shared PRIVATE autotune_core)
-target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
+# Only what autotune.h declares is visible outside. Debian's static Lua is not position-independent:
+# a build with static dependencies has the static library alone.
+set(libraries autotune_static)
+if(NOT AUTOTUNE_STATIC_DEPENDENCIES)
+    add_library(autotune_shared SHARED ${library_sources})
+    set_target_properties(autotune_shared PROPERTIES OUTPUT_NAME autotune EXPORT_NAME autotune
+        VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    target_link_libraries(autotune_shared PRIVATE autotune_core
+        autotune::lua autotune::jansson autotune::zlib autotune::xxhash m ${CMAKE_DL_LIBS})
+    target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
+    list(APPEND libraries autotune_shared)
+endif()
 
 # The static library is one object in which every name but the public ones has become local, so
 # that none of ours meets one of the program's.
@@ -31,17 +37,13 @@ set_target_properties(autotune_static PROPERTIES OUTPUT_NAME autotune EXPORT_NAM
 set(static_libraries lua5.4 jansson xxhash z m pthread ${CMAKE_DL_LIBS})
 target_link_libraries(autotune_static INTERFACE ${static_libraries})
 
-foreach(library autotune_shared autotune_static)
+foreach(library IN LISTS libraries)
     target_include_directories(${library} INTERFACE
         $<BUILD_INTERFACE:${library_include}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 endforeach()
-foreach(library autotune_shared autotune_library_objects)
-    target_link_libraries(${library} PRIVATE
-        autotune::lua autotune::jansson autotune::zlib autotune::xxhash m ${CMAKE_DL_LIBS})
-endforeach()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/autotune)
-install(TARGETS autotune_shared autotune_static EXPORT autotuneTargets
+install(TARGETS ${libraries} EXPORT autotuneTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES ${library_include}/autotune.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT autotuneTargets NAMESPACE autotune:: DESTINATION ${package_dir})
