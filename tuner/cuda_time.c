@@ -8,7 +8,7 @@
 /* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
 
-/* Chips ramp for about 300 ms (MEASURING.md, "Timing one variant", 1); a chip whose copies still
+/* Chips ramp their clocks for about 300 ms after an idle spell; a chip whose copies still
  * get faster after the limit is as warm as it will be. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
@@ -19,7 +19,7 @@ enum {
     LEAST_FLUSH_BYTES = 4 * 1024 * 1024
 };
 
-/* Below this the counters' ratio is too coarse (MEASURING.md, "Statistics"). */
+/* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
 static const uint64_t sm_clock_least_ns = 1000 * 1000;
 
 static int64_t now_ns(void)

@@ -8,7 +8,7 @@
 enum {
     CEILING_SAMPLES = 11,
     REFERENCE_SAMPLES = 3,
-    WATCHDOG_REFERENCES = 100, /* MEASURING.md, "Checking one variant", 6 */
+    WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
     CHECK_LAUNCHES = 4         /* of one slot: two, and two more when the slot was unsound */
 };
 

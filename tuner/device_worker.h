@@ -34,8 +34,8 @@ enum {
 typedef struct device_worker_options {
     const char *spec;          /* "cuda:0", "sim:sm_90" */
     device_cache cache;        /* of every sample */
-    int64_t watchdog_floor_ns; /* a launch may take this or 100 references, whichever is longer;
-                                  0: 2 s (MEASURING.md, "Checking one variant", 6) */
+    int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
+                                  whichever is longer; 0: 2 s */
 } device_worker_options;
 
 /* A problem on the device: what to allocate and the kernel that says what is right. */
