@@ -99,7 +99,7 @@ static int match(lua_State *L, bool can_be_anchored)
                           (LUAI_UACINT)length);
     /* The bound is far above what nearly every match takes, and a step is less than an instruction.
      */
-    sandbox_charge(L, (uint64_t)(cost / 64) + length / BYTES_PER_INSTRUCTION);
+    sandbox_charge(L, (uint64_t)(cost / 2) + length / BYTES_PER_INSTRUCTION);
     return forward(L);
 }
 
