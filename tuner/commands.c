@@ -4,7 +4,7 @@
 
 static const command *const table[] = {
     &cmd_tune, &cmd_emit, &cmd_explain, &cmd_inspect, &cmd_space, &cmd_export, &cmd_replay,
-    &cmd_devices,
+    &cmd_convert, &cmd_devices,
 };
 
 const command *const *commands_all(size_t *count)

@@ -6,7 +6,7 @@
 #include "options.h"
 
 extern const command cmd_tune, cmd_emit, cmd_explain, cmd_inspect, cmd_space, cmd_devices, cmd_export,
-    cmd_replay;
+    cmd_replay, cmd_convert;
 
 /* Every subcommand, in the order in which --help lists them. Static storage. */
 const command *const *commands_all(size_t *count);

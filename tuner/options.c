@@ -291,7 +291,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", read_quiet},
     [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", read_plain},
     [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", read_ptx},
-    [OPTION_FORMAT] = {"format", "NAME", "what to write: header", read_format},
+    [OPTION_FORMAT] = {"format", "NAME", "what to write: header; kernel-tuner or t4 (convert)", read_format},
     [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", read_output},
     [OPTION_HELP] = {"help", NULL, "print this and leave", read_help},
 };

@@ -299,6 +299,42 @@ static void other_seeds_give_other_orders(void **state)
     space_free(s);
 }
 
+static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s);
+    double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
+    assert_non_null(prior);
+    /* Right up to a factor, and with every tenth value somewhat wrong. */
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        best = cost < best ? cost : best;
+        prior[i] = (isfinite(cost) ? cost : 1000) * (i % 10 ? 7 : 9);
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 20};
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (strcmp(kind[k]->name, "prediction") != 0)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_true(out.best == best);
+        free(out.order);
+        /* Predictions that are wrong throughout do not keep it from the optimum for ever. */
+        for (uint64_t i = 0; i < count; i++)
+            prior[i] = 1 / prior[i];
+        d.evaluations = 0;
+        out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_int_equal(out.count, count);
+        assert_true(out.best == best);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
 static void an_unknown_name_is_an_error_that_names_the_nearest(void **state)
 {
     (void)state;
@@ -340,6 +376,7 @@ int main(void)
         cmocka_unit_test(start_configurations_come_first_and_once),
         cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
         cmocka_unit_test(other_seeds_give_other_orders),
+        cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
         cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
         cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),
     };

@@ -1,0 +1,69 @@
+load helpers
+
+# A recorded space of 64 configurations, as T4 results: cost 1 + distance to (3, 5), some fail.
+make_recorded() {
+    awk 'BEGIN {
+        printf "{\"schema_version\": \"1.0.0\", \"results\": ["
+        for (x = 0; x < 8; x++) for (y = 0; y < 8; y++) {
+            ok = x != y || x < 6
+            printf "%s{\"configuration\": {\"x\": %d, \"y\": %d}, \"times\": {\"compilation\": 400, \"runtimes\": [600]}, \"invalidity\": \"%s\", \"correctness\": %d, \"measurements\": [{\"name\": \"time\", \"value\": %d}], \"objectives\": [\"time\"]}", (x || y) ? ", " : "", x, y, ok ? "correct" : "runtime", ok, 1 + (x - 3) ^ 2 + (y - 5) ^ 2
+        }
+        print "]}"
+    }' >recorded.json
+}
+
+@test "a replay gives shares, scores and the number of seeds as JSON" {
+    make_recorded
+    tool replay recorded.json --strategy random --repeat 50 --seed 3 --json
+    succeeds
+    says '"seeds": 50'
+    says '"configurations": 64'
+    says '"failed": 2'
+    [[ "$output" =~ \"share_at\":\ \{[^}]*\"10\":\ 0\.[0-9]+ ]]
+    [[ "$output" =~ \"score\":\ -?0\.[0-4] ]]
+}
+
+@test "a replay repeats itself from its seed" {
+    make_recorded
+    tool replay recorded.json --repeat 5 --seed 7 --json
+    succeeds
+    cp out.txt first.txt
+    tool replay recorded.json --repeat 5 --seed 7 --json
+    cmp first.txt out.txt
+}
+
+@test "a replay for people shows the curve beside that of random search" {
+    make_recorded
+    gzip recorded.json
+    tool replay recorded.json.gz --strategy genetic --repeat 5
+    succeeds
+    says "strategy genetic, 5 seeds"
+    says "share of optimum"
+}
+
+@test "what is converted to each format reads back the same" {
+    make_recorded
+    tool replay recorded.json --strategy random --repeat 5 --json
+    grep -v '"file"' out.txt >expected.txt
+    for format in kernel-tuner t4; do
+        tool convert recorded.json --format "$format" --output "$format.json"
+        succeeds
+        tool replay "$format.json" --strategy random --repeat 5 --json
+        succeeds
+        grep -v '"file"' out.txt | cmp - expected.txt
+    done
+}
+
+@test "mistakes are usage errors that say what is right" {
+    make_recorded
+    tool replay recorded.json --strategy geneti
+    fails_with 2 "did you mean 'genetic'?"
+    tool replay missing.json
+    [ "$status" -ne 0 ]
+    tool convert recorded.json --format t5
+    fails_with 2 "did you mean 't4'?"
+    echo '{"a": 1}' >other.json
+    tool replay other.json
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"other.json"* ]]
+}
