@@ -11,8 +11,8 @@ return at.pattern {
   name = "bank_conflict",
   summary = "Threads that read rows of shared memory, `stride` words apart",
   problem = { n = 1 << 20, stride = 32, passes = 64 },
-  ragged = { n = 100003 },
-  simulated = { n = 1 << 12, passes = 2 },
+  ragged = { n = 5003, passes = 3 },
+  simulated = { n = 1 << 13, passes = 16 },
 
   space = {
     element = { 4, 8, 16 },        -- bytes that a thread reads at once

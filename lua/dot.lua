@@ -11,8 +11,8 @@ return at.pattern {
   name = "dot",
   summary = "Dot product of two arrays, added to a number",
   problem = { n = 1 << 26, dtype = "float" },
-  ragged = { n = 1000003 },
-  simulated = { n = 1 << 14 },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 18 },
 
   space = {
     -- atomic: an atomic addition for each element; warp: one for each warp; tree: one for each block,

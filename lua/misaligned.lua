@@ -10,8 +10,8 @@ return at.pattern {
   name = "misaligned",
   summary = "Copy from an array that starts at an element offset",
   problem = { n = 1 << 26, offset = 1, dtype = "float" },
-  ragged = { n = 1000003 },
-  simulated = { n = 1 << 16 },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 18 },
 
   space = {
     -- direct: element by element; two_loads: each thread reads both aligned vectors that its own

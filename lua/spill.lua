@@ -10,8 +10,8 @@ return at.pattern {
   name = "spill",
   summary = "An iterated map that keeps a chosen number of values live in each thread",
   problem = { n = 1 << 25, rounds = 64 },
-  ragged = { n = 1000004, rounds = 5 },
-  simulated = { n = 1 << 15, rounds = 4 },
+  ragged = { n = 100004, rounds = 3 },
+  simulated = { n = 1 << 16, rounds = 2 },
 
   space = {
     live = at.range(8, 256, 8),  -- values a thread carries

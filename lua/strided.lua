@@ -11,8 +11,8 @@ return at.pattern {
   name = "strided",
   summary = "Read every stride-th element of an array",
   problem = { n = 1 << 24, stride = 4, dtype = "float" },
-  ragged = { n = 1000003 },
-  simulated = { n = 1 << 15 },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 18 },
 
   space = {
     -- direct: only the elements wanted; vector: the aligned vectors that they lie in; segment: all of

@@ -19,7 +19,7 @@ return at.pattern {
   name = "transpose",
   summary = "Out-of-place transpose of a row-major matrix",
   problem = { rows = 8192, cols = 8192, dtype = "float" },
-  ragged = { rows = 1004, cols = 1508 },
+  ragged = { rows = 204, cols = 308 },
   simulated = { rows = 512, cols = 512 },
 
   space = {

@@ -16,8 +16,8 @@ return at.pattern {
   name = "vector_add",
   summary = "Sum of two arrays",
   problem = { n = 1 << 26, dtype = "float", layout = "packed" },
-  ragged = { n = 1000003 },
-  simulated = { n = 1 << 16 },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 18 },
 
   space = {
     width = { 1, 2, 3, 4, 8, 16, 32 }, -- neighbouring places that a thread takes as one item

@@ -133,7 +133,8 @@ static void rank_by_median(builder *b)
     size_t ok = 0;
     while (ok < b->out->result_count && b->out->results[ok].outcome == OUTCOME_OK)
         ok++;
-    qsort(b->out->results, ok, sizeof *b->out->results, by_median);
+    if (ok > 1)
+        qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
 }
 

@@ -6,7 +6,7 @@ return at.pattern {
   name = "transpose_132",
   summary = "Transpose through a square tile: block, tile, vector width and padding",
   problem = { rows = 8192, cols = 8192, dtype = "float" },
-  ragged = { rows = 1004, cols = 1508 },
+  ragged = { rows = 204, cols = 308 },
   simulated = { rows = 512, cols = 512 },
 
   space = {
