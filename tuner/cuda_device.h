@@ -5,6 +5,7 @@
 
 #include "cuda_driver.h"
 #include "device.h"
+#include "nvml.h"
 
 /* Kernels of templates/device_support.cu. */
 typedef enum support_kernel {
@@ -46,6 +47,7 @@ struct device {
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
+    nvml *board; /* NULL: not asked for yet, or there is none */
 };
 
 struct device_buffer {

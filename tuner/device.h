@@ -12,6 +12,7 @@
 
 #include "arch.h"
 #include "error.h"
+#include "nvml.h"
 #include "outcome.h"
 #include "plan.h"
 
@@ -133,6 +134,12 @@ typedef struct device_api {
 
     /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
     at_status (*warm_up)(device *d, at_error *error);
+    /* Queues `count` launches and waits for them all: what energy is measured of. NULL, as the next:
+     * nobody tells the device's energy. */
+    at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, uint64_t count, at_error *error);
+    /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
+    at_status (*board)(device *d, nvml_reading *out, at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
     /* The SM clock since the call before, from counters on the chip; 0 when that is not known (the

@@ -169,12 +169,24 @@ static at_status do_recheck(child *c, uint64_t id, message *m, device_answer *an
     return AT_OK;
 }
 
+static at_status do_energy(child *c, uint64_t id, message *m, device_answer *answer,
+                           at_error *error)
+{
+    (void)error;
+    bool with_kernel = message_get_u32(m) != 0;
+    if (!message_complete(m))
+        return refuse(answer);
+    device_bench_energy(&c->bench, id, with_kernel, answer);
+    return AT_OK;
+}
+
 typedef at_status (*handler)(child *c, uint64_t id, message *m, device_answer *answer,
                              at_error *error);
 
 static const handler handlers[] = {
     [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
     [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block, [REQUEST_RECHECK] = do_recheck,
+    [REQUEST_ENERGY] = do_energy,
 };
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)

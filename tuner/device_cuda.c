@@ -195,6 +195,7 @@ static void close_device(device *d)
             d->cuda.cuStreamDestroy(d->stream);
         d->cuda.cuDevicePrimaryCtxRelease(d->handle);
     }
+    nvml_close(d->board);
     cuda_driver_close(&d->cuda);
     free(d);
 }
@@ -400,6 +401,25 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
     return status ? status : cuda_wait(d, "the kernel faulted", error);
 }
 
+static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, uint64_t count, at_error *error)
+{
+    at_status status = cuda_kernel_prepare(d, k, plan, error);
+    for (uint64_t i = 0; !status && i < count; i++)
+        status = cuda_kernel_queue(d, k, plan, buffers, error);
+    return status ? status : cuda_wait(d, "the kernel faulted", error);
+}
+
+/* Opened when first asked for: starting the library takes longer than a small run. */
+static at_status board(device *d, nvml_reading *out, at_error *error)
+{
+    at_status status = AT_OK;
+    if (!d->board)
+        status = nvml_open(d->properties.uuid, &d->board, error);
+    nvml_read(d->board, out);
+    return status;
+}
+
 const device_api device_cuda_api = {
     .kind = "cuda",
     .list = list,
@@ -425,6 +445,8 @@ const device_api device_cuda_api = {
     .batch_copy_new = cuda_batch_copy_new,
     .batch_free = cuda_batch_free,
     .batch_sample = cuda_batch_sample,
+    .repeat = repeat,
+    .board = board,
     .warm_up = cuda_warm_up,
     .floor = cuda_floor,
     .sm_clock = cuda_sm_clock,

@@ -199,6 +199,24 @@ static void get_ready(message *m, device_ready *out)
     out->sm_clock_khz = message_get_f64(m);
 }
 
+static void put_energy(message *m, const energy_estimate *e)
+{
+    message_put_f64(m, e->launch_j);
+    message_put_f64(m, e->low_j);
+    message_put_f64(m, e->high_j);
+    message_put_f64(m, e->power_w);
+    message_put_u64(m, e->chunks);
+}
+
+static void get_energy(message *m, energy_estimate *out)
+{
+    out->launch_j = message_get_f64(m);
+    out->low_j = message_get_f64(m);
+    out->high_j = message_get_f64(m);
+    out->power_w = message_get_f64(m);
+    out->chunks = (size_t)message_get_u64(m);
+}
+
 void device_put_answer(message *m, const device_answer *answer)
 {
     message_put_u64(m, answer->id);
@@ -211,6 +229,8 @@ void device_put_answer(message *m, const device_answer *answer)
     put_i64(m, answer->check_ns);
     put_i64(m, answer->measure_ns);
     put_ready(m, &answer->ready);
+    put_energy(m, &answer->energy);
+    message_put_u64(m, answer->throttle);
     message_put_u64(m, answer->sample_count);
     for (size_t i = 0; i < answer->sample_count; i++)
         put_i64(m, answer->samples_ns[i]);
@@ -227,6 +247,8 @@ at_status device_get_answer(message *m, device_answer *out, at_error *error)
     out->check_ns = get_i64(m);
     out->measure_ns = get_i64(m);
     get_ready(m, &out->ready);
+    get_energy(m, &out->energy);
+    out->throttle = message_get_u64(m);
     uint64_t count = message_get_u64(m);
     if (m->failed || what >= OUTCOME_COUNT || status > AT_INTERNAL ||
         count != (m->size_bytes - m->position) / 8)

@@ -17,6 +17,7 @@ typedef enum device_message {
     REQUEST_RELEASE,   /* id */
     REQUEST_BLOCK,     /* id 0, with_copy, count, ids */
     REQUEST_RECHECK,   /* id, seed */
+    REQUEST_ENERGY,    /* id, with_kernel */
     /* replies */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
@@ -42,6 +43,8 @@ typedef struct device_answer {
     double sm_clock_khz;
     int64_t check_ns, measure_ns;
     device_ready ready;  /* SETUP */
+    energy_estimate energy; /* ENERGY */
+    uint64_t throttle;      /* ENERGY */
     size_t sample_count;
     int64_t *samples_ns;
 } device_answer;

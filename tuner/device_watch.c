@@ -173,6 +173,7 @@ static device_event_kind event_kind(uint32_t type)
         [REQUEST_SETUP] = DEVICE_READY, [REQUEST_TRY] = DEVICE_TRIED,
         [REQUEST_HOLD] = DEVICE_HELD,   [REQUEST_BLOCK] = DEVICE_BLOCK,
         [REQUEST_RECHECK] = DEVICE_RECHECKED,
+        [REQUEST_ENERGY] = DEVICE_ENERGY,
     };
     return kinds[type];
 }
@@ -205,6 +206,8 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
                       .sm_clock_khz = answer->sm_clock_khz,
                       .check_ns = answer->check_ns,
                       .measure_ns = answer->measure_ns,
+                      .energy = answer->energy,
+                      .throttle = answer->throttle,
                       .ready = answer->ready};
     answer->samples_ns = NULL;
     size_t ids = 0;

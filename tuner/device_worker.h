@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "device.h"
+#include "energy.h"
 #include "error.h"
 #include "outcome.h"
 #include "plan.h"
@@ -59,6 +60,7 @@ typedef enum device_event_kind {
     DEVICE_HELD,      /* answers device_worker_hold */
     DEVICE_BLOCK,     /* answers device_worker_block */
     DEVICE_RECHECKED, /* answers device_worker_recheck */
+    DEVICE_ENERGY,    /* answers device_worker_energy */
     DEVICE_FAILED     /* for good; `status` and `message` say why */
 } device_event_kind;
 
@@ -89,6 +91,8 @@ typedef struct device_event {
     int64_t check_ns, measure_ns; /* TRIED: wall time that the worker spent */
     int restarts;        /* workers replaced since the start */
     device_properties properties; /* OPENED */
+    energy_estimate energy; /* ENERGY */
+    uint64_t throttle;      /* ENERGY: reasons, as nvml_throttle_text() spells them */
     device_ready ready;  /* READY */
 } device_event;
 
@@ -144,6 +148,11 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 
 /* Checks a held variant on data made from another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
+
+/* Measures the energy of a launch of a held variant, for about two seconds; `with_kernel` false: only
+ * what throttles the chip now, and `id` does not matter. Where nobody tells (no NVML, a simulated
+ * device) the outcome is ok, the event's energy is not known, and its message says why. */
+at_status device_worker_energy(device_worker *w, uint64_t id, bool with_kernel, at_error *error);
 
 /* Describes the devices of one kind ("cuda", "sim"; NULL: of all), from a process of its own that
  * ends with the call. AT_NO_DEVICE says in one line why there are none. */
