@@ -42,7 +42,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 
 static const option_id options_taken[] = {
     OPTION_SET,   OPTION_DEVICE, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
-    OPTION_FIXED, OPTION_FINALS, OPTION_TIE,  OPTION_JOBS,     OPTION_CACHE,   OPTION_NO_CACHE,
+    OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
+    OPTION_OBJECTIVE,  OPTION_JOBS,     OPTION_CACHE,   OPTION_NO_CACHE,
     OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_RESULTS, OPTION_NO_RECORD};
 
 const command cmd_tune = {

@@ -1,5 +1,6 @@
 #include "contest.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,6 +23,10 @@ struct contest {
     size_t ceiling_count;
     clock_watch watch;
     bool checked; /* the finalists, on fresh data */
+    bool energy_wanted, energy_known;
+    energy_estimate *energies;   /* one for each entrant */
+    race_standing *by_energy;    /* the ranking, when energies are known */
+    race_result result;          /* what points to it */
     contest_state state;
 };
 
@@ -35,7 +40,9 @@ static at_status allocate(contest *c, const candidates *all, at_error *error)
     c->held = calloc(c->count, sizeof *c->held);
     c->in_block = calloc(c->count, sizeof *c->in_block);
     c->ids = calloc(c->count, sizeof *c->ids);
-    if (!c->entrants || !c->held || !c->in_block || !c->ids)
+    c->energies = calloc(c->count, sizeof *c->energies);
+    c->by_energy = calloc(c->count, sizeof *c->by_energy);
+    if (!c->entrants || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     return AT_OK;
 }
@@ -53,6 +60,7 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, const 
     clock_watch_init(&c->watch);
     c->pipeline = p;
     c->seed = o->seed;
+    c->energy_wanted = o->energy;
     at_status status = allocate(c, all, error);
     if (status)
         goto cleanup;
@@ -62,7 +70,9 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, const 
         goto cleanup;
     }
     rules.seed = o->seed;
-    rules.tick_ns = pipeline_get_state(p)->ready.tick_ns;
+    const device_ready *ready = &pipeline_get_state(p)->ready;
+    /* A sample that averages a batch resolves that much less than a tick. */
+    rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
     if (o->finals_blocks)
         rules.finals_blocks = o->finals_blocks;
     if (o->tie_margin >= 0)
@@ -100,6 +110,8 @@ void contest_free(contest *c)
     free(c->held);
     free(c->in_block);
     free(c->ids);
+    free(c->energies);
+    free(c->by_energy);
     free(c);
 }
 
@@ -214,8 +226,22 @@ static void keep_ceiling(contest *c, int64_t ceiling_ns)
     c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
+/* Asks the board what throttles the chip. Nobody may be able to tell. */
+static at_status ask_throttle(contest *c, at_error *error)
+{
+    device_event e;
+    at_status status = device_worker_energy(c->session->device, 0, false, error);
+    if (!status)
+        status = await(c, &e, error);
+    if (status)
+        return status;
+    c->state.throttle = e.throttle;
+    device_event_deinit(&e);
+    return AT_OK;
+}
+
 /* A block at another clock than the others is measured again, whole. */
-static void take_block(contest *c, const device_event *e)
+static at_status take_block(contest *c, const device_event *e, at_error *error)
 {
     clock_verdict verdict = clock_watch_judge(&c->watch, e->sm_clock_khz);
     c->state.redone = c->watch.redone;
@@ -223,10 +249,11 @@ static void take_block(contest *c, const device_event *e)
     c->state.sm_clock_khz = clock_watch_median_khz(&c->watch);
     if (verdict == CLOCK_REDO) {
         race_redo(c->race);
-        return;
+        return AT_OK;
     }
     keep_ceiling(c, e->ceiling_ns);
     race_tell(c->race, e->samples_ns);
+    return verdict == CLOCK_THROTTLED ? ask_throttle(c, error) : AT_OK;
 }
 
 static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
@@ -240,7 +267,7 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
     if (status)
         return status;
     if (e.outcome == OUTCOME_OK && e.sample_count == count) {
-        take_block(c, &e);
+        status = take_block(c, &e, error);
     } else if (e.id < c->count) {
         exclude(c, (uint32_t)e.id, e.outcome, e.message);
     } else {
@@ -279,6 +306,32 @@ static at_status check_finalists(contest *c, at_error *error)
     return AT_OK;
 }
 
+/* Finalists are still loaded. */
+static at_status measure_energies(contest *c, at_error *error)
+{
+    const race_result *result = race_conclude(c->race);
+    c->energy_known = true;
+    for (size_t i = 0; i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (result->ranking[i].failed || !c->held[entrant])
+            continue;
+        device_event e;
+        at_status status = device_worker_energy(c->session->device, entrant, true, error);
+        if (!status)
+            status = await(c, &e, error);
+        if (status)
+            return status;
+        c->energies[entrant] = e.energy;
+        if (!(e.energy.launch_j > 0))
+            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s", e.message);
+        device_event_deinit(&e);
+    }
+    /* Energies of some do not rank all. */
+    if (c->state.energy_trouble[0])
+        memset(c->energies, 0, c->count * sizeof *c->energies);
+    return AT_OK;
+}
+
 at_status contest_step(contest *c, bool *finished, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
@@ -299,6 +352,8 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
             status = sample_block(c, order, count, error);
     } else if (!c->checked) {
         status = check_finalists(c, error);
+    } else if (c->energy_wanted && !c->energy_known) {
+        status = measure_energies(c, error);
     } else {
         *finished = true;
     }
@@ -317,9 +372,53 @@ const contest_state *contest_get_state(const contest *c)
     return &c->state;
 }
 
+/* The least energy first; those without one keep their order behind. Insertion: finalists are few. */
+static void rank_by_energy(contest *c, const race_result *by_time)
+{
+    size_t ranked = 0;
+    for (size_t i = 0; i < by_time->count; i++) {
+        race_standing s = by_time->ranking[i];
+        double launch_j = c->energies[s.entrant].launch_j;
+        size_t at = i;
+        if (launch_j > 0 && !s.failed) {
+            at = ranked++;
+            memmove(&c->by_energy[at + 1], &c->by_energy[at], (i - at) * sizeof s);
+            while (at > 0 && c->energies[c->by_energy[at - 1].entrant].launch_j > launch_j) {
+                c->by_energy[at] = c->by_energy[at - 1];
+                at--;
+            }
+        }
+        c->by_energy[at] = s;
+        c->by_energy[at].tied = false;
+    }
+    c->result = *by_time;
+    c->result.ranking = c->by_energy;
+    c->result.winner = c->result.fastest = c->by_energy[0].entrant;
+    energy_estimate best = c->energies[c->result.winner];
+    c->result.tied = 0;
+    for (size_t i = 1; i < ranked; i++) {
+        c->by_energy[i].tied = c->energies[c->by_energy[i].entrant].low_j <= best.high_j;
+        c->result.tied += c->by_energy[i].tied;
+    }
+    c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
+    c->result.half_width = best.high_j / best.launch_j - 1;
+    c->result.noisy = false;
+}
+
 const race_result *contest_result(contest *c)
 {
-    return race_conclude(c->race);
+    const race_result *by_time = race_conclude(c->race);
+    bool known = by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
+                 c->energies[by_time->winner].launch_j > 0;
+    if (!known)
+        return by_time;
+    rank_by_energy(c, by_time);
+    return &c->result;
+}
+
+energy_estimate contest_energy(const contest *c, uint32_t entrant)
+{
+    return c->energies[entrant];
 }
 
 candidate *contest_candidate(const contest *c, uint32_t entrant)

@@ -1,7 +1,8 @@
 /* The contest: the race between candidates, run on the device.
  *
  * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
- * checked once more on fresh data after it was measured. The state machine is race.h's; this
+ * checked once more on fresh data after it was measured; with --objective energy the finalists are
+ * ranked by what a launch costs, measured after the race. The state machine is race.h's; this
  * module loads kernels, has blocks sampled, and watches the clock. */
 #ifndef AUTOTUNE_CONTEST_H
 #define AUTOTUNE_CONTEST_H
@@ -26,7 +27,9 @@ typedef struct contest_state { /* for progress */
     uint64_t redone;     /* blocks measured again because the clock had moved */
     uint64_t throttled;  /* times that the chip stayed away from its clock */
     double sm_clock_khz; /* median of the latest blocks; 0 unknown */
+    uint64_t throttle;   /* why, as nvml_throttle_text() spells it; 0 not known */
     uint64_t excluded;   /* entrants that failed during the race */
+    char energy_trouble[256]; /* why there are no energies although they were asked for */
 } contest_state;
 
 /* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
@@ -48,6 +51,8 @@ const contest_state *contest_get_state(const contest *c);
 /* The race's result as it stands, and the candidate behind an entrant. */
 const race_result *contest_result(contest *c);
 candidate *contest_candidate(const contest *c, uint32_t entrant);
+/* The energy of a launch of this entrant; launch_j 0: not measured. */
+energy_estimate contest_energy(const contest *c, uint32_t entrant);
 const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count);
 
 #endif

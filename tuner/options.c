@@ -151,6 +151,14 @@ static at_status read_tie(const char *text, options *out, at_error *error)
     return AT_OK;
 }
 
+static at_status read_objective(const char *text, options *out, at_error *error)
+{
+    out->energy = strcmp(text, "energy") == 0;
+    if (!out->energy && strcmp(text, "time") != 0)
+        return error_set(error, AT_USAGE, "--objective takes time or energy, not '%s'", text);
+    return AT_OK;
+}
+
 static at_status read_jobs(const char *text, options *out, at_error *error)
 {
     uint64_t v;
@@ -279,6 +287,9 @@ static const option_info table[OPTION_COUNT] = {
                       "no race: N samples of each variant, the lowest median wins", read_fixed},
     [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", read_finals},
     [OPTION_TIE] = {"tie", "PERCENT", "what differs by less is tied (default 0.5)", read_tie},
+    [OPTION_OBJECTIVE] = {"objective", "time|energy",
+                          "what the finalists of the race are ranked by (default time)",
+                          read_objective},
     [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", read_jobs},
     [OPTION_CACHE] = {"cache", "cold|warm",
                       "flush the L2 cache before each sample, or not (default cold)", read_cache},

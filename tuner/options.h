@@ -28,6 +28,7 @@ typedef enum option_id {
     OPTION_FIXED,
     OPTION_FINALS,
     OPTION_TIE,
+    OPTION_OBJECTIVE,
     OPTION_JOBS,
     OPTION_CACHE,
     OPTION_NO_CACHE,
@@ -68,6 +69,7 @@ typedef struct options {
     size_t fixed_samples; /* 0: race */
     size_t finals_blocks; /* 0: the protocol's */
     double tie_margin;    /* relative; negative: the protocol's */
+    bool energy;          /* --objective: energy instead of time */
     int jobs; /* 0: one a core */
     bool warm;
     bool use_cache;

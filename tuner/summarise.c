@@ -50,6 +50,9 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
             &s->properties.limits, (int)r->block_threads, (int)c->resources.registers,
             (size_t)c->resources.static_shared_bytes + r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
+        energy_estimate energy = contest_energy(b->in->contest, standing->entrant);
+        r->energy_j = energy.launch_j;
+        r->power_w = energy.power_w;
         r->time = standing->time;
     } else if (c->sample_count) {
         int64_t sorted[DEVICE_MAX_SAMPLES];
@@ -109,6 +112,10 @@ static at_status add_ranked(builder *b, at_error *error)
     if (status)
         return status;
     b->out->best_found = r->has_winner;
+    b->out->objective = r->has_winner && contest_energy(c, r->winner).launch_j > 0 &&
+                                b->in->options->energy
+                            ? "energy"
+                            : "time";
     b->out->verdict = b->out->result_count > 1 ? verdict_of(r) : VERDICT_NONE;
     b->out->tied_count = r->tied;
     if (r->noisy && r->has_winner && b->out->result_count > 1)
@@ -207,6 +214,17 @@ static int64_t ceiling_ns(const summarise_input *in)
     return raced_ns ? raced_ns : pipeline_get_state(in->pipeline)->ceiling_ns;
 }
 
+static void warn_throttled(builder *b, const contest_state *c)
+{
+    char reasons[128];
+    nvml_throttle_text(c->throttle, reasons, sizeof reasons);
+    run_summary_warn(b->out,
+                     "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
+                     "%.0f MHz)",
+                     reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
+                     c->sm_clock_khz / 1e3);
+}
+
 static void warn(builder *b)
 {
     const session *s = b->in->session;
@@ -223,10 +241,10 @@ static void warn(builder *b)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
                          (unsigned long long)contest_get_state(b->in->contest)->redone);
     if (b->in->contest && contest_get_state(b->in->contest)->throttled)
-        run_summary_warn(b->out, "the chip was throttled: it left its clock %llu times and stayed "
-                                 "away (now %.0f MHz)",
-                         (unsigned long long)contest_get_state(b->in->contest)->throttled,
-                         contest_get_state(b->in->contest)->sm_clock_khz / 1e3);
+        warn_throttled(b, contest_get_state(b->in->contest));
+    if (b->in->contest && contest_get_state(b->in->contest)->energy_trouble[0])
+        run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
+                         contest_get_state(b->in->contest)->energy_trouble);
     if (s->device && !s->properties.predicted &&
         s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");

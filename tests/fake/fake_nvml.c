@@ -1,7 +1,7 @@
 /* A management library for tests: one GPU, whose figures come from the environment.
  *
  * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C; one that is not set is
- * answered as "not supported". $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows
+ * answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at each reading. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows
  * is FAKE_NVML_UUID. */
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +90,13 @@ int nvmlDeviceGetPowerUsage(nvml_device d, unsigned *out)
 
 int nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out)
 {
-    return answer(d, "FAKE_NVML_ENERGY_MJ", out);
+    static unsigned long long grown;
+    unsigned long long step = 0;
+    if (answer(d, "FAKE_NVML_ENERGY_STEP_MJ", &step) != SUCCESS)
+        return answer(d, "FAKE_NVML_ENERGY_MJ", out);
+    grown += step;
+    *out = grown;
+    return SUCCESS;
 }
 
 int nvmlDeviceGetTemperature(nvml_device d, int sensor, unsigned *out)

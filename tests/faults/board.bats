@@ -1,0 +1,27 @@
+load helpers
+
+# The board's energy grows by as much between two readings whatever runs: a kernel that takes half the
+# time is launched twice as often between them, and a launch costs half.
+@test "--objective energy ranks the finalists by what a launch costs, and records it" {
+    gpu
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000
+    tool "$TIMED" --device cuda:0 --budget 60 --objective energy --json
+    succeeds
+    says '"objective": "energy"' || grep -q '"objective": "energy"' "$RECORD"
+    grep -q '"launch_j"' "$RECORD"
+}
+
+@test "without a board that tells its energy the race decides, and that is said" {
+    gpu
+    export AUTOTUNE_LIBNVML=$WORK/no-such-library.so
+    tool "$TIMED" --device cuda:0 --budget 60 --objective energy
+    succeeds
+    says 'energy cannot be measured'
+    grep -q '"objective": "time"' "$RECORD"
+}
+
+@test "an objective that does not exist is a usage error" {
+    gpu
+    tool "$TIMED" --device cuda:0 --objective speed
+    fails_with 2 "time or energy"
+}
