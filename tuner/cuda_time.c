@@ -316,6 +316,18 @@ static at_status read_counters(device *d, at_error *error)
     return status ? status : cuda_wait(d, what, error);
 }
 
+/* The ratio for one SM, 0 when it is not known. A reading too close to the one before leaves that one
+ * in place, so that short blocks get their clock from a window that is long enough. */
+static double update_counter(uint64_t *before, const uint64_t *now)
+{
+    uint64_t cycles = now[0] - before[0], passed_ns = now[1] - before[1];
+    bool known = now[1] != 0 && before[1] != 0 && now[0] > before[0];
+    if (known && passed_ns < sm_clock_least_ns)
+        return 0;
+    memcpy(before, now, 2 * sizeof *before);
+    return known ? (double)cycles / (double)passed_ns * 1e6 : 0;
+}
+
 /* Counters of different SMs have nothing to do with each other, so each SM that both readings
  * reached gives one ratio; their mean is reported. */
 at_status cuda_sm_clock(device *d, double *khz, at_error *error)
@@ -327,14 +339,10 @@ at_status cuda_sm_clock(device *d, double *khz, at_error *error)
     double sum = 0;
     int used = 0;
     for (int i = 0; i < d->properties.limits.sm_count; i++) {
-        const uint64_t *now = d->clock.sm_now + 2 * i, *before = d->clock.sm_before + 2 * i;
-        uint64_t passed_ns = now[1] - before[1];
-        if (!now[1] || !before[1] || passed_ns < sm_clock_least_ns || now[0] <= before[0])
-            continue;
-        sum += (double)(now[0] - before[0]) / (double)passed_ns * 1e6;
-        used++;
+        double ratio = update_counter(d->clock.sm_before + 2 * i, d->clock.sm_now + 2 * i);
+        sum += ratio;
+        used += ratio > 0;
     }
-    memcpy(d->clock.sm_before, d->clock.sm_now, sm_counter_bytes(d));
     if (used > 0)
         *khz = sum / used;
     return AT_OK;

@@ -142,8 +142,8 @@ typedef struct device_api {
     at_status (*board)(device *d, nvml_reading *out, at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
-    /* The SM clock since the call before, from counters on the chip; 0 when that is not known (the
-     * first call, less than 1 ms between the two). NULL: the device has no such clock. */
+    /* The SM clock since the call before, from counters on the chip; 0 when that is not known: the
+     * first call, or less than 1 ms between the two (the next call then goes back further). NULL: the device has no such clock. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_api;
 

@@ -398,6 +398,26 @@ static void a_block_samples_held_variants_in_the_order_given(void **state)
     end(&f);
 }
 
+static void short_blocks_know_their_clock_from_a_longer_window(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_30");
+    const uint64_t order[] = {1, 1};
+    int known = 0;
+    for (int i = 0; i < 60; i++) {
+        assert_ok(device_worker_block(f.worker, order, 2, false, &f.error), f.error);
+        const device_event *e = expect(&f, DEVICE_BLOCK);
+        expect_outcome(e, OUTCOME_OK, "");
+        known += e->sm_clock_khz > 0;
+        if (e->sm_clock_khz > 0)
+            assert_float_equal(e->sm_clock_khz, 1.5e6, 1);
+    }
+    assert_in_range(known, 1, 60);
+    end(&f);
+}
+
 static void held_variants_survive_the_worker(void **state)
 {
     (void)state;
@@ -658,6 +678,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_never_ends_times_out_at_its_limit),
         cmocka_unit_test(a_worker_that_a_variant_kills_is_replaced_and_the_variant_blamed),
         cmocka_unit_test(a_block_samples_held_variants_in_the_order_given),
+        cmocka_unit_test(short_blocks_know_their_clock_from_a_longer_window),
         cmocka_unit_test(held_variants_survive_the_worker),
         cmocka_unit_test(a_block_names_the_variant_that_broke_it_and_drops_it),
         cmocka_unit_test(a_recheck_uses_new_contents),
