@@ -6,9 +6,9 @@
  * that open NVRTC and compile every jobs-th source each, and with a fresh compile pool of `jobs`
  * workers. Both clocks run from before the first fork to the last result; both compile with the
  * same options, for the same architecture, to cubins, without NVRTC's own cache (12.9 and newer
- * have one where there is a driver: it would answer from the round before). Then the pool runs with a cold and with a
- * warm cache. Prints the rates and their ratio, the median over the rounds last; ends with status 1
- * when that is below 0.8, or when a source did not compile.
+ * have one where there is a driver: it would answer from the round before). Then the pool runs with
+ * a cold and with a warm cache. Prints the rates and their ratio, the median over the rounds last;
+ * ends with status 1 when that is below 0.8, or when a source did not compile.
  *
  * The sources are transposes that differ in tile, padding, vector width and rows a thread, or the
  * files of DIR (each with one kernel called `k`). */
@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -43,6 +44,20 @@ static double now_s(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Processor time of this process and of its children that have ended. */
+static double cpu_s(void)
+{
+    double total_s = 0;
+    static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN};
+    for (int i = 0; i < 2; i++) {
+        struct rusage u;
+        if (getrusage(whose[i], &u) == 0)
+            total_s += (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+                       (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+    }
+    return total_s;
 }
 
 static const char transpose_format[] =
@@ -209,14 +224,23 @@ static double run_rounds(const bench *b)
     double n = (double)b->source_count;
     size_t cached;
     for (int i = 0; i < b->rounds; i++) {
-        double pool_s = i % 2 ? time_pool(b, NULL, &cached) : 0;
-        double alone_s = time_independent(b);
-        pool_s = i % 2 ? pool_s : time_pool(b, NULL, &cached);
+        double pool_s = 0, alone_s = 0, pool_cpu_s = 0, alone_cpu_s = 0;
+        for (int turn = 0; turn < 2; turn++) {
+            double before_s = cpu_s();
+            if (turn == i % 2) {
+                alone_s = time_independent(b);
+                alone_cpu_s = cpu_s() - before_s;
+            } else {
+                pool_s = time_pool(b, NULL, &cached);
+                pool_cpu_s = cpu_s() - before_s;
+            }
+        }
         if (pool_s <= 0 || alone_s <= 0)
             return -1;
         ratios[i] = alone_s / pool_s;
-        printf("round %d: independent %.1f/s (%.2f s), pool %.1f/s (%.2f s), ratio %.3f\n", i + 1,
-               n / alone_s, alone_s, n / pool_s, pool_s, ratios[i]);
+        printf("round %d: independent %.1f/s (%.2f s, %.2f s of CPU), pool %.1f/s (%.2f s, %.2f s "
+               "of CPU), ratio %.3f\n",
+               i + 1, n / alone_s, alone_s, alone_cpu_s, n / pool_s, pool_s, pool_cpu_s, ratios[i]);
         fflush(stdout);
     }
     qsort(ratios, (size_t)b->rounds, sizeof ratios[0], by_value);
