@@ -54,7 +54,7 @@ typedef struct compile_result {
 } compile_result;
 
 typedef struct compile_options {
-    int jobs; /* worker processes; 0: as many as cores online */
+    int jobs; /* worker processes; 0: as many as cores that this process may use */
     bool use_cache;
     const char *cache_dir;       /* NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune */
     uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
