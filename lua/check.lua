@@ -16,7 +16,7 @@ local function join(path)
     if type(step) == "number" then
       text = text .. "[" .. step .. "]"
     else
-      text = text .. (i > 1 and "." or "") .. step
+      text = text .. (i > 1 and "." or "") .. (#step > 60 and string.sub(step, 1, 60) .. "..." or step)
     end
   end
   return text

@@ -124,16 +124,21 @@ static int on_error(lua_State *L)
         write_memory_error(s, error);
         return 1;
     }
-    error_set(error, AT_SCRIPT, "%s", message);
+    const char *file = s->path;
+    int line = s->line;
     lua_Debug ar;
     for (int level = 0; lua_getstack(L, level, &ar); level++) {
         lua_getinfo(L, "Sl", &ar);
-        if (ar.source[0] != '@' || ar.currentline <= 0)
+        if (ar.currentline <= 0)
             continue;
-        error_set_at(error, AT_SCRIPT, ar.source + 1, ar.currentline, "%s",
-                     without_place(message, &ar));
-        break;
+        message = without_place(message, &ar);
+        if (ar.source[0] == '@') {
+            file = ar.source + 1;
+            line = ar.currentline;
+            break;
+        }
     }
+    error_set_at(error, AT_SCRIPT, file, line, "%s", message);
     return 1;
 }
 

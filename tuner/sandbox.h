@@ -24,7 +24,8 @@ typedef struct sandbox {
     int64_t instruction_limit;  /* for each call of sandbox_call */
     int64_t instructions_left;
     int64_t cpu_deadline_ns;    /* of the running call; a second line of defence */
-    const char *path;           /* blamed when nothing better is known; borrowed */
+    const char *path;           /* blamed when nothing better is known (a tail call leaves no */
+    int line;                   /* trace), with its line or 0; borrowed */
     bool raised;                /* `error` holds what sandbox_raise() was given */
     at_error error;             /* of the call in progress */
 } sandbox;

@@ -97,8 +97,7 @@ static int match(lua_State *L, bool can_be_anchored)
                           "matching a pattern with so many quantifiers against %I bytes could "
                           "take for ever",
                           (LUAI_UACINT)length);
-    /* The bound is far above what nearly every match takes, and a step is less than an instruction.
-     */
+    /* The bound is far above what most matches take. */
     sandbox_charge(L, (uint64_t)(cost / 2) + length / BYTES_PER_INSTRUCTION);
     return forward(L);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "lexer.h"
 #include "script_state.h"
 
 script *script_of(lua_State *L)
@@ -296,7 +297,9 @@ static int load(lua_State *L)
     char chunk_name[PATH_MAX + 1];
     snprintf(chunk_name, sizeof chunk_name, "@%s", s->path);
     load_file(L, s->path, chunk_name, &s->source);
+    s->box.line = source_line(s->source.bytes, s->source.size_bytes, NULL, 0);
     lua_call(L, 0, 1);
+    s->box.line = 0;
 
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->token);
     if (!lua_istable(L, -1) || !lua_rawequal(L, -1, -2))

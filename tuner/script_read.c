@@ -221,7 +221,7 @@ static void find_template(lua_State *L, script *s, script_kernel *k)
     char path[PATH_MAX];
     if (!script_find_file(folders, 2, k->template_name, path, sizeof path))
         sandbox_raise(L, AT_SCRIPT, s->path, k->template_line,
-                      "there is no template '%s' in the script's folder (%s) nor among the "
+                      "there is no template '%.100s' in the script's folder (%s) nor among the "
                       "installed ones (%s)",
                       k->template_name, s->folder, s->template_dir);
     k->template_path = script_copy(L, path);

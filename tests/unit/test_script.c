@@ -9,7 +9,8 @@ static void the_scale_pattern_is_read_as_it_is_written(void **state)
     script_options options = fixture_options();
     at_error error = {0};
     script *s;
-    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error), error);
+    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error),
+              error);
     const pattern *p = script_pattern(s);
     assert_string_equal(p->name, "scale");
     assert_string_equal(p->summary, "Copies an array, scaled");
@@ -42,7 +43,8 @@ static void parameters_come_in_source_order(void **state)
 {
     (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .space = "space = { zeta = { 1 }, --[[ alpha = ]] mid = at.list(1, 2), ['alpha'] = { 3 } },",
+        .space =
+            "space = { zeta = { 1 }, --[[ alpha = ]] mid = at.list(1, 2), ['alpha'] = { 3 } },",
         .baseline = "baseline = { mid = 2 }, -- zeta and alpha have one value",
     });
     const pattern *p = script_pattern(s);
@@ -124,48 +126,74 @@ static const bad_case bad_cases[] = {
     {{.space = "space = { tile = at.range(1, 2.5) },"}, 5, "must be an integer, not 2.5"},
     {{.space = "space = { tile = at.range(1, 1 << 40) },"}, 5, "more than 65535"},
     {{.space = "space = { tile = at.pow(1, 2) },"}, 5, "attempt to call a nil value"},
-    {{.where = "where = { 'tile > 0',\n 'tille > 1' },"}, 7,
+    {{.where = "where = { 'tile > 0',\n 'tille > 1' },"},
+     7,
      "where[2]: \"tille > 1\": there is no 'tille'; did you mean 'tile'?"},
     {{.where = "where = { 'tile >' },"}, 6, "unexpected symbol"},
     {{.where = "where = { '' },"}, 6, "the expression is empty"},
     {{.where = "where = { 3 },"}, 6, "a constraint is a string"},
     {{.where = "where = { x = 'tile > 0' },"}, 6, "no names and no holes"},
-    {{.where = "where = { 'device.max_sharde_per_block > tile' },"}, 6,
+    {{.where = "where = { 'device.max_sharde_per_block > tile' },"},
+     6,
      "did you mean 'device.max_shared_per_block'?"},
     {{.where = "where = { '(function() return true end)()' },"}, 6, "cannot define a function"},
     {{.where = "where = { 'true) return (false' },"}, 6, "expected"},
     {{.baseline = "baseline = { tile = 1 },"}, 7, "names no value for 'mode'"},
-    {{.baseline = "baseline = { tile = 3, mode = 'a' },"}, 7, "3 is not a value of this parameter: 1, 2, 4"},
+    {{.baseline = "baseline = { tile = 3, mode = 'a' },"},
+     7,
+     "3 is not a value of this parameter: 1, 2, 4"},
     {{.baseline = "baseline = { tiles = 1 },"}, 7, "did you mean 'tile'?"},
     {{.kernel = ""}, 2, "kernel: is missing"},
     {{.kernel = "kernel = {},"}, 8, "kernel.template: is missing"},
     {{.kernel = "kernel = { template = 'q.cu.tmpl' },"}, 8, "there is no template 'q.cu.tmpl'"},
     {{.kernel = "kernel = { template = '../p.cu.tmpl' },"}, 8, "there is no template"},
     {{.kernel = "kernel = { template = '/etc/passwd' },"}, 8, "there is no template"},
-    {{.kernel = "kernel = { template = 'p.cu.tmpl', entry = 'a b' },"}, 8, "is not the name of a kernel"},
-    {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { 'm' } },"}, 8,
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', entry = 'a b' },"},
+     8,
+     "is not the name of a kernel"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { 'm' } },"},
+     8,
      "kernel.args[1]: \"m\": there is no 'm'; did you mean 'n'?"},
     {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { 'n', nil, 'n' } },"}, 8, "holes"},
-    {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-D${' } },"}, 8, "a ${ without a }"},
-    {{.kernel = "kernel = { template = 'p.cu.tmpl', launch = 1 },"}, 8, "kernel.launch: there is no such field"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-D${' } },"},
+     8,
+     "a ${ without a }"},
+    {{.kernel = "kernel = { template = 'p.cu.tmpl', launch = 1 },"},
+     8,
+     "kernel.launch: there is no such field"},
     {{.launch = "launch = { grid = { 1, 2, 3, 4 }, block = 1 },"}, 9, "has 4 items; 3 are allowed"},
     {{.launch = "launch = { block = 1 },"}, 9, "launch.grid: is missing"},
     {{.extra = "buffers = { a = { dtype = 'float' } },"}, 10, "write at.input, at.output"},
     {{.extra = "buffers = { a = at.input { count = 1 } },"}, 10, "buffers.a.dtype: is missing"},
-    {{.extra = "buffers = { a = at.input { dtype = 'flaot', count = 1 } },"}, 10, "did you mean 'float'?"},
-    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 'tile' } },"}, 10,
+    {{.extra = "buffers = { a = at.input { dtype = 'flaot', count = 1 } },"},
+     10,
+     "did you mean 'float'?"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 'tile' } },"},
+     10,
      "'tile' is a parameter, but this must be the same for all variants"},
-    {{.extra = "buffers = { a = at.output { dtype = 'float', count = 1, fill = 'bits' } },"}, 10, "only inputs are filled"},
-    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modolo' } },"}, 10, "did you mean 'modulo'?"},
-    {{.extra = "buffers = { n = at.input { dtype = 'float', count = 1 } },"}, 10, "there is a problem variable of that name"},
-    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, size = 2 } },"}, 10, "there is no such field"},
+    {{.extra = "buffers = { a = at.output { dtype = 'float', count = 1, fill = 'bits' } },"},
+     10,
+     "only inputs are filled"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modolo' } },"},
+     10,
+     "did you mean 'modulo'?"},
+    {{.extra = "buffers = { n = at.input { dtype = 'float', count = 1 } },"},
+     10,
+     "there is a problem variable of that name"},
+    {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, size = 2 } },"},
+     10,
+     "there is no such field"},
     {{.extra = "reference = { template = 'p.cu.tmpl' },"}, 10, "write at.reference"},
     {{.extra = "reference = at.reference { template = 'p.cu.tmpl' },"}, 10, "has no grid"},
     {{.extra = "buffers = { a = at.output { dtype = 'float', count = 1 } },\n"
-               "reference = at.reference { template = 'p.cu.tmpl' },"}, 2, "traffic is missing"},
+               "reference = at.reference { template = 'p.cu.tmpl' },"},
+     2,
+     "traffic is missing"},
     {{.extra = "tolerance = 'tile',"}, 10, "'tile' is a parameter"},
     {{.extra = "deterministic = 1,"}, 10, "write true or false"},
-    {{.extra = "ragged = { m = 3 },"}, 10, "ragged.m: the problem has no such variable; did you mean 'n'?"},
+    {{.extra = "ragged = { m = 3 },"},
+     10,
+     "ragged.m: the problem has no such variable; did you mean 'n'?"},
     {{.extra = "ragged = { n = 'x' },"}, 10, "is 'x' where the problem has 1024"},
     {{.extra = "nil + 1,"}, 10, "attempt to perform arithmetic on a nil value"},
     {{.extra = "x = = 1,"}, 10, "unexpected symbol near '='"},
@@ -181,6 +209,96 @@ static void whatever_is_wrong_is_told_with_its_line(void **state)
     }
 }
 
+/* Every field with every kind of value: taken, or an error with a line. */
+static void any_value_in_any_field_is_taken_or_told(void **state)
+{
+    (void)state;
+    static const char *const fields[] = {
+        "name = %s,",
+        "summary = %s,",
+        "problem = %s,",
+        "ragged = %s,",
+        "simulated = %s,",
+        "space = %s,",
+        "space = { tile = %s },",
+        "space = { %s },",
+        "space = { { 'tile', %s } },",
+        "where = %s,",
+        "where = { %s },",
+        "baseline = %s,",
+        "baseline = { tile = %s, mode = 'a' },",
+        "buffers = %s,",
+        "buffers = { %s },",
+        "buffers = { a = %s },",
+        "buffers = { a = at.input(%s) },",
+        "buffers = { a = at.input { dtype = %s, count = 1 } },",
+        "buffers = { a = at.input { dtype = 'int8', count = %s } },",
+        "buffers = { a = at.input { dtype = 'int8', count = 1, fill = %s } },",
+        "buffers = { a = at.input { dtype = 'int8', count = 1, limit = %s } },",
+        "buffers = { a = at.input { dtype = 'int8', count = 1, shape = %s } },",
+        "kernel = %s,",
+        "kernel = { template = %s },",
+        "kernel = { template = 'p.cu.tmpl', entry = %s },",
+        "kernel = { template = 'p.cu.tmpl', args = %s },",
+        "kernel = { template = 'p.cu.tmpl', args = { %s } },",
+        "kernel = { template = 'p.cu.tmpl', args = { at.int64(%s) } },",
+        "kernel = { template = 'p.cu.tmpl', shared = %s },",
+        "kernel = { template = 'p.cu.tmpl', options = %s },",
+        "kernel = { template = 'p.cu.tmpl', options = { %s } },",
+        "launch = %s,",
+        "launch = { grid = %s, block = 1 },",
+        "launch = { grid = 1, block = { %s } },",
+        "traffic = %s,",
+        "tolerance = %s,",
+        "deterministic = %s,",
+        "reference = %s,",
+        "reference = at.reference(%s),",
+        "reference = at.reference { template = 'p.cu.tmpl', grid = %s },",
+        "[%s] = 1,"};
+    static const char *const values[] = {"3",
+                                         "-1",
+                                         "0.5",
+                                         "0/0",
+                                         "true",
+                                         "false",
+                                         "'x'",
+                                         "''",
+                                         "'tile'",
+                                         "'\\0\\n'",
+                                         "{}",
+                                         "{ 3 }",
+                                         "{ x = 3 }",
+                                         "{ {} }",
+                                         "{ [{}] = 1 }",
+                                         "{ 1, nil, 3 }",
+                                         "at",
+                                         "at.pow2",
+                                         "at.input {}",
+                                         "at.int32(1)",
+                                         "at.reference {}",
+                                         "at.reference",
+                                         "('x'):rep(5000)",
+                                         "{ ('y'):rep(5000) }",
+                                         "math",
+                                         "{ math }",
+                                         "nil"};
+    for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
+            char text[512];
+            const char *hole = strstr(fields[f], "%s");
+            snprintf(text, sizeof text, "%.*s%s%s", (int)(hole - fields[f]), fields[f], values[v],
+                     hole + 2);
+            fixture_write_pattern(&(fixture_pattern){.extra = text});
+            script *s;
+            at_error error;
+            at_status status = fixture_load(&s, &error);
+            if (status != AT_OK && (status != AT_SCRIPT || error.line < 1 || error.line > 11 ||
+                                    strlen(error.message) > 1000))
+                fail_msg("%s: %s:%d: %s", text, status_name(status), error.line, error.message);
+            script_free(s);
+        }
+}
+
 typedef struct text_case {
     const char *text;
     int line;
@@ -192,7 +310,8 @@ static const text_case text_cases[] = {
     {"return { name = 'x' }", 0, "does not return a pattern"},
     {"return true", 0, "does not return a pattern"},
     {"x = (", 1, "unexpected symbol"},
-    {"local at = require 'autotune'\nlocal p = at.pattern { name = 'p' }", 2, "problem: is missing"},
+    {"local at = require 'autotune'\nlocal p = at.pattern { name = 'p' }", 2,
+     "problem: is missing"},
     {"require 'nothing'", 1, "there is no 'nothing.lua'"},
     {"\n\nrequire '../x'", 3, "not a module's name"},
     {"require 'a..b'", 1, "not a module's name"},
@@ -331,7 +450,8 @@ static void settings_override_the_problem(void **state)
 static void settings_of_the_wrong_kind_are_usage_errors(void **state)
 {
     (void)state;
-    fixture_write_pattern(&(fixture_pattern){.problem = "problem = { n = 1, scale = 1.5, b = true },"});
+    fixture_write_pattern(
+        &(fixture_pattern){.problem = "problem = { n = 1, scale = 1.5, b = true },"});
     script *s;
     at_error error;
     static const struct {
@@ -353,9 +473,10 @@ static void settings_of_the_wrong_kind_are_usage_errors(void **state)
 static void configurations_read_back_as_written(void **state)
 {
     (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, true }, s = { 'a', '4' } },",
-        .baseline = "baseline = { tile = 32, f = 0.5, on = false, s = 'a' },"});
+    script *s = fixture_load_pattern(
+        &(fixture_pattern){.space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, "
+                                    "true }, s = { 'a', '4' } },",
+                           .baseline = "baseline = { tile = 32, f = 0.5, on = false, s = 'a' },"});
     uint16_t indices[4];
     at_error error = {0};
     assert_ok(script_parse_configuration(s, "s=4,f=2,on=true", indices, &error), error);
@@ -441,7 +562,8 @@ static void the_space_is_what_brute_force_finds(void **state)
     script_options options = fixture_options();
     at_error error = {0};
     script *s;
-    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error), error);
+    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error),
+              error);
     for (problem_kind kind = PROBLEM_TUNED; kind < PROBLEM_KINDS; kind++) {
         space *sp;
         assert_ok(script_space(s, kind, &sp, &error), error);
@@ -471,6 +593,7 @@ int main(void)
         cmocka_unit_test(a_list_of_pairs_gives_the_order_itself),
         cmocka_unit_test(computed_spaces_come_in_alphabetical_order),
         cmocka_unit_test(whatever_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(any_value_in_any_field_is_taken_or_told),
         cmocka_unit_test(texts_that_are_no_pattern_are_told),
         cmocka_unit_test(errors_name_the_file),
         cmocka_unit_test(modules_of_the_scripts_folder_load_once),
