@@ -7,6 +7,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "json_text.h"
+
 /* ,"check":"0123456789abcdef"} */
 static const char check_head[] = ",\"check\":\"";
 enum { CHECK_DIGITS = 16, CHECK_BYTES = sizeof check_head - 1 + CHECK_DIGITS + 2 };
@@ -95,10 +97,7 @@ static json_t *pack_samples(const journal_entry *e)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < e->sample_count; i++)
-        if (json_array_append_new(array, json_integer((json_int_t)e->samples_ns[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        json_append(&array, json_integer((json_int_t)e->samples_ns[i]));
     return array;
 }
 
@@ -107,8 +106,7 @@ static json_t *pack_resources(const journal_entry *e)
     kernel_resources k = e->resources;
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof resource_fields / sizeof *resource_fields; i++)
-        json_object_set_new(object, resource_fields[i].name,
-                            json_integer((json_int_t)*resource_at(&k, i)));
+        json_put(&object, resource_fields[i].name, json_integer((json_int_t)*resource_at(&k, i)));
     return object;
 }
 
@@ -138,9 +136,9 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
                   pack_key(key), "outcome", outcome_name(e->outcome), "configuration",
                   pack_text(e->configuration), "samples_ns", pack_samples(e));
     if (root && e->has_resources)
-        json_object_set_new(root, "resources", pack_resources(e));
+        json_put(&root, "resources", pack_resources(e));
     if (root && e->message && *e->message)
-        json_object_set_new(root, "message", pack_text(e->message));
+        json_put(&root, "message", pack_text(e->message));
     return finish_line(root, out, error);
 }
 
@@ -149,7 +147,7 @@ at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t coun
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, pack_u64(runs[i]));
+        json_append(&array, pack_u64(runs[i]));
     return finish_line(json_pack("{so so}", "run", pack_u64(run), "finished", array), out, error);
 }
 

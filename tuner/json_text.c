@@ -13,7 +13,8 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
     *out = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
     if (*out)
         return AT_OK;
-    if (json_error_code(&e) == json_error_out_of_memory)
+    /* jansson does not always say that it was the memory: then it says nothing at all. */
+    if (json_error_code(&e) == json_error_out_of_memory || e.text[0] == '\0')
         return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
     return error_set_at(error, AT_FORMAT, path, e.line > 0 ? e.line : 0,
                         "not valid JSON at line %d, column %d: %s", e.line, e.column, e.text);
@@ -66,14 +67,27 @@ json_t *json_from_value(value v)
     return NULL;
 }
 
+void json_put(json_t **object, const char *name, json_t *member)
+{
+    if (json_object_set_new(*object, name, member) != 0) {
+        json_decref(*object);
+        *object = NULL;
+    }
+}
+
+void json_append(json_t **array, json_t *element)
+{
+    if (json_array_append_new(*array, element) != 0) {
+        json_decref(*array);
+        *array = NULL;
+    }
+}
+
 json_t *json_from_values(const char *const *names, const value *values, size_t count)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < count; i++)
-        if (json_object_set_new(object, names[i], json_from_value(values[i])) != 0) {
-            json_decref(object);
-            return NULL;
-        }
+        json_put(&object, names[i], json_from_value(values[i]));
     return object;
 }
 

@@ -28,6 +28,11 @@ at_status json_text_format(const json_t *root, size_t indent, char **out, at_err
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */
 json_t *json_from_value(value v);
 
+/* Adds a member or an element (taking it). When that fails (no memory, not UTF-8, NULL)
+ * the whole is freed and becomes NULL, as it then stays: callers check once, at the end. */
+void json_put(json_t **object, const char *name, json_t *member);
+void json_append(json_t **array, json_t *element);
+
 /* {name: value, ...} (new reference), NULL as above. */
 json_t *json_from_values(const char *const *names, const value *values, size_t count);
 

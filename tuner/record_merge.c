@@ -33,10 +33,7 @@ static json_t *pack_problem(const run_summary *s)
     json_t *object = json_object();
     for (size_t i = 0; i < s->problem_count; i++) {
         const pattern_variable *v = &s->problem[i];
-        if (json_object_set_new(object, v->name, json_from_value(v->value)) != 0) {
-            json_decref(object);
-            return NULL;
-        }
+        json_put(&object, v->name, json_from_value(v->value));
     }
     return object;
 }
@@ -72,10 +69,9 @@ static json_t *pack_baseline(const run_summary *s, const run_result *r)
         return json_null();
     json_t *object = json_pack("{so}", "configuration", pack_configuration(s, r));
     if (object && r->time.count > 0) {
-        json_object_set_new(object, "time", pack_time(&r->time));
-        json_object_set_new(object, "gbps", json_rounded(r->gbps, RATE_DIGITS));
-        json_object_set_new(object, "ceiling_fraction",
-                            json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
+        json_put(&object, "time", pack_time(&r->time));
+        json_put(&object, "gbps", json_rounded(r->gbps, RATE_DIGITS));
+        json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
     }
     return object;
 }
@@ -84,8 +80,7 @@ static json_t *pack_search(const run_summary *s)
 {
     json_t *counts = json_object();
     for (int o = 0; o < OUTCOME_COUNT; o++)
-        json_object_set_new(counts, outcome_name((outcome)o),
-                            json_integer((json_int_t)s->counts[o]));
+        json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
     return json_pack("{ss? sI sI so ss sI sI so so}", "strategy", s->strategy, "seed",
                      (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
                      "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end",
@@ -132,9 +127,9 @@ static json_t *pack_entry(const run_summary *s)
         best->source_hash, "device", pack_device(s), "measured", "cache", cache_name(s),
         "objective", objective_name(s), "date", s->date, "tool", run_tool_version());
     if (entry && best->energy_j > 0)
-        json_object_set_new(entry, "energy",
-                            json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4),
-                                      "power_w", json_rounded(best->power_w, 4)));
+        json_put(&entry, "energy",
+                 json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",
+                           json_rounded(best->power_w, 4)));
     return entry;
 }
 

@@ -57,7 +57,7 @@ static json_t *pack_problem(const run_summary *s)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < s->problem_count; i++)
-        json_object_set_new(object, s->problem[i].name, json_from_value(s->problem[i].value));
+        json_put(&object, s->problem[i].name, json_from_value(s->problem[i].value));
     return object;
 }
 
@@ -65,7 +65,7 @@ static json_t *pack_counts(const run_summary *s)
 {
     json_t *object = json_object();
     for (int o = 0; o < OUTCOME_COUNT; o++)
-        json_object_set_new(object, outcome_name((outcome)o), count_or_null(true, s->counts[o]));
+        json_put(&object, outcome_name((outcome)o), count_or_null(true, s->counts[o]));
     return object;
 }
 
@@ -75,7 +75,7 @@ static json_t *pack_stages(const run_summary *s)
     for (int i = 0; i < STAGE_COUNT; i++) {
         char name[32];
         snprintf(name, sizeof name, "%s_s", run_stage_name((run_stage)i));
-        json_object_set_new(object, name, known(true, s->stage_s[i]));
+        json_put(&object, name, known(true, s->stage_s[i]));
     }
     return object;
 }
@@ -84,7 +84,7 @@ static json_t *pack_warnings(const run_summary *s)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < s->warning_count; i++)
-        json_array_append_new(array, json_string(s->warnings[i]));
+        json_append(&array, json_string(s->warnings[i]));
     return array;
 }
 
@@ -92,7 +92,7 @@ static json_t *pack_results(const run_summary *s, size_t top)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < s->result_count && i < top; i++)
-        json_array_append_new(array, pack_variant(s, &s->results[i]));
+        json_append(&array, pack_variant(s, &s->results[i]));
     return array;
 }
 
