@@ -283,7 +283,6 @@ static at_status check_finalists(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
     size_t waiting = 0;
-    c->checked = true;
     for (size_t i = 0; i < result->count; i++) {
         const race_standing *standing = &result->ranking[i];
         if (standing->failed || !c->held[standing->entrant])
@@ -303,6 +302,9 @@ static at_status check_finalists(contest *c, at_error *error)
             exclude(c, (uint32_t)e.id, e.outcome, e.message);
         device_event_deinit(&e);
     }
+    /* Where no finalist was fit, others race in their place and are checked in their turn. */
+    const uint32_t *order;
+    c->checked = race_next(c->race, &order) == 0;
     return AT_OK;
 }
 
