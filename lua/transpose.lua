@@ -36,7 +36,7 @@ return at.pattern {
     tiles = { 1, 4 },          -- that a block takes, one after the other
     stages = { 1, 2, 3 },      -- of them in shared memory at a time
     order = { "linear", "diagonal", "grouped_columns", "grouped_rows" },
-    group = { 1, 4, 8, 16 },
+    group = { 1, 2, 4, 8, 16 },
     load_hint = { "none", "streaming", "no_allocate", "wide" },
     store_hint = { "none", "streaming", "through" },
   },

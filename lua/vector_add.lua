@@ -20,6 +20,9 @@ return at.pattern {
   simulated = { n = 1 << 18 },
 
   space = {
+    -- threads: each loads and stores its items; bulk: the copy engine of the multiprocessor moves
+    -- whole shares between global and shared memory.
+    algorithm = { "threads", "bulk" },
     width = { 1, 2, 3, 4, 8, 16, 32 }, -- neighbouring places that a thread takes as one item
     items = { 1, 2, 4 },               -- of them, a block's width apart
     block = at.pow2(64, 1024),
@@ -29,6 +32,10 @@ return at.pattern {
     store_hint = { "none", "streaming", "through" },
   },
   where = {
+    -- A simulated device has no copy engine.
+    "algorithm == 'threads' or device.major >= 9 and not string.find(device.name, 'simulated')",
+    "algorithm == 'threads' or width * sizeof(dtype) == 16 and schedule == 'one_shot' and load_hint == 'none' and store_hint == 'none'",
+    "algorithm == 'threads' or 2 * block * items * width * sizeof(dtype) <= 48 * 1024 - 16",
     "schedule == 'grid_stride' or blocks_per_sm == 1",
     "schedule == 'one_shot' or block * blocks_per_sm <= device.max_threads_per_sm",
     "schedule == 'one_shot' or block * blocks_per_sm >= 512",
@@ -40,7 +47,7 @@ return at.pattern {
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
   },
   baseline = {
-    width = 1, items = 1, block = 256, schedule = "one_shot", blocks_per_sm = 1,
+    algorithm = "threads", width = 1, items = 1, block = 256, schedule = "one_shot", blocks_per_sm = 1,
     load_hint = "none", store_hint = "none",
   },
 
