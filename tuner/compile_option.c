@@ -3,6 +3,14 @@
 #include <ctype.h>
 #include <string.h>
 
+static bool is_one_of(const char *v, const char *const *known, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(v, known[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_number(const char *v)
 {
     size_t n = strspn(v, "0123456789");
@@ -22,10 +30,7 @@ static bool is_on(const char *v)
 static bool is_standard(const char *v)
 {
     static const char *const known[] = {"c++11", "c++14", "c++17", "c++20"};
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(v, known[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(v, known, sizeof known / sizeof known[0]);
 }
 
 /* NAME, NAME=text or NAME(parameters)=text, printable. */
@@ -45,7 +50,7 @@ static bool is_identifier(const char *v)
                                            "abcdefghijklmnopqrstuvwxyz")] == '\0';
 }
 
-/* Cache modifiers of loads and stores, the optimisation level, and what a spill may use. */
+/* Cache modifiers of loads and stores, and how hard to optimise. */
 static bool is_ptxas_option(const char *v)
 {
     static const char *const known[] = {
@@ -64,10 +69,7 @@ static bool is_ptxas_option(const char *v)
         "--allow-expensive-optimizations=true",
         "--allow-expensive-optimizations=false",
     };
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(v, known[i]) == 0)
-            return true;
-    return false;
+    return is_one_of(v, known, sizeof known / sizeof known[0]);
 }
 
 /* `value` NULL: the option stands alone. A name that ends in '=' or is "-D" is followed by the

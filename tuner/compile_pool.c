@@ -249,23 +249,36 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
     return true;
 }
 
+static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
+{
+    (void)s;
+    break_pool(pool, AT_NO_TOOLCHAIN, message_get_string(m));
+    return false;
+}
+
+static bool accept_warning(compile_pool *pool, compile_slot *s, message *m)
+{
+    (void)s;
+    if (!pool->warning[0])
+        snprintf(pool->warning, sizeof pool->warning, "%s", message_get_string(m));
+    return true;
+}
+
 static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
 {
-    switch (m->type) {
-    case COMPILE_HELLO:
-        return accept_hello(pool, s, m);
-    case COMPILE_RESULT:
-        return accept_result(pool, s, m);
-    case COMPILE_REFUSED:
-        break_pool(pool, AT_NO_TOOLCHAIN, message_get_string(m));
-        return false;
-    case COMPILE_WARNING:
-        if (!pool->warning[0])
-            snprintf(pool->warning, sizeof pool->warning, "%s", message_get_string(m));
-        return true;
-    default:
-        return false;
-    }
+    static const struct {
+        uint32_t type;
+        bool (*accept)(compile_pool *, compile_slot *, message *);
+    } known[] = {
+        {COMPILE_HELLO, accept_hello},
+        {COMPILE_REFUSED, accept_refusal},
+        {COMPILE_RESULT, accept_result},
+        {COMPILE_WARNING, accept_warning},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (m->type == known[i].type)
+            return known[i].accept(pool, s, m);
+    return false;
 }
 
 static bool has_closed(int fd)
