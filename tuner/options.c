@@ -104,6 +104,29 @@ static at_status read_budget(const char *text, options *out, at_error *error)
     return AT_OK;
 }
 
+static at_status read_effort(const char *text, options *out, at_error *error)
+{
+    return effort_find(text, &out->effort, error);
+}
+
+static at_status read_stop_at(const char *text, options *out, at_error *error)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v > 0 && v <= 10))
+        return error_set(error, AT_USAGE,
+                         "--stop-at takes a share of the ceiling, such as 0.95, not '%s'", text);
+    out->stop_at = v;
+    return AT_OK;
+}
+
+static at_status read_warm_start(const char *text, options *out, at_error *error)
+{
+    (void)error;
+    out->warm_start = text;
+    return AT_OK;
+}
+
 static at_status read_seed(const char *text, options *out, at_error *error)
 {
     return read_count("seed", text, UINT64_MAX, &out->seed, error);
@@ -281,6 +304,15 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_ARCH] = {"arch", "sm_XX", "compile for this architecture; needs no GPU", read_arch},
     [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", read_strategy},
     [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", read_budget},
+    [OPTION_EFFORT] = {"effort", "NAME",
+                       "quick, normal, thorough or exhaustive, for who wants no numbers; a record "
+                       "of as much effort is taken as final",
+                       read_effort},
+    [OPTION_STOP_AT] = {"stop-at", "FRACTION",
+                        "stop searching at this share of the measured ceiling", read_stop_at},
+    [OPTION_WARM_START] = {"warm-start", "FILE",
+                           "try first what was fast in a Kernel Tuner cache, T4 file or journal",
+                           read_warm_start},
     [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", read_seed},
     [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", read_repeat},
     [OPTION_FIXED] = {"fixed", "N",

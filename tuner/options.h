@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "script.h"
+#include "stopping.h"
 
 enum { OPTIONS_MAX_REPEATS = 64 };
 
@@ -23,6 +24,9 @@ typedef enum option_id {
     OPTION_ARCH,
     OPTION_STRATEGY,
     OPTION_BUDGET,
+    OPTION_EFFORT,
+    OPTION_STOP_AT,
+    OPTION_WARM_START,
     OPTION_SEED,
     OPTION_REPEAT,
     OPTION_FIXED,
@@ -64,6 +68,9 @@ typedef struct options {
     const char *arch; /* comma-separated for inspect */
     const char *strategy;
     budget budget;
+    effort effort;         /* when given[OPTION_EFFORT] */
+    double stop_at;        /* share of the ceiling; 0: go on */
+    const char *warm_start; /* file of earlier measurements; NULL: none */
     uint64_t seed;
     size_t repeat; /* 0: not given */
     size_t fixed_samples; /* 0: race */

@@ -221,6 +221,12 @@ static at_status read_entry(const reading *r, const json_t *entry, record_entry 
         status = read_text(r, entry, "date", &out->date);
     if (!status)
         status = read_text(r, entry, "tool", &out->tool);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "search"), "effort", &out->effort);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "hashes"), "script", &out->script_hash);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "hashes"), "template", &out->template_hash);
     return status;
 }
 

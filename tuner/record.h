@@ -46,6 +46,7 @@ typedef struct record_entry {
     bool warm_cache;                            /* measured with the data in the L2 */
     bool energy;                                /* chosen for energy, not for time */
     const char *date, *tool;                    /* "" when not recorded */
+    const char *effort, *script_hash, *template_hash; /* likewise */
 } record_entry;
 
 typedef struct record {
@@ -61,6 +62,9 @@ typedef struct record_set {
     size_t count;
     record *records; /* by GPU name, then pattern */
 } record_set;
+
+/* The entry of these records for a run's GPU, problem, cache mode and objective; NULL: none. */
+const record_entry *record_find_entry(const record *r, const struct run_summary *s);
 
 /* What merging did. */
 typedef enum record_change {

@@ -81,7 +81,8 @@ static json_t *pack_search(const run_summary *s)
     json_t *counts = json_object();
     for (int o = 0; o < OUTCOME_COUNT; o++)
         json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
-    return json_pack("{ss? sI sI so ss sI sI so so}", "strategy", s->strategy, "seed",
+    return json_pack("{ss? ss? sI sI so ss sI sI so so}", "strategy", s->strategy, "effort",
+                     s->effort, "seed",
                      (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
                      "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end",
                      run_end_name(s->end), "cartesian",
@@ -164,6 +165,12 @@ static size_t find_entry(const run_summary *s, const record *old)
              same_problem(s, &old->entries[at].problem)))
         at++;
     return at;
+}
+
+const record_entry *record_find_entry(const record *r, const run_summary *s)
+{
+    size_t at = find_entry(s, r);
+    return at < r->entry_count ? &r->entries[at] : NULL;
 }
 
 static bool measured_in_run(const run_summary *s, const record_values *configuration)

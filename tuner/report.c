@@ -162,7 +162,12 @@ static void print_end(const run_summary *s, FILE *to)
     static const char *const texts[] = {
         [RUN_END_EXHAUSTED] = NULL,
         [RUN_END_STRATEGY] = "the strategy had nothing more to try",
-        [RUN_END_BUDGET] = "the budget is used up",
+        [RUN_END_EVALUATIONS] = "as many variants as allowed were tried",
+        [RUN_END_SECONDS] = "the time was up",
+        [RUN_END_TARGET] = "the wanted share of the ceiling was reached",
+        [RUN_END_GAIN] = "the search had stopped paying",
+        [RUN_END_RECORDED] = "at once: the record took as much effort; without --effort it is "
+                             "measured again",
         [RUN_END_INTERRUPTED] = "interrupted; the same command goes on from here",
     };
     if ((size_t)s->end < sizeof texts / sizeof *texts && texts[s->end])

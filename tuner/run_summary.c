@@ -29,7 +29,11 @@ static const char *const verdict_names[] = {
 static const char *const end_names[] = {
     [RUN_END_EXHAUSTED] = "exhausted",
     [RUN_END_STRATEGY] = "strategy",
-    [RUN_END_BUDGET] = "budget",
+    [RUN_END_EVALUATIONS] = "evaluations",
+    [RUN_END_SECONDS] = "seconds",
+    [RUN_END_TARGET] = "target",
+    [RUN_END_GAIN] = "gain",
+    [RUN_END_RECORDED] = "recorded",
     [RUN_END_INTERRUPTED] = "interrupted",
 };
 

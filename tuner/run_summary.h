@@ -31,7 +31,11 @@ typedef enum run_verdict {
 typedef enum run_end {
     RUN_END_EXHAUSTED,  /* every valid configuration had its turn */
     RUN_END_STRATEGY,   /* the strategy had nothing more to ask */
-    RUN_END_BUDGET,
+    RUN_END_EVALUATIONS, /* as many variants as allowed */
+    RUN_END_SECONDS,     /* the time was up */
+    RUN_END_TARGET,      /* the wanted share of the ceiling was reached */
+    RUN_END_GAIN,        /* the search had stopped paying */
+    RUN_END_RECORDED,    /* a record answered: nothing was measured */
     RUN_END_INTERRUPTED /* by the user, or by SIGTERM */
 } run_end;
 
@@ -108,6 +112,7 @@ typedef struct run_summary {
     uint64_t budget_evaluations; /* 0: no limit */
     double budget_s;             /* 0: no limit */
     run_end end;
+    const char *effort; /* that the run amounts to, "quick" ... "exhaustive"; NULL: none */
 
     char script_hash[33], template_hash[33];
     char nvrtc_version[16];

@@ -187,6 +187,17 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
+/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short is
+ * none. */
+static const char *effort_of(const summarise_input *in)
+{
+    if (in->end == RUN_END_EXHAUSTED)
+        return effort_name(EFFORT_EXHAUSTIVE);
+    bool cut_short = in->end == RUN_END_INTERRUPTED || in->end == RUN_END_SECONDS;
+    return in->options->given[OPTION_EFFORT] && !cut_short ? effort_name(in->options->effort)
+                                                           : NULL;
+}
+
 static void fill_facts(builder *b)
 {
     const session *s = b->in->session;
@@ -200,9 +211,10 @@ static void fill_facts(builder *b)
     out->traffic_bytes = s->plans[0].traffic_bytes;
     out->seed = o->seed;
     out->strategy = b->in->strategy;
-    out->budget_evaluations = b->in->budget.evaluations;
-    out->budget_s = b->in->budget.seconds;
+    out->budget_evaluations = b->in->limits.evaluations;
+    out->budget_s = b->in->limits.seconds;
     out->end = b->in->end;
+    out->effort = effort_of(b->in);
     script_hash(s->script, out->script_hash);
     emit_template_hash(s->script, out->template_hash);
     snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->pool));

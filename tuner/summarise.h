@@ -20,7 +20,7 @@ typedef struct summarise_input {
     const char *strategy; /* static storage */
     bool has_baseline;
     uint64_t baseline;    /* configuration */
-    budget budget;        /* that the run had */
+    stopping_limits limits; /* that the run had */
     run_end end;
     int64_t start_ns;     /* of the run, clock_now_ns() */
 } summarise_input;

@@ -1,5 +1,6 @@
 #include "tune.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,19 +8,24 @@
 
 #include "clock.h"
 #include "contest.h"
+#include "emit.h"
 #include "interrupt.h"
 #include "paths.h"
 #include "pipeline.h"
 #include "progress.h"
+#include "recall.h"
 #include "record.h"
 #include "session.h"
 #include "strategy.h"
+#include "stopping.h"
 #include "summarise.h"
+#include "warm_start.h"
 
 enum {
     STEP_MS = 50,
     FIRST_SAMPLES = 3, /* of each variant when it is tried: two to screen by, one may be unlucky */
-    ASK_AT_ONCE = 64
+    ASK_AT_ONCE = 64,
+    WARM_STARTS = 32 /* configurations of earlier measurements that are tried first */
 };
 
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
@@ -31,7 +37,11 @@ static const double SEARCH_SHARE = 0.85;
 
 struct tune {
     const options *options;
-    budget budget; /* the command line's, or what stands in for it */
+    stopping_limits limits; /* of the search; seconds: of the whole run */
+    stopping stopping;
+    record recalled; /* answers instead of a search, when `answer` is set */
+    const record_entry *answer;
+    warm_start warm;
     int64_t start_ns;
     session session;
     strategy *strategy;
@@ -52,19 +62,11 @@ static double elapsed_s(const tune *t)
     return (double)(clock_now_ns() - t->start_ns) / 1e9;
 }
 
-/* True when the run has to end; `share` of the seconds is what this phase may use up. */
-static bool must_end(tune *t, double share)
+static bool interrupted(tune *t)
 {
-    double budget_s = t->budget.seconds;
-    if (interrupt_take()) {
+    if (interrupt_take())
         t->end = RUN_END_INTERRUPTED;
-        return true;
-    }
-    if (budget_s > 0 && elapsed_s(t) > share * budget_s) {
-        t->end = RUN_END_BUDGET;
-        return true;
-    }
-    return false;
+    return t->end == RUN_END_INTERRUPTED;
 }
 
 static at_status find_baseline(tune *t, at_error *error)
@@ -82,7 +84,7 @@ static at_status find_baseline(tune *t, at_error *error)
 
 static uint64_t evaluations(const tune *t)
 {
-    uint64_t valid = space_count(t->session.space), most = t->budget.evaluations;
+    uint64_t valid = space_count(t->session.space), most = t->limits.evaluations;
     return most && most < valid ? most : valid;
 }
 
@@ -92,12 +94,12 @@ static uint64_t likely_evaluations(const tune *t)
 {
     enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
     uint64_t valid = space_count(t->session.space);
-    if (t->budget.seconds <= 0)
-        return t->budget.evaluations;
+    if (t->limits.seconds <= 0)
+        return t->limits.evaluations;
     double rate = t->session.properties.predicted ? SIMULATED_RATE : GPU_RATE;
-    uint64_t likely = (uint64_t)(t->budget.seconds * rate) + 1;
-    if (t->budget.evaluations && t->budget.evaluations < likely)
-        likely = t->budget.evaluations;
+    uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
+    if (t->limits.evaluations && t->limits.evaluations < likely)
+        likely = t->limits.evaluations;
     return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
 }
 
@@ -135,9 +137,49 @@ static void open_journal(tune *t)
         run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
 }
 
+static void set_limits(tune *t)
+{
+    const options *o = t->options;
+    if (o->given[OPTION_EFFORT])
+        t->limits = effort_limits(o->effort, space_count(t->session.space));
+    if (o->budget.evaluations)
+        t->limits.evaluations = o->budget.evaluations;
+    t->limits.seconds = o->budget.seconds;
+    if (t->session.properties.predicted && !o->given[OPTION_BUDGET] && !o->given[OPTION_EFFORT])
+        t->limits.seconds = SIMULATED_BUDGET_S;
+}
+
+static at_status read_warm_start(tune *t, at_error *error)
+{
+    recorded earlier;
+    at_status status = recorded_read(t->options->warm_start, &earlier, error);
+    if (status)
+        return status;
+    status = warm_start_init(&t->warm, &earlier, t->session.space,
+                             script_pattern(t->session.script)->baseline, WARM_STARTS, error);
+    recorded_deinit(&earlier);
+    if (!status && t->warm.unmatched)
+        run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
+                         t->warm.unmatched, t->options->warm_start);
+    return status;
+}
+
+/* The default first, then what was fast before. */
+static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
+{
+    size_t count = 0;
+    if (t->has_baseline)
+        starts[count++] = t->baseline;
+    for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
+        if (!t->has_baseline || t->warm.configurations[i] != t->baseline)
+            starts[count++] = t->warm.configurations[i];
+    return count;
+}
+
 static at_status open_run(tune *t, at_error *error)
 {
     const options *o = t->options;
+    uint64_t starts[WARM_STARTS + 1];
     at_status status = session_init(o, &t->session, error);
     if (!status)
         status = run_summary_init(&t->summary, script_pattern(t->session.script),
@@ -145,19 +187,20 @@ static at_status open_run(tune *t, at_error *error)
     if (!status && t->session.device && !t->session.properties.predicted && o->record)
         status = record_check_writable(o->results_dir, t->session.properties.limits.name,
                                        script_pattern(t->session.script)->name, error);
-    t->budget = o->budget;
-    if (!status && t->session.properties.predicted && !t->budget.evaluations &&
-        t->budget.seconds <= 0)
-        t->budget.seconds = SIMULATED_BUDGET_S;
+    if (!status)
+        set_limits(t);
     if (!status)
         status = find_baseline(t, error);
+    if (!status && o->warm_start)
+        status = read_warm_start(t, error);
+    size_t start_count = status ? 0 : list_starts(t, starts);
     if (!status)
         status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
                               &(strategy_options){.space = t->session.space,
                                                   .seed = o->seed,
                                                   .budget = likely_evaluations(t),
-                                                  .start = &t->baseline,
-                                                  .start_count = t->has_baseline},
+                                                  .start = starts,
+                                                  .start_count = start_count},
                               &t->strategy, error);
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
@@ -203,6 +246,7 @@ static void learn(tune *t, candidate *c)
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
     t->failed += !ok;
+    stopping_note(&t->stopping, ok && fastest_ns ? (double)fastest_ns : INFINITY);
     strategy_tell(t->strategy, c->configuration,
                   ok && fastest_ns ? (double)fastest_ns : STRATEGY_FAILED);
     thin_out(t, c);
@@ -231,19 +275,48 @@ static at_status ask(tune *t, bool *more, at_error *error)
     return AT_OK;
 }
 
+/* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
+static void set_target(tune *t)
+{
+    int64_t ceiling_ns = pipeline_get_state(t->pipeline)->ceiling_ns;
+    if (t->options->stop_at > 0 && ceiling_ns > 0)
+        t->stopping.limits.target_cost = (double)ceiling_ns / t->options->stop_at;
+}
+
+static bool must_stop(tune *t)
+{
+    static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
+                                               [STOP_SECONDS] = RUN_END_SECONDS,
+                                               [STOP_TARGET] = RUN_END_TARGET,
+                                               [STOP_GAIN] = RUN_END_GAIN};
+    set_target(t);
+    stop_reason reason = stopping_check(&t->stopping, elapsed_s(t));
+    if (reason)
+        t->end = ends[reason];
+    return reason != STOP_NONE || interrupted(t);
+}
+
+static run_end end_of_search(const tune *t)
+{
+    if (t->asked == space_count(t->session.space))
+        return RUN_END_EXHAUSTED;
+    return t->limits.evaluations && t->asked == evaluations(t) ? RUN_END_EVALUATIONS
+                                                               : RUN_END_STRATEGY;
+}
+
 static at_status search(tune *t, at_error *error)
 {
-    bool stopping = false;
+    bool ended = false;
     for (;;) {
         bool more = false;
         at_status status = AT_OK;
-        if (!stopping && must_end(t, races(t) ? SEARCH_SHARE : 1)) {
-            stopping = true;
+        if (!ended && must_stop(t)) {
+            ended = true;
             pipeline_abandon_queue(t->pipeline);
         }
-        if (stopping && t->end == RUN_END_INTERRUPTED)
+        if (t->end == RUN_END_INTERRUPTED)
             return AT_OK;
-        if (!stopping)
+        if (!ended)
             status = ask(t, &more, error);
         if (!status && !more && !pipeline_in_flight(t->pipeline))
             break;
@@ -255,11 +328,9 @@ static at_status search(tune *t, at_error *error)
             return status;
         show_search(t);
     }
-    if (!stopping)
-        t->end = t->asked == space_count(t->session.space) ? RUN_END_EXHAUSTED
-                 : t->budget.evaluations && t->asked == evaluations(t)
-                     ? RUN_END_BUDGET
-                     : RUN_END_STRATEGY;
+    /* A limit that was reached with the last variant of the space cut nothing short. */
+    if (!ended || t->asked == space_count(t->session.space))
+        t->end = end_of_search(t);
     return AT_OK;
 }
 
@@ -314,7 +385,7 @@ static at_status race_on_device(tune *t, at_error *error)
     if (t->end == RUN_END_INTERRUPTED && !status)
         contest_stop(t->contest);
     while (!finished && t->end != RUN_END_INTERRUPTED) {
-        if (must_end(t, 1))
+        if (interrupted(t) || (t->limits.seconds > 0 && elapsed_s(t) > t->limits.seconds))
             contest_stop(t->contest);
         status = contest_step(t->contest, &finished, error);
         if (status)
@@ -347,6 +418,20 @@ static at_status keep(tune *t, at_error *error)
     return status;
 }
 
+/* With --effort, a record that took as much is final. */
+static void recall(tune *t)
+{
+    const options *o = t->options;
+    if (!o->given[OPTION_EFFORT] || !t->session.device || t->session.properties.predicted)
+        return;
+    t->summary.device = t->session.properties;
+    t->summary.warm_cache = o->warm;
+    script_hash(t->session.script, t->summary.script_hash);
+    emit_template_hash(t->session.script, t->summary.template_hash);
+    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
+        t->answer = NULL;
+}
+
 at_status tune_run(const options *o, tune **out, at_error *error)
 {
     *out = NULL;
@@ -361,8 +446,11 @@ at_status tune_run(const options *o, tune **out, at_error *error)
         tune_free(t);
         return status;
     }
-    at_status found = search(t, error);
-    if (!found && races(t))
+    t->stopping.limits = t->limits;
+    t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
+    recall(t);
+    at_status found = t->answer ? AT_OK : search(t, error);
+    if (!found && !t->answer && races(t))
         found = race_on_device(t, error);
     if (found && t->session.device && !t->contest)
         rank_unraced(t);
@@ -377,11 +465,13 @@ at_status tune_run(const options *o, tune **out, at_error *error)
                                           .strategy = strategy_get_kind(t->strategy)->name,
                                           .has_baseline = t->has_baseline,
                                           .baseline = t->baseline,
-                                          .budget = t->budget,
+                                          .limits = t->limits,
                                           .end = t->end,
                                           .start_ns = t->start_ns},
                        &t->summary, &trouble);
-    if (!status)
+    if (!status && t->answer)
+        status = recall_fill(&t->recalled, t->answer, &t->summary, &trouble);
+    else if (!status)
         status = keep(t, &trouble);
     if (!found && !status && t->end != RUN_END_INTERRUPTED && t->journal)
         journal_finish(t->journal, NULL);
@@ -402,6 +492,9 @@ void tune_free(tune *t)
     progress_free(t->progress);
     contest_free(t->contest);
     pipeline_free(t->pipeline);
+    stopping_deinit(&t->stopping);
+    record_deinit(&t->recalled);
+    warm_start_deinit(&t->warm);
     journal_close(t->journal);
     strategy_free(t->strategy);
     run_summary_deinit(&t->summary);

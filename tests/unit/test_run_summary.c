@@ -96,7 +96,7 @@ static void stages_verdicts_and_ends_have_names(void **state)
     assert_string_equal(run_stage_name(STAGE_COUNT), "unknown");
     assert_string_equal(run_verdict_name(VERDICT_CLEAR), "clear");
     assert_string_equal(run_verdict_name((run_verdict)99), "unknown");
-    assert_string_equal(run_end_name(RUN_END_BUDGET), "budget");
+    assert_string_equal(run_end_name(RUN_END_SECONDS), "seconds");
     assert_string_equal(run_end_name((run_end)99), "unknown");
 }
 
