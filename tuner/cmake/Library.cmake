@@ -15,7 +15,9 @@ if(NOT AUTOTUNE_STATIC_DEPENDENCIES)
         VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
     target_link_libraries(autotune_shared PRIVATE autotune_core
         autotune::lua autotune::jansson autotune::zlib autotune::xxhash m ${CMAKE_DL_LIBS})
-    target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL LINKER:--no-undefined)
+    # clang leaves the sanitizers' own names to the program.
+    target_link_options(autotune_shared PRIVATE LINKER:--exclude-libs,ALL
+        $<$<NOT:$<BOOL:${AUTOTUNE_SANITIZE}>>:LINKER:--no-undefined>)
     list(APPEND libraries autotune_shared)
 endif()
 
