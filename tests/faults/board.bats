@@ -4,6 +4,7 @@ load helpers
 # time is launched twice as often between them, and a launch costs half.
 @test "--objective energy ranks the finalists by what a launch costs, and records it" {
     gpu
+    needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000
     tool "$TIMED" --device cuda:0 --budget 60 --objective energy --json
     succeeds
@@ -13,6 +14,7 @@ load helpers
 
 @test "without a board that tells its energy the race decides, and that is said" {
     gpu
+    needs_the_fake
     export AUTOTUNE_LIBNVML=$WORK/no-such-library.so
     tool "$TIMED" --device cuda:0 --budget 60 --objective energy
     succeeds

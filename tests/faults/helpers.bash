@@ -1,14 +1,14 @@
-# Runs on the fake driver: $FAKE_CUDA. $TOOLS holds fault_inject and lose_terminal.
+# Runs on the fake driver $FAKE_CUDA, or on the machine's own GPU when that is "none". $TOOLS holds
+# fault_inject and lose_terminal.
 
 load ../cli/helpers
 
 gpu() {
     : "${FAKE_CUDA:?set FAKE_CUDA to the fake driver}" "${TOOLS:?set TOOLS to the folder of the tools}"
-    export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    [ "$FAKE_CUDA" = none ] || export AUTOTUNE_LIBCUDA=$FAKE_CUDA
     # The preloaded library comes before the sanitizer's.
     export ASAN_OPTIONS=verify_asan_link_order=0
     TIMED=$BATS_TEST_DIRNAME/timed.lua
-    RECORD=results/fake-gpu-0/timed.json
 }
 
 # Starts a run in the background and waits until it has measured COUNT variants.
@@ -41,8 +41,17 @@ worker_of() { # worker_of PID NAME: the process id of a worker
     pgrep -P "$1" -x "$2" | head -n 1
 }
 
+needs_the_fake() {
+    [ "$FAKE_CUDA" != none ] || skip "what fails here is the fake driver's"
+}
+
+recorded() { # there is one record
+    [ -s results/*/timed.json ]
+}
+
 records() { # records TEXT: in the record
-    grep -q "$1" "$RECORD" || { echo "no '$1' in the record: $(head -c 2000 "$RECORD")"; return 1; }
+    grep -q "$1" results/*/timed.json ||
+        { echo "no '$1' in the record: $(head -c 2000 results/*/timed.json)"; return 1; }
 }
 
 # The one best configuration of timed.lua.

@@ -43,7 +43,7 @@ load helpers
     end_run
     [ "$status" -eq 130 ]
     says 'inconclusive'
-    [ -s "$RECORD" ]
+    recorded
     measured=$(journal_lines)
     tool "$TIMED" --device cuda:0
     succeeds
@@ -85,7 +85,7 @@ load helpers
     status=0
     "$TOOLS/lose_terminal" 3000 "$AUTOTUNE" "$TIMED" --device cuda:0 || status=$?
     [ "$status" -eq 130 ]
-    [ -s "$RECORD" ]
+    recorded
 }
 
 @test "a closed stdout and stderr lose no record" {
@@ -93,7 +93,7 @@ load helpers
     status=0
     "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >&- 2>&- || status=$?
     [ "$status" -lt 128 ]
-    [ -s "$RECORD" ]
+    recorded
 }
 
 @test "a full stdout is an error that loses no record" {
@@ -101,7 +101,7 @@ load helpers
     status=0
     "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >/dev/full 2>err.txt || status=$?
     [ "$status" -eq 4 ]
-    [ -s "$RECORD" ]
+    recorded
 }
 
 @test "a results folder that cannot be written is an error before anything is measured" {
@@ -114,6 +114,7 @@ load helpers
 
 @test "a device that is gone for good ends the run with the winner so far" {
     gpu
+    needs_the_fake
     export FAKE_CUDA_GONE=$WORK/gone
     start_run 1000
     touch "$FAKE_CUDA_GONE"
@@ -121,7 +122,7 @@ load helpers
     end_run
     [ "$status" -eq 3 ]
     says 'best        a='
-    [ -s "$RECORD" ]
+    recorded
 }
 
 @test "two runs on one results folder both end, and one record holds the best" {
