@@ -17,7 +17,7 @@
  *           order. Only these samples decide: who came here by luck does not keep it.
  * Samples of screen and heats are one series: a survivor's screening rounds count as heats.
  *
- * Memory: everything is allocated by race_new(), about 300 bytes an entrant. Time: a block costs
+ * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs
  * O(survivors), a look O(survivors log blocks). */
 #ifndef AUTOTUNE_RACE_H
 #define AUTOTUNE_RACE_H
