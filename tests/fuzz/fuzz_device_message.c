@@ -1,0 +1,79 @@
+/* Whatever a device worker sends, or is sent, is a message or refused: no crash, no leak, and no
+ * count of things that are not there. The first byte says what to read the rest as. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device_message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_answer(message *m)
+{
+    device_answer answer;
+    if (device_get_answer(m, &answer, NULL) != AT_OK)
+        return;
+    if (answer.outcome >= OUTCOME_COUNT || answer.sample_count > m->size_bytes / 8 ||
+        strlen(answer.message) > m->size_bytes)
+        abort();
+    free(answer.samples_ns);
+}
+
+/* What is read as a whole packs to as many bytes again. */
+static void read_variant(message *m)
+{
+    device_variant variant;
+    device_get_variant(m, &variant);
+    if (!message_complete(m))
+        return;
+    message again;
+    message_init(&again, 1);
+    device_put_variant(&again, &variant);
+    if (again.failed || again.size_bytes != m->size_bytes)
+        abort();
+    message_deinit(&again);
+}
+
+static void read_problem(message *m)
+{
+    device_problem problem;
+    device_get_problem(m, &problem);
+    if (message_complete(m) && problem.plan.buffer_count > PLAN_MAX_BUFFERS)
+        abort();
+}
+
+static void read_properties(message *m)
+{
+    device_properties p;
+    device_get_properties(m, &p);
+    if (strlen(p.spec) >= sizeof p.spec || strlen(p.limits.name) >= sizeof p.limits.name)
+        abort();
+}
+
+static void read_note(message *m)
+{
+    device_note note;
+    device_get_note(m, &note);
+    if (strlen(note.what) > m->size_bytes)
+        abort();
+}
+
+static void (*const readers[])(message *) = {read_answer, read_variant, read_problem,
+                                             read_properties, read_note};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    message m;
+    message_init(&m, 1);
+    m.bytes = malloc(size);
+    if (!m.bytes)
+        return 0;
+    memcpy(m.bytes, data + 1, size - 1);
+    m.size_bytes = size - 1;
+    m.capacity_bytes = size;
+    readers[data[0] % (sizeof readers / sizeof *readers)](&m);
+    message_deinit(&m);
+    return 0;
+}
