@@ -9,12 +9,15 @@
 
 static const strategy_kind *const arms[] = {
     &strategy_surrogate,
-    &strategy_genetic,
     &strategy_neighbourhood,
+    &strategy_genetic,
     &strategy_annealing,
 };
 
 enum { ARMS = sizeof arms / sizeof *arms, WINDOW = 50 };
+
+/* The first arm's sample, which fills the space, is what all begin with. */
+enum { FIRST_SAMPLE = 20 };
 static const double exploration = 0.05; /* OpenTuner's constant */
 
 typedef struct bandit {
@@ -88,7 +91,7 @@ static bool bandit_propose(strategy *s, uint64_t *configuration)
 {
     bandit *b = (bandit *)s;
     share_asked(b);
-    size_t first = choose_arm(b);
+    size_t first = s->ledger.trial_count < FIRST_SAMPLE ? 0 : choose_arm(b);
     for (size_t i = 0; i < ARMS; i++) {
         size_t arm = (first + i) % ARMS;
         strategy *chosen = b->arms[arm];
