@@ -176,20 +176,13 @@ static int host_own(lua_State *L)
 void script_push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"declare", host_declare},
-        {"dtypes", host_dtypes},
-        {"fail", host_fail},
-        {"fail_in", host_fail_in},
-        {"is_helper", host_is_helper},
-        {"keys", host_keys},
-        {"line", host_line},
-        {"load", host_load},
-        {"nearest", host_nearest},
-        {"own", host_own},
-        {"parse", host_parse},
-        {"read_template", emit_read_template},
-        {"settings", host_settings},
-        {NULL, NULL},
+        {"declare", host_declare},     {"dtypes", host_dtypes},
+        {"fail", host_fail},           {"fail_in", host_fail_in},
+        {"is_helper", host_is_helper}, {"keys", host_keys},
+        {"line", host_line},           {"load", host_load},
+        {"nearest", host_nearest},     {"own", host_own},
+        {"parse", host_parse},         {"read_template", emit_read_template},
+        {"settings", host_settings},   {NULL, NULL},
     };
     luaL_newlib(L, functions);
 }

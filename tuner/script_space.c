@@ -1,10 +1,10 @@
 /* The space of a script: constraints as the space module asks for them. */
-#include <inttypes.h>
+#include <stdio.h>
 
 #include "script_state.h"
 
-/* More are no search space but a mistake, and would not fit in memory. */
-static const uint64_t most_configurations = UINT64_C(1) << 28;
+/* More take gigabytes and minutes to enumerate: no search space but a constraint forgotten. */
+static const uint64_t most_configurations = UINT64_C(1) << 26;
 
 static at_status find_emptying(script *s, script_test *test, size_t *constraint, at_error *error)
 {
@@ -54,8 +54,12 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
     at_status status = space_new(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
                                  s->pattern.constraint_count, script_test_constraint, &test,
                                  most_configurations, &made, error);
-    if (status)
+    if (status) {
+        /* The space knows no file; a test that failed has named it. */
+        if (error && status == AT_SCRIPT && !test.failed)
+            snprintf(error->file, sizeof error->file, "%s", s->path);
         goto cleanup;
+    }
     if (space_count(made) == 0) {
         size_t last = 0;
         status = find_emptying(s, &test, &last, error);

@@ -1,5 +1,5 @@
-/* Any text is a template, which gives a source without blanks at the end of a line, or an error that
- * names the template or what it calls. */
+/* Any text is a template, which gives a source without blanks at the end of a line, or an error
+ * that names the template or what it calls. */
 #include "emit.h"
 #include "script_folder.h"
 

@@ -44,7 +44,9 @@ static inline script_options tight_options(void)
         .template_dir = FUZZ_SOURCE_DIR "/tests/fixtures",
         .memory_limit_bytes = 8 << 20,
         .instruction_limit = 1000000,
-        .device = {.name = "sm_90", .major = 9, .max_threads_per_block = 1024,
+        .device = {.name = "sm_90",
+                   .major = 9,
+                   .max_threads_per_block = 1024,
                    .max_shared_per_block_bytes = 232448},
     };
 }

@@ -36,23 +36,26 @@ static void values_are_written_as_cuda_reads_them(void **state)
                    "1.0 0.1 1e+300 0.33333333333333331 9007199254740992.0x\n");
     expect_emitted("b ${tile == 1} ${'x'}${'y'} ${-3}\n", false, "b true xy -3\n");
     expect_emitted("c ${({ a = '}' }).a} ${\"\\\"}\"}\n", false, "c } \"}\n");
-    expect_emitted("d ${ctype 'half'} ${sizeof 'half'} ${bits_type 'double'} ${ceil_div(n, 1000)}\n",
-                   false, "d __half 2 unsigned long long 2\n");
-    expect_emitted("e ${vector_type(dtype, 4)} ${word_type(16)} ${device.sm_count} ${math.max(1, 2)}\n",
-                   false, "e float4 uint4 132 2\n");
+    expect_emitted(
+        "d ${ctype 'half'} ${sizeof 'half'} ${bits_type 'double'} ${ceil_div(n, 1000)}\n", false,
+        "d __half 2 unsigned long long 2\n");
+    expect_emitted(
+        "e ${vector_type(dtype, 4)} ${word_type(16)} ${device.sm_count} ${math.max(1, 2)}\n", false,
+        "e float4 uint4 132 2\n");
 }
 
 static void signs_of_the_language_can_be_written(void **state)
 {
     (void)state;
-    expect_emitted("%% a\n  %% b\na % b\n$${x} $$ $x {}\n", false, "% a\n  % b\na % b\n${x} $$ $x {}\n");
+    expect_emitted("%% a\n  %% b\na % b\n$${x} $$ $x {}\n", false,
+                   "% a\n  % b\na % b\n${x} $$ $x {}\n");
 }
 
 static void lua_lines_leave_no_trace(void **state)
 {
     (void)state;
-    expect_emitted("% for i = 1, 2 do\n    x${i};  \t\n  % if i == 1 then\n\ty;\n  % end\n% end\n", false,
-                   "    x1;\n\ty;\n    x2;\n");
+    expect_emitted("% for i = 1, 2 do\n    x${i};  \t\n  % if i == 1 then\n\ty;\n  % end\n% end\n",
+                   false, "    x1;\n\ty;\n    x2;\n");
     expect_emitted("\n\n\na\n\n\n\nb\n% local x = 1\n\n\nc\n\n\n", false, "a\n\nb\n\nc\n");
     expect_emitted("a\r\n% local x = 1\r\nb ${x}\r\n", false, "a\nb 1\n");
     expect_emitted("no end", false, "no end\n");
@@ -71,12 +74,14 @@ static void a_lone_expression_may_be_many_lines_or_none(void **state)
 static void line_marks_appear_where_numbers_drift(void **state)
 {
     (void)state;
-    expect_emitted("a\nb\n% if true then\nc\n% end\nd\n", true,
-                   "#line 1 \"p.cu.tmpl\"\na\nb\n#line 4 \"p.cu.tmpl\"\nc\n#line 6 \"p.cu.tmpl\"\nd\n");
+    expect_emitted(
+        "a\nb\n% if true then\nc\n% end\nd\n", true,
+        "#line 1 \"p.cu.tmpl\"\na\nb\n#line 4 \"p.cu.tmpl\"\nc\n#line 6 \"p.cu.tmpl\"\nd\n");
     expect_emitted("a\n\nb\n", true, "#line 1 \"p.cu.tmpl\"\na\n\nb\n");
     /* Not inside of a macro, which a directive would end. */
-    expect_emitted("#define X \\\n% local y = 1\n    a \\\n    b\nc\n", true,
-                   "#line 1 \"p.cu.tmpl\"\n#define X \\\n    a \\\n    b\n#line 5 \"p.cu.tmpl\"\nc\n");
+    expect_emitted(
+        "#define X \\\n% local y = 1\n    a \\\n    b\nc\n", true,
+        "#line 1 \"p.cu.tmpl\"\n#define X \\\n    a \\\n    b\n#line 5 \"p.cu.tmpl\"\nc\n");
 }
 
 static void included_templates_share_names_and_keep_their_lines(void **state)
@@ -86,8 +91,9 @@ static void included_templates_share_names_and_keep_their_lines(void **state)
     expect_emitted("a\n% include \"block.tmpl\"\n% twice 'b'\nc ${shared}\n", true,
                    "#line 1 \"p.cu.tmpl\"\na\n#line 2 \"block.tmpl\"\n    b; b;\n"
                    "#line 4 \"p.cu.tmpl\"\nc 7\n");
-    expect_emitted("% for _, name in ipairs { 'block' } do\n% include(name .. '.tmpl')\n% end\nx ${shared}\n",
-                   false, "x 7\n");
+    expect_emitted(
+        "% for _, name in ipairs { 'block' } do\n% include(name .. '.tmpl')\n% end\nx ${shared}\n",
+        false, "x 7\n");
 }
 
 static void names_do_not_outlive_a_variant(void **state)
@@ -116,7 +122,8 @@ typedef struct template_case {
 
 static const template_case template_cases[] = {
     {"a\n${tille}\n", 2, "there is no 'tille'; did you mean 'tile'?"},
-    {"\n\n% if tile == 1 then\n\n", 4, "'end' expected (to close 'if' at line 3) at the end of the template"},
+    {"\n\n% if tile == 1 then\n\n", 4,
+     "'end' expected (to close 'if' at line 3) at the end of the template"},
     {"% if tile == 1\na\n% end\n", 2, "'then' expected at the end of the line"},
     {"% x = = 1\n", 1, "unexpected symbol near '='"},
     {"a ${tile\n", 1, "a ${ without a }"},
@@ -164,7 +171,8 @@ static void errors_in_an_included_template_name_it(void **state)
     emitted out;
     at_error error;
     fixture_write("block.tmpl", "\n% function f() return g end\n");
-    assert_int_equal(emit_text("% include 'block.tmpl'\n\n\n${f()}\n", true, &out, &error), AT_SCRIPT);
+    assert_int_equal(emit_text("% include 'block.tmpl'\n\n\n${f()}\n", true, &out, &error),
+                     AT_SCRIPT);
     assert_contains(error.message, "there is no 'g'");
     assert_string_equal(error.file, fixture_path("block.tmpl"));
     assert_int_equal(error.line, 2);
@@ -181,7 +189,8 @@ static void the_reference_knows_no_parameters(void **state)
     fixture_write("r.cu.tmpl", "r ${n}\n");
     static const fixture_pattern with_reference = {
         .extra = "buffers = { a = at.output { dtype = 'dtype', count = 'n' } },\n"
-                 "reference = at.reference { template = 'r.cu.tmpl' }, traffic = 'n', ragged = { n = 7 },"};
+                 "reference = at.reference { template = 'r.cu.tmpl' }, traffic = 'n', ragged = { n "
+                 "= 7 },"};
     script *s = fixture_load_pattern(&with_reference);
     emitted out;
     at_error error = {0};

@@ -52,7 +52,8 @@ static void helpers_say_what_they_promise(void **state)
         "log2(1) == 0 and log2(32) == 5 and log2(33) == 5",
         "is_pow2(1) and is_pow2(64) and not is_pow2(0) and not is_pow2(48) and not is_pow2(-4)",
         "sizeof('half') == 2 and sizeof(dtype) == 4 and sizeof('uint64') == 8",
-        "min(3, 1, 2) == 1 and max(3, 1) == 3 and floor(1.5) == 1 and ceil(1.5) == 2 and abs(-1) == 1",
+        "min(3, 1, 2) == 1 and max(3, 1) == 3 and floor(1.5) == 1 and ceil(1.5) == 2 and abs(-1) "
+        "== 1",
         "is_float('half') and not is_float('int8')",
         "device.name == 'sm_90' and device.major == 9 and device.max_shared_per_block == 232448",
         "7 // 2 == 3 and 7 % 4 == 3 and 1 << 4 == 16 and (5 & 3) == 1",
@@ -64,7 +65,8 @@ static void helpers_say_what_they_promise(void **state)
         bool valid = false;
         size_t broken;
         at_error error = {0};
-        assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &valid, &broken, &error), error);
+        assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &valid, &broken, &error),
+                  error);
         if (!valid)
             fail_msg("%s", truths[i]);
         script_free(s);
@@ -120,7 +122,8 @@ static void values_are_what_c_computes(void **state)
             bool valid;
             size_t broken;
             at_error error = {0};
-            assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){i, 0}, &valid, &broken, &error), error);
+            assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){i, 0}, &valid, &broken, &error),
+                      error);
             assert_int_equal(valid, wanted);
         }
         script_free(s);
@@ -132,7 +135,8 @@ static void values_of_every_kind_reach_an_expression(void **state)
 {
     (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { n = 1, f = 0.5, on = true, word = 'w' }, ragged = { word = 'r', on = false },",
+        .problem = "problem = { n = 1, f = 0.5, on = true, word = 'w' }, ragged = { word = 'r', on "
+                   "= false },",
         .space = "space = { a = { 1, 2.5, 'x', true } },",
         .baseline = "baseline = { a = 1 },",
         .where = "where = { \"n == 1 and f == 0.5 and on and word == 'w' "

@@ -41,17 +41,17 @@ static void lines_are_counted_in_strings_and_comments_too(void **state)
 
 static const char script[] = "local at = require 'autotune' -- pattern { a = 1 }\n" /* 1 */
                              "local pattern = 'pattern {'\n"
-                             "return at.pattern {\n"                               /* 3 */
+                             "return at.pattern {\n" /* 3 */
                              "  name = 'x', ['space'] = {\n"
-                             "    tile = f(1, { 2 }), [ [[long]] ] = 3,\n"         /* 5 */
+                             "    tile = f(1, { 2 }), [ [[long]] ] = 3,\n" /* 5 */
                              "    -- last = 1\n"
                              "    last = { 1, function(a, b) return { a, b } end,\n"
-                             "      third } ; done = at.input {\n"                 /* 8 */
+                             "      third } ; done = at.input {\n" /* 8 */
                              "      deep = at.output({\n"
-                             "        bottom = 1 }) }\n"                           /* 10 */
+                             "        bottom = 1 }) }\n" /* 10 */
                              "  },\n"
                              "  where = { 'a', 'b',\n"
-                             "    'c' },\n"                                        /* 13 */
+                             "    'c' },\n" /* 13 */
                              "}\n";
 
 static int line_of(const source_step *steps, size_t count)

@@ -121,11 +121,14 @@ static void a_problem_is_evaluated(void **state)
     (void)state;
     fixture_write("p.cu.tmpl", "x\n");
     script *s = fixture_load_pattern(&(fixture_pattern){
-        .problem = "problem = { rows = 10, cols = 20, kind = 'half', how = 'modulo' }, ragged = { rows = 3 },",
-        .extra = "buffers = { b = at.inout { dtype = 'uint8', count = 'rows', fill = 'how', limit = 'cols' },\n"
-                 "a = at.input { dtype = 'kind', count = 'rows * cols', shape = { 'rows', 'cols' } },\n"
-                 "c = at.scratch { dtype = \"kind == 'half' and 'float' or 'double'\", count = 1 } },\n"
-                 "tolerance = \"kind == 'half' and 1e-2 or 0\", traffic = 'rows * sizeof(kind)',"});
+        .problem = "problem = { rows = 10, cols = 20, kind = 'half', how = 'modulo' }, ragged = { "
+                   "rows = 3 },",
+        .extra =
+            "buffers = { b = at.inout { dtype = 'uint8', count = 'rows', fill = 'how', limit = "
+            "'cols' },\n"
+            "a = at.input { dtype = 'kind', count = 'rows * cols', shape = { 'rows', 'cols' } },\n"
+            "c = at.scratch { dtype = \"kind == 'half' and 'float' or 'double'\", count = 1 } },\n"
+            "tolerance = \"kind == 'half' and 1e-2 or 0\", traffic = 'rows * sizeof(kind)',"});
     problem_plan p;
     at_error error = {0};
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, 42, &p, &error), error);
@@ -154,14 +157,20 @@ typedef struct plan_case {
 } plan_case;
 
 static const plan_case problem_cases[] = {
-    {"buffers = { a = at.input { dtype = 'float', count = 'n - 1024' } },", "gives 0, which is not between 1 and"},
+    {"buffers = { a = at.input { dtype = 'float', count = 'n - 1024' } },",
+     "gives 0, which is not between 1 and"},
     {"buffers = { a = at.input { dtype = 'float', count = 'n / 1000' } },", "gives 1.024"},
-    {"buffers = { a = at.input { dtype = 'float', count = \"'n'\" } },", "gives a string where a whole number"},
+    {"buffers = { a = at.input { dtype = 'float', count = \"'n'\" } },",
+     "gives a string where a whole number"},
     {"buffers = { a = at.input { dtype = 'float', count = '1 << 50' } },", "is not between 1 and"},
-    {"buffers = { a = at.input { dtype = 'n', count = 1 } },", "gives a number where a string is needed"},
-    {"buffers = { a = at.input { dtype = \"dtype .. 'x'\", count = 1 } },", "did you mean 'float'?"},
-    {"buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modulo' } },", "needs a limit"},
-    {"buffers = { a = at.input { dtype = 'float', count = 6, shape = { 2, 2 } } },", "the shape has 4 elements and the count is 6"},
+    {"buffers = { a = at.input { dtype = 'n', count = 1 } },",
+     "gives a number where a string is needed"},
+    {"buffers = { a = at.input { dtype = \"dtype .. 'x'\", count = 1 } },",
+     "did you mean 'float'?"},
+    {"buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modulo' } },",
+     "needs a limit"},
+    {"buffers = { a = at.input { dtype = 'float', count = 6, shape = { 2, 2 } } },",
+     "the shape has 4 elements and the count is 6"},
     {"tolerance = -1,", "is negative"},
     {"tolerance = '0/0',", "not a finite number"},
     {"traffic = 'n.x',", "attempt to index a number value"},
@@ -187,10 +196,13 @@ static void a_launch_is_evaluated(void **state)
     script *s = fixture_load_pattern(&(fixture_pattern){
         .problem = "problem = { n = 5000000000, f = 0.5, on = true },",
         .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', shared = 'tile * 1000',\n"
-                  "args = { 'a', 'tile', at.int64 'n', at.float 'f', at.double(3), at.uint32 '1 << 31', 'on', -7, at.bool 'not on', at.uint64(1) } },",
+                  "args = { 'a', 'tile', at.int64 'n', at.float 'f', at.double(3), at.uint32 '1 << "
+                  "31', 'on', -7, at.bool 'not on', at.uint64(1) } },",
         .launch = "launch = { grid = { 'ceil_div(n, 1 << 20)', 2 }, block = { 32, 'tile', 4 } },",
-        .extra = "buffers = { z = at.output { dtype = 'float', count = 1000 }, a = at.input { dtype = 'float', count = 1 } },\n"
-                 "reference = at.reference { template = 'p.cu.tmpl', args = { 'z' } }, traffic = 1,"});
+        .extra =
+            "buffers = { z = at.output { dtype = 'float', count = 1000 }, a = at.input { dtype = "
+            "'float', count = 1 } },\n"
+            "reference = at.reference { template = 'p.cu.tmpl', args = { 'z' } }, traffic = 1,"});
     launch_plan p;
     at_error error = {0};
     assert_ok(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){2, 0}, &p, &error), error);
@@ -203,8 +215,10 @@ static void a_launch_is_evaluated(void **state)
     assert_int_equal(p.dynamic_shared_bytes, 4000);
     assert_int_equal(p.argument_count, 10);
     assert_true(p.arguments[0].is_buffer && p.arguments[0].buffer == 1);
-    static const uint64_t bits[][2] = {{4, 4}, {8, 5000000000}, {4, 0x3f000000}, {8, 0x4008000000000000},
-                                       {4, 0x80000000}, {1, 1}, {4, 0xfffffff9}, {1, 0}, {8, 1}};
+    static const uint64_t bits[][2] = {
+        {4, 4},          {8, 5000000000}, {4, 0x3f000000}, {8, 0x4008000000000000},
+        {4, 0x80000000}, {1, 1},          {4, 0xfffffff9}, {1, 0},
+        {8, 1}};
     for (size_t i = 0; i < 9; i++) {
         assert_int_equal(p.arguments[i + 1].size_bytes, bits[i][0]);
         assert_true(p.arguments[i + 1].bits == bits[i][1]);
@@ -247,7 +261,8 @@ static void launches_that_cannot_be_are_told(void **state)
         script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
         launch_plan p;
         at_error error = {0};
-        assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error), AT_SCRIPT);
+        assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
+                         AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);
         assert_int_equal(error.line, launch_cases[i].line);
         assert_int_equal(script_reference_plan(s, PROBLEM_TUNED, &p, &error), AT_NOT_FOUND);

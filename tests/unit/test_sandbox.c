@@ -21,13 +21,16 @@ static const char passed[] = "does not return a pattern";
 static void nothing_leads_out_of_the_sandbox(void **state)
 {
     (void)state;
-    expect("for _, name in ipairs { 'io', 'os', 'debug', 'package', 'load', 'loadstring', 'loadfile',\n"
-           "'dofile', 'collectgarbage', 'setmetatable', 'getmetatable', 'rawset', 'rawget', 'pcall',\n"
-           "'xpcall', 'coroutine', 'next', 'print', 'warn', '_G', 'utf8', 'ffi' } do\n"
-           "  if _ENV[name] ~= nil then error(name .. ' is there') end\n"
-           "end", passed);
+    expect(
+        "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'load', 'loadstring', "
+        "'loadfile',\n"
+        "'dofile', 'collectgarbage', 'setmetatable', 'getmetatable', 'rawset', 'rawget', 'pcall',\n"
+        "'xpcall', 'coroutine', 'next', 'print', 'warn', '_G', 'utf8', 'ffi' } do\n"
+        "  if _ENV[name] ~= nil then error(name .. ' is there') end\n"
+        "end",
+        passed);
     static const char *const missing[] = {"string.dump", "math.random", "math.randomseed",
-                                          "table.move", "string.pack", "string.unpack"};
+                                          "table.move",  "string.pack", "string.unpack"};
     for (size_t i = 0; i < sizeof missing / sizeof *missing; i++) {
         char text[64];
         snprintf(text, sizeof text, "local f = %s", missing[i]);
@@ -49,28 +52,32 @@ static void shared_tables_cannot_be_changed(void **state)
 static void what_a_script_needs_is_there(void **state)
 {
     (void)state;
-    expect("assert(('a,b'):gsub(',', ';') == 'a;b' and ('x'):rep(3, '-') == 'x-x-x')\n"
-           "assert(('%d %s'):format(3, 'x') == '3 x' and #('abc'):upper() == 3)\n"
-           "assert(math.max(1, 2) == 2 and math.type(1) == 'integer' and math.pi > 3)\n"
-           "local t = { 3, 1, 2 } table.sort(t) assert(table.concat(t) == '123')\n"
-           "table.insert(t, 4) table.insert(t, 1, 0) assert(table.remove(t) == 4 and #t == 4)\n"
-           "assert(select('#', table.unpack(t)) == 4 and tostring(nil) == 'nil')\n"
-           "assert(tonumber('0x10') == 16 and tonumber('z', 36) == 35)\n"
-           "local seen = '' for k, v in ('a=1 b=2'):gmatch '(%w)=(%w)' do seen = seen .. k .. v end\n"
-           "assert(seen == 'a1b2')", passed);
+    expect(
+        "assert(('a,b'):gsub(',', ';') == 'a;b' and ('x'):rep(3, '-') == 'x-x-x')\n"
+        "assert(('%d %s'):format(3, 'x') == '3 x' and #('abc'):upper() == 3)\n"
+        "assert(math.max(1, 2) == 2 and math.type(1) == 'integer' and math.pi > 3)\n"
+        "local t = { 3, 1, 2 } table.sort(t) assert(table.concat(t) == '123')\n"
+        "table.insert(t, 4) table.insert(t, 1, 0) assert(table.remove(t) == 4 and #t == 4)\n"
+        "assert(select('#', table.unpack(t)) == 4 and tostring(nil) == 'nil')\n"
+        "assert(tonumber('0x10') == 16 and tonumber('z', 36) == 35)\n"
+        "local seen = '' for k, v in ('a=1 b=2'):gmatch '(%w)=(%w)' do seen = seen .. k .. v end\n"
+        "assert(seen == 'a1b2')",
+        passed);
 }
 
 static void pairs_visits_keys_in_order(void **state)
 {
     (void)state;
-    expect("local seen = ''\n"
-           "for k, v in pairs { z = 1, a = 2, [3] = 3, [-1] = 4, [true] = 5, m = 6, [1.5] = 7 } do\n"
-           "  seen = seen .. tostring(k) .. v .. ' '\n"
-           "end\n"
-           "assert(seen == '-14 1.57 33 a2 m6 z1 true5 ', seen)\n"
-           "local t = { a = 1, b = 2, c = 3 } local n = 0\n"
-           "for k in pairs(t) do t.c = nil t.new = 1 n = n + 1 end assert(n == 2)\n"
-           "for _ in pairs {} do error 'empty' end", passed);
+    expect(
+        "local seen = ''\n"
+        "for k, v in pairs { z = 1, a = 2, [3] = 3, [-1] = 4, [true] = 5, m = 6, [1.5] = 7 } do\n"
+        "  seen = seen .. tostring(k) .. v .. ' '\n"
+        "end\n"
+        "assert(seen == '-14 1.57 33 a2 m6 z1 true5 ', seen)\n"
+        "local t = { a = 1, b = 2, c = 3 } local n = 0\n"
+        "for k in pairs(t) do t.c = nil t.new = 1 n = n + 1 end assert(n == 2)\n"
+        "for _ in pairs {} do error 'empty' end",
+        passed);
     expect("pairs { [{}] = 1 }", "a key is a table");
     expect("pairs(nil)", "table expected, got nil");
 }
@@ -102,13 +109,14 @@ static void endless_loops_end(void **state)
     }
 }
 
-/* A table with some dozen entries whose length Lua takes to be beyond 2^60: it looks at the powers of
- * two, as long as they are in the table's hash part, which the names make large. */
+/* A table with some dozen entries whose length Lua takes to be beyond 2^60: it looks at the powers
+ * of two, as long as they are in the table's hash part, which the names make large. */
 #define EIGHT(x) #x "0=1," #x "1=1," #x "2=1," #x "3=1," #x "4=1," #x "5=1," #x "6=1," #x "7=1,"
 #define LONG_BORDER                                                                                \
-    "local t = {" EIGHT(a) EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) EIGHT(i)   \
-    EIGHT(j) EIGHT(k) EIGHT(l) EIGHT(m) EIGHT(n) EIGHT(o) EIGHT(p) EIGHT(q) "}\n"                  \
-    "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
+    "local t = {" EIGHT(a) EIGHT(b) EIGHT(c) EIGHT(d) EIGHT(e) EIGHT(f) EIGHT(g) EIGHT(h) EIGHT(i) \
+        EIGHT(j) EIGHT(k) EIGHT(l) EIGHT(m) EIGHT(n) EIGHT(o) EIGHT(p)                             \
+            EIGHT(q) "}\n"                                                                         \
+                     "local i = 1 while i > 0 do t[i] = 1 i = i * 2 end assert(#t > 1 << 60) "
 
 /* C functions whose work is not seen by a count of instructions. */
 static void work_inside_of_c_functions_is_bounded(void **state)
@@ -134,7 +142,8 @@ static void work_inside_of_c_functions_is_bounded(void **state)
         {"('%s'):rep(100000):format()", "no value"},
         {"('%99999d'):format(1)", "invalid conversion"},
         {"local s = ('x'):rep(1 << 20) while true do s = s .. s end", "KiB of memory"},
-        {"local s = ('x'):rep(1 << 25) while true do local _ = s == s:reverse() end", "ran for more than"},
+        {"local s = ('x'):rep(1 << 25) while true do local _ = s == s:reverse() end",
+         "ran for more than"},
     };
     struct timespec start, end;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);

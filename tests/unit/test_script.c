@@ -521,6 +521,21 @@ static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
     script_free(s);
 }
 
+static void a_space_without_bounds_is_an_error(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .space = "space = { a = at.range(1, 60000), b = at.range(1, 60000) },",
+        .baseline = "baseline = { a = 1, b = 1 },",
+    });
+    space *sp;
+    at_error error = {0};
+    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
+    assert_contains(error.message, "more than 67108864 valid configurations");
+    assert_string_equal(error.file, fixture_path("p.lua"));
+    script_free(s);
+}
+
 static void a_baseline_outside_of_the_space_is_an_error(void **state)
 {
     (void)state;
@@ -602,6 +617,7 @@ int main(void)
         cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
         cmocka_unit_test(configurations_read_back_as_written),
         cmocka_unit_test(an_empty_space_names_the_constraint_that_emptied_it),
+        cmocka_unit_test(a_space_without_bounds_is_an_error),
         cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
         cmocka_unit_test(constraints_that_fail_are_told),
         cmocka_unit_test(the_space_is_what_brute_force_finds),
