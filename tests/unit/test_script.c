@@ -1,6 +1,3 @@
-#include <sys/resource.h>
-#include <time.h>
-
 #include "script_fixture.h"
 
 static void the_scale_pattern_is_read_as_it_is_written(void **state)
@@ -470,136 +467,6 @@ static void settings_of_the_wrong_kind_are_usage_errors(void **state)
     }
 }
 
-static void configurations_read_back_as_written(void **state)
-{
-    (void)state;
-    script *s = fixture_load_pattern(
-        &(fixture_pattern){.space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, "
-                                    "true }, s = { 'a', '4' } },",
-                           .baseline = "baseline = { tile = 32, f = 0.5, on = false, s = 'a' },"});
-    uint16_t indices[4];
-    at_error error = {0};
-    assert_ok(script_parse_configuration(s, "s=4,f=2,on=true", indices, &error), error);
-    char text[64];
-    int n = script_format_configuration(s, indices, text, sizeof text);
-    assert_string_equal(text, "tile=32,f=2.0,on=true,s=4");
-    assert_int_equal(n, strlen(text));
-    assert_int_equal(script_format_configuration(s, indices, text, 8), n);
-    assert_string_equal(text, "tile=32");
-    assert_int_equal(script_format_configuration(s, indices, NULL, 0), n);
-    uint16_t again[4];
-    assert_ok(script_parse_configuration(s, "tile=32,f=2.0,on=true,s=4", again, &error), error);
-    assert_memory_equal(again, indices, sizeof indices);
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        {"tiel=16", "did you mean 'tile'?"},
-        {"tile=17", "'17' is no value of tile: it is one of 16, 32"},
-        {"tile", "is not NAME=VALUE"},
-        {"tile=16,tile=32", "given twice"},
-        {",", "is not NAME=VALUE"},
-        {"=", "no parameter ''; it has tile, f, on, s"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        assert_int_equal(script_parse_configuration(s, cases[i].text, again, &error), AT_USAGE);
-        assert_contains(error.message, cases[i].message);
-    }
-    script_free(s);
-}
-
-static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
-{
-    (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .where = "where = { 'tile > 1', 'mode == \"a\"',\n'tile < 2',\n'tile > 0' },"});
-    space *sp;
-    at_error error = {0};
-    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
-    assert_null(sp);
-    assert_contains(error.message, "no configuration is left after where[3]: \"tile < 2\"");
-    assert_int_equal(error.line, 7);
-    script_free(s);
-}
-
-static void a_space_without_bounds_is_an_error(void **state)
-{
-    (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .space = "space = { a = at.range(1, 60000), b = at.range(1, 60000) },",
-        .baseline = "baseline = { a = 1, b = 1 },",
-    });
-    space *sp;
-    at_error error = {0};
-    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
-    assert_contains(error.message, "more than 67108864 valid configurations");
-    assert_string_equal(error.file, fixture_path("p.lua"));
-    script_free(s);
-}
-
-static void a_baseline_outside_of_the_space_is_an_error(void **state)
-{
-    (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){.where = "where = { 'tile > 1' },"});
-    space *sp;
-    at_error error = {0};
-    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
-    assert_contains(error.message, "the baseline (tile=1,mode=a) breaks where[1]: \"tile > 1\"");
-    assert_int_equal(error.line, 6);
-    script_free(s);
-}
-
-static void constraints_that_fail_are_told(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *where, *message;
-    } cases[] = {
-        {"where = { 'tile' },", "where[1]: \"tile\": gives a number where true or false is needed"},
-        {"where = { 'tile // (tile - tile) == 1' },", "attempt to divide by zero"},
-        {"where = { 'mode + 1 == 2' },", "attempt to perform arithmetic on a string value"},
-        {"where = { 'sizeof(mode) == 2' },", "there is no element type 'a'"},
-        {"where = { 'ceil_div(tile, 0) == 2' },", "must be positive"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        script *s = fixture_load_pattern(&(fixture_pattern){.where = cases[i].where});
-        space *sp;
-        at_error error = {0};
-        assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
-        assert_contains(error.message, cases[i].message);
-        assert_int_equal(error.line, 6);
-        script_free(s);
-    }
-}
-
-static void the_space_is_what_brute_force_finds(void **state)
-{
-    (void)state;
-    script_options options = fixture_options();
-    at_error error = {0};
-    script *s;
-    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s, &error),
-              error);
-    for (problem_kind kind = PROBLEM_TUNED; kind < PROBLEM_KINDS; kind++) {
-        space *sp;
-        assert_ok(script_space(s, kind, &sp, &error), error);
-        uint64_t valid_count = 0;
-        for (uint16_t block = 0; block < 6; block++)
-            for (uint16_t vec = 0; vec < 3; vec++)
-                for (uint16_t cached = 0; cached < 2; cached++) {
-                    uint16_t indices[] = {block, vec, cached};
-                    bool valid;
-                    size_t broken;
-                    uint64_t index;
-                    assert_ok(script_valid(s, kind, indices, &valid, &broken, &error), error);
-                    assert_int_equal(space_find(sp, indices, &index), valid);
-                    valid_count += valid;
-                }
-        assert_int_equal(space_count(sp), valid_count);
-        space_free(sp);
-    }
-    script_free(s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -615,12 +482,6 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_an_io_error),
         cmocka_unit_test(settings_override_the_problem),
         cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
-        cmocka_unit_test(configurations_read_back_as_written),
-        cmocka_unit_test(an_empty_space_names_the_constraint_that_emptied_it),
-        cmocka_unit_test(a_space_without_bounds_is_an_error),
-        cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
-        cmocka_unit_test(constraints_that_fail_are_told),
-        cmocka_unit_test(the_space_is_what_brute_force_finds),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

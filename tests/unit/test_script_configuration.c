@@ -1,0 +1,46 @@
+#include "script_fixture.h"
+
+static void configurations_read_back_as_written(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(
+        &(fixture_pattern){.space = "space = { tile = { 16, 32 }, f = { 0.5, 2.0 }, on = { false, "
+                                    "true }, s = { 'a', '4' } },",
+                           .baseline = "baseline = { tile = 32, f = 0.5, on = false, s = 'a' },"});
+    uint16_t indices[4];
+    at_error error = {0};
+    assert_ok(script_parse_configuration(s, "s=4,f=2,on=true", indices, &error), error);
+    char text[64];
+    int n = script_format_configuration(s, indices, text, sizeof text);
+    assert_string_equal(text, "tile=32,f=2.0,on=true,s=4");
+    assert_int_equal(n, strlen(text));
+    assert_int_equal(script_format_configuration(s, indices, text, 8), n);
+    assert_string_equal(text, "tile=32");
+    assert_int_equal(script_format_configuration(s, indices, NULL, 0), n);
+    uint16_t again[4];
+    assert_ok(script_parse_configuration(s, "tile=32,f=2.0,on=true,s=4", again, &error), error);
+    assert_memory_equal(again, indices, sizeof indices);
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"tiel=16", "did you mean 'tile'?"},
+        {"tile=17", "'17' is no value of tile: it is one of 16, 32"},
+        {"tile", "is not NAME=VALUE"},
+        {"tile=16,tile=32", "given twice"},
+        {",", "is not NAME=VALUE"},
+        {"=", "no parameter ''; it has tile, f, on, s"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(script_parse_configuration(s, cases[i].text, again, &error), AT_USAGE);
+        assert_contains(error.message, cases[i].message);
+    }
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(configurations_read_back_as_written),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
