@@ -10,6 +10,8 @@
 #include "export.h"
 #include "file.h"
 #include "journal.h"
+#include "progress.h"
+#include "race.h"
 #include "record.h"
 #include "report.h"
 #include "sample_run.h"
@@ -321,6 +323,46 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* A race allocates when it is made and never again. */
+static at_status run_race(fixture *f, char **output, at_error *error)
+{
+    (void)f;
+    race_entrant entrants[10] = {{0}};
+    int64_t samples_ns[10];
+    race_options rules = race_defaults();
+    race *r;
+    at_status status = race_new(&rules, entrants, 10, &r, error);
+    if (status)
+        return status;
+    const uint32_t *order;
+    for (size_t count; (count = race_next(r, &order)) > 0; race_tell(r, samples_ns))
+        for (size_t i = 0; i < count; i++)
+            samples_ns[i] = 100000 + 3000 * (int64_t)order[i];
+    char text[64];
+    const race_result *result = race_conclude(r);
+    snprintf(text, sizeof text, "%u wins after %zu blocks", result->winner, result->blocks);
+    *output = __real_strdup(text);
+    race_free(r);
+    return AT_OK;
+}
+
+static void racing(void **state)
+{
+    fail_each_allocation(*state, run_race);
+}
+
+/* Without memory there is no progress, and that is no error. */
+static void showing_progress(void **state)
+{
+    (void)state;
+    until_failure = 0;
+    progress *p = progress_new(-1, false);
+    until_failure = -1;
+    assert_null(p);
+    progress_update(p, &(progress_state){.stage = "search"});
+    progress_free(p);
+}
+
 int main(void)
 {
     /* jansson is a shared library: the linker does not reach its calls. */
@@ -331,6 +373,7 @@ int main(void)
         TEST(loading_all_records), TEST(exporting),
         TEST(printing_the_object), TEST(printing_the_table),
         TEST(keeping_a_journal),   TEST(picking),
+        TEST(racing),              TEST(showing_progress),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
