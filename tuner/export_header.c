@@ -14,6 +14,8 @@
 #include "run_summary.h"
 #include "units.h"
 
+enum { PAGE_COLUMNS = 98 };
+
 static void print_upper(const char *text, FILE *to)
 {
     for (; *text; text++)
@@ -101,14 +103,36 @@ static void print_value(const export_model *m, const export_column *c, value v, 
     }
 }
 
-/* {1, 2, AUTOTUNE_...}; a struct without members is not C, hence the 0. */
-static void print_values(const export_model *m, const export_column *columns, size_t count,
-                         const record_values *values, FILE *to)
+/* How long what print_value() prints is. */
+static size_t value_width(const export_model *m, const export_column *c, value v)
 {
+    char text[512] = "";
+    FILE *to = fmemopen(text, sizeof text, "w");
+    if (!to)
+        return 0;
+    print_value(m, c, v, to);
+    fclose(to);
+    return strlen(text);
+}
+
+/* {1, 2, AUTOTUNE_...}, continued on the next line where the page ends; `column` is where it
+ * starts. A struct without members is not C, hence the 0. */
+static void print_values(const export_model *m, const export_column *columns, size_t count,
+                         const record_values *values, size_t column, FILE *to)
+{
+    size_t at = column + 1;
     fputc('{', to);
     for (size_t i = 0; i < count; i++) {
-        fputs(i ? ", " : "", to);
-        print_value(m, &columns[i], *record_get(values, columns[i].name), to);
+        value v = *record_get(values, columns[i].name);
+        size_t width = value_width(m, &columns[i], v) + 2;
+        if (i > 0 && at + width > PAGE_COLUMNS) {
+            fprintf(to, ",\n%*s", (int)column + 1, "");
+            at = column + 1;
+        } else if (i > 0) {
+            fputs(", ", to);
+        }
+        print_value(m, &columns[i], v, to);
+        at += width;
     }
     fputs(count ? "}" : "0}", to);
 }
@@ -121,7 +145,7 @@ static void print_intro(const export_model *m, FILE *to)
             " *     autotune_%s_problem problem = ",
             m->pattern, run_tool_version(), m->pattern);
     if (m->row_count > 0)
-        print_values(m, m->variables, m->variable_count, &m->rows[0].entry->problem, to);
+        print_values(m, m->variables, m->variable_count, &m->rows[0].entry->problem, 0, to);
     else
         fputs("{...}", to);
     fprintf(
@@ -131,7 +155,9 @@ static void print_intro(const export_model *m, FILE *to)
         " *         autotune_%s_find(gpu_name, major, minor, &problem);\n"
         " *\n"
         " * gpu_name is what cuDeviceGetName() says, major and minor the compute capability. The\n"
-        " * launch is choice.config; choice.rule says how it was found. Written by\n"
+        " * launch is choice.config; choice.rule says how it was found: one found for another "
+        "problem\n"
+        " * may be impossible for this one (a vector that does not divide it). Written by\n"
         " * 'autotune export %s --format header' from %zu results: change those, not this. */\n",
         m->pattern, m->pattern, m->pattern, m->row_count);
 }
@@ -205,7 +231,8 @@ static void print_enum(const export_model *m, const export_column *c, FILE *to)
     }
     fprintf(to,
             "} autotune_%s_%s_kind;\n\n"
-            "static inline const char *autotune_%s_%s_kind_name(autotune_%s_%s_kind kind)\n"
+            "static inline const char *\n"
+            "autotune_%s_%s_kind_name(autotune_%s_%s_kind kind)\n"
             "{\n"
             "    static const char *const names[] = {\n",
             m->pattern, c->identifier, m->pattern, c->identifier, m->pattern, c->identifier);
@@ -267,9 +294,9 @@ static void print_entry(const export_model *m, const export_row *r, FILE *to)
     fputs("        {", to);
     print_literal(r->from->gpu, to);
     fprintf(to, ", %d, %d,\n         ", r->from->major, r->from->minor);
-    print_values(m, m->variables, m->variable_count, &r->entry->problem, to);
+    print_values(m, m->variables, m->variable_count, &r->entry->problem, 9, to);
     fputs(",\n         ", to);
-    print_values(m, m->parameters, m->parameter_count, &r->entry->configuration, to);
+    print_values(m, m->parameters, m->parameter_count, &r->entry->configuration, 9, to);
     fputs(",\n         ", to);
     print_long(r->entry->time_ns, to);
     fputs("},\n", to);
@@ -298,9 +325,9 @@ static void print_tables(const export_model *m, FILE *to)
                "\n/* The pattern's default, which is fair on any GPU. */\n"
                "static inline autotune_$_config autotune_$_default(void)\n"
                "{\n"
-               "    const autotune_$_config config = ",
+               "    const autotune_$_config config =\n        ",
                to);
-    print_values(m, m->parameters, m->parameter_count, &m->defaults, to);
+    print_values(m, m->parameters, m->parameter_count, &m->defaults, 8, to);
     fputs(";\n    return config;\n}\n", to);
 }
 
@@ -308,8 +335,8 @@ static void print_distance(const export_model *m, FILE *to)
 {
     print_text(m,
                "\n/* How far two problems are apart. */\n"
-               "static inline double autotune_$_distance(const autotune_$_problem *a,\n"
-               "                                          const autotune_$_problem *b)\n"
+               "static inline double autotune_$_distance(\n"
+               "    const autotune_$_problem *a, const autotune_$_problem *b)\n"
                "{\n"
                "    double distance = 0;\n",
                to);
@@ -328,15 +355,15 @@ static void print_distance(const export_model *m, FILE *to)
                "    return distance;\n"
                "}\n"
                "\n"
-               "static inline int autotune_$_same(const autotune_$_problem *a,\n"
-               "                                   const autotune_$_problem *b)\n"
+               "static inline int autotune_$_same(\n"
+               "    const autotune_$_problem *a, const autotune_$_problem *b)\n"
                "{\n",
                to);
     if (m->variable_count == 0)
         fputs("    (void)a;\n    (void)b;\n", to);
-    fputs("    return 1", to);
+    fputs(m->variable_count ? "    return " : "    return 1", to);
     for (size_t i = 0; i < m->variable_count; i++)
-        fprintf(to, " &&\n           a->%s == b->%s", m->variables[i].identifier,
+        fprintf(to, "%sa->%s == b->%s", i ? " &&\n           " : "", m->variables[i].identifier,
                 m->variables[i].identifier);
     fputs(";\n}\n", to);
 }
@@ -367,12 +394,13 @@ static void print_find(const export_model *m, FILE *to)
     print_text(
         m,
         "        if (strcmp(e->gpu, gpu) == 0)\n"
-        "            rule = autotune_$_same(&e->problem, problem) ? AUTOTUNE_RULE_EXACT\n"
-        "                                                          : AUTOTUNE_RULE_NEAREST;\n"
+        "            rule = AUTOTUNE_RULE_NEAREST;\n"
         "        else if (e->major != major)\n"
         "            continue;\n"
         "        else if (e->minor == minor)\n"
         "            rule = AUTOTUNE_RULE_CAPABILITY;\n"
+        "        if (rule == AUTOTUNE_RULE_NEAREST && autotune_$_same(&e->problem, problem))\n"
+        "            rule = AUTOTUNE_RULE_EXACT;\n"
         "        if (rule < best.rule || (rule == best.rule && distance < nearest)) {\n"
         "            best.rule = rule;\n"
         "            best.config = e->config;\n"
