@@ -296,7 +296,8 @@ static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, 
         if (n)
             sim_counter_add_sectors(n, &s);
         if (b->launch->observer)
-            b->launch->observer(b->launch->observer_context, c, c->kind != SIM_LOAD, &s);
+            b->launch->observer(b->launch->observer_context, c,
+                                c->kind == SIM_STORE || c->kind == SIM_ATOMIC, &s);
     }
 }
 

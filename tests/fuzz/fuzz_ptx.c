@@ -1,0 +1,57 @@
+/* Any bytes as PTX: parsed, decoded and run on a few threads. Nothing may crash, leak or hang. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim_kernel.h"
+#include "sim_run.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { BUFFER_BYTES = 4096, LIMIT = 2000 };
+
+static void run(const sim_kernel *k)
+{
+    static uint8_t bytes[BUFFER_BYTES], valid[BUFFER_BYTES];
+    uint8_t parameters[32768];
+    sim_memory memory = {0};
+    sim_region buffer = {.name = "buffer", .base = 0x10000, .size_bytes = BUFFER_BYTES,
+                         .bytes = bytes, .valid = valid};
+    sim_fault fault;
+    at_error error = {0};
+    /* Every parameter points into the buffer, read as a number or as an address. */
+    for (size_t i = 0; i < sizeof parameters; i += 8) {
+        uint64_t v = 0x10000 + i % 64;
+        memcpy(parameters + i, &v, sizeof v);
+    }
+    if (sim_memory_add(&memory, &buffer, &error) == AT_OK &&
+        sim_kernel_add_variables(k, &memory, &error) == AT_OK) {
+        sim_counter *counters = calloc(k->program->code_count, sizeof *counters);
+        sim_launch launch = {.program = k->program,
+                             .memory = &memory,
+                             .parameters = parameters,
+                             .grid = {2, 1, 1},
+                             .block = {40, 1, 1},
+                             .dynamic_shared_bytes = 256,
+                             .check = true,
+                             .instruction_limit = LIMIT,
+                             .threads = 1,
+                             .counters = counters};
+        if (counters)
+            sim_run(&launch, &fault, &error);
+        free(counters);
+    }
+    sim_memory_deinit(&memory);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    sim_kernel k;
+    at_error error = {0};
+    if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", NULL, &error) != AT_OK)
+        return 0;
+    /* A kernel with megabytes for each thread is legal and slow; skip it. */
+    if (k.program->local_bytes < 4096 && k.program->register_bytes < 1u << 20)
+        run(&k);
+    sim_kernel_deinit(&k);
+    return 0;
+}
