@@ -112,6 +112,13 @@ static at_status memory_type(decoder *d, ptx_type *type)
     return AT_OK;
 }
 
+static sim_hint hint_of(const decoder *d)
+{
+    return decode_has(d, "L2::256B")          ? SIM_HINT_WIDE
+           : decode_has(d, "L1::no_allocate") ? SIM_HINT_NO_ALLOCATE
+           : decode_has(d, "cs")              ? SIM_HINT_STREAMING : SIM_HINT_NONE;
+}
+
 at_status decode_load(decoder *d)
 {
     ptx_type type = PTX_B32;
@@ -136,6 +143,7 @@ at_status decode_load(decoder *d)
     if (!c)
         return AT_NO_MEMORY;
     put_place(c, &at);
+    c->op = (uint8_t)hint_of(d);
     c->type = (uint8_t)type;
     c->vector = vector;
     c->width = (uint8_t)width;

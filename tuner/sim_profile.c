@@ -182,7 +182,12 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
 {
     double n = (double)out->sampled;
     double warps = (double)((out->threads + SIM_LANES - 1) / SIM_LANES);
-    (void)launch;
+    for (size_t i = 0; i < launch->program->code_count; i++) {
+        const sim_instruction *c = &launch->program->code[i];
+        if (c->kind == SIM_LOAD && launch->counters[i].requests > 0 && c->op < SIM_HINT_COUNT)
+            out->hinted[c->op] += (double)launch->counters[i].requests /
+                                  (double)out->totals.global_load.requests;
+    }
     out->read = w->sum[0];
     out->write = w->sum[1];
     divide(&out->read, n);

@@ -32,6 +32,7 @@ typedef struct sim_profile {
     double issued;              /* warp instructions a block */
     double loads;               /* global load instructions a warp */
     double barriers;            /* a warp */
+    double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
     sim_traffic read, write;
     sim_wave wave;
 } sim_profile;

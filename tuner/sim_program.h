@@ -74,6 +74,10 @@ typedef enum sim_rounding { /* of conversions and arithmetic */
     SIM_ROUND_INTEGER_UP
 } sim_rounding;
 
+typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
+    SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
+} sim_hint;
+
 typedef struct sim_instruction {
     uint8_t kind;         /* sim_kind */
     uint8_t count_class;  /* sim_class */
@@ -81,7 +85,8 @@ typedef struct sim_instruction {
     uint8_t source_width; /* of a, where it may differ */
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* conversions */
-    uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding */
+    uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding;
+                             loads: sim_hint */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */
     bool guard_negated;
