@@ -32,7 +32,9 @@ at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitt
 
 void emitted_deinit(emitted *e);
 
-/* XXH3-128 of the template and everything that it included so far, as 32 hex digits and NUL. */
+/* Sum of the XXH3-128 of every template that the kernel and the reference consist of, as 32 hex
+ * digits and NUL. Loading reads them all, but for an include under a name that depends on several
+ * parameters at once, which counts from when a variant first needs it. */
 void emit_template_hash(const script *s, char hex[33]);
 
 #endif

@@ -184,6 +184,20 @@ static const char *failure_message(lua_State *L)
     return rest ? rest + 2 : message;
 }
 
+/* Lua's message; what it finds wrong with the bracket behind the text is that the text ends. */
+static void raise_syntax(lua_State *L, const expression *e)
+{
+    int line = 0, bracket_line = 2;
+    for (const char *c = e->text; *c; c++)
+        bracket_line += *c == '\n';
+    sscanf(lua_tostring(L, -1), "expression:%d:", &line);
+    const char *what = failure_message(L);
+    const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
+    if (near)
+        expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
+    expression_raise(L, e, "%s", what);
+}
+
 void expression_compile(lua_State *L, expression *e, bool constant)
 {
     script *s = script_of(L);
@@ -202,7 +216,7 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     const char *chunk = lua_tolstring(L, -1, &size_bytes);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
-        expression_raise(L, e, "%s", failure_message(L));
+        raise_syntax(L, e);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
 }

@@ -1,6 +1,6 @@
 /* Pattern scripts: Lua in, a pattern and evaluated plans out.
  *
- * The only module (with emit.c) that touches Lua. The script runs in a sandbox: no io, os, debug,
+ * The only modules that touch Lua are behind this header and emit.h (script_state.h names them). The script runs in a sandbox: no io, os, debug,
  * load, binary chunks, or modules outside the script's own folder and the tool's Lua folder; with a
  * memory and an instruction limit. Every error names the script, the line and, for a misspelt name,
  * the nearest valid one. A script is used by one thread. */

@@ -126,7 +126,7 @@ static const bad_case bad_cases[] = {
     {{.where = "where = { 'tile > 0',\n 'tille > 1' },"},
      7,
      "where[2]: \"tille > 1\": there is no 'tille'; did you mean 'tile'?"},
-    {{.where = "where = { 'tile >' },"}, 6, "unexpected symbol"},
+    {{.where = "where = { 'tile >' },"}, 6, "\"tile >\": unexpected symbol at its end"},
     {{.where = "where = { '' },"}, 6, "the expression is empty"},
     {{.where = "where = { 3 },"}, 6, "a constraint is a string"},
     {{.where = "where = { x = 'tile > 0' },"}, 6, "no names and no holes"},
