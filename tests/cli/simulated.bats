@@ -1,0 +1,27 @@
+load helpers
+
+@test "a space that ends in every way names each outcome and finds the right winner" {
+    # The fixture's first right variant is much the fastest on a GPU; on a simulated device the
+    # problem is too small to tell the right ones apart.
+    tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --json --quiet
+    succeeds
+    for expected in '"ok": 5' '"compile_error": 4' '"wrong_result": 1' '"crashed": 1' '"timeout": 1'; do
+        says "$expected"
+    done
+    says '"fault": "none"'
+}
+
+@test "spill's sweep names the threshold at which registers run out" {
+    tool inspect spill.lua --over live=32,64,96 --over max_registers=64,255 --arch sm_90
+    succeeds
+    says 'max_registers=64: spills begin at live=64'
+    says 'max_registers=255'
+}
+
+@test "every pattern that ships runs on a simulated device" {
+    for pattern in bank_conflict dot misaligned spill strided transpose vector_add; do
+        tool "$pattern" --device sim:sm_90 --strategy random --budget 3 --json --quiet
+        succeeds
+        says '"ok": 3'
+    done
+}
