@@ -1,9 +1,10 @@
 /* Pattern scripts: Lua in, a pattern and evaluated plans out.
  *
- * The only modules that touch Lua are behind this header and emit.h (script_state.h names them). The script runs in a sandbox: no io, os, debug,
- * load, binary chunks, or modules outside the script's own folder and the tool's Lua folder; with a
- * memory and an instruction limit. Every error names the script, the line and, for a misspelt name,
- * the nearest valid one. A script is used by one thread. */
+ * The only modules that touch Lua are behind this header and emit.h; script_state.h names them. The
+ * script runs in a sandbox: no io, os, debug, load, binary chunks, or modules outside the script's
+ * own folder and the tool's Lua folder; with a memory and an instruction limit. Every error names
+ * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
+ * thread. */
 #ifndef AUTOTUNE_SCRIPT_H
 #define AUTOTUNE_SCRIPT_H
 

@@ -1,8 +1,9 @@
 /* What the files that make up script.h and emit.h share; nobody else includes this.
  *
- * script.c loads and owns; script_host.c is what the tool's own Lua calls; script_read.c turns the
- * table that autotune.lua made into plain data; script_plan.c and script_space.c evaluate; emit.c
- * runs templates. */
+ * script.c loads and owns; script_host.c is what the tool's own Lua calls, script_helpers.c what
+ * expressions and templates call; script_read.c turns the table that autotune.lua made into plain
+ * data; script_plan.c, script_space.c and script_configuration.c evaluate; emit.c runs templates.
+ * sandbox.c and expression.c lie below all of them. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
