@@ -35,6 +35,13 @@ static int compare_lines(const void *a, const void *b)
     return ((const explain_line *)a)->line - ((const explain_line *)b)->line;
 }
 
+static void note_access(explain_access *a, const sim_instruction *i)
+{
+    a->loads |= i->kind == SIM_LOAD || i->kind == SIM_COPY_ASYNC;
+    a->stores |= i->kind == SIM_STORE;
+    a->atomics |= i->kind == SIM_ATOMIC;
+}
+
 static void add_instruction(explanation *e, const ptx_module *m, const sim_instruction *i,
                             const sim_counter *c)
 {
@@ -42,18 +49,19 @@ static void add_instruction(explanation *e, const ptx_module *m, const sim_instr
     int line;
     ptx_source_line(m, i->location, &file, &line);
     explain_line *l = line_for(e, line);
-    l->loads |= i->kind == SIM_LOAD || i->kind == SIM_COPY_ASYNC;
-    l->stores |= i->kind == SIM_STORE;
-    l->atomics |= i->kind == SIM_ATOMIC;
     sim_counter global = *c, shared = *c;
     global.shared_requests = global.wavefronts = global.ideal = global.conflicts = 0;
     shared.requests = shared.sectors = shared.bytes = 0;
-    if (i->space == PTX_SPACE_LOCAL)
+    if (i->space == PTX_SPACE_LOCAL) {
         sim_counter_sum(&l->local, &global);
-    else if (c->requests > 0)
+    } else if (c->requests > 0) {
         sim_counter_sum(&l->global, &global);
-    if (c->shared_requests > 0)
+        note_access(&l->global_access, i);
+    }
+    if (c->shared_requests > 0) {
         sim_counter_sum(&l->shared, &shared);
+        note_access(&l->shared_access, i);
+    }
 }
 
 static void say(explanation *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -68,9 +76,10 @@ static void say(explanation *e, const char *format, ...)
     va_end(arguments);
 }
 
-static const char *verb(const explain_line *l)
+static const char *verb(const explain_access *a)
 {
-    return l->atomics ? "updates" : l->loads && l->stores ? "copies" : l->stores ? "writes" : "reads";
+    return a->atomics ? "updates"
+           : a->loads && a->stores ? "reads and writes" : a->stores ? "writes" : "reads";
 }
 
 static void judge_lines(explanation *e)
@@ -83,13 +92,13 @@ static void judge_lines(explanation *e)
             double per = (double)l->global.sectors / (double)l->global.requests;
             say(e, "Line %d wastes sectors: it %s global memory with %.1f sectors a request where "
                    "%.1f would do, %.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
-                l->line, verb(l), per, per * efficiency, 1 / efficiency, 32 * efficiency);
+                l->line, verb(&l->global_access), per, per * efficiency, 1 / efficiency, 32 * efficiency);
         }
         double ways = l->shared.ideal ? (double)l->shared.wavefronts / (double)l->shared.ideal : 1;
         if (ways > good_conflicts)
             say(e, "Line %d conflicts: it %s shared memory with %.1f wavefronts where 1 would do "
                    "(%llu conflicts).",
-                l->line, verb(l), ways, (unsigned long long)l->shared.conflicts);
+                l->line, verb(&l->shared_access), ways, (unsigned long long)l->shared.conflicts);
         if (l->local.requests > 0)
             say(e, "Line %d uses local memory: registers are indexed at run time or do not suffice.",
                 l->line);

@@ -10,12 +10,16 @@
 
 enum { EXPLAIN_SENTENCES = 24, EXPLAIN_SENTENCE_BYTES = 320 };
 
+typedef struct explain_access { /* which kinds there are */
+    bool loads, stores, atomics;
+} explain_access;
+
 typedef struct explain_line {
     int line;             /* of the source; 0: code without a line, or from a header */
     sim_counter global;   /* loads, stores, atomics and asynchronous copies */
     sim_counter shared;
     sim_counter local;
-    bool loads, stores, atomics; /* which kinds there are */
+    explain_access global_access, shared_access;
 } explain_line;
 
 typedef struct explanation {

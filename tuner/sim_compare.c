@@ -1,4 +1,3 @@
-#include <math.h>
 #include <string.h>
 
 #include "sim_operations.h"
@@ -97,21 +96,4 @@ sim_compare sim_compare_find(const char *name, ptx_type type)
         if (comparisons[i].type == type && strcmp(comparisons[i].name, name) == 0)
             return comparisons[i].compare;
     return NULL;
-}
-
-bool sim_compare_packed(const char *name, ptx_type type, const void *a, const void *b,
-                        uint32_t *low, uint32_t *high)
-{
-    sim_compare compare = sim_compare_find(name, type == PTX_F16X2 ? PTX_F16 : PTX_BF16);
-    if (!compare || !a)
-        return compare != NULL;
-    uint32_t high_a[SIM_LANES], high_b[SIM_LANES];
-    SIM_EACH_LANE(l)
-    {
-        high_a[l] = ((const uint32_t *)a)[l] >> 16;
-        high_b[l] = ((const uint32_t *)b)[l] >> 16;
-    }
-    *low = compare(a, b);
-    *high = compare(high_a, high_b);
-    return true;
 }

@@ -243,10 +243,10 @@ at_status decode_setp(decoder *d)
     if (d->op.type_count != 1 || d->op.count < 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
-    bool packed = type == PTX_F16X2 || type == PTX_BF16X2;
-    const char *name = d->op.modifiers[0];
-    if (packed ? !sim_compare_packed(name, type, NULL, NULL, NULL, NULL)
-               : !sim_compare_find(name, type))
+    /* Of a packed type both halves are compared, the high ones into q. */
+    ptx_type element = type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
+    sim_compare compare = sim_compare_find(d->op.modifiers[0], element);
+    if (!compare)
         return decode_unknown(d);
     const ptx_operand *to = decode_operand(d, 0);
     int32_t p = 0, q = SIM_NO_SLOT, a = 0, b = 0, third = SIM_NO_SLOT;
@@ -279,10 +279,7 @@ at_status decode_setp(decoder *d)
     c->op = (uint8_t)(combine >= 0 ? combine : 0);
     c->type = (uint8_t)type;
     c->flush = decode_has(d, "ftz") && type == PTX_F32;
-    if (packed)
-        c->compare = sim_compare_find(name, type == PTX_F16X2 ? PTX_F16 : PTX_BF16);
-    else
-        c->compare = sim_compare_find(name, type);
+    c->compare = compare;
     return AT_OK;
 }
 

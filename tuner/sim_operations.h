@@ -30,10 +30,6 @@ const sim_operation *sim_operation_find(const char *name);
 /* Finds the comparison "lt" of a type; NULL when there is none. */
 sim_compare sim_compare_find(const char *comparison, ptx_type type);
 
-/* Packed comparison of f16x2 / bf16x2: bit l of *low and *high. */
-bool sim_compare_packed(const char *comparison, ptx_type type, const void *a, const void *b,
-                        uint32_t *low, uint32_t *high);
-
 /* d = a converted from `from` to `to`; false when the pair is not supported (asked at decoding
  * with NULL lanes). */
 bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
