@@ -23,9 +23,9 @@ double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
 
 /* What a kernel's shape does to DRAM: inputs of the fitted penalty below. */
 typedef struct shape {
-    double read_run, write_run;   /* log2 of sectors in a run of one block, at most 5 */
-    double wave_read, wave_write; /* the same of a wave of blocks, at most 9 */
-    double resident;              /* log2 of resident warps an SM */
+    double read_run, write_run;   /* log2 of sectors in a run of one block, 1 to 4 */
+    double wave_read, wave_write; /* the same of a wave of blocks, 2 to 9 */
+    double resident;              /* log2 of resident warps an SM, 4 to 6 */
     double shared;                /* time of shared memory beyond 16 % of DRAM's, scaled */
     double issue;                 /* time of issue, scaled */
     double conflicts;             /* log2 of wavefronts over ideal ones */
@@ -33,10 +33,16 @@ typedef struct shape {
     double loads;                 /* log2 of global loads a warp */
 } shape;
 
-/* Sectors in a run, as a logarithm; what never reads (or writes) disturbs nobody. */
-static double run_of(double sectors, double runs, double most)
+static double within(double v, double least, double most)
 {
-    return sectors > 0 && runs > 0 ? smaller(log2(larger(sectors / runs, 1)), most) : most;
+    return smaller(larger(v, least), most);
+}
+
+/* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What never
+ * reads (or writes) disturbs nobody. */
+static double run_of(double sectors, double runs, double least, double most)
+{
+    return sectors > 0 && runs > 0 ? within(log2(sectors / runs), least, most) : most;
 }
 
 static void find_shape(const sim_profile *p, const sim_prediction *out, shape *s)
@@ -45,11 +51,11 @@ static void find_shape(const sim_profile *p, const sim_prediction *out, shape *s
     double warps = ceil((double)p->threads / SIM_LANES);
     double wavefronts = (double)(t->shared_load.wavefronts + t->shared_store.wavefronts);
     double ideal = (double)(t->shared_load.ideal + t->shared_store.ideal);
-    s->read_run = run_of(p->read.distinct, p->read.runs, 5);
-    s->write_run = run_of(p->write.distinct, p->write.runs, 5);
-    s->wave_read = run_of(p->wave.read_run, 1, 9);
-    s->wave_write = run_of(p->wave.write_run, 1, 9);
-    s->resident = log2(out->occupancy.blocks_per_sm * warps);
+    s->read_run = run_of(p->read.distinct, p->read.runs, 1, 4);
+    s->write_run = run_of(p->write.distinct, p->write.runs, 1, 4);
+    s->wave_read = run_of(p->wave.read_run, 1, 2, 9);
+    s->wave_write = run_of(p->wave.write_run, 1, 2, 9);
+    s->resident = within(log2(out->occupancy.blocks_per_sm * warps), 4, 6);
     s->shared = larger(out->shared_ns / out->dram_ns * 127 - 20, 0) / 40;
     s->issue = out->issue_ns / out->dram_ns * 127 / 30;
     s->conflicts = ideal > 0 ? log2(wavefronts / ideal) : 0;
@@ -90,8 +96,7 @@ static double dram_penalty(const sim_profile *p, const shape *s)
     double sum = 0;
     for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
         sum += terms[i][0] * terms[i][1];
-    /* Not beyond what was measured. */
-    return smaller(larger(sum, 0), 2.2);
+    return within(sum, 0, 2.2);
 }
 
 /* What each resource alone would take. */

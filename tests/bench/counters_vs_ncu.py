@@ -130,7 +130,8 @@ def main():
         compared += 1
         rows.append([script, config, " ".join(f"{n}={v}" for n, v in problem.items())] + cells)
     text = "\n".join(["| " + " | ".join(r) + " |" for r in [head, ["---"] * len(head)] + rows])
-    summary = f"{compared} variants compared, {bad} failed; simulated / measured where they differ"
+    summary = (f"{compared} variants simulated, {bad} failed" if a.simulate_only else
+               f"{compared} variants compared, {bad} failed; simulated / measured where they differ")
     if rows:
         print(text + "\n")
     print(summary)
