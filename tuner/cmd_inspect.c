@@ -75,9 +75,12 @@ static bool row_compiled(const inspect_row *r)
     return r->valid && r->outcome == COMPILE_OK;
 }
 
+/* The line of the log that says "error", with the template's line in front of it. */
 static void first_line(const char *log, char *text, size_t size_bytes)
 {
     const char *found = log ? strstr(log, "error") : NULL;
+    while (found && found > log && found[-1] != '\n')
+        found--;
     if (!found)
         found = log ? log : "";
     snprintf(text, size_bytes, "%.*s", (int)strcspn(found, "\n"), found);

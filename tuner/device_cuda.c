@@ -206,7 +206,7 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     device *d = calloc(1, sizeof *d);
     if (!d)
         return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
-    int present, ordinal;
+    int present, ordinal = 0;
     at_status status = cuda_driver_open(&d->cuda, error);
     if (!status)
         status = count_devices(&d->cuda, &present, error);

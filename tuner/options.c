@@ -134,7 +134,7 @@ static at_status read_seed(const char *text, options *out, at_error *error)
 
 static at_status read_repeat(const char *text, options *out, at_error *error)
 {
-    uint64_t v;
+    uint64_t v = 0;
     at_status status = read_count("repeat", text, 1000000, &v, error);
     if (!status)
         out->repeat = (size_t)v;
@@ -143,7 +143,7 @@ static at_status read_repeat(const char *text, options *out, at_error *error)
 
 static at_status read_fixed(const char *text, options *out, at_error *error)
 {
-    uint64_t v;
+    uint64_t v = 0;
     at_status status = read_count("fixed", text, 256, &v, error);
     if (!status && !v)
         status = error_set(error, AT_USAGE, "--fixed takes 1 to 256 samples");
@@ -154,7 +154,7 @@ static at_status read_fixed(const char *text, options *out, at_error *error)
 
 static at_status read_finals(const char *text, options *out, at_error *error)
 {
-    uint64_t v;
+    uint64_t v = 0;
     at_status status = read_count("finals", text, 10000, &v, error);
     if (!status && v < 6)
         status = error_set(error, AT_USAGE, "--finals takes 6 to 10000 blocks: below 6 there is no "
@@ -184,7 +184,7 @@ static at_status read_objective(const char *text, options *out, at_error *error)
 
 static at_status read_jobs(const char *text, options *out, at_error *error)
 {
-    uint64_t v;
+    uint64_t v = 0;
     at_status status = read_count("jobs", text, 1024, &v, error);
     if (!status)
         out->jobs = (int)v;
@@ -224,7 +224,7 @@ static at_status read_no_record(const char *text, options *out, at_error *error)
 
 static at_status read_top(const char *text, options *out, at_error *error)
 {
-    uint64_t v;
+    uint64_t v = 0;
     at_status status = read_count("top", text, 1000000, &v, error);
     if (!status)
         out->top = (size_t)v;

@@ -22,7 +22,7 @@ configurations() { # configurations MEMBER FILE
         }
         here && $1 == "\"time_ns\":" {
             sub(/,$/, "", $2); print text "\t" $2
-            if (member == "best") exit
+            if (member != "results") exit
         }' "$2"
 }
 
@@ -33,8 +33,8 @@ compare_winners() { # compare_winners RUN_JSON...
     for run in "$@"; do
         configurations best "$run" | cut -f 1
     done >"$folder/winners"
-    # The same pattern, narrowed down to the winners.
-    any=$(sort -u "$folder/winners" | sed 's/.*/(&)/' | paste -s -d '|' | sed 's/|/ or /g')
+    # The same pattern, narrowed down to the winners and the default, which a script must keep.
+    any=$({ cat "$folder/winners"; configurations baseline "$1" | cut -f 1; } | sort -u | sed 's/.*/(&)/' | paste -s -d '|' | sed 's/|/ or /g')
     awk -v any="$any" '{ print } /^  where = \{/ { print "    \"" any "\"," }' "$script" \
         >"$folder/winners.lua"
     cp "$(dirname "$script")"/*.tmpl "$folder" 2>/dev/null || true
