@@ -113,7 +113,7 @@ static at_status skip_section(ptx_parser *p)
 static at_status parse_file(ptx_parser *p)
 {
     ptx_advance(p);
-    int64_t number;
+    int64_t number = 0;
     at_status status = ptx_take_integer(p, &number);
     if (status)
         return status;

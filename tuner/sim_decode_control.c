@@ -246,7 +246,7 @@ at_status decode_branch(decoder *d)
     at_status status = decode_count(d, 1, 1);
     if (!status && decode_operand(d, 0)->kind != PTX_OPERAND_LABEL)
         status = decode_fail(d, "a label is needed");
-    int32_t target;
+    int32_t target = 0;
     if (!status)
         status = target_of(d, decode_operand(d, 0)->index, &target);
     sim_instruction *c = status ? NULL : decode_emit(d, SIM_BRANCH, SIM_CLASS_CONTROL);
@@ -272,7 +272,7 @@ at_status decode_branch_indexed(decoder *d)
         return decode_fail(d, "a table of branch targets is needed");
     int32_t first = (int32_t)d->program->list_count;
     for (int i = 0; i < table->count && !status; i++) {
-        int32_t target;
+        int32_t target = 0;
         status = target_of(d, d->module->operands[table->first + i].index, &target);
         if (!status)
             status = decode_list(d, target);
