@@ -59,7 +59,7 @@ typedef struct compile_options {
     const char *cache_dir;       /* NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune */
     uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
     int timeout_s;               /* for one source; 0: 60 */
-    uint64_t memory_limit_bytes; /* address space of a worker; 0: 8 GiB; sanitizer builds: none */
+    uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
 } compile_options;
 
 typedef struct compile_pool compile_pool;
