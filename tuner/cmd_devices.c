@@ -46,7 +46,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     (void)exit_code;
     device_properties found[MOST_DEVICES];
     size_t count;
-    at_status status = device_worker_list(NULL, found, MOST_DEVICES, &count, error);
+    at_status status = device_worker_list("cuda", found, MOST_DEVICES, &count, error);
     if (status)
         return status;
     if (o->json)
