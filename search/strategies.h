@@ -19,8 +19,8 @@ extern const strategy_kind strategy_evolution;
 extern const strategy_kind strategy_exhaustive;
 extern const strategy_kind strategy_genetic;
 extern const strategy_kind strategy_greedy;
+extern const strategy_kind strategy_model;
 extern const strategy_kind strategy_neighbourhood;
-extern const strategy_kind strategy_prediction;
 extern const strategy_kind strategy_random;
 extern const strategy_kind strategy_surrogate;
 

@@ -15,7 +15,7 @@ static const strategy_kind *const kinds[] = {
     &strategy_evolution,
     &strategy_greedy,
     &strategy_bandit,
-    &strategy_prediction,
+    &strategy_model,
     &strategy_random,
     &strategy_exhaustive,
 };
@@ -40,6 +40,20 @@ static at_status unknown_name(const char *name, at_error *error)
     return error_set(error, AT_USAGE, "there is no strategy '%s': 'auto' is the default", name);
 }
 
+static const strategy_kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (strcmp(name, kinds[i]->name) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+bool strategy_wants_prior(const char *name)
+{
+    const strategy_kind *kind = name ? find_kind(name) : kinds[0];
+    return kind && kind->wants_prior;
+}
+
 static at_status create(const strategy_kind *kind, const strategy_options *options, strategy **out,
                         at_error *error)
 {
@@ -62,12 +76,8 @@ static at_status create(const strategy_kind *kind, const strategy_options *optio
 at_status strategy_new(const char *name, const strategy_options *options, strategy **out,
                        at_error *error)
 {
-    if (!name)
-        return create(kinds[0], options, out, error);
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (strcmp(name, kinds[i]->name) == 0)
-            return create(kinds[i], options, out, error);
-    return unknown_name(name, error);
+    const strategy_kind *kind = name ? find_kind(name) : kinds[0];
+    return kind ? create(kind, options, out, error) : unknown_name(name, error);
 }
 
 const strategy_kind *strategy_get_kind(const strategy *s)

@@ -26,7 +26,8 @@ typedef struct strategy_options {
         *start; /* configurations worth trying first (a script's default, a warm start) */
     size_t start_count;
     const double
-        *prior; /* predicted cost for each configuration, or NULL; borrowed as the space is */
+        *prior; /* predicted cost for each configuration, or NULL; borrowed as the space is. Not
+                   finite: nothing is known, or it is not going to work */
 } strategy_options;
 
 /* Cost told for a configuration that failed in any way (did not compile, was wrong, crashed). */
@@ -39,6 +40,7 @@ typedef struct strategy_kind {
     const char *summary; /* one line for --help */
     /* A kind that only chooses another has this and nothing below; NULL in all others. */
     const struct strategy_kind *(*choose)(const strategy_options *options);
+    bool wants_prior;    /* of no use without strategy_options.prior, or of less */
     size_t size_bytes; /* of its struct, whose first member is a struct strategy */
     at_status (*init)(strategy *s, const strategy_options *options, at_error *error); /* or NULL */
     void (*deinit)(strategy *s); /* after any init, even one that failed; NULL: nothing to do */
@@ -53,6 +55,9 @@ const strategy_kind *strategy_get_kind(const strategy *s);
 
 /* All strategies, the default first. *count receives how many. Static storage. */
 const strategy_kind *const *strategy_kinds(size_t *count);
+
+/* Does the strategy called `name` follow predictions? False for an unknown one. */
+bool strategy_wants_prior(const char *name);
 
 /* Makes the strategy called `name` (NULL or "auto": the default). Errors: AT_USAGE for an unknown
  * name, naming the nearest; AT_NO_MEMORY. */

@@ -88,6 +88,11 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
     return AT_OK;
 }
 
+at_status device_worker_watch(device_worker *w, at_error *error)
+{
+    return w->events || w->failed ? AT_OK : turn(w, 0, error);
+}
+
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
 {
     int64_t end_ns = device_watch_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;

@@ -119,6 +119,10 @@ int device_worker_next_deadline_ms(const device_worker *w);
 /* Requests that no event answered yet, the set-up included. */
 size_t device_worker_pending(const device_worker *w);
 
+/* Does what device_worker_take() does but take an event, without waiting: for a caller that is busy
+ * with something else for long, so that the watchdog sees what the worker says. */
+at_status device_worker_watch(device_worker *w, at_error *error);
+
 /* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND when there is none
  * yet. Everything else that must be done happens here: sending, watching, restarting. Other errors
  * (AT_NO_MEMORY) leave the worker usable. */

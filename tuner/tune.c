@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "paths.h"
 #include "pipeline.h"
+#include "prior.h"
 #include "progress.h"
 #include "recall.h"
 #include "record.h"
@@ -42,6 +43,7 @@ struct tune {
     record recalled; /* answers instead of a search, when `answer` is set */
     const record_entry *answer;
     warm_start warm;
+    prior prior; /* where the strategy wants one */
     int64_t start_ns;
     session session;
     strategy *strategy;
@@ -69,17 +71,13 @@ static bool interrupted(tune *t)
     return t->end == RUN_END_INTERRUPTED;
 }
 
-static at_status find_baseline(tune *t, at_error *error)
+static void find_baseline(tune *t)
 {
     const pattern *p = script_pattern(t->session.script);
-    if (!p->baseline)
-        return AT_OK;
-    t->has_baseline = space_find(t->session.space, p->baseline, &t->baseline);
-    if (!t->has_baseline)
+    t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
+    if (p->baseline && !t->has_baseline)
         run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
                                       "problem: there is no baseline to compare with");
-    (void)error;
-    return AT_OK;
 }
 
 static uint64_t evaluations(const tune *t)
@@ -176,6 +174,16 @@ static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
     return count;
 }
 
+static at_status predict(tune *t, at_error *error)
+{
+    prior_options o = {t->options->seed, t->start_ns, t->limits.seconds, t->progress};
+    at_status status = prior_predict(&t->session, &o, &t->prior, error);
+    if (!status && t->prior.reached < t->prior.count)
+        run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
+                         (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
+    return status;
+}
+
 static at_status open_run(tune *t, at_error *error)
 {
     const options *o = t->options;
@@ -187,27 +195,29 @@ static at_status open_run(tune *t, at_error *error)
     if (!status && t->session.device && !t->session.properties.predicted && o->record)
         status = record_check_writable(o->results_dir, t->session.properties.limits.name,
                                        script_pattern(t->session.script)->name, error);
-    if (!status)
+    if (!status) {
         set_limits(t);
-    if (!status)
-        status = find_baseline(t, error);
+        find_baseline(t);
+    }
     if (!status && o->warm_start)
         status = read_warm_start(t, error);
     size_t start_count = status ? 0 : list_starts(t, starts);
+    t->progress = progress_new(STDERR_FILENO, o->quiet);
+    if (!status && t->session.device && strategy_wants_prior(o->strategy))
+        status = predict(t, error);
     if (!status)
         status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
                               &(strategy_options){.space = t->session.space,
                                                   .seed = o->seed,
                                                   .budget = likely_evaluations(t),
                                                   .start = starts,
-                                                  .start_count = start_count},
+                                                  .start_count = start_count,
+                                                  .prior = t->prior.times_ns},
                               &t->strategy, error);
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
     if (!status)
         status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
-    if (!status)
-        t->progress = progress_new(STDERR_FILENO, o->quiet);
     return status;
 }
 
@@ -497,6 +507,7 @@ void tune_free(tune *t)
     warm_start_deinit(&t->warm);
     journal_close(t->journal);
     strategy_free(t->strategy);
+    prior_deinit(&t->prior);
     run_summary_deinit(&t->summary);
     session_deinit(&t->session);
     free(t);

@@ -25,3 +25,19 @@ load helpers
         says '"ok": 3'
     done
 }
+
+@test "--strategy model predicts the space first and tries the fastest predicted" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --strategy model --budget 6 --json --quiet
+    succeeds
+    says '"strategy": "model"'
+    says '"ok": 6'
+}
+
+@test "--strategy model refuses a space that is too large to predict" {
+    sed 's/block = at.pow2(32, 1024)/block = at.range(1, 1024), other = at.range(1, 100)/
+         s/baseline = {/& other = 1,/' \
+        "$FIXTURES/scale.lua" >large.lua
+    cp "$FIXTURES"/scale*.cu.tmpl .
+    tool large.lua --device sim:sm_90 --strategy model --quiet
+    fails_with 2 "up to 20000 configurations"
+}

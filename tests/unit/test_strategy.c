@@ -299,6 +299,39 @@ static void other_seeds_give_other_orders(void **state)
     space_free(s);
 }
 
+/* Every other configuration is said not to work; only then is any of them tried. */
+static void what_is_predicted_not_to_work_is_tried_last(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s), known = 0;
+    double *prior = malloc(count * sizeof *prior);
+    assert_non_null(prior);
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        bool works = i % 2 == 0 && isfinite(cost);
+        prior[i] = works ? cost : i % 4 == 1 ? (double)NAN : INFINITY;
+        known += works;
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 40};
+    assert_true(known > d.evaluations);
+    size_t kinds, unlikely = 0;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (!kind[k]->wants_prior)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        for (size_t i = 0; i < out.count; i++)
+            unlikely += !isfinite(prior[out.order[i]]);
+        /* One in ten is a random one. */
+        assert_true(unlikely <= d.evaluations / 10);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
 static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
 {
     (void)state;
@@ -317,7 +350,7 @@ static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
     size_t kinds;
     const strategy_kind *const *kind = strategy_kinds(&kinds);
     for (size_t k = 0; k < kinds; k++) {
-        if (strcmp(kind[k]->name, "prediction") != 0)
+        if (strcmp(kind[k]->name, "model") != 0)
             continue;
         run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
         assert_true(out.best == best);
@@ -376,6 +409,7 @@ int main(void)
         cmocka_unit_test(start_configurations_come_first_and_once),
         cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
         cmocka_unit_test(other_seeds_give_other_orders),
+        cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
         cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
         cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
         cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),

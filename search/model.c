@@ -15,12 +15,12 @@ enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
  */
 enum { RANDOM_EVERY = 10 };
 
-typedef struct prediction {
+typedef struct model {
     strategy base;
     moves moves;
     const double *prior; /* borrowed; may be NULL */
     uint64_t *order;     /* configurations by predicted cost; NULL without predictions */
-} prediction;
+} model;
 
 typedef struct predicted {
     uint64_t configuration;
@@ -35,7 +35,7 @@ static int compare_predicted(const void *left, const void *right)
     return a->configuration < b->configuration ? -1 : a->configuration > b->configuration;
 }
 
-static bool sort_by_prior(prediction *p, uint64_t count)
+static bool sort_by_prior(model *p, uint64_t count)
 {
     predicted *all = malloc(((size_t)count + 1) * sizeof *all);
     p->order = malloc(((size_t)count + 1) * sizeof *p->order);
@@ -52,9 +52,9 @@ static bool sort_by_prior(prediction *p, uint64_t count)
     return ok;
 }
 
-static at_status prediction_init(strategy *s, const strategy_options *options, at_error *error)
+static at_status model_init(strategy *s, const strategy_options *options, at_error *error)
 {
-    prediction *p = (prediction *)s;
+    model *p = (model *)s;
     p->prior = options->prior;
     if (!moves_init(&p->moves, &s->ledger) ||
         (p->prior && !sort_by_prior(p, s->ledger.space_count)))
@@ -62,32 +62,36 @@ static at_status prediction_init(strategy *s, const strategy_options *options, a
     return AT_OK;
 }
 
-static void prediction_deinit(strategy *s)
+static void model_deinit(strategy *s)
 {
-    prediction *p = (prediction *)s;
+    model *p = (model *)s;
     moves_deinit(&p->moves);
     free(p->order);
 }
 
-static double log_prior(const prediction *p, uint64_t configuration)
+/* INFINITY for what was not predicted, or was predicted not to work. */
+static double log_prior(const model *p, uint64_t configuration)
 {
     double cost = p->prior ? p->prior[configuration] : 1;
-    return cost > 0 && isfinite(cost) ? log(cost) : 0;
+    return cost > 0 && isfinite(cost) ? log(cost) : INFINITY;
 }
 
 /* What a candidate is expected to cost (its logarithm): prediction plus the error of the nearest.
  */
-static double corrected(prediction *p, uint64_t configuration)
+static double corrected(model *p, uint64_t configuration)
 {
     const ledger *l = &p->base.ledger;
+    double prior = log_prior(p, configuration);
     size_t nearest = SIZE_MAX;
     double error = 0, all = 0;
     size_t count = 0, known = 0;
+    if (!isfinite(prior))
+        return INFINITY;
     for (size_t i = 0; i < l->trial_count; i++) {
         const ledger_trial *t = &l->trials[i];
-        if (!isfinite(t->cost))
-            continue;
         double e = log(t->cost) - log_prior(p, t->configuration);
+        if (!isfinite(e)) /* it failed, or was not predicted */
+            continue;
         size_t d = moves_difference(&p->moves, configuration, t->configuration);
         all += e;
         known++;
@@ -102,11 +106,11 @@ static double corrected(prediction *p, uint64_t configuration)
         }
     }
     double mean = known ? all / (double)known : 0;
-    return log_prior(p, configuration) + (error + mean) / ((double)count + 1);
+    return prior + (error + mean) / ((double)count + 1);
 }
 
 /* Unseen configurations to look at: those predicted fastest, or random ones. */
-static size_t look(prediction *p, uint64_t *out)
+static size_t look(model *p, uint64_t *out)
 {
     ledger *l = &p->base.ledger;
     size_t count = 0;
@@ -125,15 +129,18 @@ static size_t look(prediction *p, uint64_t *out)
     return count;
 }
 
-static bool prediction_propose(strategy *s, uint64_t *configuration)
+static bool model_propose(strategy *s, uint64_t *configuration)
 {
-    prediction *p = (prediction *)s;
+    model *p = (model *)s;
     ledger *l = &s->ledger;
     if ((!p->order && l->trial_count < FIRST) || l->trial_count % RANDOM_EVERY == RANDOM_EVERY - 1)
         return ledger_random(l, configuration);
     uint64_t candidates[2 * LOOKED_AT];
     size_t count = look(p, candidates);
     double least = INFINITY;
+    if (count == 0)
+        return ledger_random(l, configuration);
+    *configuration = candidates[0];
     for (size_t i = 0; i < count; i++) {
         double expected = corrected(p, candidates[i]);
         if (expected < least) {
@@ -141,14 +148,15 @@ static bool prediction_propose(strategy *s, uint64_t *configuration)
             *configuration = candidates[i];
         }
     }
-    return count > 0 || ledger_random(l, configuration);
+    return true;
 }
 
-const strategy_kind strategy_prediction = {
-    .name = "prediction",
+const strategy_kind strategy_model = {
+    .name = "model",
     .summary = "what a model of the device predicts fastest, corrected by what was measured",
-    .size_bytes = sizeof(prediction),
-    .init = prediction_init,
-    .deinit = prediction_deinit,
-    .propose = prediction_propose,
+    .wants_prior = true,
+    .size_bytes = sizeof(model),
+    .init = model_init,
+    .deinit = model_deinit,
+    .propose = model_propose,
 };
