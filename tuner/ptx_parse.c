@@ -32,16 +32,32 @@ int ptx_module_entry(const ptx_module *m, const char *name)
     return PTX_NONE;
 }
 
-/* Headers that come with the toolkit are not where a person looks for an error. */
-static bool is_header(ptx_text file)
+static bool ends_in(ptx_text text, const char *end)
+{
+    size_t length = strlen(end);
+    return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
+}
+
+/* What follows the first folder called include; the text itself where there is none. */
+static ptx_text past_include(ptx_text file)
 {
     static const char folder[] = "/include/";
-    if (file.length < sizeof folder - 1)
-        return false;
-    for (uint32_t i = 0; i + sizeof folder - 1 <= file.length; i++)
-        if (memcmp(file.at + i, folder, sizeof folder - 1) == 0)
-            return true;
-    return false;
+    uint32_t length = sizeof folder - 1;
+    for (uint32_t i = 0; i + length <= file.length; i++)
+        if (memcmp(file.at + i, folder, length) == 0)
+            return (ptx_text){file.at + i + length, file.length - i - length};
+    return file;
+}
+
+/* The file as it was called where it comes from, and whether it is a header that came with the
+ * toolkit, which is not where a person looks for an error. NVRTC takes the name of a #line for that
+ * of a file in its include folder: what is no header there is a template. */
+static ptx_text name_file(ptx_text file, bool *is_header)
+{
+    ptx_text name = past_include(file);
+    bool is_template = ends_in(name, ".tmpl") || ends_in(name, ".cu");
+    *is_header = name.length < file.length && !is_template;
+    return is_template ? name : file;
 }
 
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
@@ -50,10 +66,11 @@ void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *lin
     *line = 0;
     while (location != PTX_NONE) {
         const ptx_location *l = &m->locations[location];
+        bool header = false;
         if (l->file >= 0 && (size_t)l->file < m->file_count)
-            *file = m->files[l->file];
+            *file = name_file(m->files[l->file], &header);
         *line = l->line;
-        if (!is_header(*file))
+        if (!header)
             return;
         location = l->outer;
     }

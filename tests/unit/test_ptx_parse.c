@@ -54,6 +54,23 @@ static at_status parse(const char *body, ptx_module **m, at_error *error)
     return ptx_parse(text, strlen(text), "t.ptx", m, error);
 }
 
+static void a_template_in_the_compilers_include_folder_is_named_alone(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".visible .entry k()\n{\n\t.loc 2 19 3\n\tret;\n}\n\t.file 1 \"a.cu\"\n"
+                    "\t.file 2 \"/usr/local/cuda-13.0/include/some.cu.tmpl\"\n",
+                    &m, &error),
+              error);
+    ptx_text file;
+    int line;
+    ptx_source_line(m, m->statements[0].location, &file, &line);
+    assert_true(ptx_text_is(file, "some.cu.tmpl"));
+    assert_int_equal(line, 19);
+    ptx_module_free(m);
+}
+
 static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
 {
     (void)state;
@@ -137,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_keep_dots_bits_and_lines),
+        cmocka_unit_test(a_template_in_the_compilers_include_folder_is_named_alone),
         cmocka_unit_test(inlined_code_is_blamed_on_the_line_outside_headers),
         cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
         cmocka_unit_test(mistakes_name_the_line),
