@@ -230,7 +230,7 @@ static void keep_ceiling(contest *c, int64_t ceiling_ns)
 static at_status ask_throttle(contest *c, at_error *error)
 {
     device_event e;
-    at_status status = device_worker_energy(c->session->device, 0, false, error);
+    at_status status = device_worker_energy(c->session->device, 0, 0, error);
     if (!status)
         status = await(c, &e, error);
     if (status)
@@ -308,23 +308,25 @@ static at_status check_finalists(contest *c, at_error *error)
     return AT_OK;
 }
 
-/* Finalists are still loaded. */
+/* Finalists are still loaded. Where time decides, the winner's energy is read for the record. */
 static at_status measure_energies(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
+    uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
     c->energy_known = true;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        if (result->ranking[i].failed || !c->held[entrant])
+        if (result->ranking[i].failed || !c->held[entrant] ||
+            (!c->energy_wanted && entrant != result->winner))
             continue;
         device_event e;
-        at_status status = device_worker_energy(c->session->device, entrant, true, error);
+        at_status status = device_worker_energy(c->session->device, entrant, chunks, error);
         if (!status)
             status = await(c, &e, error);
         if (status)
             return status;
         c->energies[entrant] = e.energy;
-        if (!(e.energy.launch_j > 0))
+        if (c->energy_wanted && !(e.energy.launch_j > 0))
             snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s", e.message);
         device_event_deinit(&e);
     }
@@ -354,7 +356,7 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
             status = sample_block(c, order, count, error);
     } else if (!c->checked) {
         status = check_finalists(c, error);
-    } else if (c->energy_wanted && !c->energy_known) {
+    } else if (!c->energy_known) {
         status = measure_energies(c, error);
     } else {
         *finished = true;
@@ -410,7 +412,7 @@ static void rank_by_energy(contest *c, const race_result *by_time)
 const race_result *contest_result(contest *c)
 {
     const race_result *by_time = race_conclude(c->race);
-    bool known = by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
+    bool known = c->energy_wanted && by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
                  c->energies[by_time->winner].launch_j > 0;
     if (!known)
         return by_time;

@@ -468,8 +468,8 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
 }
 
 /* Chunks of launches with a reading between them (energy.h). */
-static at_status read_energy(device_bench *b, const loaded_variant *v, energy_estimate *out,
-                             at_error *error)
+static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t chunks,
+                             energy_estimate *out, at_error *error)
 {
     energy_reading readings[ENERGY_READINGS];
     nvml_reading board;
@@ -478,7 +478,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, energy_es
     at_status status = sample(b, v, &time_ns, error);
     uint64_t chunk = energy_chunk_launches(time_ns);
     int64_t limit_ns = b->watchdog_ns + 10 * (int64_t)chunk * time_ns;
-    for (size_t i = 0; !status && i < ENERGY_READINGS; i++) {
+    for (size_t i = 0; !status && i <= chunks; i++) {
         notify(b, "measuring energy", 0, limit_ns);
         /* The first chunk brings power to what it will be, and is not counted. */
         status = b->api->repeat(b->device, v->kernels[0], &v->launches[0], b->slots[0].buffers,
@@ -490,12 +490,12 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, energy_es
                                        .energy_mj = board.energy_mj,
                                        .power_w = board.power_w};
     }
-    if (!status && !energy_estimate_launch(readings, ENERGY_READINGS, out))
+    if (!status && !energy_estimate_launch(readings, chunks + 1, out))
         snprintf(b->story, sizeof b->story, "the board tells neither its energy nor its power");
     return status ? status : device_slot_restore(&b->slots[0], error);
 }
 
-void device_bench_energy(device_bench *b, uint64_t id, bool with_kernel, device_answer *answer)
+void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer)
 {
     at_error error = {0};
     nvml_reading board;
@@ -512,10 +512,10 @@ void device_bench_energy(device_bench *b, uint64_t id, bool with_kernel, device_
     }
     answer->throttle = board.throttle;
     at_status status = AT_OK;
-    if (with_kernel && !v)
+    if (chunks && !v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
-    if (!status && with_kernel)
-        status = read_energy(b, v, &answer->energy, &error);
+    if (!status && chunks)
+        status = read_energy(b, v, chunks, &answer->energy, &error);
     answer->message = b->story;
     if (status)
         answer_failure(b, status, &error, answer);

@@ -173,10 +173,10 @@ static at_status do_energy(child *c, uint64_t id, message *m, device_answer *ans
                            at_error *error)
 {
     (void)error;
-    bool with_kernel = message_get_u32(m) != 0;
-    if (!message_complete(m))
+    uint32_t chunks = message_get_u32(m);
+    if (!message_complete(m) || chunks > ENERGY_CHUNKS)
         return refuse(answer);
-    device_bench_energy(&c->bench, id, with_kernel, answer);
+    device_bench_energy(&c->bench, id, chunks, answer);
     return AT_OK;
 }
 

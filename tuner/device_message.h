@@ -17,7 +17,7 @@ typedef enum device_message {
     REQUEST_RELEASE,   /* id */
     REQUEST_BLOCK,     /* id 0, with_copy, count, ids */
     REQUEST_RECHECK,   /* id, seed */
-    REQUEST_ENERGY,    /* id, with_kernel */
+    REQUEST_ENERGY,    /* id, chunks */
     /* replies */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */

@@ -194,11 +194,12 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
     return submit(w, &m, id, error);
 }
 
-at_status device_worker_energy(device_worker *w, uint64_t id, bool with_kernel, at_error *error)
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
+                               at_error *error)
 {
     message m;
     message_init(&m, REQUEST_ENERGY);
     message_put_u64(&m, id);
-    message_put_u32(&m, with_kernel);
+    message_put_u32(&m, chunks);
     return submit(w, &m, id, error);
 }

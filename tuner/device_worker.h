@@ -153,10 +153,12 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data made from another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant, for about two seconds; `with_kernel` false: only
- * what throttles the chip now, and `id` does not matter. Where nobody tells (no NVML, a simulated
+/* Measures the energy of a launch of a held variant over `chunks` of a quarter of a second each, and
+ * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS, the more the surer. 0: only asks the board
+ * what throttles it. Answered by DEVICE_ENERGY; where nothing tells (no NVML, a simulated
  * device) the outcome is ok, the event's energy is not known, and its message says why. */
-at_status device_worker_energy(device_worker *w, uint64_t id, bool with_kernel, at_error *error);
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
+                               at_error *error);
 
 /* Describes the devices of one kind ("cuda", "sim"; NULL: of all), from a process of its own that
  * ends with the call. AT_NO_DEVICE says in one line why there are none. */

@@ -8,8 +8,6 @@
  * worst, and eight of them to a few percent, because what one chunk misses the next one counts. */
 static const int64_t chunk_ns = 250000000;
 
-enum { LEAST_CHUNKS = 3 };
-
 uint64_t energy_chunk_launches(int64_t time_ns)
 {
     return time_ns > 0 && time_ns < chunk_ns ? (uint64_t)(chunk_ns / time_ns) : 1;
@@ -29,7 +27,7 @@ static double energy_between(const energy_reading *from, const energy_reading *t
 bool energy_estimate_launch(const energy_reading *readings, size_t count, energy_estimate *out)
 {
     *out = (energy_estimate){0};
-    if (count < LEAST_CHUNKS + 1)
+    if (count < ENERGY_LEAST_CHUNKS + 1)
         return false;
     size_t chunks = count - 1;
     for (size_t i = 0; i < chunks; i++)

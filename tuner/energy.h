@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ENERGY_CHUNKS = 8, ENERGY_READINGS = ENERGY_CHUNKS + 1 };
+enum { ENERGY_LEAST_CHUNKS = 3, ENERGY_CHUNKS = 8, ENERGY_READINGS = ENERGY_CHUNKS + 1 };
 
 typedef struct energy_reading {
     int64_t now_ns;     /* when it was read, with nothing running on the GPU */

@@ -52,7 +52,7 @@ static void a_distance_adds_positions_and_differences_of_texts(void **state)
     encoding e;
     assert_ok(encoding_init(&e, s, 64, &error), error);
     static const uint16_t x[] = {0, 0, 0, 0}, y[] = {1, 2, 1, 0};
-    uint64_t a, b;
+    uint64_t a = 0, b = 0;
     float p[4], q[4];
     assert_true(space_find(s, x, &a) && space_find(s, y, &b));
     encoding_point(&e, a, p);
