@@ -153,7 +153,7 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data made from another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant over `chunks` of a quarter of a second each, and
+/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and
  * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS, the more the surer. 0: only asks the board
  * what throttles it. Answered by DEVICE_ENERGY; where nothing tells (no NVML, a simulated
  * device) the outcome is ok, the event's energy is not known, and its message says why. */

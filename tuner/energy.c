@@ -4,9 +4,9 @@
 
 #include "stats.h"
 
-/* Boards update the counter every 20 to 100 ms: a chunk of this length is known to a third at
+/* Boards update the counter every 20 to 100 ms: a chunk of this length is known to a half at
  * worst, and eight of them to a few percent, because what one chunk misses the next one counts. */
-static const int64_t chunk_ns = 250000000;
+static const int64_t chunk_ns = 200000000;
 
 uint64_t energy_chunk_launches(int64_t time_ns)
 {

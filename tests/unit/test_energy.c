@@ -94,10 +94,10 @@ static void readings_out_of_order_are_refused(void **state)
     assert_false(energy_estimate_launch(readings, ENERGY_READINGS, &e));
 }
 
-static void a_chunk_is_a_quarter_of_a_second(void **state)
+static void a_chunk_is_a_fifth_of_a_second(void **state)
 {
     (void)state;
-    assert_true(energy_chunk_launches(100000) == 2500);
+    assert_true(energy_chunk_launches(100000) == 2000);
     assert_true(energy_chunk_launches(1000000000) == 1);
     assert_true(energy_chunk_launches(0) == 1);
 }
@@ -110,7 +110,7 @@ int main(void)
         cmocka_unit_test(without_a_counter_power_is_integrated),
         cmocka_unit_test(without_figures_there_is_no_estimate),
         cmocka_unit_test(readings_out_of_order_are_refused),
-        cmocka_unit_test(a_chunk_is_a_quarter_of_a_second),
+        cmocka_unit_test(a_chunk_is_a_fifth_of_a_second),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
