@@ -214,6 +214,14 @@ static at_status read_results(const char *text, options *out, at_error *error)
     return AT_OK;
 }
 
+static at_status read_record(const char *text, options *out, at_error *error)
+{
+    (void)text;
+    (void)error;
+    out->record = true;
+    return AT_OK;
+}
+
 static at_status read_no_record(const char *text, options *out, at_error *error)
 {
     (void)text;
@@ -327,6 +335,8 @@ static const option_info table[OPTION_COUNT] = {
                       "flush the L2 cache before each sample, or not (default cold)", read_cache},
     [OPTION_NO_CACHE] = {"no-cache", NULL, "compile everything anew", read_no_cache},
     [OPTION_RESULTS] = {"results", "DIR", "folder of the records (default: results)", read_results},
+    [OPTION_RECORD] = {"record", NULL, "write a record (what a run on a GPU does anyway)",
+                       read_record},
     [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", read_no_record},
     [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", read_top},
     [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", read_list},

@@ -37,6 +37,7 @@ typedef enum option_id {
     OPTION_CACHE,
     OPTION_NO_CACHE,
     OPTION_RESULTS,
+    OPTION_RECORD,
     OPTION_NO_RECORD,
     OPTION_TOP,
     OPTION_LIST,

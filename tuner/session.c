@@ -92,6 +92,11 @@ static at_status load_space(const options *o, session *s, at_error *error)
     const pattern *p = script_pattern(s->script);
     s->problem = s->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
                                                                               : PROBLEM_TUNED;
+    if (o->given[OPTION_RECORD] && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE,
+                         "--record is refused: %s, and a record holds measurements of a real GPU only",
+                         s->device ? "the times of a simulated device are predictions"
+                                   : "--arch measures nothing");
     if (s->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
                             "the pattern has no buffers or no reference, so nothing can be measured; "

@@ -66,3 +66,12 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     set -o pipefail
     "$AUTOTUNE" "$FIXTURES/scale.lua" --arch sm_90 --quiet 2>err.txt | true
 }
+
+@test "a record of predictions is refused with the reason" {
+    no_gpu
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --record
+    fails_with 2 "predictions"
+    tool "$FIXTURES/scale.lua" --arch sm_90 --record
+    fails_with 2 "measures nothing"
+    [ ! -e results ]
+}
