@@ -57,7 +57,9 @@ static void print_head(const run_summary *s, bool colour, FILE *to)
         if (s->traffic_bytes)
             line_add(&l, "; %s to move", units_size(s->traffic_bytes, text));
         if (s->ceiling_gbps > 0)
-            line_add(&l, "; a copy of them runs at %s GB/s", units_rate(s->ceiling_gbps, text));
+            line_add(&l, "; a copy of them %s at %s GB/s",
+                     s->device.predicted ? "is predicted to run" : "runs",
+                     units_rate(s->ceiling_gbps, text));
     }
     fprintf(to, "%s\n\n", l.text);
 }
@@ -88,7 +90,7 @@ static void print_verdict(const run_summary *s, bool colour, FILE *to)
                  stop(colour));
         if (best->ceiling_fraction > 0)
             line_add(&l, ", %.3f of a copy of the same bytes", best->ceiling_fraction);
-        print_labelled("speed-up", l.text, to);
+        print_labelled(s->device.predicted ? "predicted" : "speed-up", l.text, to);
     }
     if (best->power_w > 0) {
         l.used = 0;

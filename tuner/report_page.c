@@ -193,8 +193,11 @@ static void fill_measured(const page *p, table *t)
 {
     char head[32];
     const run_result *baseline = run_summary_baseline(p->summary);
-    snprintf(head, sizeof head, "time %s", choose_unit(p->rows[0]->time.median_ns).name);
-    const char *const heads[] = {"",        head,   "+-",    "GB/s",   "of copy",
+    bool predicted = p->summary->device.predicted;
+    snprintf(head, sizeof head, "%s %s", predicted ? "pred." : "time",
+             choose_unit(p->rows[0]->time.median_ns).name);
+    const char *const heads[] = {"",        head,   "+-",    predicted ? "pred. GB/s" : "GB/s",
+                                 "of copy",
                                  "vs best", "regs", "spill", "shared", "occup"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_add_column(t, heads[i], TABLE_RIGHT);
