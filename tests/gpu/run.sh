@@ -16,4 +16,18 @@ done
 
 echo "== wrong kernels"
 "$here/wrong_kernels/run.sh" "$build/bin/autotune" cuda:0 || failed=1
+
+echo "== device out of memory"
+large=$(mktemp)
+"$build/bin/autotune" transpose.lua --device cuda:0 --set rows=262144 --set cols=262144 --budget 1 \
+    --no-record --quiet >/dev/null 2>"$large"
+status=$?
+if [ "$status" -eq 3 ] && grep -qi memory "$large" &&
+    "$build/bin/autotune" transpose.lua --device cuda:0 --budget 1 --no-record --quiet >/dev/null; then
+    echo "ok   512 GiB are refused, and the device works afterwards"
+else
+    echo "FAIL exit $status: $(cat "$large")"
+    failed=1
+fi
+rm -f "$large"
 exit $failed
