@@ -7,4 +7,7 @@
 /* Nanoseconds of CLOCK_MONOTONIC. */
 int64_t clock_now_ns(void);
 
+/* The same in milliseconds. */
+int64_t clock_now_ms(void);
+
 #endif

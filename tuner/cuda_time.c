@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 /* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
@@ -21,13 +22,6 @@ enum {
 
 /* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
 static const uint64_t sm_clock_least_ns = 1000 * 1000;
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static at_status new_gate(device *d, at_error *error)
 {
@@ -229,7 +223,7 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
 static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
 {
     const cuda_clock *c = &d->clock;
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_now_ns();
     for (int i = 0; i < WARM_UP_COPIES; i++) {
         at_status status = cuda_check(
             &d->cuda,
@@ -239,19 +233,19 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
             return status;
     }
     at_status status = cuda_wait(d, "cannot warm the device up", error);
-    *time_ns = now_ns() - start_ns;
+    *time_ns = clock_now_ns() - start_ns;
     return status;
 }
 
 at_status cuda_warm_up(device *d, at_error *error)
 {
-    int64_t start_ns = now_ns(), before_ns = INT64_MAX;
+    int64_t start_ns = clock_now_ns(), before_ns = INT64_MAX;
     for (;;) {
         int64_t round_ns;
         at_status status = copy_round(d, &round_ns, error);
         if (status)
             return status;
-        int64_t passed_ns = now_ns() - start_ns;
+        int64_t passed_ns = clock_now_ns() - start_ns;
         bool settled = (double)round_ns > 0.99 * (double)before_ns;
         if (passed_ns >= warm_up_most_ns || (settled && passed_ns >= warm_up_least_ns))
             return AT_OK;

@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "clock.h"
 
 enum {
     CEILING_SAMPLES = 11,
@@ -18,13 +19,6 @@ static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
 
 static const char *const check_words[DEVICE_SLOTS] = {"checking",
                                                       "checking on the ragged problem"};
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {
@@ -294,15 +288,15 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     at_error error = {0};
     loaded_variant v;
     outcome result = OUTCOME_OK;
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_now_ns();
     at_status status = load(b, variant, &v, &error);
     if (!status)
         status = check(b, &v, &result, &error);
-    int64_t checked_ns = now_ns();
+    int64_t checked_ns = clock_now_ns();
     answer->check_ns = checked_ns - start_ns;
     if (!status && result == OUTCOME_OK && sample_count > 0) {
         status = try_samples(b, &v, sample_count, answer, &error);
-        answer->measure_ns = now_ns() - checked_ns;
+        answer->measure_ns = clock_now_ns() - checked_ns;
     }
     answer->outcome = result;
     if (result != OUTCOME_OK)
@@ -452,14 +446,14 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
     const loaded_variant *v = find_held(b, id);
     at_status status = AT_OK;
     outcome result = OUTCOME_OK;
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_now_ns();
     if (!v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
     if (!status)
         status = seed_slots(b, seed, &error);
     if (!status)
         status = check(b, v, &result, &error);
-    answer->check_ns = now_ns() - start_ns;
+    answer->check_ns = clock_now_ns() - start_ns;
     answer->outcome = result;
     if (result != OUTCOME_OK)
         answer->message = b->story;
@@ -485,7 +479,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
                                 chunk, error);
         if (!status)
             status = b->api->board(b->device, &board, error);
-        readings[i] = (energy_reading){.now_ns = now_ns(),
+        readings[i] = (energy_reading){.now_ns = clock_now_ns(),
                                        .launches = i * chunk,
                                        .energy_mj = board.energy_mj,
                                        .power_w = board.power_w};

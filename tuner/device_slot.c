@@ -3,20 +3,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "rng.h"
 
 static bool is_compared(const buffer_plan *plan)
 {
     return plan->role == BUFFER_OUTPUT || plan->role == BUFFER_INOUT;
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* Making and freeing. */
@@ -127,7 +120,7 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
         else if (role == BUFFER_INOUT)
             status = fill(s, i, view[i], error);
     }
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_now_ns();
     if (!status)
         status = s->api->launch(s->device, s->reference, &s->reference_launch, view, error);
     outcome result;
@@ -135,7 +128,7 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)
         status = error_set(error, AT_DEVICE, "%s", complaint);
-    s->reference_wall_ns = now_ns() - start_ns;
+    s->reference_wall_ns = clock_now_ns() - start_ns;
     return status;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "clock.h"
 #include "device_child.h"
 #include "device_message.h"
 
@@ -20,13 +21,6 @@ enum {
 static const int64_t start_limit_ns = INT64_C(120) * 1000000000;
 /* From a request's arrival to its first note. */
 static const int64_t request_limit_ns = INT64_C(30) * 1000000000;
-
-int64_t device_watch_now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 /* Events. */
 
@@ -96,7 +90,7 @@ static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, 
     snprintf(w->doing, sizeof w->doing, "%s", doing);
     w->doing_index = index;
     w->doing_limit_ns = limit_ns;
-    w->deadline_ns = device_watch_now_ns() + limit_ns;
+    w->deadline_ns = clock_now_ns() + limit_ns;
 }
 
 static at_status start_process(device_worker *w, at_error *error)

@@ -33,9 +33,6 @@ struct device_worker {
     int64_t doing_limit_ns;
 };
 
-/* Nanoseconds of a clock that only goes forward. */
-int64_t device_watch_now_ns(void);
-
 /* Starts the first process. AT_IO when there can be none. */
 at_status device_watch_start(device_worker *w, at_error *error);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
 #include "device_message.h"
 #include "device_watch.h"
 
@@ -61,7 +62,7 @@ int device_worker_next_deadline_ms(const device_worker *w)
         return 0;
     if (w->deadline_ns == 0)
         return -1;
-    int64_t left_ns = w->deadline_ns - device_watch_now_ns();
+    int64_t left_ns = w->deadline_ns - clock_now_ns();
     return left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0;
 }
 
@@ -73,7 +74,7 @@ size_t device_worker_pending(const device_worker *w)
 /* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
 static at_status turn(device_worker *w, int wait_ms, at_error *error)
 {
-    if (w->deadline_ns != 0 && device_watch_now_ns() >= w->deadline_ns)
+    if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
         return device_watch_expire(w, error);
     at_status status = device_watch_send(w, error);
     if (status || w->failed)
@@ -95,13 +96,13 @@ at_status device_worker_watch(device_worker *w, at_error *error)
 
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
 {
-    int64_t end_ns = device_watch_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
+    int64_t end_ns = clock_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
     for (;;) {
         if (device_watch_pop(w, out))
             return AT_OK;
         if (w->failed)
             break;
-        int64_t left_ns = end_ns - device_watch_now_ns();
+        int64_t left_ns = end_ns - clock_now_ns();
         at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
         if (status)
             return status;
@@ -109,7 +110,7 @@ at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out
             continue;
         /* Go on while there is something to read, whatever the time. */
         struct pollfd p = {.fd = w->process.fd, .events = POLLIN};
-        if (device_watch_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
+        if (clock_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
             break;
     }
     return error_set(error, AT_NOT_FOUND, "the device worker has nothing to tell yet");

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
+
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
 
 /* The remedy for the reasons that have one. */
@@ -259,22 +261,15 @@ at_status file_check_writable(const char *folder, at_error *error)
     return status;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Waits by asking again: flock() itself has no time limit. Returns 0 or an errno value. */
 static int lock_with_limit(int fd, int timeout_ms)
 {
     const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    int64_t deadline_ms = now_ms() + timeout_ms;
+    int64_t deadline_ms = clock_now_ms() + timeout_ms;
     while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return errno;
-        if (now_ms() >= deadline_ms)
+        if (clock_now_ms() >= deadline_ms)
             return EWOULDBLOCK;
         nanosleep(&pause, NULL);
     }

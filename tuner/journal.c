@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "clock.h"
 #include "file.h"
 #include "record.h"
 
@@ -239,13 +240,6 @@ static at_status load_file(journal *j, at_error *error)
 
 /* ---- writing ---- */
 
-static int64_t now_ns(clockid_t clock)
-{
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* The file must end in a newline before a line is put behind it: a crash may have cut the last. */
 static bool ends_in_newline(int fd, off_t size)
 {
@@ -288,7 +282,7 @@ static bool lock_file(int fd)
 
 static void sync_now_and_then(journal *j)
 {
-    int64_t now = now_ns(CLOCK_MONOTONIC);
+    int64_t now = clock_now_ns();
     j->unsynced = true;
     if (now - j->synced_ns < sync_interval_ns)
         return;
@@ -420,9 +414,11 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
         return error_set(error, AT_NO_MEMORY, "no memory for the journal");
     j->fd = -1;
     /* No two runs have the same number: a process exists once at a moment. */
-    uint64_t seed[2] = {(uint64_t)now_ns(CLOCK_REALTIME), (uint64_t)getpid()};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};
     j->run = XXH3_64bits(seed, sizeof seed);
-    j->synced_ns = now_ns(CLOCK_MONOTONIC);
+    j->synced_ns = clock_now_ns();
     at_status status = journal_key_of_facts(facts, &j->facts, error);
     if (!status)
         status = open_file(j, folder, facts, error);

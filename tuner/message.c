@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+#include "clock.h"
 
 /* "ATM2": a peer built from other sources is told apart by the first four bytes. */
 enum { MAGIC = 0x324d5441 };
@@ -222,13 +223,6 @@ at_status message_send(int fd, const message *m, at_error *error)
     return status ? status : write_all(fd, m->bytes, m->size_bytes, error);
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* `deadline_ms` < 0: none. */
 static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64_t deadline_ms,
                           at_error *error)
@@ -237,7 +231,7 @@ static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64
     while (done < size_bytes) {
         int wait = -1;
         if (deadline_ms >= 0) {
-            int64_t left = deadline_ms - now_ms();
+            int64_t left = deadline_ms - clock_now_ms();
             wait = left > 0 ? (int)left : 0;
         }
         struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -262,7 +256,7 @@ static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
 {
     message_init(out, 0);
-    int64_t deadline_ms = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
+    int64_t deadline_ms = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
     unsigned char header[MESSAGE_HEADER_BYTES];
     at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
     if (!status)
@@ -270,7 +264,7 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
     if (status)
         return status;
     /* The rest of a frame follows its header at once; a worker that dies closes the socket. */
-    int64_t body_deadline_ms = deadline_ms < 0 ? -1 : now_ms() + 10000;
+    int64_t body_deadline_ms = deadline_ms < 0 ? -1 : clock_now_ms() + 10000;
     status = read_all(fd, out->bytes, out->size_bytes, body_deadline_ms, error);
     if (status == AT_NOT_FOUND)
         status = error_set(error, AT_WORKER, "the worker stopped in the middle of a frame");

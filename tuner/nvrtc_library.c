@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "clock.h"
 
 /* Newest first; the name without a version exists only where the development files are installed.
  */
@@ -157,13 +158,6 @@ at_status nvrtc_library_open(nvrtc_library *out, at_error *error)
                      tried.text);
 }
 
-static int64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static char *fetch_log(const nvrtc_library *n, nvrtcProgram program, nvrtcResult code)
 {
     size_t size = 0;
@@ -210,7 +204,7 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
                            nvrtc_output *out)
 {
     *out = (nvrtc_output){0};
-    int64_t start_ns = now_ns();
+    int64_t start_ns = clock_now_ns();
     nvrtcProgram program;
     out->code = n->create_program(&program, source, name, 0, NULL, NULL);
     if (out->code != NVRTC_SUCCESS)
@@ -222,7 +216,7 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
     if (out->code == NVRTC_SUCCESS && want_ptx)
         out->code = fetch_ptx(n, program, out);
     n->destroy_program(&program);
-    out->time_ns = now_ns() - start_ns;
+    out->time_ns = clock_now_ns() - start_ns;
 }
 
 void nvrtc_output_deinit(nvrtc_output *o)
