@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "clock.h"
 #include "commands.h"
+#include "json_text.h"
 #include "space.h"
 #include "target.h"
 
@@ -54,20 +53,6 @@ static void print_table(const script *s, const space *sp)
            100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
 }
 
-static json_t *value_json(value v)
-{
-    switch (v.kind) {
-    case VALUE_INTEGER:
-        return json_integer(v.integer);
-    case VALUE_NUMBER:
-        return json_real(v.number);
-    case VALUE_BOOLEAN:
-        return json_boolean(v.boolean);
-    default:
-        return json_string(v.string);
-    }
-}
-
 static void print_json(const script *s, const space *sp, double enumerate_s)
 {
     const pattern *p = script_pattern(s);
@@ -75,7 +60,7 @@ static void print_json(const script *s, const space *sp, double enumerate_s)
     for (size_t i = 0; i < p->parameter_count; i++) {
         json_t *values = json_array();
         for (size_t v = 0; v < p->parameters[i].value_count; v++)
-            json_array_append_new(values, value_json(p->parameters[i].values[v]));
+            json_array_append_new(values, json_from_value(p->parameters[i].values[v]));
         json_array_append_new(
             parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name, "values", values));
     }

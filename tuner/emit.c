@@ -7,6 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "hash_text.h"
 #include "nearest.h"
 #include "script_state.h"
 
@@ -197,9 +198,7 @@ static at_status run(script *s, const script_kernel *kernel, problem_kind proble
     }
     out->source = e.output.bytes;
     out->size_bytes = e.output.size_bytes;
-    XXH128_hash_t h = XXH3_128bits(out->source, out->size_bytes);
-    snprintf(out->hash, sizeof out->hash, "%016llx%016llx", (unsigned long long)h.high64,
-             (unsigned long long)h.low64);
+    hash_text(XXH3_128bits(out->source, out->size_bytes), out->hash);
     return AT_OK;
 }
 
@@ -226,8 +225,7 @@ void emitted_deinit(emitted *e)
 
 void emit_template_hash(const script *s, char hex[33])
 {
-    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)s->template_hash[1],
-             (unsigned long long)s->template_hash[0]);
+    hash_text((XXH128_hash_t){.low64 = s->template_hash[0], .high64 = s->template_hash[1]}, hex);
 }
 
 int emit_read_template(lua_State *L)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "hash_text.h"
 #include "lexer.h"
 #include "script_state.h"
 
@@ -390,6 +391,5 @@ const pattern *script_pattern(const script *s)
 
 void script_hash(const script *s, char hex[33])
 {
-    XXH128_hash_t h = XXH3_128bits_digest(s->hash);
-    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+    hash_text(XXH3_128bits_digest(s->hash), hex);
 }

@@ -1,15 +1,13 @@
 #include "session.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "clock.h"
 #include "emit.h"
 #include "file.h"
+#include "hash_text.h"
 #include "interrupt.h"
 #include "paths.h"
 #include "target.h"
@@ -137,8 +135,7 @@ static void extend_hash(char hash[33], const char more[33])
 {
     char both[65];
     snprintf(both, sizeof both, "%s%s", hash, more);
-    XXH128_hash_t h = XXH3_128bits(both, strlen(both));
-    snprintf(hash, 33, "%016" PRIx64 "%016" PRIx64, (uint64_t)h.high64, (uint64_t)h.low64);
+    hash_text(XXH3_128bits(both, strlen(both)), hash);
 }
 
 static at_status submit_reference(session *s, problem_kind problem, part id, at_error *error)
