@@ -177,19 +177,6 @@ static at_status copy_records(at_choice *c, const at_results *results, at_error 
     return AT_OK;
 }
 
-void library_format_values(const record_values *values, char *text, size_t size_bytes)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < values->count && used + 1 < size_bytes; i++) {
-        char v[RECORD_TEXT_BYTES];
-        value_format(values->pairs[i].value, v, sizeof v);
-        int n = snprintf(text + used, size_bytes - used, "%s%s=%s", i ? "," : "",
-                         values->pairs[i].name, v);
-        used += n > 0 ? (size_t)n : 0;
-    }
-}
-
 static at_status choose(at_choice *c, at_error *error)
 {
     const pick_target target = {
@@ -200,7 +187,7 @@ static at_status choose(at_choice *c, at_error *error)
         return error_set(error, AT_NOT_FOUND,
                          "no result of '%s' is for a GPU like %s, and its default is not recorded",
                          c->pattern, c->gpu.name);
-    library_format_values(c->values, c->text, sizeof c->text);
+    record_format_values(c->values, c->text, sizeof c->text);
     return AT_OK;
 }
 

@@ -27,9 +27,6 @@ struct at_choice {
     char text[LIBRARY_TEXT_BYTES];
 };
 
-/* "tile=64,vec=4"; cut to fit. */
-void library_format_values(const record_values *values, char *text, size_t size_bytes);
-
 /* The device of the calling thread's current context. */
 at_status library_current_device(device_properties *out, at_error *error);
 

@@ -20,26 +20,10 @@ bool recall_find(const char *results_dir, const run_summary *s, effort wanted, r
     return false;
 }
 
-/* "tile=64,vec=4,..." in the space's order. */
-static void format_values(const run_summary *s, const record_values *values, char *text,
-                          size_t size_bytes)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 0; i < s->parameter_count && used < size_bytes; i++) {
-        char one[256] = "?";
-        const value *v = record_get(values, s->parameters[i]);
-        if (v)
-            value_format(*v, one, sizeof one);
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i ? "," : "",
-                                 s->parameters[i], one);
-    }
-}
-
 static at_status add(run_summary *s, const record_values *values, run_result **out, at_error *error)
 {
     char text[4096];
-    format_values(s, values, text, sizeof text);
+    record_format_values(values, text, sizeof text);
     at_status status = run_summary_add(s, text, OUTCOME_OK, out, error);
     for (size_t i = 0; !status && i < s->parameter_count; i++) {
         const value *v = record_get(values, s->parameters[i]);

@@ -351,6 +351,19 @@ const value *record_get(const record_values *values, const char *name)
     return NULL;
 }
 
+void record_format_values(const record_values *values, char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < values->count && used + 1 < size_bytes; i++) {
+        char v[RECORD_TEXT_BYTES];
+        value_format(values->pairs[i].value, v, sizeof v);
+        int n = snprintf(text + used, size_bytes - used, "%s%s=%s", i ? "," : "",
+                         values->pairs[i].name, v);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
 static at_status set_add(record_set *set, const char *path, at_error *error)
 {
     record *larger = realloc(set->records, (set->count + 1) * sizeof *larger);

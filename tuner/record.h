@@ -110,4 +110,7 @@ void record_set_deinit(record_set *set);
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);
 
+/* Writes "tile=64,vec=4,..." in the file's order, as far as it fits. */
+void record_format_values(const record_values *values, char *text, size_t size_bytes);
+
 #endif

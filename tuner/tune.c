@@ -174,6 +174,21 @@ static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
     return count;
 }
 
+/* With --effort, a record that took as much is final. */
+static void recall(tune *t)
+{
+    const options *o = t->options;
+    if (!o->given[OPTION_EFFORT] || !t->session.device || t->session.properties.predicted)
+        return;
+    t->summary.device = t->session.properties;
+    t->summary.warm_cache = o->warm;
+    t->summary.objective = o->energy ? "energy" : "time";
+    script_hash(t->session.script, t->summary.script_hash);
+    emit_template_hash(t->session.script, t->summary.template_hash);
+    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
+        t->answer = NULL;
+}
+
 static at_status predict(tune *t, at_error *error)
 {
     prior_options o = {t->options->seed, t->start_ns, t->limits.seconds, t->progress};
@@ -198,12 +213,13 @@ static at_status open_run(tune *t, at_error *error)
     if (!status) {
         set_limits(t);
         find_baseline(t);
+        recall(t);
     }
     if (!status && o->warm_start)
         status = read_warm_start(t, error);
     size_t start_count = status ? 0 : list_starts(t, starts);
     t->progress = progress_new(STDERR_FILENO, o->quiet);
-    if (!status && t->session.device && strategy_wants_prior(o->strategy))
+    if (!status && !t->answer && t->session.device && strategy_wants_prior(o->strategy))
         status = predict(t, error);
     if (!status)
         status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
@@ -428,20 +444,6 @@ static at_status keep(tune *t, at_error *error)
     return status;
 }
 
-/* With --effort, a record that took as much is final. */
-static void recall(tune *t)
-{
-    const options *o = t->options;
-    if (!o->given[OPTION_EFFORT] || !t->session.device || t->session.properties.predicted)
-        return;
-    t->summary.device = t->session.properties;
-    t->summary.warm_cache = o->warm;
-    script_hash(t->session.script, t->summary.script_hash);
-    emit_template_hash(t->session.script, t->summary.template_hash);
-    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
-        t->answer = NULL;
-}
-
 at_status tune_run(const options *o, tune **out, at_error *error)
 {
     *out = NULL;
@@ -458,7 +460,6 @@ at_status tune_run(const options *o, tune **out, at_error *error)
     }
     t->stopping.limits = t->limits;
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
-    recall(t);
     at_status found = t->answer ? AT_OK : search(t, error);
     if (!found && !t->answer && races(t))
         found = race_on_device(t, error);
