@@ -1,9 +1,7 @@
-#define _GNU_SOURCE /* sched_getaffinity */
 
 #include "compile.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +14,7 @@
 #include "compile_slot.h"
 #include "compile_wire.h"
 #include "compile_worker.h"
+#include "cores.h"
 
 enum {
     /* A death may be the source's fault or come from outside; the third of the same source is its
@@ -449,20 +448,9 @@ static at_status await_first_greeting(compile_pool *pool, at_error *error)
     return AT_OK;
 }
 
-/* Cores that this process may run on: a batch system or taskset may leave it some of those online.
- */
-static size_t usable_cores(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
-        return (size_t)CPU_COUNT(&set);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
-    return online > 0 ? (size_t)online : 1;
-}
-
 static at_status configure(compile_pool *pool, const compile_options *o, at_error *error)
 {
-    pool->slot_count = o->jobs > 0 ? (size_t)o->jobs : usable_cores();
+    pool->slot_count = o->jobs > 0 ? (size_t)o->jobs : cores_usable();
     pool->timeout_ns = (o->timeout_s > 0 ? o->timeout_s : DEFAULT_TIMEOUT_S) * (int64_t)1000000000;
     pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
     pool->polled = calloc(pool->slot_count, sizeof *pool->polled);

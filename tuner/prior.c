@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "clock.h"
+#include "cores.h"
 #include "emit.h"
 #include "interrupt.h"
 #include "rng.h"
@@ -154,8 +154,8 @@ static void crew_free(crew *c)
 
 static size_t choose_threads(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores > MAX_THREADS ? MAX_THREADS : (size_t)cores;
+    size_t cores = cores_usable();
+    return cores > MAX_THREADS ? MAX_THREADS : cores;
 }
 
 static at_status crew_new(const session *s, size_t threads, size_t capacity, double *times_ns,

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "cores.h"
 #include "sim_machine.h"
 
 enum { MAX_HOST_THREADS = 64, MAX_BLOCK_THREADS = 1024 };
@@ -84,7 +84,7 @@ static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *er
 
 static long thread_count(const sim_launch *l, uint64_t total)
 {
-    long n = l->threads ? l->threads : sysconf(_SC_NPROCESSORS_ONLN);
+    long n = l->threads ? l->threads : (long)cores_usable();
     if (l->observer || n < 1)
         n = 1;
     if (n > MAX_HOST_THREADS)

@@ -1,11 +1,14 @@
 """Runs one strategy of Kernel Tuner 1.4 against recorded measurements, in its simulation mode.
 See replay.sh.
 
-Usage: replay_kernel_tuner.py RECORDED SPACE STRATEGY SEEDS EVALUATIONS
+Usage: replay_kernel_tuner.py RECORDED SPACE STRATEGY FIRST LAST EVALUATIONS MOST SECONDS
 
 RECORDED is a file of results (T4 or Kernel Tuner's own cache, gzip or not), SPACE its search space
-(T1). Prints one JSON object: for each seed 1..SEEDS the unique evaluations in the order in which the
-strategy made them, as [recorded seconds, cost or null] pairs.
+(T1). Prints a JSON object a line for each seed FIRST..LAST: "evaluations", the configurations in the
+order in which the strategy first tried them, as [recorded seconds, cost or null] pairs, and "error",
+why it broke. The strategy is told to stop after MOST evaluations. It is stopped when its score is
+decided: after EVALUATIONS and SECONDS, or when it has found the optimum; and when it has done nothing
+but repeat itself for long, which some do for ever.
 """
 
 import contextlib
@@ -67,53 +70,102 @@ def write_cache(path, records, names, values):
                    "cache": cache}, file)
 
 
+def accept_constraint_source():
+    """Kernel Tuner 1.4 gives pyATF's parameters a fourth argument, which no released pyATF takes."""
+    try:
+        import pyatf
+    except ImportError:
+        return
+    original = pyatf.TP.__init__
+
+    def init(self, name, values, constraint=None, constraint_source=None):
+        original(self, name, values, constraint)
+        if constraint_source is not None:
+            self.constraint_source = constraint_source
+
+    pyatf.TP.__init__ = init
+
+
+class Watch:
+    """Follows one run through the calls of Kernel Tuner's simulation runner."""
+
+    REPEATS = 20000
+
+    def __init__(self, outcome, evaluations, seconds):
+        self.outcome, self.evaluations, self.seconds = outcome, evaluations, seconds
+        self.optimum = min(cost for _, cost in outcome.values() if cost is not None)
+        self.restart()
+
+    def restart(self):
+        self.order, self.elapsed, self.repeats, self.found = [], 0.0, 0, False
+
+    def saw(self, key, is_new):
+        self.repeats = 0 if is_new else self.repeats + 1
+        if is_new:
+            seconds, cost = self.outcome[key]
+            self.order.append((seconds, cost))
+            self.elapsed += seconds
+            self.found = self.found or cost == self.optimum
+
+    def is_over(self):
+        decided = len(self.order) >= self.evaluations and self.elapsed >= self.seconds
+        return decided or self.found or self.repeats >= self.REPEATS
+
+
 def main():
-    recorded, space, strategy, seeds, evaluations = sys.argv[1:6]
+    recorded, space, strategy = sys.argv[1:4]
+    first, last, evaluations, most = (int(text) for text in sys.argv[4:8])
+    seconds = float(sys.argv[8])
     records = list(records_of(read_json(recorded)))
     t1 = read_json(space)["ConfigurationSpace"]
     names = [p["Name"] for p in t1["TuningParameters"]]
     values = {p["Name"]: values_of(p["Values"]) for p in t1["TuningParameters"]}
     restrictions = [c["Expression"] for c in t1["Conditions"]]
-    outcome = {",".join(str(c[n]) for n in names): ((a + b + r) / 1000, cost)
-               for c, cost, a, b, r in records}
+    watch = Watch({",".join(str(c[n]) for n in names): ((a + b + r) / 1000, cost)
+                   for c, cost, a, b, r in records}, evaluations, seconds)
 
     import kernel_tuner
     from kernel_tuner.runners import simulation
+    from kernel_tuner.util import StopCriterionReached
 
-    order = []
+    accept_constraint_source()
     original = simulation.SimulationRunner.run
 
     def run(self, parameter_space, tuning_options):
         results = []
         for element in parameter_space:
-            key = ",".join(str(i) for i in element)
+            if watch.is_over():
+                raise StopCriterionReached("decided")
             before = len(self.visited_results)
             results += original(self, [element], tuning_options)
-            if len(self.visited_results) > before:
-                order.append(outcome[key])
+            watch.saw(",".join(str(i) for i in element), len(self.visited_results) > before)
+        if not results:
+            watch.repeats += 1
+        if watch.is_over():
+            raise StopCriterionReached("decided")
         return results
 
     simulation.SimulationRunner.run = run
     warnings.filterwarnings("ignore")
-    runs = []
     with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
         cache = os.path.join(folder, "cache.json")
         write_cache(cache, records, names, values)
-        for seed in range(1, int(seeds) + 1):
+        for seed in range(first, last + 1):
             random.seed(seed)
             numpy.random.seed(seed)
-            order.clear()
+            watch.restart()
             note = None
             with contextlib.redirect_stdout(io.StringIO()):
                 try:
                     kernel_tuner.tune_kernel(
                         "recorded", "", 1, [], dict(values), restrictions=list(restrictions),
                         strategy=strategy, cache=cache, simulation_mode=True, verbose=False,
-                        strategy_options={"max_fevals": int(evaluations)}, quiet=True)
+                        strategy_options={"max_fevals": most}, quiet=True)
                 except Exception as exception:  # a strategy that breaks has what it found until then
-                    note = repr(exception)
-            runs.append({"evaluations": list(order), "error": note})
-    print(json.dumps({"strategy": strategy, "runs": runs}))
+                    if not watch.is_over():
+                        note = repr(exception)
+            print(json.dumps({"seed": seed, "evaluations": watch.order, "error": note}), flush=True)
 
 
 if __name__ == "__main__":
