@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "inspect.h"
+#include "json_text.h"
 #include "target.h"
 
 typedef struct inspected {
@@ -45,11 +46,11 @@ static at_status inspect_arch(const options *o, const char *arch, compile_pool *
     return inspect_run(out->script, &out->sweep, &out->arch, pool, out->rows, error);
 }
 
-static void axis_value(const inspected *a, size_t row, size_t axis, char *text, size_t size_bytes)
+static value axis_value(const inspected *a, size_t row, size_t axis)
 {
     const sweep_axis *x = &a->sweep.axes[axis];
     const space_parameter *p = &script_pattern(a->script)->parameters[x->parameter];
-    value_format(p->values[x->values[sweep_position(&a->sweep, row, axis)]], text, size_bytes);
+    return p->values[x->values[sweep_position(&a->sweep, row, axis)]];
 }
 
 static const char *axis_name(const inspected *a, size_t axis)
@@ -64,7 +65,7 @@ static void describe_others(const inspected *a, size_t row, char *text, size_t s
     text[0] = '\0';
     for (size_t i = 1; i < a->sweep.axis_count && used < size_bytes; i++) {
         char v[NAME_BYTES];
-        axis_value(a, row, i, v, sizeof v);
+        value_format(axis_value(a, row, i), v, sizeof v);
         used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i > 1 ? ", " : "",
                                  axis_name(a, i), v);
     }
@@ -91,7 +92,7 @@ static void print_row(const inspected *a, size_t row)
     const inspect_row *r = &a->rows[row];
     for (size_t i = 0; i < a->sweep.axis_count; i++) {
         char v[NAME_BYTES];
-        axis_value(a, row, i, v, sizeof v);
+        value_format(axis_value(a, row, i), v, sizeof v);
         printf("  %*s", (int)(strlen(axis_name(a, i)) < 6 ? 6 : strlen(axis_name(a, i))), v);
     }
     if (!r->valid) {
@@ -131,7 +132,7 @@ static void print_thresholds(const inspected *a)
             puts(compiled ? "no spills along the sweep" : "nothing compiled");
             continue;
         }
-        axis_value(a, first, 0, v, sizeof v);
+        value_format(axis_value(a, first, 0), v, sizeof v);
         printf("spills begin at %s=%s (%u bytes stored, %u loaded, %u registers)\n",
                axis_name(a, 0), v, a->rows[first].resources.spill_store_bytes,
                a->rows[first].resources.spill_load_bytes, a->rows[first].resources.registers);
@@ -155,14 +156,8 @@ static json_t *row_json(const inspected *a, size_t row)
 {
     const inspect_row *r = &a->rows[row];
     json_t *config = json_object(), *out = json_object();
-    for (size_t i = 0; i < a->sweep.axis_count; i++) {
-        char v[NAME_BYTES];
-        axis_value(a, row, i, v, sizeof v);
-        value parsed = value_parse(v);
-        json_object_set_new(config, axis_name(a, i),
-                            parsed.kind == VALUE_INTEGER ? json_integer(parsed.integer)
-                                                         : json_string(v));
-    }
+    for (size_t i = 0; i < a->sweep.axis_count; i++)
+        json_object_set_new(config, axis_name(a, i), json_from_value(axis_value(a, row, i)));
     json_object_set_new(out, "config", config);
     json_object_set_new(out, "outcome",
                         json_string(r->valid ? compile_outcome_name(r->outcome) : "rejected"));

@@ -8,7 +8,6 @@
 #include <xxhash.h>
 
 #include "hash_text.h"
-#include "nearest.h"
 #include "script_state.h"
 
 /* Enough for a value of each parameter of every pattern that people write. */
@@ -256,23 +255,11 @@ static int unknown_name(lua_State *L)
 {
     const script *s = script_of(L);
     const char *name = luaL_tolstring(L, 2, NULL);
-    const char *known[2 * SCRIPT_MAX_NAMES + 128];
-    size_t count = 0;
-    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        known[count++] = s->parameters[i].name;
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
         if (strcmp(name, s->parameters[i].name) == 0)
             return luaL_error(
                 L, "'%s' is a parameter, and the reference is the same for all variants", name);
-    }
-    for (size_t i = 0; i < s->pattern.problem_count; i++)
-        known[count++] = s->problems[PROBLEM_TUNED][i].name;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
-    lua_pushnil(L);
-    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
-        lua_pop(L, 1);
-        known[count++] = lua_tostring(L, -1);
-    }
-    const char *nearest = nearest_name(name, known, count);
+    const char *nearest = script_nearest_name(L, s->template_environment, name);
     if (nearest)
         return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
     return luaL_error(L, "there is no '%s'", name);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lexer.h"
-#include "nearest.h"
 #include "script_state.h"
 
 static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
@@ -83,20 +82,7 @@ static bool is_helper(lua_State *L, const char *name)
 
 static void raise_unknown(lua_State *L, const expression *e, const char *name)
 {
-    const script *s = script_of(L);
-    const char *known[2 * SCRIPT_MAX_NAMES + 128];
-    size_t count = 0;
-    for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        known[count++] = s->parameters[i].name;
-    for (size_t i = 0; i < s->pattern.problem_count; i++)
-        known[count++] = s->problems[PROBLEM_TUNED][i].name;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
-    lua_pushnil(L);
-    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
-        lua_pop(L, 1);
-        known[count++] = lua_tostring(L, -1);
-    }
-    const char *nearest = nearest_name(name, known, count);
+    const char *nearest = script_nearest_name(L, script_of(L)->expression_environment, name);
     if (nearest)
         expression_raise(L, e, "there is no '%s'; did you mean '%s'?", name, nearest);
     expression_raise(L, e,

@@ -63,6 +63,15 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
 /* As script_launch_plan for the reference kernel. */
 at_status script_reference_plan(script *s, problem_kind problem, launch_plan *out, at_error *error);
 
+/* The place of the parameter `name`. Errors: AT_USAGE naming the nearest, or all. */
+at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
+                                at_error *error);
+
+/* The place, among the values of a parameter, of the one that a person types so. Errors: AT_USAGE
+ * listing the values. */
+at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
+                            at_error *error);
+
 /* Parses "tile=64,vec=4,..." into value indices; parameters that are not named keep the baseline's
  * value. Errors: AT_USAGE naming the nearest parameter or listing the valid values. */
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,

@@ -30,7 +30,7 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
     return AT_OK;
 }
 
-static at_status find_parameter(const script *s, const char *name, size_t *parameter,
+at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error)
 {
     const char *names[SCRIPT_MAX_NAMES];
@@ -71,9 +71,10 @@ static void list_values(const space_parameter *p, char *text, size_t size_bytes)
     }
 }
 
-static at_status find_value(const space_parameter *p, const char *typed, uint16_t *index,
+at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)
 {
+    const space_parameter *p = &s->parameters[parameter];
     value v = value_parse(typed);
     for (size_t i = 0; i < p->value_count; i++) {
         /* What a person types as 4 may be the string "4" in the script. */
@@ -85,7 +86,7 @@ static at_status find_value(const space_parameter *p, const char *typed, uint16_
     }
     char values[1024];
     list_values(p, values, sizeof values);
-    return error_set(error, AT_USAGE, "'%s' is no value of %s: it is one of %s", typed, p->name,
+    return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s", typed, p->name,
                      values);
 }
 
@@ -103,13 +104,13 @@ static at_status parse_item(const script *s, const char *item, size_t length, bo
         return error_set(error, AT_USAGE, "--config: '%s' is not NAME=VALUE", text);
     *equals = '\0';
     size_t parameter;
-    at_status status = find_parameter(s, text, &parameter, error);
+    at_status status = script_find_parameter(s, text, &parameter, error);
     if (status)
         return status;
     if (given[parameter])
         return error_set(error, AT_USAGE, "--config: %s is given twice", text);
     given[parameter] = true;
-    return find_value(&s->parameters[parameter], equals + 1, &indices[parameter], error);
+    return script_find_value(s, parameter, equals + 1, &indices[parameter], error);
 }
 
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,

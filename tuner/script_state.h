@@ -111,6 +111,10 @@ void script_add_helpers(lua_State *L);
 /* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
 bool script_is_device_field(const char *name, const char **nearest);
 
+/* Of the parameters, the problem's variables and the names in an environment (a reference in the
+ * registry), the one most like `name`; NULL when none is. It lives as long as the environment does. */
+const char *script_nearest_name(lua_State *L, int environment, const char *name);
+
 /* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua) and leaves its
  * result on the stack. */
 void script_run_own(lua_State *L, const char *file);

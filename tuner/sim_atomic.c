@@ -1,21 +1,14 @@
 #include <math.h>
-#include <string.h>
 
+#include "sim_bits.h"
 #include "sim_machine.h"
 #include "sim_operations.h"
 
 static double to_double(uint64_t bits, ptx_type t)
 {
-    float f;
-    double v;
-    uint32_t narrow = (uint32_t)bits;
     switch (t) {
-    case PTX_F32:
-        memcpy(&f, &narrow, sizeof f);
-        return f;
-    case PTX_F64:
-        memcpy(&v, &bits, sizeof v);
-        return v;
+    case PTX_F32: return sim_bits_float((uint32_t)bits);
+    case PTX_F64: return sim_bits_double(bits);
     case PTX_F16: return sim_half_to_float((uint16_t)bits);
     default: return sim_bfloat_to_float((uint16_t)bits);
     }
@@ -23,20 +16,13 @@ static double to_double(uint64_t bits, ptx_type t)
 
 static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t)
 {
-    if (t == PTX_F32) {
-        float x = (float)to_double(a, t) + (float)to_double(b, t);
-        uint32_t bits;
-        memcpy(&bits, &x, sizeof bits);
-        return bits;
-    }
+    if (t == PTX_F32)
+        return sim_float_bits((float)to_double(a, t) + (float)to_double(b, t));
     double v = to_double(a, t) + to_double(b, t);
-    uint64_t bits;
     switch (t) {
     case PTX_F16: return sim_double_to_half(v);
     case PTX_BF16: return sim_double_to_bfloat(v);
-    default:
-        memcpy(&bits, &v, sizeof bits);
-        return bits;
+    default: return sim_double_bits(v);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "sim_bits.h"
 #include "sim_device.h"
 #include "sim_operations.h"
 
@@ -75,27 +76,13 @@ static uint64_t random_bits(uint64_t seed, uint64_t i)
     return z ^ (z >> 31);
 }
 
-static uint64_t float_bits(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static uint64_t double_bits(double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
 static uint64_t convert_integer(uint64_t v, dtype type)
 {
     switch (type) {
     case DTYPE_HALF: return sim_float_to_half((float)v);
     case DTYPE_BFLOAT16: return sim_float_to_bfloat((float)v);
-    case DTYPE_FLOAT: return float_bits((float)v);
-    case DTYPE_DOUBLE: return double_bits((double)v);
+    case DTYPE_FLOAT: return sim_float_bits((float)v);
+    case DTYPE_DOUBLE: return sim_double_bits((double)v);
     default: return v;
     }
 }
@@ -106,8 +93,8 @@ static uint64_t uniform(uint64_t r, dtype type)
     switch (type) {
     case DTYPE_HALF: return sim_float_to_half(sign * (float)(r & 0x7ff) * 0x1p-11f);
     case DTYPE_BFLOAT16: return sim_float_to_bfloat(sign * (float)(r & 0xff) * 0x1p-8f);
-    case DTYPE_FLOAT: return float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
-    case DTYPE_DOUBLE: return double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    case DTYPE_FLOAT: return sim_float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE: return sim_double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
     default: return r;
     }
 }

@@ -1,7 +1,7 @@
 #include <fenv.h>
 #include <math.h>
-#include <string.h>
 
+#include "sim_bits.h"
 #include "sim_operations.h"
 
 void sim_flush(uint32_t *lanes)
@@ -150,18 +150,12 @@ DIRECTED_ALL(sqrt, G, f64, 1, sqrt(x))
 /* Two floats in a 64-bit register, since sm_100. */
 static float half_of(uint64_t pair, int which)
 {
-    uint32_t bits = (uint32_t)(pair >> (32 * which));
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    return sim_bits_float((uint32_t)(pair >> (32 * which)));
 }
 
 static uint64_t pair_of(float low, float high)
 {
-    uint32_t bits[2];
-    memcpy(&bits[0], &low, sizeof low);
-    memcpy(&bits[1], &high, sizeof high);
-    return bits[0] | (uint64_t)bits[1] << 32;
+    return sim_float_bits(low) | (uint64_t)sim_float_bits(high) << 32;
 }
 
 #define P uint64_t

@@ -1,32 +1,18 @@
 #include <math.h>
-#include <string.h>
 
+#include "sim_bits.h"
 #include "sim_operations.h"
-
-static uint32_t float_bits(float v)
-{
-    uint32_t b;
-    memcpy(&b, &v, sizeof b);
-    return b;
-}
-
-static float bits_float(uint32_t b)
-{
-    float v;
-    memcpy(&v, &b, sizeof v);
-    return v;
-}
 
 float sim_half_to_float(uint16_t h)
 {
     uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 0x1f, mantissa = h & 0x3ff;
     if (exponent == 31)
-        return bits_float(sign | 0x7f800000u | mantissa << 13);
+        return sim_bits_float(sign | 0x7f800000u | mantissa << 13);
     if (exponent == 0) {
         float v = (float)mantissa * 0x1p-24f;
         return sign ? -v : v;
     }
-    return bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+    return sim_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
 }
 
 /* Rounds a double to a float with two more significant bits than any half has, such that rounding
@@ -39,19 +25,19 @@ static float to_odd(double v)
     if ((double)f == v || isnan(v) || isinf(f))
         return isinf(f) && !isinf(v) ? copysignf(0x1.fffffep127f, f) : f;
     if (fabs((double)f) > fabs(v))
-        f = bits_float(float_bits(f) - 1);
-    return bits_float(float_bits(f) | 1);
+        f = sim_bits_float(sim_float_bits(f) - 1);
+    return sim_bits_float(sim_float_bits(f) | 1);
 }
 
 uint16_t sim_float_to_half(float v)
 {
-    uint32_t b = float_bits(v), sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
+    uint32_t b = sim_float_bits(v), sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
     if (magnitude > 0x7f800000u)
         return 0x7fff;
     if (magnitude >= 0x477ff000u) /* 65520 and above round to infinity */
         return (uint16_t)(sign | 0x7c00u);
     if (magnitude < 0x38800000u) { /* below 2^-14: subnormal, in units of 2^-24 */
-        float scaled = bits_float(magnitude) * 0x1p24f;
+        float scaled = sim_bits_float(magnitude) * 0x1p24f;
         return (uint16_t)(sign | (uint32_t)lrintf(scaled));
     }
     uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1);
@@ -65,12 +51,12 @@ uint16_t sim_double_to_half(double v)
 
 float sim_bfloat_to_float(uint16_t b)
 {
-    return bits_float((uint32_t)b << 16);
+    return sim_bits_float((uint32_t)b << 16);
 }
 
 uint16_t sim_float_to_bfloat(float v)
 {
-    uint32_t b = float_bits(v);
+    uint32_t b = sim_float_bits(v);
     if ((b & 0x7fffffffu) > 0x7f800000u)
         return 0x7fff;
     return (uint16_t)((b + 0x7fffu + (b >> 16 & 1)) >> 16);
@@ -89,13 +75,10 @@ static double fma_to_odd(float a, float b, float c)
     if (isnan(s) || isinf(s))
         return s;
     double t = s - p, error = (p - (s - t)) + (c - t);
-    uint64_t bits;
-    memcpy(&bits, &s, sizeof bits);
-    if (error != 0.0 && !(bits & 1)) {
+    uint64_t bits = sim_double_bits(s);
+    if (error != 0.0 && !(bits & 1))
         bits += (error > 0) == (s > 0) ? 1 : UINT64_MAX;
-        memcpy(&s, &bits, sizeof s);
-    }
-    return s;
+    return sim_bits_double(bits);
 }
 
 static float min_of(float a, float b)

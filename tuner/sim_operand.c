@@ -1,5 +1,5 @@
-#include <string.h>
 
+#include "sim_bits.h"
 #include "sim_decoder.h"
 
 static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
@@ -96,34 +96,21 @@ static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, 
 
 static uint64_t number_bits(const ptx_operand *o, ptx_type type)
 {
-    double v;
-    float f;
-    uint32_t narrow;
     bool is_float = type == PTX_F32 || type == PTX_F16 || type == PTX_BF16;
-    if (o->kind == PTX_OPERAND_DOUBLE && is_float) {
-        memcpy(&v, &o->bits, sizeof v);
-    } else if (o->kind == PTX_OPERAND_INTEGER && (is_float || type == PTX_F64)) {
+    double v;
+    if (o->kind == PTX_OPERAND_DOUBLE && is_float)
+        v = sim_bits_double(o->bits);
+    else if (o->kind == PTX_OPERAND_INTEGER && (is_float || type == PTX_F64))
         v = (double)(int64_t)o->bits;
-    } else if (o->kind == PTX_OPERAND_FLOAT && (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16)) {
-        narrow = (uint32_t)o->bits;
-        memcpy(&f, &narrow, sizeof f);
-        v = f;
-    } else {
+    else if (o->kind == PTX_OPERAND_FLOAT && (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16))
+        v = sim_bits_float((uint32_t)o->bits);
+    else
         return o->bits;
-    }
-    uint64_t bits;
     switch (type) {
-    case PTX_F32:
-        f = (float)v;
-        memcpy(&narrow, &f, sizeof f);
-        return narrow;
-    case PTX_F16:
-        return sim_double_to_half(v);
-    case PTX_BF16:
-        return sim_double_to_bfloat(v);
-    default:
-        memcpy(&bits, &v, sizeof bits);
-        return bits;
+    case PTX_F32: return sim_float_bits((float)v);
+    case PTX_F16: return sim_double_to_half(v);
+    case PTX_BF16: return sim_double_to_bfloat(v);
+    default: return sim_double_bits(v);
     }
 }
 

@@ -24,7 +24,7 @@ static void configurations_read_back_as_written(void **state)
         const char *text, *message;
     } cases[] = {
         {"tiel=16", "did you mean 'tile'?"},
-        {"tile=17", "'17' is no value of tile: it is one of 16, 32"},
+        {"tile=17", "'17' is not a value of tile; it has 16, 32"},
         {"tile", "is not NAME=VALUE"},
         {"tile=16,tile=32", "given twice"},
         {",", "is not NAME=VALUE"},
