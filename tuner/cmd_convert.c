@@ -49,8 +49,8 @@ const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
     .summary = "Write recorded measurements in the format of another tool",
-    .details = "FILE is a journal of autotune, a Kernel Tuner cache or T4 results, gzip or not. "
-               "--format kernel-tuner or --format t4 is written.",
+    .details = "FILE is a journal of autotune, a Kernel Tuner cache or T4 results, gzip or not; --format\n"
+               "says what is written.\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
     .run = run,

@@ -32,6 +32,15 @@ make_recorded() {
     cmp first.txt out.txt
 }
 
+@test "the number of cores changes no figure of a replay" {
+    make_recorded
+    tool replay recorded.json --repeat 20 --json
+    succeeds
+    taskset -c "$(taskset -cp $$ | grep -o '[0-9]*$')" "$AUTOTUNE" replay recorded.json --repeat 20 \
+        --json >one_core.txt
+    cmp out.txt one_core.txt
+}
+
 @test "a replay for people shows the curve beside that of random search" {
     make_recorded
     gzip recorded.json
