@@ -26,6 +26,7 @@ typedef struct candidate {
     journal_key key;        /* everything its outcome depends on */
     bool has_resources;
     kernel_resources resources;
+    int64_t compile_ns, check_ns; /* what it took, whenever that was */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; [1] NULL: that of slot 0 serves; dropped when not needed */

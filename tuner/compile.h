@@ -49,7 +49,7 @@ typedef struct compile_result {
     size_t ptx_bytes;
     kernel_resources resources;
     char *log;       /* owned, NUL-terminated: compiler messages */
-    int64_t time_ns; /* in NVRTC; 0 when from the cache */
+    int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
     bool cached;
 } compile_result;
 

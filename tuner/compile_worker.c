@@ -190,10 +190,10 @@ static bool fetch(const compiler *c, compile_key key, uint64_t id, message *repl
     message_init(reply, COMPILE_RESULT);
     reply->bytes = bytes;
     reply->size_bytes = reply->capacity_bytes = size_bytes;
-    compile_result unused;
+    compile_result kept;
     message view = *reply;
-    if (compile_wire_get_result(&view, &unused)) {
-        compile_wire_stamp_result(reply, id, 0, true);
+    if (compile_wire_get_result(&view, &kept)) {
+        compile_wire_stamp_result(reply, id, kept.time_ns, true);
         return true;
     }
     message_deinit(reply);

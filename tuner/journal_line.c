@@ -132,9 +132,10 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
                                 const journal_entry *e, char **out, at_error *error)
 {
     json_t *root =
-        json_pack("{so so so ss so so}", "run", pack_u64(run), "facts", pack_key(facts), "key",
+        json_pack("{so so so ss so so sI sI}", "run", pack_u64(run), "facts", pack_key(facts), "key",
                   pack_key(key), "outcome", outcome_name(e->outcome), "configuration",
-                  pack_text(e->configuration), "samples_ns", pack_samples(e));
+                  pack_text(e->configuration), "samples_ns", pack_samples(e), "compile_ns",
+                  (json_int_t)e->compile_ns, "check_ns", (json_int_t)e->check_ns);
     if (root && e->has_resources)
         json_put(&root, "resources", pack_resources(e));
     if (root && e->message && *e->message)
@@ -207,6 +208,13 @@ static bool parse_resources(const json_t *object, journal_entry *e)
     return true;
 }
 
+/* Lines of an autotune that did not write it have none. */
+static bool parse_duration(const json_t *j, int64_t *out)
+{
+    *out = json_integer_value(j);
+    return !j || (json_is_integer(j) && *out >= 0);
+}
+
 static bool parse_text(const json_t *j, const char **out)
 {
     *out = j ? json_string_value(j) : "";
@@ -223,6 +231,8 @@ static bool parse_entry(const json_t *root, journal_line *out)
            parse_text(json_object_get(root, "configuration"), &e->configuration) &&
            parse_text(json_object_get(root, "message"), &e->message) &&
            parse_samples(json_object_get(root, "samples_ns"), out) &&
+           parse_duration(json_object_get(root, "compile_ns"), &e->compile_ns) &&
+           parse_duration(json_object_get(root, "check_ns"), &e->check_ns) &&
            parse_resources(json_object_get(root, "resources"), e);
 }
 

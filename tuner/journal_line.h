@@ -2,7 +2,7 @@
  * before it.
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
- *    "resources":{...},"message":"...","check":"0123456789abcdef"}
+ *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","check":"0123456789abcdef"}
  *      what became of the variant K, measured by run R under the facts F
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
@@ -33,6 +33,7 @@ typedef struct journal_entry {
     const char *message;       /* why it is not ok; "" */
     const int64_t *samples_ns; /* in the order in which they were taken */
     size_t sample_count;
+    int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
     bool has_resources;
     kernel_resources resources;
 } journal_entry;

@@ -259,6 +259,8 @@ static void keep_in_journal(pipeline *p, const candidate *c)
                                     .message = c->message,
                                     .has_resources = c->has_resources,
                                     .resources = c->resources,
+                                    .compile_ns = c->compile_ns,
+                                    .check_ns = c->check_ns,
                                     .samples_ns = c->samples_ns,
                                     .sample_count = c->sample_count},
                    &trouble);
@@ -286,7 +288,8 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
 {
     candidate *c = p->table.items[r->id / DEVICE_SLOTS];
     size_t slot = r->id % DEVICE_SLOTS;
-    p->state.compile_ns += r->time_ns;
+    p->state.compile_ns += r->cached ? 0 : r->time_ns;
+    c->compile_ns += c->finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
         bool ptx = p->session->properties.predicted;
         c->images[slot] = ptx ? r->ptx : r->cubin;
@@ -330,6 +333,7 @@ static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
     p->trying--;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
+    c->check_ns = e->check_ns;
     candidate_keep_samples(c, e->samples_ns, e->sample_count);
     at_status status = finish(p, c, e->outcome, e->message, error);
     keep_in_journal(p, c);

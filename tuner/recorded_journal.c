@@ -80,6 +80,8 @@ static void drop_last(recorded *r)
 static bool read_samples(recorded_result *result, const journal_entry *e)
 {
     result->outcome = e->outcome;
+    result->compile_ms = (double)e->compile_ns / 1e6;
+    result->check_ms = (double)e->check_ns / 1e6;
     if (e->sample_count == 0)
         return true;
     int64_t *sorted = malloc(e->sample_count * sizeof *sorted);

@@ -10,7 +10,7 @@
 /* Is the first line of the text a line of a journal? */
 bool recorded_journal_detect(const char *text, size_t size_bytes);
 
-/* Reads the journal. Times of compiling are not in it and count as 0. AT_NO_MEMORY. */
+/* Reads the journal. AT_NO_MEMORY. */
 at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out,
                                 at_error *error);
 

@@ -70,6 +70,8 @@ static at_status append(fixture *f, journal *j, int variant)
                        .configuration = "tile=64",
                        .samples_ns = samples,
                        .sample_count = 3,
+                       .compile_ns = 700000000,
+                       .check_ns = 800000,
                        .has_resources = true,
                        .resources = {.registers = 40, .spill_load_bytes = 8}};
     return journal_append(j, key_of(f, j, variant), &e, &f->error);
@@ -117,6 +119,8 @@ static void an_interrupted_run_leaves_everything_it_knew(void **state)
     assert_string_equal(e.message, "");
     assert_int_equal(e.sample_count, 3);
     assert_int_equal(e.samples_ns[2], 1002);
+    assert_int_equal(e.compile_ns, 700000000);
+    assert_int_equal(e.check_ns, 800000);
     assert_true(e.has_resources);
     assert_int_equal(e.resources.registers, 40);
     assert_int_equal(e.resources.spill_load_bytes, 8);

@@ -158,7 +158,9 @@ static void of_a_journal_the_last_line_of_a_variant_counts(void **state)
          .configuration = "x=1,mode=a",
          .message = "",
          .samples_ns = fast,
-         .sample_count = 1},
+         .sample_count = 1,
+         .compile_ns = 300000000,
+         .check_ns = 1500000},
     };
     char text[4096] = "";
     at_error error = {0};
@@ -172,6 +174,9 @@ static void of_a_journal_the_last_line_of_a_variant_counts(void **state)
     recorded r = parse(text);
     assert_int_equal(r.result_count, 3);
     assert_true(r.results[0].cost == 2);
+    assert_true(r.results[0].compile_ms == 300);
+    assert_true(r.results[0].check_ms == 1.5);
+    assert_true(r.results[0].run_ms == 2);
     assert_true(r.results[1].cost == 5);
     assert_string_equal(r.results[1].values[1].string, "b");
     assert_int_equal(r.results[2].outcome, OUTCOME_TIMEOUT);
