@@ -33,7 +33,7 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error)
 {
-    const char *names[SCRIPT_MAX_NAMES];
+    const char *names[SCRIPT_MAX_NAMES] = {NULL};
     size_t count = s->pattern.parameter_count;
     for (*parameter = 0; *parameter < count; ++*parameter) {
         names[*parameter] = s->parameters[*parameter].name;

@@ -6,7 +6,7 @@ here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
 failed=0
 
-for test in device clock; do
+for test in device clock library; do
     echo "== $test"
     "$build/tests/test_gpu_$test"
     status=$?

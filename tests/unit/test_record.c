@@ -439,7 +439,9 @@ static void all_records_of_a_pattern_are_found(void **state)
     char other[TEMPORARY_BYTES + 64];
     merge(f, 8192, 140000);
     char *text = get_file(f);
-    memcpy(strstr(text, "NVIDIA H200"), "NVIDIA A100", 11);
+    char *gpu = strstr(text, "NVIDIA H200");
+    assert_non_null(gpu);
+    memcpy(gpu, "NVIDIA A100", 11);
     snprintf(other, sizeof other, "%s/nvidia-a100", f->folder);
     assert_ok(file_make_folder(other, &f->error), f->error);
     snprintf(other, sizeof other, "%s/nvidia-a100/transpose.json", f->folder);
