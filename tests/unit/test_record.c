@@ -54,11 +54,10 @@ static void put_file(fixture *f, const char *text)
     assert_ok(file_replace(f->path, text, strlen(text), &f->error), f->error);
 }
 
-static char *get_file(fixture *f)
+/* The caller frees *text. */
+static void get_file(fixture *f, char **text)
 {
-    char *text;
-    assert_ok(file_read(f->path, 1 << 24, &text, NULL, &f->error), f->error);
-    return text;
+    assert_ok(file_read(f->path, 1 << 24, text, NULL, &f->error), f->error);
 }
 
 static void slugs_are_folder_names(void **state)
@@ -116,7 +115,8 @@ static void everything_a_sceptic_asks_for_is_in_the_file(void **state)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
-    char *text = get_file(f);
+    char *text;
+    get_file(f, &text);
     static const char *const members[] = {
         "\"schema\": \"autotune-record\"",
         "\"version\": 1",
@@ -233,7 +233,8 @@ static void members_of_others_are_kept(void **state)
              " {\"problem\": {\"rows\": 7}, \"configuration\": {}, \"other\": {\"x\": null},"
              " \"time\": {\"median_ns\": 1, \"low_ns\": 1, \"high_ns\": 1}}]}");
     assert_int_equal(merge(f, 8192, 140000), RECORD_REPLACED);
-    char *text = get_file(f);
+    char *text;
+    get_file(f, &text);
     assert_non_null(strstr(text, "\"comment\": \"ours\""));
     assert_non_null(strstr(text, "\"note\": ["));
     assert_non_null(strstr(text, "0.1\n"));
@@ -259,7 +260,8 @@ static void a_file_of_another_version_is_named_and_left_alone(void **state)
     sample_run(&s, &p, 140000);
     assert_int_equal(record_merge(f->folder, &s, &change, &f->error), AT_FORMAT);
     run_summary_deinit(&s);
-    char *text = get_file(f);
+    char *text;
+    get_file(f, &text);
     assert_string_equal(text, newer);
     free(text);
 }
@@ -279,7 +281,8 @@ static void a_damaged_file_is_named_with_its_line_and_left_alone(void **state)
     assert_int_equal(f->error.line, 3);
     assert_string_equal(f->error.file, f->path);
     assert_non_null(strstr(f->error.message, "line 3, column 6"));
-    char *text = get_file(f);
+    char *text;
+    get_file(f, &text);
     assert_string_equal(text, damaged);
     free(text);
 }
@@ -394,7 +397,8 @@ static void a_full_disk_leaves_the_earlier_record(void **state)
 {
     fixture *f = *state;
     merge(f, 8192, 140000);
-    char *before = get_file(f);
+    char *before;
+    get_file(f, &before);
     pid_t child = fork();
     if (child == 0) {
         struct rlimit limit = {1024, 1024};
@@ -414,7 +418,8 @@ static void a_full_disk_leaves_the_earlier_record(void **state)
     int status;
     waitpid(child, &status, 0);
     assert_int_equal(status, 0);
-    char *after = get_file(f);
+    char *after;
+    get_file(f, &after);
     assert_string_equal(after, before);
     free(before);
     free(after);
@@ -438,7 +443,8 @@ static void all_records_of_a_pattern_are_found(void **state)
     record_set set;
     char other[TEMPORARY_BYTES + 64];
     merge(f, 8192, 140000);
-    char *text = get_file(f);
+    char *text;
+    get_file(f, &text);
     char *gpu = strstr(text, "NVIDIA H200");
     assert_non_null(gpu);
     memcpy(gpu, "NVIDIA A100", 11);
