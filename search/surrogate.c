@@ -21,7 +21,7 @@
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FIT_STEPS = 25 };
 
 /* The first sample: each the farthest, of a few random ones, from those before it. */
-enum { DESIGN_COUNT = 20, DESIGN_TRIES = 16, DESIGN_SUCCESSES = 4 };
+enum { DESIGN_COUNT = 10, DESIGN_TRIES = 16, DESIGN_SUCCESSES = 4 };
 
 /* Outcomes at which the kernel is fitted again grow by this factor. */
 static const double fit_growth = 1.3;

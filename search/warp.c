@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef WARP_MIX
-#define WARP_MIX 0.5
-#endif
-static const double rank_part = WARP_MIX;
+static const double rank_part = 0.5;
 
 void warp_deinit(warp *w)
 {

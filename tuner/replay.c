@@ -22,7 +22,8 @@ typedef struct curve {
 /* The curves of a replay, in the order in which everything here lists them. */
 enum { POINTS_BY_COUNT, MARKS_BY_COUNT, POINTS_BY_TIME, MARKS_BY_TIME, CURVES };
 
-/* One seed's run: the best cost known at each place of each curve; infinity before any. */
+/* One seed's run: the best cost known at each place of each curve; infinity while all have failed,
+ * NAN before the first evaluation has ended. */
 typedef struct seed_run {
     double best[CURVES][PLACES];
     const char *strategy;
@@ -58,7 +59,7 @@ static void advance(const replay *r, progress *p, double evaluations, double ela
     for (size_t k = 0; k < CURVES; k++) {
         const curve *c = &r->curves[k];
         for (; p->next[k] < c->count && c->at[p->next[k]] < position[k]; p->next[k]++)
-            p->run->best[k][p->next[k]] = p->best;
+            p->run->best[k][p->next[k]] = p->evaluations ? p->best : NAN;
     }
 }
 
@@ -182,6 +183,13 @@ static void place_marks(replay *r)
     by_count->count = by_time->count = r->out->mark_count;
 }
 
+/* What a run that knows no better is charged. Until its first evaluation has ended that is what one
+ * random configuration is expected to cost, as the baseline's is. */
+static double charged(const score_space *s, double best)
+{
+    return isnan(best) ? score_random_cost(s, 1) : isinf(best) ? score_worst(s) : best;
+}
+
 static void take_means(replay *r)
 {
     const score_space *s = &r->scores;
@@ -191,7 +199,7 @@ static void take_means(replay *r)
             double cost = 0, share = 0;
             for (size_t n = 0; n < r->options->repeat; n++) {
                 double best = r->runs[n].best[k][i];
-                cost += isfinite(best) ? best : score_worst(s);
+                cost += charged(s, best);
                 share += isfinite(best) ? score_optimum(s) / best : 0;
             }
             r->curves[k].cost[i] = cost / repeat;

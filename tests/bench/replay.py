@@ -85,9 +85,9 @@ class Space:
                 curve.append((elapsed, best))
             for i in range(POINTS):
                 done = min(self.by_count[i], len(curve))
-                found["count"][i] += self.finite(curve[done - 1][1] if done else math.inf)
+                found["count"][i] += self.charged(curve, done)
                 done = sum(1 for t, _ in curve if t <= self.by_time[i])
-                found["time"][i] += self.finite(curve[done - 1][1] if done else math.inf)
+                found["time"][i] += self.charged(curve, done)
             for m in SHARES:
                 done = min(m, len(curve))
                 shares[m] += self.costs[0] / curve[done - 1][1] if done else 0
@@ -98,8 +98,11 @@ class Space:
             [max(1, int(t / self.mean_s * (1 + 1e-12))) for t in self.by_time])
         return by_count, by_time, [shares[m] / n for m in SHARES]
 
-    def finite(self, cost):
-        return cost if math.isfinite(cost) else self.costs[-1]
+    def charged(self, curve, done):
+        """Of a run that has made `done` evaluations. Before the first, an untested configuration."""
+        if not done:
+            return random_cost(self.costs, self.count, 1)
+        return curve[done - 1][1] if math.isfinite(curve[done - 1][1]) else self.costs[-1]
 
     def mean_score(self, sums, runs, evaluations):
         optimum, total = self.costs[0], 0.0

@@ -52,6 +52,27 @@ static void random_search_scores_nothing_on_average(void **state)
     recorded_deinit(&r);
 }
 
+static void a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest(void **state)
+{
+    (void)state;
+    recorded r;
+    recorded_space rs;
+    make_recorded(&r, &rs);
+    /* One configuration in 12 takes long, and one is very slow: its cost is not that of waiting. */
+    for (uint64_t i = 0; i < rs.count; i += SIDE)
+        rs.elapsed_s[i] = 8;
+    rs.cost[SIDE + 1] = 10000;
+    replay_options options = {.strategy = "random", .seed = 1, .repeat = 2000, .batch = 1};
+    replay_result result;
+    at_error error = {0};
+    assert_ok(replay_run(&rs, &options, &result, &error), error);
+    /* Not 0: few evaluations of uneven length are fewer than their mean length says. Charged the
+     * slowest, it would be below -5. */
+    assert_true(fabs(result.score_in_time) < 1);
+    recorded_space_deinit(&rs);
+    recorded_deinit(&r);
+}
+
 static void a_replay_is_repeatable_and_stops_at_its_budget(void **state)
 {
     (void)state;
@@ -110,6 +131,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_search_scores_nothing_on_average),
+        cmocka_unit_test(a_run_that_has_evaluated_nothing_yet_is_not_charged_the_slowest),
         cmocka_unit_test(a_replay_is_repeatable_and_stops_at_its_budget),
         cmocka_unit_test(exhaustive_search_ends_at_the_optimum),
         cmocka_unit_test(an_unknown_strategy_is_an_error),
