@@ -9,6 +9,7 @@
 #include "emit.h"
 
 enum {
+    CONFIGURATION_BYTES = 2048,
     DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
     COMPILED_AHEAD = 256, /* compiled variants waiting for the device */
     MOST_FDS = 1100
@@ -174,6 +175,35 @@ static at_status set_key(const pipeline *p, candidate *c, const emitted *tuned,
     return journal_key_of(p->log, launches, c->present[1] ? 2 : 1, &c->key, error);
 }
 
+/* The configuration as the journal has it. */
+static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
+{
+    space_at(p->session->space, c->configuration, p->indices);
+    script_format_configuration(p->session->script, p->indices, text, size_bytes);
+}
+
+static void keep_in_journal(pipeline *p, const candidate *c)
+{
+    if (!p->log)
+        return;
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    at_error trouble = {0};
+    journal_append(p->log, c->key,
+                   &(journal_entry){.configuration = text,
+                                    .outcome = c->outcome,
+                                    .message = c->message,
+                                    .has_resources = c->has_resources,
+                                    .resources = c->resources,
+                                    .compile_ns = c->compile_ns,
+                                    .check_ns = c->check_ns,
+                                    .samples_ns = c->samples_ns,
+                                    .sample_count = c->sample_count},
+                   &trouble);
+    if (trouble.status)
+        p->state.journal_trouble = trouble;
+}
+
 /* An outcome of the journal stands for the work. */
 static bool recall(pipeline *p, candidate *c)
 {
@@ -189,6 +219,11 @@ static bool recall(pipeline *p, candidate *c)
     c->outcome = entry.outcome;
     free(c->message);
     c->message = entry.message && *entry.message ? strdup(entry.message) : NULL;
+    /* Another configuration may have the same kernel: whoever reads the journal must find both. */
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    if (strcmp(text, entry.configuration) != 0)
+        keep_in_journal(p, c);
     return true;
 }
 
@@ -243,29 +278,6 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
     return emit_and_submit(p, c, false, error);
-}
-
-static void keep_in_journal(pipeline *p, const candidate *c)
-{
-    if (!p->log)
-        return;
-    char text[2048];
-    space_at(p->session->space, c->configuration, p->indices);
-    script_format_configuration(p->session->script, p->indices, text, sizeof text);
-    at_error trouble = {0};
-    journal_append(p->log, c->key,
-                   &(journal_entry){.configuration = text,
-                                    .outcome = c->outcome,
-                                    .message = c->message,
-                                    .has_resources = c->has_resources,
-                                    .resources = c->resources,
-                                    .compile_ns = c->compile_ns,
-                                    .check_ns = c->check_ns,
-                                    .samples_ns = c->samples_ns,
-                                    .sample_count = c->sample_count},
-                   &trouble);
-    if (trouble.status)
-        p->state.journal_trouble = trouble;
 }
 
 static outcome compile_failure(compile_outcome o)

@@ -53,6 +53,20 @@ load helpers
     [ "$measured" -ge 300 ]
 }
 
+@test "configurations that share a kernel are each in the journal" {
+    gpu
+    cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
+    sed -e 's/  space = .*/  space = { a = at.range(10, 12), b = at.range(4, 6), idle = { 1, 2 } },/' \
+        -e 's/  baseline = .*/  baseline = { a = 10, b = 4, idle = 1 },/' "$TIMED" >twice.lua
+    tool twice.lua --device cuda:0
+    succeeds
+    says '18 ok'
+    [ "$(journal_lines)" -eq 19 ]
+    tool replay "$XDG_STATE_HOME"/autotune/journal/*.jsonl --strategy random --repeat 2 --json
+    succeeds
+    says '"configurations": 18'
+}
+
 @test "kill -9 loses nothing that was measured" {
     gpu
     start_run 300
