@@ -69,4 +69,5 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/autotune.pc DESTINATION ${pkgconfig_di
 
 # The records that come with autotune; the default of autotune_embed().
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/results/
-    DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/results FILES_MATCHING PATTERN "*.json")
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/results FILES_MATCHING PATTERN "*.json"
+    PATTERN landscapes EXCLUDE)
