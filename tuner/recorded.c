@@ -212,7 +212,9 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
         }
         capacity *= 2;
     }
-    gzclose_r(file);
+    if (gzclose_r(file) == Z_BUF_ERROR && !status)
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "the gzip data ends too early: the file is cut off");
     if (status) {
         free(text);
         return status;

@@ -75,6 +75,10 @@ make_recorded() {
     tool replay other.json
     [ "$status" -ne 0 ]
     [[ "$errors" == *"other.json"* ]]
+    gzip -c recorded.json | head -c 300 >cut.json.gz
+    tool replay cut.json.gz
+    fails_with 4 "cut off"
+    [[ "$errors" == *"cut.json.gz"* ]]
 }
 
 @test "on spaces measured on a GPU the default finds more than random search" {
