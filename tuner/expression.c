@@ -140,21 +140,21 @@ static void scan(lua_State *L, const expression *e, bool constant, names *found)
     }
 }
 
-/* Pushes "local a,b = ... return (text)". */
+/* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed number
+ * cost less than those of a chunk, and constraints are tested by the hundred thousand. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
+    luaL_addstring(&b, "return function(");
     for (size_t i = 0; i < found->count; i++) {
-        luaL_addstring(&b, i ? "," : "local ");
+        luaL_addstring(&b, i ? "," : "");
         luaL_addstring(&b, input_name(s, found->inputs[i]));
     }
-    if (found->count)
-        luaL_addstring(&b, "=... ");
-    luaL_addstring(&b, "return (");
+    luaL_addstring(&b, ") return (");
     luaL_addstring(&b, e->text);
-    luaL_addstring(&b, "\n)"); /* the text may end in a comment */
+    luaL_addstring(&b, "\n) end"); /* the text may end in a comment */
     luaL_pushresult(&b);
 }
 
@@ -203,6 +203,7 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
     if (!sandbox_load(L, chunk, size_bytes, "=expression"))
         raise_syntax(L, e);
+    lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
 }
