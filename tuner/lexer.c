@@ -29,9 +29,15 @@ static char peek(const lexer *l, size_t ahead)
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
 }
 
+/* Lua ends a line at either, or at both in a row. */
+static bool is_newline(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
 static void step(lexer *l)
 {
-    if (*l->at == '\n')
+    if (*l->at == '\n' || (*l->at == '\r' && peek(l, 1) != '\n'))
         l->line++;
     l->at++;
 }
@@ -65,7 +71,7 @@ static void skip_long_bracket(lexer *l, int equals)
 static void skip_quoted(lexer *l)
 {
     char quote = *l->at++;
-    while (l->at < l->end && *l->at != quote && *l->at != '\n') {
+    while (l->at < l->end && *l->at != quote && !is_newline(*l->at)) {
         if (*l->at == '\\' && l->end - l->at > 1)
             step(l);
         step(l);
@@ -85,7 +91,7 @@ static void skip_blanks_and_comments(lexer *l)
             if (equals >= 0)
                 skip_long_bracket(l, equals);
             else
-                while (l->at < l->end && *l->at != '\n')
+                while (l->at < l->end && !is_newline(*l->at))
                     l->at++;
         } else {
             return;

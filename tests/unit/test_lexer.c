@@ -23,6 +23,7 @@ static void texts_fall_apart_as_in_lua(void **state)
     expect_tokens("'a b' \"c\\\"d\" 'e\\\nf'", "'a b'|\"c\\\"d\"|'e\\\nf'");
     expect_tokens("[[x ]] ]=] [==[ y]=] ]==] [=x", "[[x ]]|]|=|]|[==[ y]=] ]==]|[|=|x");
     expect_tokens("a --b\nc --[[d\n]] e --[=[ ]] ]=] f --", "a|c|e|f");
+    expect_tokens("a -- b\rc 'd\re", "a|c|'d|e");
     expect_tokens("'open", "'open");
     expect_tokens("[[open", "[[open");
     expect_tokens("", "");
@@ -31,8 +32,8 @@ static void texts_fall_apart_as_in_lua(void **state)
 static void lines_are_counted_in_strings_and_comments_too(void **state)
 {
     (void)state;
-    const char *text = "a\n[[\n\n]] b --[[\n]] c '\\\n' d\r\ne";
-    static const int lines[] = {1, 2, 4, 5, 5, 6, 7};
+    const char *text = "a\n[[\n\n]] b --[[\n]] c '\\\n' d\r\ne\rf";
+    static const int lines[] = {1, 2, 4, 5, 5, 6, 7, 8};
     lexer l = lexer_make(text, strlen(text));
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         assert_int_equal(lexer_next(&l).line, lines[i]);
