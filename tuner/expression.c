@@ -8,6 +8,9 @@
 #include "lexer.h"
 #include "script_state.h"
 
+/* Longer expressions are left to Lua. */
+enum { MOST_STEPS = 256 };
+
 static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
                                        "false", "for",   "function", "goto", "if",     "in",
                                        "local", "nil",   "not",      "or",   "repeat", "return",
@@ -140,8 +143,8 @@ static void scan(lua_State *L, const expression *e, bool constant, names *found)
     }
 }
 
-/* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed number
- * cost less than those of a chunk, and constraints are tested by the hundred thousand. */
+/* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed
+ * number cost less than those of a chunk, and constraints are tested by the hundred thousand. */
 static void push_chunk(lua_State *L, const expression *e, const names *found)
 {
     const script *s = script_of(L);
@@ -156,6 +159,75 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
     luaL_addstring(&b, e->text);
     luaL_addstring(&b, "\n) end"); /* the text may end in a comment */
     luaL_pushresult(&b);
+}
+
+static bool vector_type_of(value_kind kind, vector_type *type)
+{
+    *type = kind == VALUE_BOOLEAN ? VECTOR_TRUTH : VECTOR_WHOLE;
+    return kind == VALUE_BOOLEAN || kind == VALUE_INTEGER;
+}
+
+/* The type of all values that an input takes. */
+static bool vector_type_of_input(const script *s, expression_input input, vector_type *type)
+{
+    if (!input.is_parameter) {
+        value_kind kind = s->problems[PROBLEM_TUNED][input.index].value.kind;
+        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
+            if (s->problems[problem][input.index].value.kind != kind)
+                return false;
+        return vector_type_of(kind, type);
+    }
+    const space_parameter *p = &s->parameters[input.index];
+    for (size_t v = 0; v < p->value_count; v++)
+        if (p->values[v].kind != p->values[0].kind)
+            return false;
+    return vector_type_of(p->values[0].kind, type);
+}
+
+/* `device.field`, where that is a whole number. */
+static bool resolve_field(lua_State *L, token name, token field, vector_operand *operand)
+{
+    if (!token_is(name, "device") || field.kind != TOKEN_NAME)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_getfield(L, -1, "device");
+    lua_pushlstring(L, field.text, field.length);
+    lua_gettable(L, -2);
+    bool whole = lua_isinteger(L, -1);
+    *operand = (vector_operand){
+        .type = VECTOR_WHOLE, .is_constant = true, .constant = lua_tointeger(L, -1)};
+    lua_pop(L, 3);
+    return whole;
+}
+
+typedef struct vector_scope {
+    lua_State *L;
+    const expression *e;
+} vector_scope;
+
+static bool resolve_operand(void *context, token name, token field, vector_operand *operand)
+{
+    const vector_scope *scope = context;
+    const script *s = script_of(scope->L);
+    for (size_t i = 0; i < scope->e->input_count; i++) {
+        expression_input input = scope->e->inputs[i];
+        if (token_is(name, input_name(s, input))) {
+            *operand = (vector_operand){.input = i};
+            return field.kind == TOKEN_END && vector_type_of_input(s, input, &operand->type);
+        }
+    }
+    return resolve_field(scope->L, name, field, operand);
+}
+
+static void compile_vector(lua_State *L, expression *e)
+{
+    vector_step steps[MOST_STEPS];
+    vector_scope scope = {L, e};
+    e->step_count = vector_compile(e->text, resolve_operand, &scope, steps, MOST_STEPS);
+    if (!e->step_count)
+        return;
+    e->steps = script_allocate(L, e->step_count * sizeof *e->steps);
+    memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
 }
 
 /* The message on top of the stack; "expression:1: attempt to ..." without its place. */
@@ -206,6 +278,7 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
+    compile_vector(L, e);
 }
 
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
@@ -269,6 +342,49 @@ at_status expression_test(script *s, const expression *e, problem_kind problem,
     } else
         *holds = lua_toboolean(L, -1);
     lua_settop(L, top);
+    return status;
+}
+
+static int64_t whole_of(value v)
+{
+    return v.kind == VALUE_BOOLEAN ? v.boolean : v.integer;
+}
+
+/* The question's values from `first` on, `count` of them, without Lua; false when Lua must say. */
+static bool test_vector(const script *s, const expression *e, problem_kind problem,
+                        const space_question *q, size_t first, size_t count, bool *holds)
+{
+    int64_t inputs[2 * SCRIPT_MAX_NAMES], values[VECTOR_MOST_VALUES];
+    size_t varied = SIZE_MAX;
+    for (size_t i = 0; i < e->input_count; i++) {
+        size_t index = e->inputs[i].index;
+        if (!e->inputs[i].is_parameter)
+            inputs[i] = whole_of(s->problems[problem][index].value);
+        else if (index == q->varied)
+            varied = i;
+        else
+            inputs[i] = whole_of(s->parameters[index].values[q->indices[index]]);
+    }
+    for (size_t i = 0; i < count && varied != SIZE_MAX; i++)
+        values[i] = whole_of(s->parameters[q->varied].values[q->choices[first + i]]);
+    return vector_evaluate(e->steps, e->step_count, inputs, varied, values, count, holds);
+}
+
+at_status expression_test_each(script *s, const expression *e, problem_kind problem,
+                               const space_question *q, bool *holds, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t first = 0; first < q->count && !status; first += VECTOR_MOST_VALUES) {
+        size_t count = q->count - first;
+        if (count > VECTOR_MOST_VALUES)
+            count = VECTOR_MOST_VALUES;
+        if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
+            continue;
+        for (size_t i = first; i < first + count && !status; i++) {
+            q->indices[q->varied] = q->choices[i];
+            status = expression_test(s, e, problem, q->indices, &holds[i], error);
+        }
+    }
     return status;
 }
 

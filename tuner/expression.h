@@ -11,7 +11,9 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "expression_vector.h"
 #include "pattern.h"
+#include "space.h"
 
 struct script;
 
@@ -28,6 +30,8 @@ typedef struct expression {
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
+    vector_step *steps; /* the same without Lua, where that can be */
+    size_t step_count;  /* 0: it can not */
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
@@ -57,6 +61,10 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
  * protected call allocates. AT_SCRIPT when the result is not a boolean or the expression fails. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
+
+/* As expression_test, for each of the values that `question` has. */
+at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
+                               const space_question *question, bool *holds, at_error *error);
 
 /* Raises "WHAT: message" at the expression's line. */
 int expression_raise(lua_State *L, const expression *e, const char *format, ...)

@@ -20,13 +20,16 @@ static uint64_t hash_prefix(const uint16_t *indices, size_t length)
     return XXH3_64bits(indices, length * sizeof *indices);
 }
 
-static at_status test_prefix(void *context, size_t constraint, const uint16_t *indices, bool *holds,
-                             at_error *error)
+static at_status test_prefix(void *context, const space_question *q, bool *holds, at_error *error)
 {
     (void)error;
     const prefixes *p = context;
-    uint64_t ignored;
-    *holds = keymap_get(&p->known[constraint], hash_prefix(indices, constraint + 1), &ignored);
+    for (size_t i = 0; i < q->count; i++) {
+        uint64_t ignored;
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = keymap_get(&p->known[q->constraint], hash_prefix(q->indices, q->constraint + 1),
+                              &ignored);
+    }
     return AT_OK;
 }
 

@@ -5,12 +5,13 @@
 #include "nearest.h"
 #include "script_state.h"
 
-at_status script_test_constraint(void *context, size_t constraint, const uint16_t *indices,
-                                 bool *holds, at_error *error)
+at_status script_test_constraint(void *context, const space_question *question, bool *holds,
+                                 at_error *error)
 {
     script_test *test = context;
-    at_status status = expression_test(test->s, &test->s->constraint_tests[constraint],
-                                       test->problem, indices, holds, error);
+    at_status status =
+        expression_test_each(test->s, &test->s->constraint_tests[question->constraint],
+                             test->problem, question, holds, error);
     test->failed = test->failed || status != AT_OK;
     return status;
 }
@@ -18,10 +19,10 @@ at_status script_test_constraint(void *context, size_t constraint, const uint16_
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error)
 {
-    script_test test = {.s = s, .problem = problem};
     *valid = true;
     for (size_t i = 0; i < s->pattern.constraint_count && *valid; i++) {
-        at_status status = script_test_constraint(&test, i, indices, valid, error);
+        at_status status =
+            expression_test(s, &s->constraint_tests[i], problem, indices, valid, error);
         if (status)
             return status;
         if (!*valid)

@@ -131,14 +131,14 @@ void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
 int emit_read_template(lua_State *L);
 
-/* The test of constraint `constraint`: a space_test whose context is a script_test. */
+/* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */
 typedef struct script_test {
     script *s;
     problem_kind problem;
     bool failed; /* a test raised an error, which is not the same as a constraint that fails */
 } script_test;
 
-at_status script_test_constraint(void *context, size_t constraint, const uint16_t *indices,
-                                 bool *holds, at_error *error);
+at_status script_test_constraint(void *context, const space_question *question, bool *holds,
+                                 at_error *error);
 
 #endif

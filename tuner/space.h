@@ -35,11 +35,19 @@ typedef struct space_constraint {
     size_t parameter_count;
 } space_constraint;
 
-/* Does `constraint` hold? Only the entries of `indices` for the parameters that the constraint
- * reads are meaningful. May fail (a Lua error inside the expression). Must be a pure function: the
- * space may remember answers, and asks in any order. */
-typedef at_status (*space_test)(void *context, size_t constraint, const uint16_t *indices,
-                                bool *holds, at_error *error);
+/* What a space asks of a constraint: for which of these values of one parameter it holds. */
+typedef struct space_question {
+    size_t constraint;
+    uint16_t *indices;       /* of the other parameters; meaningful for those the constraint reads */
+    size_t varied;           /* the parameter; indices[varied] may be overwritten */
+    const uint16_t *choices; /* its values to test */
+    size_t count;            /* 1 for a constraint that does not read `varied` */
+} space_question;
+
+/* Sets holds[i] to whether the constraint holds for choices[i]. May fail (a Lua error inside the
+ * expression). Must be a pure function: the space may remember answers, and asks in any order. */
+typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
+                                at_error *error);
 
 /* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
  * with space_free. An empty space is not an error here (space_count() is 0). Errors: the test's

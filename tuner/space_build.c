@@ -49,10 +49,13 @@ typedef struct builder {
     tested *tests;      /* by level, cheapest first */
     size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
     level_memo *levels;
-    uint16_t *indices;     /* for each parameter */
-    double *suffix;        /* points of the product of the levels from l on */
-    double *removed;       /* [level][constraint]: below the node at hand */
-    space_edge **scratch;  /* edges of the node at hand, for each level */
+    uint16_t *indices;    /* for each parameter */
+    double *suffix;       /* points of the product of the levels from l on */
+    double *removed;      /* [level][constraint]: below the node at hand */
+    space_edge **scratch; /* edges of the node at hand, for each level */
+    bool **alive;         /* values that broke no constraint at the node at hand, for each level */
+    uint16_t *choices;    /* values to ask about, and the answers */
+    bool *holds;
     uint32_t *visit_node;  /* what each remembered visit gave */
     double *visit_removed; /* [visit][constraint] */
     size_t visit_count, visit_node_capacity, visit_removed_capacity;
@@ -104,59 +107,60 @@ static uint64_t key_at(const builder *b, const tuple_key *k, size_t level)
     return key;
 }
 
-static at_status ask(builder *b, tested *t, bool *holds)
+static double *removed_at(const builder *b, size_t level)
 {
-    return b->test(b->context, t->constraint, b->indices, holds, b->error);
+    return b->removed + level * b->s->constraint_count;
 }
 
-static at_status ask_dense(builder *b, tested *t, uint64_t key, bool *holds)
+/* What is known of the constraint where the level's parameter takes value `choice`. */
+static unsigned recall_answer(const tested *t, size_t choice)
 {
-    unsigned shift = 2 * (key & 3);
-    uint8_t *byte = &t->dense[key >> 2];
-    unsigned answer = (unsigned)(*byte >> shift) & 3;
-    if (answer != ANSWER_UNKNOWN) {
-        *holds = answer == ANSWER_YES;
+    uint64_t key = t->base + choice, answer = ANSWER_UNKNOWN;
+    if (t->dense)
+        return (unsigned)(t->dense[key >> 2] >> 2 * (key & 3)) & 3;
+    if (t->remember)
+        keymap_get(&t->sparse, key, &answer);
+    return (unsigned)answer;
+}
+
+static bool remember_answer(tested *t, size_t choice, unsigned answer)
+{
+    uint64_t key = t->base + choice;
+    if (t->dense)
+        t->dense[key >> 2] |= (uint8_t)(answer << 2 * (key & 3));
+    else if (t->remember && t->sparse.count < memo_allowance)
+        return keymap_put(&t->sparse, key, answer);
+    return true;
+}
+
+static void break_value(builder *b, const tested *t, size_t level, size_t choice)
+{
+    b->alive[level][choice] = false;
+    removed_at(b, level)[t->constraint] += b->suffix[level + 1];
+}
+
+/* Tests one constraint on the values of the level's parameter that are still alive. */
+static at_status test_values(builder *b, tested *t, size_t level)
+{
+    size_t parameter = b->s->order[level], count = 0;
+    for (size_t v = 0; v < b->s->parameters[parameter].value_count; v++) {
+        unsigned answer = b->alive[level][v] ? recall_answer(t, v) : ANSWER_YES;
+        if (answer == ANSWER_UNKNOWN)
+            b->choices[count++] = (uint16_t)v;
+        else if (answer == ANSWER_NO)
+            break_value(b, t, level, v);
+    }
+    if (count == 0)
         return AT_OK;
+    space_question question = {t->constraint, b->indices, parameter, b->choices, count};
+    at_status status = b->test(b->context, &question, b->holds, b->error);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (!b->holds[i])
+            break_value(b, t, level, b->choices[i]);
+        if (!remember_answer(t, b->choices[i], b->holds[i] ? ANSWER_YES : ANSWER_NO))
+            status = no_memory(b->error);
     }
-    at_status status = ask(b, t, holds);
-    if (!status)
-        *byte |= (uint8_t)((*holds ? ANSWER_YES : ANSWER_NO) << shift);
     return status;
-}
-
-static at_status ask_sparse(builder *b, tested *t, uint64_t key, bool *holds)
-{
-    uint64_t answer;
-    if (keymap_get(&t->sparse, key, &answer)) {
-        *holds = answer == ANSWER_YES;
-        return AT_OK;
-    }
-    at_status status = ask(b, t, holds);
-    if (!status && t->sparse.count < memo_allowance &&
-        !keymap_put(&t->sparse, key, *holds ? ANSWER_YES : ANSWER_NO))
-        status = no_memory(b->error);
-    return status;
-}
-
-/* Tests the level's constraints on the value just bound; *broken is the first that fails, or NULL.
- */
-static at_status test_value(builder *b, size_t level, uint16_t choice, tested **broken)
-{
-    *broken = NULL;
-    for (size_t i = b->first_test[level]; i < b->first_test[level + 1]; i++) {
-        tested *t = &b->tests[i];
-        bool holds = false;
-        at_status status = t->dense      ? ask_dense(b, t, t->base + choice, &holds)
-                           : t->remember ? ask_sparse(b, t, t->base + choice, &holds)
-                                         : ask(b, t, &holds);
-        if (status)
-            return status;
-        if (!holds) {
-            *broken = t;
-            return AT_OK;
-        }
-    }
-    return AT_OK;
 }
 
 /* `array` with room for `needed` items, moved perhaps; NULL when memory ran out. */
@@ -253,11 +257,6 @@ static at_status make_node(builder *b, space_edge *edges, size_t count, uint32_t
     return status;
 }
 
-static double *removed_at(const builder *b, size_t level)
-{
-    return b->removed + level * b->s->constraint_count;
-}
-
 static void copy_removed(double *to, const double *from, size_t count)
 {
     if (count)
@@ -307,21 +306,22 @@ static at_status visit_node(builder *b, size_t level, uint32_t *node);
 static at_status visit_values(builder *b, size_t level, size_t *edge_count)
 {
     size_t parameter = b->s->order[level];
+    size_t values = b->s->parameters[parameter].value_count;
     size_t constraints = b->s->constraint_count;
     double *removed = removed_at(b, level), *below = removed_at(b, level + 1);
-    *edge_count = 0;
-    for (size_t v = 0; v < b->s->parameters[parameter].value_count; v++) {
-        b->indices[parameter] = (uint16_t)v;
-        tested *broken;
-        at_status status = test_value(b, level, (uint16_t)v, &broken);
+    memset(b->alive[level], true, values);
+    for (size_t i = b->first_test[level]; i < b->first_test[level + 1]; i++) {
+        at_status status = test_values(b, &b->tests[i], level);
         if (status)
             return status;
-        if (broken) {
-            removed[broken->constraint] += b->suffix[level + 1];
+    }
+    *edge_count = 0;
+    for (size_t v = 0; v < values; v++) {
+        if (!b->alive[level][v])
             continue;
-        }
+        b->indices[parameter] = (uint16_t)v;
         uint32_t child;
-        status = visit_node(b, level + 1, &child);
+        at_status status = visit_node(b, level + 1, &child);
         if (status)
             return status;
         for (size_t i = 0; i < constraints; i++)
@@ -418,12 +418,13 @@ static bool prepare_levels(builder *b, size_t test_count, bool *reads)
         size_t values = s->parameters[s->order[l]].value_count;
         b->suffix[l] = b->suffix[l + 1] * (double)values;
         b->scratch[l] = calloc(values, sizeof *b->scratch[l]);
+        b->alive[l] = calloc(values, sizeof *b->alive[l]);
         memset(reads, 0, s->level_count * sizeof *reads);
         for (size_t t = b->first_test[l]; t < test_count; t++)
             for (size_t i = 0; i < b->tests[t].reads.count; i++)
                 reads[b->tests[t].reads.levels[i]] = true;
         level_memo *memo = &b->levels[l];
-        if (!b->scratch[l] || !key_init(&memo->frontier, s, reads, l))
+        if (!b->scratch[l] || !b->alive[l] || !key_init(&memo->frontier, s, reads, l))
             return false;
         memo->remember = memo->frontier.count < l && memo->frontier.combinations > 0;
     }
@@ -437,12 +438,13 @@ static at_status test_constants(builder *b, const space_constraint *constraints,
     *broken = SIZE_MAX;
     for (size_t c = 0; c < b->s->constraint_count && *broken == SIZE_MAX; c++) {
         mark_reads(b->s, &constraints[c], reads);
+        space_question question = {c, b->indices, 0, &(uint16_t){0}, 1};
         bool varies = false, holds = true;
         for (size_t l = 0; l < b->s->level_count; l++)
             varies |= reads[l];
         if (varies)
             continue;
-        at_status status = b->test(b->context, c, b->indices, &holds, b->error);
+        at_status status = b->test(b->context, &question, &holds, b->error);
         if (status)
             return status;
         if (!holds)
@@ -462,8 +464,10 @@ static void builder_deinit(builder *b, size_t test_count)
         key_deinit(&b->levels[l].frontier);
         keymap_deinit(&b->levels[l].seen);
     }
-    for (size_t l = 0; b->scratch && l < b->s->level_count; l++)
-        free(b->scratch[l]);
+    for (size_t l = 0; l < b->s->level_count; l++) {
+        free(b->scratch ? b->scratch[l] : NULL);
+        free(b->alive ? b->alive[l] : NULL);
+    }
     keymap_deinit(&b->unique);
     free(b->tests);
     free(b->first_test);
@@ -472,6 +476,9 @@ static void builder_deinit(builder *b, size_t test_count)
     free(b->suffix);
     free(b->removed);
     free(b->scratch);
+    free(b->alive);
+    free(b->choices);
+    free(b->holds);
     free(b->visit_node);
     free(b->visit_removed);
 }
@@ -479,6 +486,10 @@ static void builder_deinit(builder *b, size_t test_count)
 static bool allocate(builder *b)
 {
     size_t levels = b->s->level_count + 1, constraints = b->s->constraint_count + 1;
+    size_t most_values = 1;
+    for (size_t p = 0; p < b->s->parameter_count; p++)
+        if (most_values < b->s->parameters[p].value_count)
+            most_values = b->s->parameters[p].value_count;
     b->tests = calloc(constraints, sizeof *b->tests);
     b->first_test = calloc(levels, sizeof *b->first_test);
     b->levels = calloc(levels, sizeof *b->levels);
@@ -486,8 +497,11 @@ static bool allocate(builder *b)
     b->suffix = calloc(levels, sizeof *b->suffix);
     b->removed = calloc(levels * constraints, sizeof *b->removed);
     b->scratch = calloc(levels, sizeof *b->scratch);
+    b->alive = calloc(levels, sizeof *b->alive);
+    b->choices = calloc(most_values, sizeof *b->choices);
+    b->holds = calloc(most_values, sizeof *b->holds);
     return b->tests && b->first_test && b->levels && b->indices && b->suffix && b->removed &&
-           b->scratch;
+           b->scratch && b->alive && b->choices && b->holds;
 }
 
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,

@@ -11,13 +11,14 @@
 
 enum { SIDE = 8, PARAMETERS = 3 };
 
-static at_status test_even(void *context, size_t constraint, const uint16_t *indices, bool *holds,
-                           at_error *error)
+static at_status test_even(void *context, const space_question *q, bool *holds, at_error *error)
 {
     (void)context;
-    (void)constraint;
     (void)error;
-    *holds = (indices[0] + indices[1]) % 2 == 0;
+    for (size_t i = 0; i < q->count; i++) {
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = (q->indices[0] + q->indices[1]) % 2 == 0;
+    }
     return AT_OK;
 }
 

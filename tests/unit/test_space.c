@@ -35,13 +35,15 @@ static bool holds_at(const sample *m, size_t constraint, const uint16_t *indices
     return key % 1000 < m->permille;
 }
 
-static at_status test_sample(void *context, size_t constraint, const uint16_t *indices, bool *holds,
-                             at_error *error)
+static at_status test_sample(void *context, const space_question *q, bool *holds, at_error *error)
 {
     (void)error;
     sample *m = context;
-    m->asked++;
-    *holds = holds_at(m, constraint, indices);
+    for (size_t i = 0; i < q->count; i++) {
+        m->asked++;
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = holds_at(m, q->constraint, q->indices);
+    }
     return AT_OK;
 }
 
@@ -271,13 +273,16 @@ static void a_projection_is_valid_and_keeps_what_is_valid(void **state)
     check_samples(check_projection);
 }
 
-static at_status test_equal_pair(void *context, size_t constraint, const uint16_t *indices,
-                                 bool *holds, at_error *error)
+static at_status test_equal_pair(void *context, const space_question *q, bool *holds,
+                                 at_error *error)
 {
     (void)error;
-    ++*(size_t *)context;
-    *holds = indices[constraint] == indices[constraint + 1] ||
-             indices[constraint] + 1 == indices[constraint + 1];
+    for (size_t i = 0; i < q->count; i++) {
+        ++*(size_t *)context;
+        q->indices[q->varied] = q->choices[i];
+        const uint16_t *pair = q->indices + q->constraint;
+        holds[i] = pair[0] == pair[1] || pair[0] + 1 == pair[1];
+    }
     return AT_OK;
 }
 
@@ -371,14 +376,15 @@ static void the_limit_is_kept(void **state)
     space_free(s);
 }
 
-static at_status test_failing(void *context, size_t constraint, const uint16_t *indices,
-                              bool *holds, at_error *error)
+static at_status test_failing(void *context, const space_question *q, bool *holds, at_error *error)
 {
-    (void)constraint;
     size_t *left = context;
-    if ((*left)-- == 0)
-        return error_set(error, AT_SCRIPT, "division by zero");
-    *holds = indices[0] != indices[1];
+    for (size_t i = 0; i < q->count; i++) {
+        if ((*left)-- == 0)
+            return error_set(error, AT_SCRIPT, "division by zero");
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = q->indices[0] != q->indices[1];
+    }
     return AT_OK;
 }
 

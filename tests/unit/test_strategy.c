@@ -15,15 +15,16 @@ static const value numbers[] = {
     {.kind = VALUE_INTEGER, .integer = 16}, {.kind = VALUE_INTEGER, .integer = 32},
 };
 
-static at_status test_sum(void *context, size_t constraint, const uint16_t *indices, bool *holds,
-                          at_error *error)
+static at_status test_sum(void *context, const space_question *q, bool *holds, at_error *error)
 {
-    (void)constraint;
     (void)error;
-    size_t sum = 0;
-    for (size_t p = 0; p < PARAMETERS; p++)
-        sum += indices[p];
-    *holds = sum % *(const size_t *)context == 0;
+    for (size_t i = 0; i < q->count; i++) {
+        q->indices[q->varied] = q->choices[i];
+        size_t sum = 0;
+        for (size_t p = 0; p < PARAMETERS; p++)
+            sum += q->indices[p];
+        holds[i] = sum % *(const size_t *)context == 0;
+    }
     return AT_OK;
 }
 
