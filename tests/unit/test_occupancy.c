@@ -7,6 +7,8 @@
 #include "arch.h"
 #include "check.h"
 
+enum { UNKNOWN_TO_ORACLE = -1 };
+
 static int oracle(const arch_limits *a, int threads, int registers, size_t shared_bytes)
 {
     const cudaOccDeviceProp device = {
@@ -33,10 +35,12 @@ static int oracle(const arch_limits *a, int threads, int registers, size_t share
         .numBlockBarriers = 1,
     };
     const cudaOccDeviceState state = {.carveoutConfig = SHAREDMEM_CARVEOUT_DEFAULT};
-    cudaOccResult result;
-    assert_int_equal(cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state,
-                                                             threads, shared_bytes),
-                     CUDA_OCC_SUCCESS);
+    cudaOccResult result = {.activeBlocksPerMultiprocessor = 0};
+    cudaOccError error = cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function,
+                                                                 &state, threads, shared_bytes);
+    if (error == CUDA_OCC_ERROR_UNKNOWN_DEVICE)
+        return UNKNOWN_TO_ORACLE;
+    assert_int_equal(error, CUDA_OCC_SUCCESS);
     return result.activeBlocksPerMultiprocessor;
 }
 
@@ -47,7 +51,10 @@ static void blocks_agree_with_the_toolkits_calculator_everywhere(void **state)
                                     63, 64, 65, 72, 96, 104, 127, 128, 168, 255};
     size_t count;
     const arch_limits *table = arch_table(&count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        /* A Toolkit may be older than an architecture of the table, but not than Hopper. */
+        if (table[i].major > 9 && oracle(&table[i], 32, 32, 0) == UNKNOWN_TO_ORACLE)
+            continue;
         for (int threads = 1; threads <= 1056; threads += threads < 64 ? 31 : 32)
             for (size_t r = 0; r < sizeof registers / sizeof registers[0]; r++)
                 for (size_t shared = 0; shared <= table[i].max_shared_per_block_bytes + 1024;
@@ -59,6 +66,7 @@ static void blocks_agree_with_the_toolkits_calculator_everywhere(void **state)
                                  table[i].name, threads, registers[r], shared, o.blocks_per_sm,
                                  expected);
                 }
+    }
 }
 
 static void the_largest_shared_memory_fits_once_and_a_byte_more_does_not(void **state)
