@@ -96,6 +96,20 @@ static void find_include_dir(nvrtc_library *n)
     }
 }
 
+/* NVRTC opens its builtins by name alone when it first compiles: where the loader does not know
+ * their folder, it finds them because they are open already. They lie beside the library; when they
+ * do not, its own message says what it looked for. */
+static void open_builtins(const nvrtc_library *n)
+{
+    char path[PATH_MAX + 64];
+    const char *slash = strrchr(n->path, '/');
+    if (slash) {
+        snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%s", (int)(slash - n->path), n->path,
+                 n->version);
+        dlopen(path, RTLD_LAZY | RTLD_LOCAL);
+    }
+}
+
 static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
 {
     n->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -111,6 +125,7 @@ static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
     }
     snprintf(n->version, sizeof n->version, "%d.%d", major, minor);
     find_path(n, path);
+    open_builtins(n);
     find_include_dir(n);
     struct stat s;
     n->file_bytes = stat(n->path, &s) == 0 ? (uint64_t)s.st_size : 0;
