@@ -352,7 +352,7 @@ static void errors_name_the_file(void **state)
     fixture_write("sub/helper.lua", "return require 'sub.helper'");
     assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
     assert_contains(error.message, "requires itself");
-    symlink("/etc/hostname", fixture_path("outside.lua"));
+    assert_int_equal(symlink("/etc/hostname", fixture_path("outside.lua")), 0);
     fixture_write("p.lua", "require 'outside'");
     assert_int_equal(fixture_load(&s, &error), AT_SCRIPT);
     assert_contains(error.message, "there is no 'outside.lua'");
