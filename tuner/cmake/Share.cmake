@@ -11,4 +11,5 @@ function(autotune_share folder)
         install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/autotune/${folder})
     endforeach()
     add_custom_target(autotune_share_${folder} ALL DEPENDS ${copies})
+    add_dependencies(autotune autotune_share_${folder}) # it runs as soon as it is built
 endfunction()
