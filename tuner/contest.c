@@ -23,6 +23,7 @@ struct contest {
     size_t ceiling_count;
     clock_watch watch;
     bool checked; /* the finalists, on fresh data */
+    bool board_asked;
     bool energy_wanted, energy_known;
     energy_estimate *energies;   /* one for each entrant */
     race_standing *by_energy;    /* the ranking, when energies are known */
@@ -226,8 +227,14 @@ static void keep_ceiling(contest *c, int64_t ceiling_ns)
     c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-/* Asks the board what throttles the chip. Nobody may be able to tell. */
-static at_status ask_throttle(contest *c, at_error *error)
+static void note_others(contest *c, uint32_t others)
+{
+    if (others > c->state.others)
+        c->state.others = others;
+}
+
+/* Asks the board what throttles the chip and who else uses it. Nobody may be able to tell. */
+static at_status ask_board(contest *c, at_error *error)
 {
     device_event e;
     at_status status = device_worker_energy(c->session->device, 0, 0, error);
@@ -235,7 +242,9 @@ static at_status ask_throttle(contest *c, at_error *error)
         status = await(c, &e, error);
     if (status)
         return status;
+    c->board_asked = true;
     c->state.throttle = e.throttle;
+    note_others(c, e.others);
     device_event_deinit(&e);
     return AT_OK;
 }
@@ -253,7 +262,7 @@ static at_status take_block(contest *c, const device_event *e, at_error *error)
     }
     keep_ceiling(c, e->ceiling_ns);
     race_tell(c->race, e->samples_ns);
-    return verdict == CLOCK_THROTTLED ? ask_throttle(c, error) : AT_OK;
+    return verdict == CLOCK_THROTTLED ? ask_board(c, error) : AT_OK;
 }
 
 static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
@@ -325,9 +334,13 @@ static at_status measure_energies(contest *c, at_error *error)
             status = await(c, &e, error);
         if (status)
             return status;
-        c->energies[entrant] = e.energy;
-        if (c->energy_wanted && !(e.energy.launch_j > 0))
-            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s", e.message);
+        note_others(c, e.others);
+        /* The board's energy is theirs too. */
+        if (!e.others)
+            c->energies[entrant] = e.energy;
+        if (c->energy_wanted && !(c->energies[entrant].launch_j > 0))
+            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
+                     e.others ? "other processes compute on the GPU" : e.message);
         device_event_deinit(&e);
     }
     /* Energies of some do not rank all. */
@@ -338,13 +351,15 @@ static at_status measure_energies(contest *c, at_error *error)
 
 at_status contest_step(contest *c, bool *finished, at_error *error)
 {
+    *finished = false;
+    if (!c->board_asked)
+        return ask_board(c, error);
     int64_t start_ns = clock_now_ns();
     const uint32_t *order;
     size_t count = race_next(c->race, &order);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
     uint64_t excluded = c->state.excluded;
     at_status status = AT_OK;
-    *finished = false;
     if (count) {
         status = release_dropped(c, order, count, error);
         if (!status)

@@ -140,6 +140,8 @@ typedef struct device_api {
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
     at_status (*board)(device *d, nvml_reading *out, at_error *error);
+    /* Other processes that compute on the device; known once board() has worked. */
+    uint32_t (*others)(device *d);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
     /* The SM clock since the call before, from counters on the chip; 0 when that is not known: the

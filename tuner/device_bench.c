@@ -505,6 +505,7 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
         return;
     }
     answer->throttle = board.throttle;
+    answer->others = b->api->others(b->device);
     at_status status = AT_OK;
     if (chunks && !v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");

@@ -420,6 +420,11 @@ static at_status board(device *d, nvml_reading *out, at_error *error)
     return status;
 }
 
+static uint32_t others(device *d)
+{
+    return nvml_count_others(d->board);
+}
+
 const device_api device_cuda_api = {
     .kind = "cuda",
     .list = list,
@@ -447,6 +452,7 @@ const device_api device_cuda_api = {
     .batch_sample = cuda_batch_sample,
     .repeat = repeat,
     .board = board,
+    .others = others,
     .warm_up = cuda_warm_up,
     .floor = cuda_floor,
     .sm_clock = cuda_sm_clock,

@@ -231,6 +231,7 @@ void device_put_answer(message *m, const device_answer *answer)
     put_ready(m, &answer->ready);
     put_energy(m, &answer->energy);
     message_put_u64(m, answer->throttle);
+    message_put_u32(m, answer->others);
     message_put_u64(m, answer->sample_count);
     for (size_t i = 0; i < answer->sample_count; i++)
         put_i64(m, answer->samples_ns[i]);
@@ -249,6 +250,7 @@ at_status device_get_answer(message *m, device_answer *out, at_error *error)
     get_ready(m, &out->ready);
     get_energy(m, &out->energy);
     out->throttle = message_get_u64(m);
+    out->others = message_get_u32(m);
     uint64_t count = message_get_u64(m);
     if (m->failed || what >= OUTCOME_COUNT || status > AT_INTERNAL ||
         count != (m->size_bytes - m->position) / 8)

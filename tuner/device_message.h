@@ -45,6 +45,7 @@ typedef struct device_answer {
     device_ready ready;  /* SETUP */
     energy_estimate energy; /* ENERGY */
     uint64_t throttle;      /* ENERGY */
+    uint32_t others;        /* ENERGY */
     size_t sample_count;
     int64_t *samples_ns;
 } device_answer;

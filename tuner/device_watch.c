@@ -202,6 +202,7 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
                       .measure_ns = answer->measure_ns,
                       .energy = answer->energy,
                       .throttle = answer->throttle,
+                      .others = answer->others,
                       .ready = answer->ready};
     answer->samples_ns = NULL;
     size_t ids = 0;

@@ -6,7 +6,12 @@
 #include <string.h>
 
 /* From nvml.h, whose numbers are part of the library's binary interface. */
-enum { NVML_SUCCESS = 0, NVML_CLOCK_SM = 1, NVML_TEMPERATURE_GPU = 0 };
+enum {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_CLOCK_SM = 1,
+    NVML_TEMPERATURE_GPU = 0
+};
 
 typedef struct nvmlDevice *nvml_device;
 
@@ -22,6 +27,7 @@ struct nvml {
     int (*power)(nvml_device, unsigned *);
     int (*energy)(nvml_device, unsigned long long *);
     int (*temperature)(nvml_device, int, unsigned *);
+    int (*processes)(nvml_device, unsigned *, void *);
 };
 
 /* Puts the symbol into the function pointer at `to`; ISO C has no cast between the two kinds. */
@@ -46,6 +52,7 @@ static void find_symbols(nvml *n)
         {"nvmlDeviceGetPowerUsage", &n->power},
         {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
         {"nvmlDeviceGetTemperature", &n->temperature},
+        {"nvmlDeviceGetComputeRunningProcesses_v3", &n->processes},
     };
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
         find_symbol(n->library, symbols[i].name, symbols[i].to);
@@ -125,6 +132,15 @@ void nvml_read(nvml *n, nvml_reading *out)
         out->energy_mj = wide;
     if (n->temperature && n->temperature(n->device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
         out->temperature_c = value;
+}
+
+uint32_t nvml_count_others(nvml *n)
+{
+    unsigned count = 0; /* room for none: asks how many there are */
+    if (!n || !n->processes ||
+        n->processes(n->device, &count, NULL) != NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
+        return 0;
+    return count - 1;
 }
 
 /* nvmlClocksThrottleReason* of nvml.h, of which 0x1 (idle), 0x2 (application clocks) and 0x100

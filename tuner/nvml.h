@@ -1,4 +1,5 @@
-/* What NVIDIA's management library says of a GPU: clock, throttling, power, energy, temperature.
+/* What NVIDIA's management library says of a GPU: clock, throttling, power, energy, temperature,
+ * and who else computes there.
  *
  * Reads only; nothing is ever set. libnvidia-ml.so.1 (or what $AUTOTUNE_LIBNVML names) is opened at
  * run time, in the device worker's process and nowhere else, so that the tuner runs where there is
@@ -28,6 +29,10 @@ void nvml_close(nvml *n); /* NULL is fine */
 
 /* Reads what there is; takes some tens of microseconds. `n` may be NULL: everything is 0. */
 void nvml_read(nvml *n, nvml_reading *out);
+
+/* How many processes beside this one, which has a context there, compute on the GPU; 0 where nobody
+ * tells, or `n` is NULL. */
+uint32_t nvml_count_others(nvml *n);
 
 /* Writes the reasons that slow the chip down as words ("power cap, thermal limit"), "" for none; an
  * idle GPU and clocks that a person set are not among them. Returns `out`. */

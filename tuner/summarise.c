@@ -237,6 +237,14 @@ static void warn_throttled(builder *b, const contest_state *c)
                      c->sm_clock_khz / 1e3);
 }
 
+static void warn_others(builder *b, uint32_t others)
+{
+    run_summary_warn(b->out,
+                     "%u other process%s computed on this GPU during the race, and disturbed these "
+                     "times: tune again when it is free",
+                     others, others > 1 ? "es" : "");
+}
+
 static void warn(builder *b)
 {
     const session *s = b->in->session;
@@ -254,6 +262,8 @@ static void warn(builder *b)
                          (unsigned long long)contest_get_state(b->in->contest)->redone);
     if (b->in->contest && contest_get_state(b->in->contest)->throttled)
         warn_throttled(b, contest_get_state(b->in->contest));
+    if (b->in->contest && contest_get_state(b->in->contest)->others)
+        warn_others(b, contest_get_state(b->in->contest)->others);
     if (b->in->contest && contest_get_state(b->in->contest)->energy_trouble[0])
         run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
                          contest_get_state(b->in->contest)->energy_trouble);

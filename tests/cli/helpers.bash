@@ -37,3 +37,7 @@ says() { # says TEXT: in stdout
 succeeds() {
     [ "$status" -eq 0 ] || { echo "exit $status: $errors"; return 1; }
 }
+
+says_nothing_of() { # says_nothing_of TEXT: in stdout
+    [[ "$output" != *"$1"* ]] || { echo "'$1' in: $output"; return 1; }
+}

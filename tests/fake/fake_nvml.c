@@ -1,14 +1,15 @@
 /* A management library for tests: one GPU, whose figures come from the environment.
  *
- * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C; one that is not set is
- * answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at each reading. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows
- * is FAKE_NVML_UUID. */
+ * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; one that is
+ * not set is answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at
+ * each reading. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows is
+ * FAKE_NVML_UUID. */
 #include <stdlib.h>
 #include <string.h>
 
 #define FAKE_NVML_UUID "GPU-00000000-0000-0000-0000-000000000000"
 
-enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6 };
+enum { SUCCESS = 0, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7 };
 
 typedef struct nvmlDevice *nvml_device;
 
@@ -26,6 +27,9 @@ __attribute__((visibility("default"))) int
 nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out);
 __attribute__((visibility("default"))) int nvmlDeviceGetTemperature(nvml_device d, int sensor,
                                                                     unsigned *out);
+
+__attribute__((visibility("default"))) int
+nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes);
 
 static char the_device;
 
@@ -81,6 +85,14 @@ int nvmlDeviceGetClockInfo(nvml_device d, int kind, unsigned *out)
 int nvmlDeviceGetCurrentClocksThrottleReasons(nvml_device d, unsigned long long *out)
 {
     return answer(d, "FAKE_NVML_THROTTLE", out);
+}
+
+/* For whoever brings no room, as the tuner does. */
+int nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes)
+{
+    int code = processes || *count ? INVALID_ARGUMENT
+                                   : answer_narrow(d, "FAKE_NVML_PROCESSES", count);
+    return code == SUCCESS && *count ? INSUFFICIENT_SIZE : code;
 }
 
 int nvmlDeviceGetPowerUsage(nvml_device d, unsigned *out)

@@ -27,3 +27,25 @@ load helpers
     tool "$TIMED" --device cuda:0 --objective speed
     fails_with 2 "time or energy"
 }
+
+@test "other processes that compute on the GPU are told, and their energy is not taken for the kernel's" {
+    gpu
+    needs_the_fake
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_PROCESSES=3
+    tool "$TIMED" --device cuda:0 --budget 60
+    succeeds
+    says '2 other processes computed on this GPU'
+    records_nothing_of '"launch_j"'
+    tool "$TIMED" --device cuda:0 --budget 60 --objective energy --seed 2
+    succeeds
+    says 'energy cannot be measured: other processes compute on the GPU'
+}
+
+@test "a GPU of its own is not worth a word" {
+    gpu
+    needs_the_fake
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_PROCESSES=1
+    tool "$TIMED" --device cuda:0 --budget 60
+    succeeds
+    says_nothing_of 'other process'
+}

@@ -59,3 +59,7 @@ found_the_best() {
     says 'best        a=11,b=5'
     records '"a": 11'
 }
+
+records_nothing_of() { # records_nothing_of TEXT: in the record
+    ! grep "$1" results/*/timed.json
+}

@@ -11,7 +11,8 @@ static int use_fake(void **state)
     (void)state;
     static const char *const names[] = {"FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ",
                                         "FAKE_NVML_THROTTLE",  "FAKE_NVML_POWER_MW",
-                                        "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C"};
+                                        "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
+                                        "FAKE_NVML_PROCESSES"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
@@ -51,6 +52,27 @@ static void what_is_not_supported_is_zero(void **state)
     assert_true(r.sm_clock_khz == 1980e3);
     assert_true(r.throttle == 0 && r.power_w == 0 && r.energy_mj == 0 && r.temperature_c == 0);
     nvml_close(n);
+}
+
+static void expect_others(const char *processes, uint32_t wanted)
+{
+    nvml *n;
+    at_error error = {0};
+    if (processes)
+        setenv("FAKE_NVML_PROCESSES", processes, 1);
+    assert_ok(nvml_open(uuid, &n, &error), error);
+    assert_int_equal(nvml_count_others(n), wanted);
+    nvml_close(n);
+}
+
+static void other_processes_are_those_beside_the_tuners_own(void **state)
+{
+    (void)state;
+    expect_others(NULL, 0); /* not supported */
+    expect_others("0", 0);  /* a container that does not see its own */
+    expect_others("1", 0);
+    expect_others("3", 2);
+    assert_int_equal(nvml_count_others(NULL), 0);
 }
 
 static void an_unknown_gpu_is_an_error_that_names_it(void **state)
@@ -120,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(figures_come_in_the_units_of_the_header, use_fake),
         cmocka_unit_test_setup(what_is_not_supported_is_zero, use_fake),
+        cmocka_unit_test_setup(other_processes_are_those_beside_the_tuners_own, use_fake),
         cmocka_unit_test_setup(an_unknown_gpu_is_an_error_that_names_it, use_fake),
         cmocka_unit_test_setup(a_library_that_does_not_start_is_an_error, use_fake),
         cmocka_unit_test_setup(a_missing_library_is_an_error, use_fake),
