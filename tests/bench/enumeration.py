@@ -130,8 +130,9 @@ def main():
                    for _, c in others)
         ratio = min(elapsed for elapsed, _ in others) / ours
         good = good and same and ratio >= WANTED_RATIO
-        print("%-14s %12d %10d %10.4f s %10.4f s %10.4f s %10.4f s %8.1f%s" % (
-            name, space["cartesian"], space["valid"], ours, command, others[0][0], others[1][0], ratio,
+        print("%-14s %12d %10d %9.3f ms %9.2f ms %9.2f ms %9.2f ms %8.1f%s" % (
+            name, space["cartesian"], space["valid"], 1e3 * ours, 1e3 * command,
+            1e3 * others[0][0], 1e3 * others[1][0], ratio,
             "" if same else "  THE SETS DIFFER"), flush=True)
     sys.exit(0 if good else 1)
 
