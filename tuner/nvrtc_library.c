@@ -97,17 +97,17 @@ static void find_include_dir(nvrtc_library *n)
 }
 
 /* NVRTC opens its builtins by name alone when it first compiles: where the loader does not know
- * their folder, it finds them because they are open already. They lie beside the library; when they
- * do not, its own message says what it looked for. */
-static void open_builtins(const nvrtc_library *n)
+ * their folder, it finds them because they are open already. They lie beside the library, or where
+ * the loader looks; without them nothing compiles. (Toolkits ship a second build, "alt".) */
+static bool open_builtins(const nvrtc_library *n)
 {
+    const char *name = strrchr(n->path, '/');
+    name = name ? name + 1 : n->path;
     char path[PATH_MAX + 64];
-    const char *slash = strrchr(n->path, '/');
-    if (slash) {
-        snprintf(path, sizeof path, "%.*s/libnvrtc-builtins.so.%s", (int)(slash - n->path), n->path,
-                 n->version);
-        dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-    }
+    snprintf(path, sizeof path, "%.*slibnvrtc-builtins%s.so.%s", (int)(name - n->path), n->path,
+             strstr(name, ".alt.") ? ".alt" : "", n->version);
+    return dlopen(path, RTLD_LAZY | RTLD_LOCAL) ||
+           dlopen(strrchr(path, '/') ? strrchr(path, '/') + 1 : path, RTLD_LAZY | RTLD_LOCAL);
 }
 
 static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
@@ -125,7 +125,14 @@ static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
     }
     snprintf(n->version, sizeof n->version, "%d.%d", major, minor);
     find_path(n, path);
-    open_builtins(n);
+    if (!open_builtins(n)) {
+        char why[128];
+        snprintf(why, sizeof why, "libnvrtc-builtins.so.%s, which it needs, cannot be opened",
+                 n->version);
+        note_attempt(tried, path, why);
+        dlclose(n->handle);
+        return false;
+    }
     find_include_dir(n);
     struct stat s;
     n->file_bytes = stat(n->path, &s) == 0 ? (uint64_t)s.st_size : 0;

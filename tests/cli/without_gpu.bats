@@ -52,6 +52,11 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     fails_with 3 "no-such-nvrtc.so"
 }
 
+@test "an NVRTC without its builtins is not one that compiles" {
+    AUTOTUNE_NVRTC=${FAKE_NVRTC:?} tool "$FIXTURES/scale.lua" --arch sm_90
+    fails_with 3 "libnvrtc-builtins.so.99.9, which it needs, cannot be opened"
+}
+
 @test "an interrupt ends the run with 130" {
     "$AUTOTUNE" transpose.lua --arch sm_90 --no-cache --quiet >out.txt 2>err.txt &
     pid=$!
