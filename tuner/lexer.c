@@ -29,17 +29,20 @@ static char peek(const lexer *l, size_t ahead)
     return (size_t)(l->end - l->at) > ahead ? l->at[ahead] : '\0';
 }
 
-/* Lua ends a line at either, or at both in a row. */
 static bool is_newline(char c)
 {
     return c == '\n' || c == '\r';
 }
 
+/* Past one character, or past one end of a line: Lua takes either character for it, or both. */
 static void step(lexer *l)
 {
-    if (*l->at == '\n' || (*l->at == '\r' && peek(l, 1) != '\n'))
-        l->line++;
-    l->at++;
+    char c = *l->at++;
+    if (!is_newline(c))
+        return;
+    l->line++;
+    if (is_newline(peek(l, 0)) && peek(l, 0) != c)
+        l->at++;
 }
 
 /* At a '[': the number of = signs when it opens a long bracket, else -1. */

@@ -24,6 +24,7 @@ static void texts_fall_apart_as_in_lua(void **state)
     expect_tokens("[[x ]] ]=] [==[ y]=] ]==] [=x", "[[x ]]|]|=|]|[==[ y]=] ]==]|[|=|x");
     expect_tokens("a --b\nc --[[d\n]] e --[=[ ]] ]=] f --", "a|c|e|f");
     expect_tokens("a -- b\rc 'd\re", "a|c|'d|e");
+    expect_tokens("'a\\\r\nb' c", "'a\\\r\nb'|c"); /* a line end of two characters, escaped */
     expect_tokens("'open", "'open");
     expect_tokens("[[open", "[[open");
     expect_tokens("", "");
