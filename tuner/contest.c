@@ -351,10 +351,13 @@ static at_status measure_energies(contest *c, at_error *error)
 
 at_status contest_step(contest *c, bool *finished, at_error *error)
 {
-    *finished = false;
-    if (!c->board_asked)
-        return ask_board(c, error);
     int64_t start_ns = clock_now_ns();
+    *finished = false;
+    if (!c->board_asked) {
+        at_status asked = ask_board(c, error);
+        c->state.race_ns += clock_now_ns() - start_ns;
+        return asked;
+    }
     const uint32_t *order;
     size_t count = race_next(c->race, &order);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);

@@ -55,8 +55,8 @@ void device_bench_release(device_bench *b, uint64_t id, device_answer *answer);
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);
 /* Measures the energy of a launch of the held variant `id`; unknown where nobody tells it, and then
- * the answer's message says why. `chunks` 0: only what
- * throttles the chip and who else computes on it. */
+ * the answer's message says why. `chunks` 0: only what throttles the chip and who else computes on
+ * it. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
 

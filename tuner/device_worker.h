@@ -156,8 +156,9 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
 
 /* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and
  * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS, the more the surer. 0: only asks the board
- * what throttles it and who else computes on it. Answered by DEVICE_ENERGY; where nothing tells (no NVML, a simulated
- * device) the outcome is ok, the event's energy is not known, and its message says why. */
+ * what throttles it and who else computes on it. Answered by DEVICE_ENERGY; where nothing tells (no
+ * NVML, a simulated device) the outcome is ok, the event's energy is not known, and its message says
+ * why. */
 at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
                                at_error *error);
 

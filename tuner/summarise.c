@@ -249,6 +249,7 @@ static void warn(builder *b)
 {
     const session *s = b->in->session;
     const pipeline_state *p = pipeline_get_state(b->in->pipeline);
+    const contest_state *c = b->in->contest ? contest_get_state(b->in->contest) : NULL;
     if (s->driver_less[0])
         run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
                          s->driver_less, s->properties.spec);
@@ -257,16 +258,16 @@ static void warn(builder *b)
                          p->restarts);
     if (p->journal_trouble.status)
         run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
-    if (b->in->contest && contest_get_state(b->in->contest)->redone)
+    if (c && c->redone)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
-                         (unsigned long long)contest_get_state(b->in->contest)->redone);
-    if (b->in->contest && contest_get_state(b->in->contest)->throttled)
-        warn_throttled(b, contest_get_state(b->in->contest));
-    if (b->in->contest && contest_get_state(b->in->contest)->others)
-        warn_others(b, contest_get_state(b->in->contest)->others);
-    if (b->in->contest && contest_get_state(b->in->contest)->energy_trouble[0])
+                         (unsigned long long)c->redone);
+    if (c && c->throttled)
+        warn_throttled(b, c);
+    if (c && c->others)
+        warn_others(b, c->others);
+    if (c && c->energy_trouble[0])
         run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
-                         contest_get_state(b->in->contest)->energy_trouble);
+                         c->energy_trouble);
     if (s->device && !s->properties.predicted &&
         s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
