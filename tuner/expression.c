@@ -219,7 +219,7 @@ static bool resolve_operand(void *context, token name, token field, vector_opera
     return resolve_field(scope->L, name, field, operand);
 }
 
-static void compile_vector(lua_State *L, expression *e)
+void expression_prepare_tests(lua_State *L, expression *e)
 {
     vector_step steps[MOST_STEPS];
     vector_scope scope = {L, e};
@@ -278,7 +278,6 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
-    compile_vector(L, e);
 }
 
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)

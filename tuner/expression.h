@@ -30,7 +30,7 @@ typedef struct expression {
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
-    vector_step *steps; /* the same without Lua, where that can be */
+    vector_step *steps; /* of a constraint: the same without Lua, where that can be */
     size_t step_count;  /* 0: it can not */
 } expression;
 
@@ -38,6 +38,9 @@ typedef struct expression {
  * unknown name; `constant` refuses names of parameters, because the value must be the same for all
  * variants. */
 void expression_compile(lua_State *L, expression *e, bool constant);
+
+/* Compiles `e`, which expression_compile() has, so that expression_test_each() is quick. */
+void expression_prepare_tests(lua_State *L, expression *e);
 
 /* Pushes the function and its arguments: expression_push(), then lua_call(L, result, 1). Allocates
  * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */

@@ -31,21 +31,22 @@ static const struct binary_operator {
     const char *symbol;
     int precedence;
     code code;
-    vector_type operands, result;
+    enum { WHOLES, TRUTHS, ALIKE } operands;
+    vector_type result;
 } binary_operators[] = {
-    {"or", 1, CODE_OR, VECTOR_TRUTH, VECTOR_TRUTH},
-    {"and", 2, CODE_AND, VECTOR_TRUTH, VECTOR_TRUTH},
-    {"<", 3, CODE_LESS, VECTOR_WHOLE, VECTOR_TRUTH},
-    {"<=", 3, CODE_AT_MOST, VECTOR_WHOLE, VECTOR_TRUTH},
-    {">", 3, CODE_GREATER, VECTOR_WHOLE, VECTOR_TRUTH},
-    {">=", 3, CODE_AT_LEAST, VECTOR_WHOLE, VECTOR_TRUTH},
-    {"==", 3, CODE_EQUAL, VECTOR_WHOLE, VECTOR_TRUTH},
-    {"~=", 3, CODE_UNEQUAL, VECTOR_WHOLE, VECTOR_TRUTH},
-    {"+", 4, CODE_ADD, VECTOR_WHOLE, VECTOR_WHOLE},
-    {"-", 4, CODE_SUBTRACT, VECTOR_WHOLE, VECTOR_WHOLE},
-    {"*", 5, CODE_MULTIPLY, VECTOR_WHOLE, VECTOR_WHOLE},
-    {"//", 5, CODE_DIVIDE, VECTOR_WHOLE, VECTOR_WHOLE},
-    {"%", 5, CODE_REMAINDER, VECTOR_WHOLE, VECTOR_WHOLE},
+    {"or", 1, CODE_OR, TRUTHS, VECTOR_TRUTH},
+    {"and", 2, CODE_AND, TRUTHS, VECTOR_TRUTH},
+    {"<", 3, CODE_LESS, WHOLES, VECTOR_TRUTH},
+    {"<=", 3, CODE_AT_MOST, WHOLES, VECTOR_TRUTH},
+    {">", 3, CODE_GREATER, WHOLES, VECTOR_TRUTH},
+    {">=", 3, CODE_AT_LEAST, WHOLES, VECTOR_TRUTH},
+    {"==", 3, CODE_EQUAL, ALIKE, VECTOR_TRUTH},
+    {"~=", 3, CODE_UNEQUAL, ALIKE, VECTOR_TRUTH},
+    {"+", 4, CODE_ADD, WHOLES, VECTOR_WHOLE},
+    {"-", 4, CODE_SUBTRACT, WHOLES, VECTOR_WHOLE},
+    {"*", 5, CODE_MULTIPLY, WHOLES, VECTOR_WHOLE},
+    {"//", 5, CODE_DIVIDE, WHOLES, VECTOR_WHOLE},
+    {"%", 5, CODE_REMAINDER, WHOLES, VECTOR_WHOLE},
 };
 enum { LOWEST_PRECEDENCE = 1 };
 
@@ -73,9 +74,10 @@ static bool accept(compiler *c, const char *symbol)
     return is;
 }
 
-static bool emit(compiler *c, vector_step step, size_t takes)
+/* Appends a step that replaces the last `operands` columns by one. */
+static bool emit(compiler *c, vector_step step, size_t operands)
 {
-    c->columns += 1 - takes;
+    c->columns += 1 - operands;
     if (c->step_count == c->capacity || c->columns > MOST_COLUMNS)
         return false;
     c->steps[c->step_count++] = step;
@@ -147,6 +149,12 @@ static const struct binary_operator *find_operator(token t)
     return NULL;
 }
 
+static bool takes(const struct binary_operator *op, vector_type left, vector_type right)
+{
+    return left == right &&
+           (op->operands == ALIKE || (op->operands == TRUTHS) == (left == VECTOR_TRUTH));
+}
+
 /* Operators that bind at least as strongly as `precedence`, and their operands. */
 static bool compile_binary(compiler *c, int precedence, vector_type *type)
 {
@@ -161,10 +169,8 @@ static bool compile_binary(compiler *c, int precedence, vector_type *type)
             break;
         advance(c);
         vector_type right;
-        if (!compile_binary(c, op->precedence + 1, &right) || *type != right)
-            return false;
-        bool any_type = op->code == CODE_EQUAL || op->code == CODE_UNEQUAL;
-        if ((!any_type && right != op->operands) || !emit(c, (vector_step){.code = op->code}, 2))
+        if (!compile_binary(c, op->precedence + 1, &right) || !takes(op, *type, right) ||
+            !emit(c, (vector_step){.code = op->code}, 2))
             return false;
         *type = op->result;
     }
@@ -224,9 +230,14 @@ static int64_t remainder_of_down(int64_t a, int64_t b)
     return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
+static size_t length(const column *c, size_t count)
+{
+    return c->stride ? count : 1;
+}
+
 static bool has_zero(const column *c, size_t count)
 {
-    for (size_t i = 0; i < (c->stride ? count : 1); i++)
+    for (size_t i = 0; i < length(c, count); i++)
         if (c->values[i] == 0)
             return true;
     return false;
@@ -246,8 +257,7 @@ static void apply(code operation, column *left, const column *right, size_t coun
 {
     size_t left_stride = left->stride;
     left->stride |= right->stride;
-    if (!left->stride)
-        count = 1;
+    count = length(left, count);
     switch (operation) {
     case CODE_ADD:
         EACH(wrap_add(a, b));
@@ -297,15 +307,16 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
             break;
         case CODE_INPUT:
             columns[depth].stride = step->input == varied;
-            memcpy(columns[depth++].values, step->input == varied ? values : inputs + step->input,
-                   (step->input == varied ? count : 1) * sizeof *values);
+            memcpy(columns[depth].values, step->input == varied ? values : inputs + step->input,
+                   length(&columns[depth], count) * sizeof *values);
+            depth++;
             break;
         case CODE_NEGATE:
-            for (size_t i = 0; i < (top->stride ? count : 1); i++)
+            for (size_t i = 0; i < length(top, count); i++)
                 top->values[i] = wrap_subtract(0, top->values[i]);
             break;
         case CODE_NOT:
-            for (size_t i = 0; i < (top->stride ? count : 1); i++)
+            for (size_t i = 0; i < length(top, count); i++)
                 top->values[i] = !top->values[i];
             break;
         case CODE_DIVIDE:

@@ -153,7 +153,9 @@ static void read_constraints(lua_State *L, script *s)
     space_constraint *constraints = script_allocate(L, count * sizeof *constraints);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        expression e = s->constraint_tests[i] = read_expression(L, false);
+        expression e = read_expression(L, false);
+        expression_prepare_tests(L, &e);
+        s->constraint_tests[i] = e;
         size_t *read = script_allocate(L, e.input_count * sizeof *read);
         size_t read_count = 0;
         for (size_t k = 0; k < e.input_count; k++)

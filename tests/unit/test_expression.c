@@ -155,6 +155,38 @@ static void values_of_every_kind_reach_an_expression(void **state)
     script_free(s);
 }
 
+/* Whatever evaluates them: one constraint after the other, over all values of `v`, of each kind. */
+static void values_tested_together_get_the_answers_that_they_get_alone(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 6, f = 0.5, on = true, word = 'w' }, ragged = { n = 7, on = false },",
+        .space = "space = { v = at.range(1, 100), w = { 1, 3 }, mix = { 1, 2.5 }, flag = { true, false } },",
+        .baseline = "baseline = { v = 1, w = 1, mix = 1, flag = true },",
+        .where = "where = { 'v % w == n % w', 'not flag or v * v > device.warp_size', 'on == (v > n)', "
+                 "'v * f > w', \"word == 'w' and v > 2\", 'mix < v', 'w > 1 or v < 0', "
+                 "'v == 50 or (n - 6) // (v - 50) == 0' },"});
+    uint16_t choices[100], indices[4] = {0};
+    bool together[100], alone;
+    at_error error = {0};
+    for (uint16_t i = 0; i < 100; i++)
+        choices[i] = (uint16_t)(99 - i);
+    for (size_t round = 0; round < 2 * 8 * 8; round++) {
+        const expression *e = &s->constraint_tests[round % 8];
+        problem_kind problem = round / 8 % 2 ? PROBLEM_RAGGED : PROBLEM_TUNED;
+        for (size_t p = 0; p < 3; p++)
+            indices[1 + p] = round / 16 >> p & 1;
+        space_question q = {round % 8, indices, 0, choices, 100};
+        assert_ok(expression_test_each(s, e, problem, &q, together, &error), error);
+        for (size_t i = 0; i < 100; i++) {
+            indices[0] = choices[i];
+            assert_ok(expression_test(s, e, problem, indices, &alone, &error), error);
+            assert_int_equal(together[i], alone);
+        }
+    }
+    script_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +194,7 @@ int main(void)
         cmocka_unit_test(helpers_say_what_they_promise),
         cmocka_unit_test(values_are_what_c_computes),
         cmocka_unit_test(values_of_every_kind_reach_an_expression),
+        cmocka_unit_test(values_tested_together_get_the_answers_that_they_get_alone),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
