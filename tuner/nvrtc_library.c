@@ -101,13 +101,13 @@ static void find_include_dir(nvrtc_library *n)
  * the loader looks; without them nothing compiles. (Toolkits ship a second build, "alt".) */
 static bool open_builtins(const nvrtc_library *n)
 {
-    const char *name = strrchr(n->path, '/');
-    name = name ? name + 1 : n->path;
+    const char *slash = strrchr(n->path, '/');
     char path[PATH_MAX + 64];
-    snprintf(path, sizeof path, "%.*slibnvrtc-builtins%s.so.%s", (int)(name - n->path), n->path,
-             strstr(name, ".alt.") ? ".alt" : "", n->version);
+    int folder_bytes = slash ? (int)(slash + 1 - n->path) : 0;
+    snprintf(path, sizeof path, "%.*slibnvrtc-builtins%s.so.%s", folder_bytes, n->path,
+             strstr(n->path + folder_bytes, ".alt.") ? ".alt" : "", n->version);
     return dlopen(path, RTLD_LAZY | RTLD_LOCAL) ||
-           dlopen(strrchr(path, '/') ? strrchr(path, '/') + 1 : path, RTLD_LAZY | RTLD_LOCAL);
+           dlopen(path + folder_bytes, RTLD_LAZY | RTLD_LOCAL);
 }
 
 static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
