@@ -118,11 +118,18 @@ static void add(field *fields, size_t *count, int rank, const char *format, ...)
     va_end(args);
 }
 
+/* Until all is done at this rate, or the time is up; 0: not known. */
+static double seconds_left(const progress_state *s, double rate)
+{
+    double left_s = rate > 0 && s->total > s->done ? (double)(s->total - s->done) / rate : 0;
+    return s->until_end_s > 0 && s->until_end_s < left_s ? s->until_end_s : left_s;
+}
+
 static size_t build_fields(progress *p, const progress_state *s, field *fields)
 {
     size_t count = 0;
     char a[UNITS_BYTES], b[UNITS_BYTES];
-    double rate = find_rate(p, s);
+    double rate = find_rate(p, s), left_s = seconds_left(s, rate);
     if (s->total)
         add(fields, &count, 0, "%s %s/%s", p->stage, units_count(s->done, a),
             units_count(s->total, b));
@@ -130,8 +137,8 @@ static size_t build_fields(progress *p, const progress_state *s, field *fields)
         add(fields, &count, 0, "%s %s", p->stage, units_count(s->done, a));
     if (rate > 0)
         add(fields, &count, 4, "%.*f/s", rate < 10 ? 1 : 0, rate);
-    if (rate > 0 && s->total > s->done)
-        add(fields, &count, 2, "%s left", units_duration((double)(s->total - s->done) / rate, a));
+    if (left_s > 0)
+        add(fields, &count, 2, "%s left", units_duration(left_s, a));
     if (s->failed)
         add(fields, &count, 5, "%s failed", units_count(s->failed, a));
     if (s->best_ns)

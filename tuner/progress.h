@@ -22,6 +22,7 @@ typedef struct progress_state {
     double best_gbps;        /* its bandwidth */
     double ceiling_fraction; /* its share of the measured ceiling */
     int64_t now_ns;          /* monotonic */
+    double until_end_s;      /* when the stage's time is up */
 } progress_state;
 
 /* Progress that writes to `fd` (borrowed). NULL when quiet or out of memory. */

@@ -241,6 +241,7 @@ static void show_search(tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);
     double traffic = (double)t->session.plans[0].traffic_bytes;
+    double limit_s = t->stopping.limits.seconds;
     progress_update(t->progress,
                     &(progress_state){
                         .stage = t->session.device && !s->device_ready ? "opening" : "search",
@@ -251,7 +252,8 @@ static void show_search(tune *t)
                         .best_gbps = t->best_ns ? traffic / (double)t->best_ns : 0,
                         .ceiling_fraction = t->best_ns ? (double)s->ceiling_ns / (double)t->best_ns
                                                        : 0,
-                        .now_ns = clock_now_ns()});
+                        .now_ns = clock_now_ns(),
+                        .until_end_s = limit_s > 0 ? limit_s - elapsed_s(t) : 0});
 }
 
 /* What the race would drop unmeasured needs its machine code no more. */
