@@ -3,8 +3,8 @@
  *
  * Kirkpatrick, Gelatt & Vecchi (1983). The temperature is in logarithms of cost, that is in
  * relative slowdown, and falls geometrically over the budget. */
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 /* A slowdown that is accepted with a chance of 1 / e at the beginning and at the end. */
 static const double first_temperature = 0.5, last_temperature = 0.005;

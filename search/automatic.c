@@ -1,5 +1,5 @@
 /* The default: chooses a strategy by the size of the space and the budget. */
-#include "strategies.h"
+#include "search/strategies.h"
 
 static const strategy_kind *automatic_choose(const strategy_options *options)
 {

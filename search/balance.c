@@ -1,4 +1,4 @@
-#include "balance.h"
+#include "search/balance.h"
 
 size_t balance_rows(size_t items)
 {

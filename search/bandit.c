@@ -5,7 +5,7 @@
  * tried little. All learn from every outcome. */
 #include <stdlib.h>
 
-#include "strategies.h"
+#include "search/strategies.h"
 
 static const strategy_kind *const arms[] = {
     &strategy_surrogate,

@@ -1,4 +1,4 @@
-#include "draw.h"
+#include "search/draw.h"
 
 draw draw_new(uint64_t count, rng r)
 {

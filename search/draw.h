@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "keymap.h"
-#include "rng.h"
+#include "base/keymap.h"
+#include "base/rng.h"
 
 typedef struct draw {
     uint64_t left;

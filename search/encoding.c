@@ -1,4 +1,4 @@
-#include "encoding.h"
+#include "search/encoding.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #ifndef AUTOTUNE_ENCODING_H
 #define AUTOTUNE_ENCODING_H
 
-#include "error.h"
-#include "space.h"
+#include "base/error.h"
+#include "space/space.h"
 
 typedef struct encoding {
     const space *space;

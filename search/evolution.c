@@ -5,8 +5,8 @@
  * A challenger replaces its member when its outcome comes and is better, in whatever order. */
 #include <stdlib.h>
 
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 enum { MOST_MEMBERS = 20, ATTEMPTS = 20 };
 static const double difference_weight = 0.7, crossover_rate = 0.6;

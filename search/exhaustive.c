@@ -1,5 +1,5 @@
 /* Every configuration, in the space's own order. */
-#include "strategies.h"
+#include "search/strategies.h"
 
 typedef struct exhaustive {
     strategy base;

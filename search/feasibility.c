@@ -1,10 +1,10 @@
-#include "feasibility.h"
+#include "search/feasibility.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gp.h"
+#include "search/gp.h"
 
 /* Outcomes half of a parameter's range away weigh 1/12, neighbours on a scale of ten 0.9. */
 static const double sharpness = 10;

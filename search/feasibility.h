@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "ledger.h"
+#include "search/ledger.h"
 
-#include "encoding.h"
+#include "search/encoding.h"
 
 typedef struct feasibility {
     encoding *encoding;

@@ -5,8 +5,8 @@
  * genetic algorithms" (1991). Crossover takes each parameter from either parent; a child that
  * breaks a constraint is moved to a valid configuration nearby. Asking needs no outcome to wait
  * for. */
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 enum { POPULATION = 20, TOURNAMENT = 2, ATTEMPTS = 30 };
 

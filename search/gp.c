@@ -1,4 +1,4 @@
-#include "gp.h"
+#include "search/gp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  *
  * Lourenço, Martin & Stützle, "Iterated local search" (2003). Neighbours are tried in random order;
  * while outcomes are outstanding more neighbours are proposed, so that batches fill. */
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 enum { KICK = 3, ATTEMPTS = 20 };
 

@@ -1,4 +1,4 @@
-#include "ledger.h"
+#include "search/ledger.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "draw.h"
-#include "keymap.h"
-#include "rng.h"
-#include "strategy.h"
+#include "search/draw.h"
+#include "base/keymap.h"
+#include "base/rng.h"
+#include "search/strategy.h"
 
 typedef struct ledger_trial {
     uint64_t configuration;

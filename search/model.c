@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
 /* One proposal in so many is random: predictions that are wrong everywhere must not lead for ever.

@@ -1,4 +1,4 @@
-#include "moves.h"
+#include "search/moves.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ledger.h"
+#include "search/ledger.h"
 
 typedef struct moves {
     ledger *ledger;

@@ -8,8 +8,8 @@
  * is drawn from adapts to what each has brought. */
 #include <math.h>
 
-#include "moves.h"
-#include "strategies.h"
+#include "search/moves.h"
+#include "search/strategies.h"
 
 enum { CANDIDATES = 8, NEAREST = 5, ELITE = 5, FIRST_RANDOM = 10, PATIENCE = 60 };
 

@@ -1,8 +1,8 @@
-#include "paired.h"
+#include "search/paired.h"
 
 #include <math.h>
 
-#include "stats.h"
+#include "base/stats.h"
 
 /* Yuen 1974; a tenth drops the outliers of 2 % of samples that a shared host causes, and costs
  * little when there are none. */

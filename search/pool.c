@@ -1,4 +1,4 @@
-#include "pool.h"
+#include "search/pool.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "encoding.h"
-#include "ledger.h"
+#include "search/encoding.h"
+#include "search/ledger.h"
 
 typedef struct pool {
     uint64_t *configurations; /* ascending */

@@ -1,12 +1,12 @@
-#include "race.h"
+#include "search/race.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "balance.h"
-#include "paired.h"
-#include "race_state.h"
+#include "search/balance.h"
+#include "search/paired.h"
+#include "search/race_state.h"
 
 /* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };

@@ -26,8 +26,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "stats.h"
+#include "base/error.h"
+#include "base/stats.h"
 
 typedef struct race race;
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "paired.h"
-#include "race_state.h"
+#include "search/paired.h"
+#include "search/race_state.h"
 
 /* Fewer blocks of the finals than this say less than the heats before them. */
 enum { LEAST_FINALS = 4 };

@@ -3,8 +3,8 @@
 #ifndef AUTOTUNE_RACE_STATE_H
 #define AUTOTUNE_RACE_STATE_H
 
-#include "race.h"
-#include "rng.h"
+#include "search/race.h"
+#include "base/rng.h"
 
 typedef struct contender {
     race_entrant given;

@@ -1,5 +1,5 @@
 /* Configurations drawn uniformly, each once: the control that every other strategy must beat. */
-#include "strategies.h"
+#include "search/strategies.h"
 
 static bool random_propose(strategy *s, uint64_t *configuration)
 {

@@ -1,4 +1,4 @@
-#include "score.h"
+#include "search/score.h"
 
 #include <math.h>
 #include <stdlib.h>

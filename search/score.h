@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 typedef struct score_space {
     double *costs; /* of the configurations that work, ascending; owned */

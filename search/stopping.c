@@ -1,10 +1,10 @@
-#include "stopping.h"
+#include "search/stopping.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "nearest.h"
+#include "base/nearest.h"
 
 /* Fewer evaluations than this say nothing about what more would bring. */
 static const uint64_t least_half = 50;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "base/error.h"
 
 typedef enum stop_reason {
     STOP_NONE,        /* go on */

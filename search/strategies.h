@@ -3,8 +3,8 @@
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 
-#include "ledger.h"
-#include "strategy.h"
+#include "search/ledger.h"
+#include "search/strategy.h"
 
 /* Every strategy's struct begins with this. */
 struct strategy {

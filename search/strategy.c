@@ -1,10 +1,10 @@
-#include "strategy.h"
+#include "search/strategy.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "nearest.h"
-#include "strategies.h"
+#include "base/nearest.h"
+#include "search/strategies.h"
 
 static const strategy_kind *const kinds[] = {
     &strategy_automatic,

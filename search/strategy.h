@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
-#include "space.h"
+#include "base/error.h"
+#include "space/space.h"
 
 typedef struct strategy strategy;
 

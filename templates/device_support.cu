@@ -7,11 +7,11 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// In the order of dtype in value.h.
+// In the order of dtype in base/value.h.
 enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE };
-// In the order of buffer_fill in plan.h.
+// In the order of buffer_fill in device/plan.h.
 enum Fill { UNIFORM, BITS, INDEX, MODULO };
-// Words of the result block, in the order of cuda_result in cuda_device.h. All start at zero, so a
+// Words of the result block, in the order of cuda_result in cuda/queue.h. All start at zero, so a
 // minimum is kept as the maximum of the complement.
 enum Result { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 

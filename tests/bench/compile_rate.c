@@ -24,9 +24,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "compile.h"
-#include "file.h"
-#include "nvrtc_library.h"
+#include "compile/compile.h"
+#include "base/file.h"
+#include "compile/nvrtc.h"
 
 static const double target_ratio = 0.8;
 

@@ -12,11 +12,11 @@
 
 #include <jansson.h>
 
-#include "compile.h"
-#include "emit.h"
-#include "paths.h"
-#include "sim_estimate.h"
-#include "value.h"
+#include "compile/compile.h"
+#include "script/emit.h"
+#include "base/paths.h"
+#include "sim/estimate.h"
+#include "base/value.h"
 
 typedef struct measured {
     uint16_t indices[64];

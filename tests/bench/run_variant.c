@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile.h"
-#include "device.h"
-#include "emit.h"
-#include "file.h"
-#include "paths.h"
+#include "compile/compile.h"
+#include "device/device.h"
+#include "script/emit.h"
+#include "base/file.h"
+#include "base/paths.h"
 
 enum { MOST_SETTINGS = 16, NO_GPU = 77 };
 

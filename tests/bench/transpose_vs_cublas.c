@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile.h"
-#include "cuda_driver.h"
-#include "emit.h"
-#include "file.h"
-#include "paths.h"
-#include "record.h"
-#include "rng.h"
-#include "script.h"
-#include "stats.h"
+#include "compile/compile.h"
+#include "cuda/driver.h"
+#include "script/emit.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "record/record.h"
+#include "base/rng.h"
+#include "script/script.h"
+#include "base/stats.h"
 
 enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, CONFIGURATION_BYTES = 1024, RESULT_BYTES = 64 };
 

@@ -13,7 +13,7 @@
 /* The result block of templates/device_support.cu. */
 enum { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
-enum { TYPE_FLOAT = 10 }; /* dtype in value.h; the fake knows floats and bytes */
+enum { TYPE_FLOAT = 10 }; /* dtype in base/value.h; the fake knows floats and bytes */
 
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device_message.h"
+#include "bench/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

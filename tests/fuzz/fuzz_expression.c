@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "expression_vector.h"
+#include "script/expression_vector.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

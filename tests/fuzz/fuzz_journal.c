@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "journal_line.h"
+#include "journal/line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "compile_wire.h"
-#include "message.h"
+#include "compile/wire.h"
+#include "process/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "message.h"
-#include "plan.h"
+#include "process/message.h"
+#include "device/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim_kernel.h"
-#include "sim_run.h"
+#include "sim/kernel.h"
+#include "sim/machine/run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "recorded.h"
-#include "recorded_space.h"
+#include "history/history.h"
+#include "history/space.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,5 +1,5 @@
 /* Any text is a pattern, whose every part can be asked for, or an error that tells why. */
-#include "emit.h"
+#include "script/emit.h"
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,6 @@
 /* Any text is a template, which gives a source without blanks at the end of a line, or an error
  * that names the template or what it calls. */
-#include "emit.h"
+#include "script/emit.h"
 #include "script_folder.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

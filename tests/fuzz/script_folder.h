@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "script.h"
+#include "script/script.h"
 
 static char folder[64];
 

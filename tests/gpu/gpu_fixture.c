@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile.h"
+#include "compile/compile.h"
 
 enum { EVENT_LIMIT_MS = 120000, BLOCKS_PER_SM = 16, THREADS = 256 };
 

@@ -4,7 +4,7 @@
 #define AUTOTUNE_GPU_FIXTURE_H
 
 #include "check.h"
-#include "device_worker.h"
+#include "bench/client.h"
 
 enum { GPU_SKIPPED = 77 };
 

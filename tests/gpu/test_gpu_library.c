@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "autotune.h"
-#include "cuda_driver.h"
+#include "cuda/driver.h"
 #include "gpu_fixture.h"
 #include "temporary.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "error.h"
+#include "base/error.h"
 
 /* Fails with the error's own text when a call that must succeed does not. */
 #define assert_ok(call, error)                                                                     \

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "run_summary.h"
+#include "record/summary.h"
 
 static const value sample_algorithms[] = {{.kind = VALUE_STRING, .string = "naive"},
                                           {.kind = VALUE_STRING, .string = "tile"}};

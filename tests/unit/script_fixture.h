@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "script.h"
+#include "script/script.h"
 
 static char fixture_dir[256];
 

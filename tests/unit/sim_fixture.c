@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nvrtc_library.h"
+#include "compile/nvrtc.h"
 
 char *sim_test_ptx(const char *source, const char *arch)
 {

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 
 #include "check.h"
-#include "sim_kernel.h"
-#include "sim_run.h"
+#include "sim/kernel.h"
+#include "sim/machine/run.h"
 
 enum { SIM_TEST_BUFFERS = 8, SIM_TEST_ARGUMENTS = 16 };
 

@@ -2,8 +2,8 @@
 # pkg-config file, header.
 include(CMakePackageConfigHelpers)
 
-set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library.c ${CMAKE_CURRENT_SOURCE_DIR}/library_source.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/library_kernel.c)
+set(library_sources ${CMAKE_CURRENT_SOURCE_DIR}/library/library.c
+    ${CMAKE_CURRENT_SOURCE_DIR}/library/source.c ${CMAKE_CURRENT_SOURCE_DIR}/library/kernel.c)
 set(library_include ${CMAKE_CURRENT_SOURCE_DIR}/include)
 
 # Only what autotune.h declares is visible outside. Debian's static Lua is not position-independent:

@@ -1,0 +1,237 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "base/file.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    char path[TEMPORARY_BYTES + 32];
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    snprintf(f.path, sizeof f.path, "%s/file", f.folder);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temporary_remove(((fixture *)*state)->folder);
+    return 0;
+}
+
+static size_t count_files(const char *folder)
+{
+    size_t count = 0;
+    DIR *d = opendir(folder);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d));)
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return count;
+}
+
+static void assert_contents(fixture *f, const char *path, const char *expected)
+{
+    char *text;
+    size_t size;
+    assert_ok(file_read(path, 1 << 20, &text, &size, &f->error), f->error);
+    assert_int_equal(size, strlen(expected));
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void what_was_written_reads_back_and_nothing_else_is_left(void **state)
+{
+    fixture *f = *state;
+    assert_ok(file_replace(f->path, "one", 3, &f->error), f->error);
+    assert_contents(f, f->path, "one");
+    assert_ok(file_replace(f->path, "second", 6, &f->error), f->error);
+    assert_contents(f, f->path, "second");
+    assert_ok(file_replace(f->path, "", 0, &f->error), f->error);
+    assert_contents(f, f->path, "");
+    assert_int_equal(count_files(f->folder), 1);
+}
+
+static void a_missing_file_is_not_found(void **state)
+{
+    fixture *f = *state;
+    char *text;
+    assert_int_equal(file_read(f->path, 100, &text, NULL, &f->error), AT_NOT_FOUND);
+    assert_non_null(strstr(f->error.message, f->path));
+    assert_null(text);
+}
+
+static void a_file_above_the_limit_is_refused(void **state)
+{
+    fixture *f = *state;
+    char *text;
+    assert_ok(file_replace(f->path, "12345", 5, &f->error), f->error);
+    assert_ok(file_read(f->path, 5, &text, NULL, &f->error), f->error);
+    free(text);
+    assert_int_equal(file_read(f->path, 4, &text, NULL, &f->error), AT_FORMAT);
+    assert_int_equal(file_read("/dev/zero", 1 << 20, &text, NULL, &f->error), AT_FORMAT);
+}
+
+static void a_folder_is_no_file(void **state)
+{
+    fixture *f = *state;
+    char *text;
+    assert_int_equal(file_read(f->folder, 100, &text, NULL, &f->error), AT_IO);
+    assert_int_equal(file_replace(f->folder, "x", 1, &f->error), AT_IO);
+}
+
+static void a_link_keeps_pointing_where_it_points(void **state)
+{
+    fixture *f = *state;
+    char link[TEMPORARY_BYTES + 32];
+    struct stat s;
+    snprintf(link, sizeof link, "%s/link", f->folder);
+    assert_ok(file_replace(f->path, "old", 3, &f->error), f->error);
+    assert_int_equal(symlink("file", link), 0);
+    assert_ok(file_replace(link, "new", 3, &f->error), f->error);
+    assert_int_equal(lstat(link, &s), 0);
+    assert_true(S_ISLNK(s.st_mode));
+    assert_contents(f, f->path, "new");
+}
+
+static void a_device_is_written_to_and_not_replaced(void **state)
+{
+    fixture *f = *state;
+    struct stat s;
+    assert_ok(file_replace("/dev/null", "x", 1, &f->error), f->error);
+    assert_int_equal(stat("/dev/null", &s), 0);
+    assert_true(S_ISCHR(s.st_mode));
+    assert_int_equal(file_replace("/dev/full", "x", 1, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "No space left on device; free some space"));
+}
+
+/* In a child, since a limit on file sizes cannot be lifted again by everyone. */
+static int in_child_with_file_limit(rlim_t limit, int (*body)(fixture *), fixture *f)
+{
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct rlimit r = {limit, limit};
+        signal(SIGXFSZ, SIG_IGN);
+        _exit(setrlimit(RLIMIT_FSIZE, &r) == 0 ? body(f) : 99);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int replace_with_ten_thousand_bytes(fixture *f)
+{
+    static char block[10000];
+    if (file_replace(f->path, block, sizeof block, &f->error) != AT_IO)
+        return 1;
+    return strstr(f->error.message, "File too large") ? 0 : 2;
+}
+
+static int probe_the_folder(fixture *f)
+{
+    return file_check_writable(f->folder, &f->error) == AT_IO ? 0 : 1;
+}
+
+static void a_write_that_fails_half_way_leaves_the_old_file_whole(void **state)
+{
+    fixture *f = *state;
+    assert_ok(file_replace(f->path, "old", 3, &f->error), f->error);
+    assert_int_equal(in_child_with_file_limit(4096, replace_with_ten_thousand_bytes, f), 0);
+    assert_contents(f, f->path, "old");
+    assert_int_equal(count_files(f->folder), 1);
+}
+
+static void a_folder_where_data_does_not_fit_is_found_out_beforehand(void **state)
+{
+    fixture *f = *state;
+    assert_ok(file_check_writable(f->folder, &f->error), f->error);
+    assert_int_equal(in_child_with_file_limit(100, probe_the_folder, f), 0);
+    assert_int_equal(count_files(f->folder), 0);
+    assert_int_equal(file_check_writable("/proc", &f->error), AT_IO);
+}
+
+static void folders_are_made_with_their_parents(void **state)
+{
+    fixture *f = *state;
+    char path[TEMPORARY_BYTES + 32];
+    struct stat s;
+    snprintf(path, sizeof path, "%s/a/b//c/", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    assert_int_equal(stat(path, &s), 0);
+    assert_true(S_ISDIR(s.st_mode));
+}
+
+static void a_file_in_the_way_of_a_folder_is_named(void **state)
+{
+    fixture *f = *state;
+    char path[TEMPORARY_BYTES + 64];
+    assert_ok(file_replace(f->path, "x", 1, &f->error), f->error);
+    assert_int_equal(file_make_folder(f->path, &f->error), AT_IO);
+    snprintf(path, sizeof path, "%s/below", f->path);
+    assert_int_equal(file_make_folder(path, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, f->path));
+    assert_non_null(strstr(f->error.message, "a part of the path is a file"));
+}
+
+static void a_lock_keeps_others_out_until_it_is_given_back(void **state)
+{
+    fixture *f = *state;
+    int first, second;
+    assert_ok(file_lock_folder(f->folder, 0, &first, &f->error), f->error);
+    assert_int_equal(file_lock_folder(f->folder, 20, &second, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "another process"));
+    file_unlock(first);
+    assert_ok(file_lock_folder(f->folder, 0, &second, &f->error), f->error);
+    file_unlock(second);
+    assert_int_equal(count_files(f->folder), 0);
+}
+
+static void a_lock_dies_with_its_process(void **state)
+{
+    fixture *f = *state;
+    int lock;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(file_lock_folder(f->folder, 0, &lock, &f->error) == AT_OK ? 0 : 1);
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    assert_ok(file_lock_folder(f->folder, 0, &lock, &f->error), f->error);
+    file_unlock(lock);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(what_was_written_reads_back_and_nothing_else_is_left),
+        TEST(a_missing_file_is_not_found),
+        TEST(a_file_above_the_limit_is_refused),
+        TEST(a_folder_is_no_file),
+        TEST(a_link_keeps_pointing_where_it_points),
+        TEST(a_device_is_written_to_and_not_replaced),
+        TEST(a_write_that_fails_half_way_leaves_the_old_file_whole),
+        TEST(a_folder_where_data_does_not_fit_is_found_out_beforehand),
+        TEST(folders_are_made_with_their_parents),
+        TEST(a_file_in_the_way_of_a_folder_is_named),
+        TEST(a_lock_keeps_others_out_until_it_is_given_back),
+        TEST(a_lock_dies_with_its_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

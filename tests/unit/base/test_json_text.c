@@ -1,0 +1,138 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "base/json_text.h"
+#include "base/rng.h"
+
+static void errors_name_line_and_column(void **state)
+{
+    (void)state;
+    json_t *j;
+    at_error error = {0};
+    const char text[] = "{\n  \"a\": 1,\n  \"b\": }\n";
+    assert_int_equal(json_text_parse(text, strlen(text), "f.json", &j, &error), AT_FORMAT);
+    assert_null(j);
+    assert_int_equal(error.line, 3);
+    assert_string_equal(error.file, "f.json");
+    assert_non_null(strstr(error.message, "line 3, column 8"));
+}
+
+static void names_that_appear_twice_are_refused(void **state)
+{
+    (void)state;
+    json_t *j;
+    at_error error = {0};
+    const char text[] = "{\"a\": 1, \"a\": 2}";
+    assert_int_equal(json_text_parse(text, strlen(text), "f.json", &j, &error), AT_FORMAT);
+}
+
+static void depth_is_bounded(void **state)
+{
+    (void)state;
+    enum { DEPTH = 1000000 };
+    json_t *j;
+    at_error error = {0};
+    char *text = malloc(DEPTH);
+    memset(text, '[', DEPTH);
+    assert_int_equal(json_text_parse(text, DEPTH, "f.json", &j, &error), AT_FORMAT);
+    free(text);
+}
+
+static void a_missing_file_is_not_found(void **state)
+{
+    (void)state;
+    json_t *j;
+    at_error error = {0};
+    assert_int_equal(json_text_read("/no/such/file", 100, &j, &error), AT_NOT_FOUND);
+    assert_int_equal(json_text_read("/dev/zero", 100, &j, &error), AT_FORMAT);
+}
+
+static void short_decimals_are_written_as_they_were_typed(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    char *text;
+    json_t *j = json_pack("{s:f, s:f, s:i}", "a", 0.1, "b", 4085.8, "c", 7);
+    assert_ok(json_text_format(j, 0, &text, &error), error);
+    assert_string_equal(text, "{\"a\":0.1,\"b\":4085.8,\"c\":7}");
+    free(text);
+    json_decref(j);
+}
+
+static void every_number_reads_back_the_same(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(3);
+    at_error error = {0};
+    for (int i = 0; i < 2000; i++) {
+        uint64_t bits = rng_next(&r);
+        double v;
+        char *text;
+        memcpy(&v, &bits, sizeof v);
+        if (!isfinite(v))
+            continue;
+        json_t *j = json_pack("[f]", v), *again;
+        assert_ok(json_text_format(j, 0, &text, &error), error);
+        assert_ok(json_text_parse(text, strlen(text), "x", &again, &error), error);
+        assert_true(json_real_value(json_array_get(again, 0)) == v);
+        json_decref(j);
+        json_decref(again);
+        free(text);
+    }
+}
+
+static void values_keep_their_kind(void **state)
+{
+    (void)state;
+    static const char *const typed[] = {"64", "-3", "0.5", "2.0", "true", "false", "tile", ""};
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) {
+        value v = value_parse(typed[i]), again;
+        json_t *j = json_from_value(v);
+        assert_true(json_to_value(j, &again));
+        assert_int_equal(again.kind, v.kind);
+        assert_true(value_equal(again, v));
+        json_decref(j);
+    }
+    value v;
+    json_t *array = json_array(), *null = json_null();
+    assert_false(json_to_value(array, &v));
+    assert_false(json_to_value(null, &v));
+    json_decref(array);
+}
+
+static void figures_are_rounded_and_infinities_unknown(void **state)
+{
+    (void)state;
+    json_t *j = json_rounded(4085.8361, 5);
+    assert_true(json_real_value(j) == 4085.8);
+    json_decref(j);
+    assert_true(json_is_null(json_rounded(INFINITY, 5)));
+    assert_true(json_is_null(json_rounded(NAN, 5)));
+}
+
+static void texts_that_are_not_utf8_are_no_json(void **state)
+{
+    (void)state;
+    const char *names[] = {"a"};
+    value v = {.kind = VALUE_STRING, .string = "\xff"};
+    assert_null(json_from_value(v));
+    assert_null(json_from_values(names, &v, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_name_line_and_column),
+        cmocka_unit_test(names_that_appear_twice_are_refused),
+        cmocka_unit_test(depth_is_bounded),
+        cmocka_unit_test(a_missing_file_is_not_found),
+        cmocka_unit_test(short_decimals_are_written_as_they_were_typed),
+        cmocka_unit_test(every_number_reads_back_the_same),
+        cmocka_unit_test(values_keep_their_kind),
+        cmocka_unit_test(figures_are_rounded_and_infinities_unknown),
+        cmocka_unit_test(texts_that_are_not_utf8_are_no_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

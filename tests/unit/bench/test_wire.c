@@ -1,0 +1,164 @@
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/wire.h"
+#include "base/rng.h"
+
+static launch_plan some_launch(void)
+{
+    launch_plan p = {.entry = "kernel",
+                     .grid = {4, 5, 6},
+                     .block = {32, 2, 1},
+                     .dynamic_shared_bytes = 1000,
+                     .argument_count = 2};
+    p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 3, .size_bytes = 8};
+    p.arguments[1] = (argument_plan){.size_bytes = 4, .bits = 77};
+    return p;
+}
+
+static void a_variant_survives_the_way(void **state)
+{
+    (void)state;
+    device_variant v = {.present = {true, true}};
+    v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
+    v.launches[0] = v.launches[1] = some_launch();
+    v.launches[1].grid[0] = 9;
+    message m;
+    device_variant back;
+    message_init(&m, REQUEST_TRY);
+    device_put_variant(&m, &v);
+    device_get_variant(&m, &back);
+    assert_true(message_complete(&m));
+    assert_true(back.present[1]);
+    assert_string_equal(back.images[0].bytes, "cubin");
+    assert_int_equal(back.images[0].registers, 40);
+    assert_int_equal(back.images[1].size_bytes, 0);
+    assert_memory_equal(&back.launches[0], &v.launches[0], sizeof v.launches[0]);
+    assert_int_equal(back.launches[1].grid[0], 9);
+    message_deinit(&m);
+}
+
+static void a_variant_without_slot_0_is_refused(void **state)
+{
+    (void)state;
+    device_variant v = {.present = {false, true}}, back;
+    v.launches[1] = some_launch();
+    message m;
+    message_init(&m, REQUEST_TRY);
+    device_put_variant(&m, &v);
+    device_get_variant(&m, &back);
+    assert_false(message_complete(&m));
+    message_deinit(&m);
+}
+
+static void properties_survive_the_way(void **state)
+{
+    (void)state;
+    device_properties p = {.kind = "cuda",
+                           .spec = "cuda:3",
+                           .uuid = "GPU-1",
+                           .driver = "580.1",
+                           .cuda_version = 13000,
+                           .arch = "sm_90",
+                           .predicted = true};
+    p.limits = (arch_limits){.name = "NVIDIA H200",
+                             .major = 9,
+                             .minor = 1,
+                             .sm_count = 132,
+                             .shared_per_sm_bytes = 233472,
+                             .global_bytes = (size_t)140 << 30,
+                             .clock_khz = 1980000,
+                             .bandwidth_bytes_per_s = 4.8e12};
+    message m;
+    device_properties back;
+    message_init(&m, REPLY_OPENED);
+    device_put_properties(&m, &p);
+    device_get_properties(&m, &back);
+    assert_true(message_complete(&m));
+    assert_string_equal(back.spec, "cuda:3");
+    assert_string_equal(back.limits.name, "NVIDIA H200");
+    assert_int_equal(back.limits.minor, 1);
+    assert_int_equal(back.limits.sm_count, 132);
+    assert_true(back.limits.global_bytes == p.limits.global_bytes);
+    assert_int_equal(back.limits.clock_khz, 1980000);
+    assert_true(back.limits.bandwidth_bytes_per_s == 4.8e12);
+    assert_true(back.predicted);
+    message_deinit(&m);
+}
+
+static void put_some_answer(message *m)
+{
+    int64_t samples_ns[] = {1, -2, INT64_MAX};
+    const device_answer answer = {.id = 9,
+                                  .outcome = OUTCOME_WRONG_RESULT,
+                                  .status = AT_DEVICE,
+                                  .usable = true,
+                                  .message = "story",
+                                  .ceiling_ns = 5,
+                                  .ready = {.floor_ns = 2, .batch = 8},
+                                  .sample_count = 3,
+                                  .samples_ns = samples_ns};
+    message_init(m, REPLY_ANSWER);
+    device_put_answer(m, &answer);
+}
+
+static void an_answer_survives_the_way(void **state)
+{
+    (void)state;
+    message m;
+    device_answer back;
+    at_error error = {0};
+    put_some_answer(&m);
+    assert_ok(device_get_answer(&m, &back, &error), error);
+    assert_int_equal(back.id, 9);
+    assert_int_equal(back.outcome, OUTCOME_WRONG_RESULT);
+    assert_string_equal(back.message, "story");
+    assert_int_equal(back.ready.batch, 8);
+    assert_int_equal(back.sample_count, 3);
+    assert_true(back.samples_ns[2] == INT64_MAX);
+    free(back.samples_ns);
+    message_deinit(&m);
+}
+
+/* Nothing that a damaged message holds may crash, leak, or become a count that is not there. */
+static void damaged_messages_are_refused_or_harmless(void **state)
+{
+    (void)state;
+    rng random = rng_seeded(3);
+    for (int round = 0; round < 20000; round++) {
+        message m;
+        device_answer answer;
+        device_variant variant;
+        device_properties properties;
+        put_some_answer(&m);
+        for (int i = 0; i < 3; i++)
+            m.bytes[rng_below(&random, m.size_bytes)] = (unsigned char)rng_next(&random);
+        m.size_bytes -= (size_t)rng_below(&random, m.size_bytes);
+        if (device_get_answer(&m, &answer, NULL) == AT_OK) {
+            assert_true(answer.outcome < OUTCOME_COUNT);
+            assert_true(answer.sample_count <= m.size_bytes / 8);
+            free(answer.samples_ns);
+        }
+        m.position = 0;
+        m.failed = false;
+        device_get_variant(&m, &variant);
+        m.position = 0;
+        m.failed = false;
+        device_get_properties(&m, &properties);
+        message_deinit(&m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_variant_survives_the_way),
+        cmocka_unit_test(a_variant_without_slot_0_is_refused),
+        cmocka_unit_test(properties_survive_the_way),
+        cmocka_unit_test(an_answer_survives_the_way),
+        cmocka_unit_test(damaged_messages_are_refused_or_harmless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

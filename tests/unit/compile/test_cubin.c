@@ -1,0 +1,78 @@
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "compile/cubin.h"
+
+enum { SECTIONS = 6, IMAGE_BYTES = 1024 };
+
+static const char *const names[SECTIONS] = {
+    "", ".shstrtab", ".nv.constant3", ".nv.constant0.k", ".nv.constant0.k2", ".nv.constantx.k"};
+static const uint64_t sizes[SECTIONS] = {0, 0, 400, 364, 368, 5};
+
+static void make_image(unsigned char image[IMAGE_BYTES])
+{
+    memset(image, 0, IMAGE_BYTES);
+    Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+                    .e_shoff = 64,
+                    .e_shentsize = sizeof(Elf64_Shdr),
+                    .e_shnum = SECTIONS,
+                    .e_shstrndx = 1};
+    memcpy(image, &h, sizeof h);
+    size_t strings = 64 + SECTIONS * sizeof(Elf64_Shdr), at = strings;
+    for (size_t i = 0; i < SECTIONS; i++) {
+        Elf64_Shdr s = {.sh_name = (Elf64_Word)(at - strings), .sh_size = sizes[i]};
+        strcpy((char *)image + at, names[i]);
+        at += strlen(names[i]) + 1;
+        memcpy(image + 64 + i * sizeof s, &s, sizeof s);
+    }
+    Elf64_Shdr s;
+    memcpy(&s, image + 64 + sizeof s, sizeof s);
+    s.sh_offset = strings;
+    s.sh_size = at - strings;
+    memcpy(image + 64 + sizeof s, &s, sizeof s);
+}
+
+static void the_kernels_own_banks_and_the_modules_are_added(void **state)
+{
+    (void)state;
+    unsigned char image[IMAGE_BYTES];
+    make_image(image);
+    assert_int_equal(cubin_constant_bytes(image, sizeof image, "k"), 764);
+    assert_int_equal(cubin_constant_bytes(image, sizeof image, "k2"), 768);
+    assert_int_equal(cubin_constant_bytes(image, sizeof image, "other"), 400);
+}
+
+static void a_cut_or_damaged_image_is_safe(void **state)
+{
+    (void)state;
+    unsigned char image[IMAGE_BYTES];
+    for (size_t n = 0; n < IMAGE_BYTES; n++) {
+        make_image(image);
+        unsigned char *cut = malloc(n + 1); /* so that a sanitizer sees the end */
+        assert_non_null(cut);
+        memcpy(cut, image, n);
+        unsigned char *exact = realloc(cut, n ? n : 1);
+        assert_non_null(exact);
+        uint32_t bytes = cubin_constant_bytes(exact, n, "k");
+        assert_true(bytes <= 764);
+        free(exact);
+    }
+    for (size_t i = 0; i < IMAGE_BYTES; i++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            make_image(image);
+            image[i] ^= (unsigned char)(1u << bit);
+            cubin_constant_bytes(image, sizeof image, "k");
+        }
+    assert_int_equal(cubin_constant_bytes("", 0, "k"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_kernels_own_banks_and_the_modules_are_added),
+        cmocka_unit_test(a_cut_or_damaged_image_is_safe),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

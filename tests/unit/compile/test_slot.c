@@ -1,0 +1,122 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "compile/slot.h"
+
+static compile_job *make_job(uint64_t id, size_t frame_bytes)
+{
+    compile_job *j = calloc(1, sizeof *j);
+    assert_non_null(j);
+    j->id = id;
+    j->frame = malloc(frame_bytes);
+    assert_non_null(j->frame);
+    memset(j->frame, (int)id, frame_bytes);
+    j->frame_bytes = frame_bytes;
+    return j;
+}
+
+static void a_queue_keeps_its_order(void **state)
+{
+    (void)state;
+    compile_queue q = {0};
+    assert_null(compile_queue_pop(&q));
+    for (uint64_t i = 3; i < 6; i++)
+        compile_queue_push(&q, make_job(i, 1));
+    compile_queue_push_front(&q, make_job(2, 1));
+    assert_int_equal(q.count, 4);
+    for (uint64_t i = 2; i < 6; i++) {
+        compile_job *j = compile_queue_pop(&q);
+        assert_int_equal(j->id, i);
+        compile_job_free(j);
+    }
+    assert_int_equal(q.count, 0);
+    compile_queue_push_front(&q, make_job(1, 1));
+    compile_queue_push(&q, make_job(2, 1));
+    for (uint64_t i = 1; i < 3; i++) {
+        compile_job *j = compile_queue_pop(&q);
+        assert_int_equal(j->id, i);
+        compile_job_free(j);
+    }
+}
+
+static void returned_jobs_come_before_the_waiting_ones(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    compile_queue q = {0};
+    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}};
+    compile_queue_push(&q, make_job(3, 10));
+    compile_slot_give(&s, make_job(1, 10));
+    compile_slot_give(&s, make_job(2, 10));
+    assert_true(compile_slot_owes(&s));
+    compile_slot_return(&s, &q);
+    assert_int_equal(s.job_count, 0);
+    for (uint64_t i = 1; i < 4; i++) {
+        compile_job *j = compile_queue_pop(&q);
+        assert_int_equal(j->id, i);
+        compile_job_free(j);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* A frame larger than the socket goes out in parts, and the one behind it waits for its end. */
+static void a_full_socket_is_not_waited_for(void **state)
+{
+    (void)state;
+    enum { LARGE = 4 << 20, SMALL = 100 };
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}, .greeted = true};
+    compile_slot_give(&s, make_job(1, LARGE));
+    compile_slot_give(&s, make_job(2, SMALL));
+    assert_true(compile_slot_has_unsent(&s));
+    assert_true(s.jobs[0]->sent_bytes > 0 && s.jobs[0]->sent_bytes < LARGE);
+    assert_int_equal(s.jobs[1]->sent_bytes, 0);
+    size_t got = 0;
+    static unsigned char bytes[65536];
+    while (got < LARGE + SMALL) {
+        ssize_t n = recv(ends[1], bytes, sizeof bytes, MSG_DONTWAIT);
+        assert_true(n > 0);
+        for (ssize_t i = 0; i < n; i++, got++)
+            assert_int_equal(bytes[i], got < LARGE ? 1 : 2);
+        compile_slot_flush(&s);
+    }
+    assert_false(compile_slot_has_unsent(&s));
+    for (uint64_t i = 1; i < 3; i++) {
+        compile_job *j = compile_slot_take_first(&s);
+        assert_int_equal(j->id, i);
+        compile_job_free(j);
+    }
+    assert_false(compile_slot_owes(&s));
+    close(ends[0]);
+    close(ends[1]);
+}
+
+static void a_dead_peer_does_no_harm(void **state)
+{
+    (void)state;
+    int ends[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    close(ends[1]);
+    compile_slot s = {.process = {.pid = 1, .fd = ends[0]}, .greeted = true};
+    compile_slot_give(&s, make_job(1, 10));
+    assert_true(compile_slot_has_unsent(&s));
+    compile_job_free(compile_slot_take_first(&s));
+    close(ends[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_queue_keeps_its_order),
+        cmocka_unit_test(returned_jobs_come_before_the_waiting_ones),
+        cmocka_unit_test(a_full_socket_is_not_waited_for),
+        cmocka_unit_test(a_dead_peer_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "compile/wire.h"
+
+static const char *const options[] = {"-DTILE=32", "--use_fast_math"};
+
+static const compile_request request = {
+    .id = 0x123456789abcdef0,
+    .source = "extern \"C\" __global__ void k() {}\n",
+    .name = "a b.cu",
+    .entry = "k",
+    .arch = "sm_90a",
+    .options = options,
+    .option_count = 2,
+    .want_ptx = true,
+};
+
+static compile_result make_result(void)
+{
+    static unsigned char cubin[] = "\177ELF with a \0 inside";
+    static char ptx[] = ".version 9.0", log[] = "a warning";
+    return (compile_result){.id = 7,
+                            .outcome = COMPILE_OK,
+                            .cubin = cubin,
+                            .cubin_bytes = sizeof cubin,
+                            .ptx = ptx,
+                            .ptx_bytes = sizeof ptx - 1,
+                            .resources = {1, 2, 3, 4, 5, 6, 7},
+                            .log = log,
+                            .time_ns = 123456789012,
+                            .cached = false};
+}
+
+static void a_request_crosses_unchanged(void **state)
+{
+    (void)state;
+    message m;
+    message_init(&m, COMPILE_REQUEST);
+    compile_wire_put_request(&m, &request);
+    const char *views[COMPILE_OPTIONS_MAX];
+    compile_request back;
+    assert_true(compile_wire_get_request(&m, views, &back));
+    assert_true(back.id == request.id);
+    assert_string_equal(back.source, request.source);
+    assert_string_equal(back.name, request.name);
+    assert_string_equal(back.entry, request.entry);
+    assert_string_equal(back.arch, request.arch);
+    assert_true(back.want_ptx);
+    assert_int_equal(back.option_count, 2);
+    assert_string_equal(back.options[1], "--use_fast_math");
+    message_deinit(&m);
+}
+
+/* The cache's key is the request without its first eight bytes. */
+static void the_id_comes_first_and_alone_differs(void **state)
+{
+    (void)state;
+    message a, b;
+    message_init(&a, COMPILE_REQUEST);
+    message_init(&b, COMPILE_REQUEST);
+    compile_request other = request;
+    other.id = 1;
+    compile_wire_put_request(&a, &request);
+    compile_wire_put_request(&b, &other);
+    assert_int_equal(a.size_bytes, b.size_bytes);
+    assert_memory_not_equal(a.bytes, b.bytes, 8);
+    assert_memory_equal(a.bytes + 8, b.bytes + 8, a.size_bytes - 8);
+    message_deinit(&a);
+    message_deinit(&b);
+}
+
+static void a_result_crosses_unchanged_and_can_be_stamped(void **state)
+{
+    (void)state;
+    compile_result result = make_result(), back;
+    message m;
+    message_init(&m, COMPILE_RESULT);
+    compile_wire_put_result(&m, &result);
+    compile_wire_stamp_result(&m, 99, 0, true);
+    assert_true(compile_wire_get_result(&m, &back));
+    assert_int_equal(back.id, 99);
+    assert_int_equal(back.time_ns, 0);
+    assert_true(back.cached);
+    assert_int_equal(back.outcome, COMPILE_OK);
+    assert_int_equal(back.cubin_bytes, result.cubin_bytes);
+    assert_memory_equal(back.cubin, result.cubin, result.cubin_bytes);
+    assert_string_equal(back.ptx, result.ptx);
+    assert_int_equal(back.ptx_bytes, result.ptx_bytes);
+    assert_string_equal(back.log, result.log);
+    assert_memory_equal(&back.resources, &result.resources, sizeof result.resources);
+    message_deinit(&m);
+}
+
+static void what_is_cut_short_is_refused(void **state)
+{
+    (void)state;
+    compile_result result = make_result(), back_result;
+    const char *views[COMPILE_OPTIONS_MAX];
+    compile_request back_request;
+    message whole[2];
+    message_init(&whole[0], COMPILE_REQUEST);
+    message_init(&whole[1], COMPILE_RESULT);
+    compile_wire_put_request(&whole[0], &request);
+    compile_wire_put_result(&whole[1], &result);
+    for (int i = 0; i < 2; i++)
+        for (size_t n = 0; n < whole[i].size_bytes; n++) {
+            message cut = whole[i];
+            cut.size_bytes = n;
+            assert_false(i ? compile_wire_get_result(&cut, &back_result)
+                           : compile_wire_get_request(&cut, views, &back_request));
+        }
+    message_deinit(&whole[0]);
+    message_deinit(&whole[1]);
+}
+
+static bool accepted(const compile_result *result)
+{
+    compile_result back;
+    message m;
+    message_init(&m, COMPILE_RESULT);
+    compile_wire_put_result(&m, result);
+    bool fine = compile_wire_get_result(&m, &back);
+    message_deinit(&m);
+    return fine;
+}
+
+static void an_outcome_that_contradicts_its_image_is_refused(void **state)
+{
+    (void)state;
+    compile_result result = make_result();
+    assert_true(accepted(&result));
+    result.outcome = COMPILE_ERROR;
+    assert_false(accepted(&result));
+    result.cubin_bytes = 0;
+    assert_true(accepted(&result));
+    result.outcome = COMPILE_OK;
+    assert_false(accepted(&result));
+    result.outcome = (compile_outcome)77;
+    assert_false(accepted(&result));
+}
+
+static void too_many_options_are_refused(void **state)
+{
+    (void)state;
+    const char *many[COMPILE_OPTIONS_MAX + 1], *views[COMPILE_OPTIONS_MAX];
+    for (size_t i = 0; i <= COMPILE_OPTIONS_MAX; i++)
+        many[i] = "-DX";
+    compile_request r = request, back;
+    r.options = many;
+    r.option_count = COMPILE_OPTIONS_MAX + 1;
+    message m;
+    message_init(&m, COMPILE_REQUEST);
+    compile_wire_put_request(&m, &r);
+    assert_false(compile_wire_get_request(&m, views, &back));
+    message_deinit(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_crosses_unchanged),
+        cmocka_unit_test(the_id_comes_first_and_alone_differs),
+        cmocka_unit_test(a_result_crosses_unchanged_and_can_be_stamped),
+        cmocka_unit_test(what_is_cut_short_is_refused),
+        cmocka_unit_test(an_outcome_that_contradicts_its_image_is_refused),
+        cmocka_unit_test(too_many_options_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,154 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "cuda/nvml.h"
+
+static const char uuid[] = "GPU-00000000-0000-0000-0000-000000000000";
+
+static int use_fake(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ",
+                                        "FAKE_NVML_THROTTLE",  "FAKE_NVML_POWER_MW",
+                                        "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
+                                        "FAKE_NVML_PROCESSES"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        unsetenv(names[i]);
+    return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
+}
+
+static void figures_come_in_the_units_of_the_header(void **state)
+{
+    (void)state;
+    setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
+    setenv("FAKE_NVML_THROTTLE", "0x24", 1);
+    setenv("FAKE_NVML_POWER_MW", "512345", 1);
+    setenv("FAKE_NVML_ENERGY_MJ", "98765432101", 1);
+    setenv("FAKE_NVML_TEMPERATURE_C", "61", 1);
+    nvml *n;
+    at_error error = {0};
+    assert_ok(nvml_open(uuid, &n, &error), error);
+    nvml_reading r;
+    nvml_read(n, &r);
+    assert_true(r.sm_clock_khz == 1980e3);
+    assert_true(r.throttle == 0x24);
+    assert_true(r.power_w == 512.345);
+    assert_true(r.energy_mj == UINT64_C(98765432101));
+    assert_true(r.temperature_c == 61);
+    nvml_close(n);
+}
+
+static void what_is_not_supported_is_zero(void **state)
+{
+    (void)state;
+    setenv("FAKE_NVML_CLOCK_MHZ", "1980", 1);
+    nvml *n;
+    at_error error = {0};
+    assert_ok(nvml_open(uuid, &n, &error), error);
+    nvml_reading r;
+    memset(&r, 0xff, sizeof r);
+    nvml_read(n, &r);
+    assert_true(r.sm_clock_khz == 1980e3);
+    assert_true(r.throttle == 0 && r.power_w == 0 && r.energy_mj == 0 && r.temperature_c == 0);
+    nvml_close(n);
+}
+
+static void expect_others(const char *processes, uint32_t wanted)
+{
+    nvml *n;
+    at_error error = {0};
+    if (processes)
+        setenv("FAKE_NVML_PROCESSES", processes, 1);
+    assert_ok(nvml_open(uuid, &n, &error), error);
+    assert_int_equal(nvml_count_others(n), wanted);
+    nvml_close(n);
+}
+
+static void other_processes_are_those_beside_the_tuners_own(void **state)
+{
+    (void)state;
+    expect_others(NULL, 0); /* not supported */
+    expect_others("0", 0);  /* a container that does not see its own */
+    expect_others("1", 0);
+    expect_others("3", 2);
+    assert_int_equal(nvml_count_others(NULL), 0);
+}
+
+static void an_unknown_gpu_is_an_error_that_names_it(void **state)
+{
+    (void)state;
+    nvml *n;
+    at_error error = {0};
+    assert_int_equal(nvml_open("GPU-1", &n, &error), AT_NO_DEVICE);
+    assert_null(n);
+    assert_non_null(strstr(error.message, "GPU-1"));
+    assert_non_null(strstr(error.message, "Not Found"));
+}
+
+static void a_library_that_does_not_start_is_an_error(void **state)
+{
+    (void)state;
+    setenv("FAKE_NVML_INIT", "9", 1);
+    nvml *n;
+    at_error error = {0};
+    assert_int_equal(nvml_open(uuid, &n, &error), AT_NO_DEVICE);
+    assert_non_null(strstr(error.message, "Some Error"));
+}
+
+static void a_missing_library_is_an_error(void **state)
+{
+    (void)state;
+    setenv("AUTOTUNE_LIBNVML", "/nowhere/libnvidia-ml.so.1", 1);
+    nvml *n;
+    at_error error = {0};
+    assert_int_equal(nvml_open(uuid, &n, &error), AT_NO_DEVICE);
+    assert_non_null(strstr(error.message, "/nowhere/"));
+}
+
+static void a_library_of_another_kind_is_an_error(void **state)
+{
+    (void)state;
+    setenv("AUTOTUNE_LIBNVML", "libm.so.6", 1);
+    nvml *n;
+    at_error error = {0};
+    assert_int_equal(nvml_open(uuid, &n, &error), AT_NO_DEVICE);
+    assert_non_null(strstr(error.message, "lacks"));
+}
+
+static void without_a_library_everything_is_zero(void **state)
+{
+    (void)state;
+    nvml_reading r;
+    memset(&r, 0xff, sizeof r);
+    nvml_read(NULL, &r);
+    assert_true(r.sm_clock_khz == 0 && r.throttle == 0 && r.energy_mj == 0);
+    nvml_close(NULL);
+}
+
+static void reasons_are_words_and_idleness_is_none(void **state)
+{
+    (void)state;
+    char text[256];
+    assert_string_equal(nvml_throttle_text(0, text, sizeof text), "");
+    assert_string_equal(nvml_throttle_text(0x103, text, sizeof text), "");
+    assert_string_equal(nvml_throttle_text(0x24, text, sizeof text), "power cap, thermal limit");
+    nvml_throttle_text(UINT64_MAX, text, 12);
+    assert_string_equal(text, "power cap, ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(figures_come_in_the_units_of_the_header, use_fake),
+        cmocka_unit_test_setup(what_is_not_supported_is_zero, use_fake),
+        cmocka_unit_test_setup(other_processes_are_those_beside_the_tuners_own, use_fake),
+        cmocka_unit_test_setup(an_unknown_gpu_is_an_error_that_names_it, use_fake),
+        cmocka_unit_test_setup(a_library_that_does_not_start_is_an_error, use_fake),
+        cmocka_unit_test_setup(a_missing_library_is_an_error, use_fake),
+        cmocka_unit_test_setup(a_library_of_another_kind_is_an_error, use_fake),
+        cmocka_unit_test_setup(without_a_library_everything_is_zero, use_fake),
+        cmocka_unit_test_setup(reasons_are_words_and_idleness_is_none, use_fake),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,284 @@
+#include "process/message.h"
+#include "device/plan.h"
+#include "base/rng.h"
+#include "script_fixture.h"
+
+static problem_plan random_problem(rng *r)
+{
+    problem_plan p;
+    memset(&p, 0, sizeof p);
+    p.buffer_count = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS + 1);
+    for (uint32_t i = 0; i < p.buffer_count; i++) {
+        buffer_plan *b = &p.buffers[i];
+        snprintf(b->name, sizeof b->name, "buffer%u", i);
+        b->role = (buffer_role)rng_below(r, 4);
+        b->fill = (buffer_fill)rng_below(r, 4);
+        b->type = (dtype)rng_below(r, DTYPE_COUNT);
+        b->count = 1 + rng_below(r, PLAN_MAX_ELEMENTS);
+        b->fill_limit = 1 + rng_below(r, 100);
+        b->rank = (uint32_t)rng_below(r, 5);
+        for (uint32_t d = 0; d < b->rank; d++)
+            b->shape[d] = rng_below(r, 1000);
+    }
+    p.tolerance = (double)rng_below(r, 1000) / 1e6;
+    p.deterministic = rng_below(r, 2);
+    p.traffic_bytes = rng_below(r, UINT64_MAX);
+    p.seed = rng_below(r, UINT64_MAX);
+    return p;
+}
+
+static launch_plan random_launch(rng *r)
+{
+    static const uint32_t sizes[] = {1, 2, 4, 8};
+    launch_plan p;
+    memset(&p, 0, sizeof p);
+    snprintf(p.entry, sizeof p.entry, "kernel_%u", (unsigned)rng_below(r, 1000));
+    for (int i = 0; i < 3; i++) {
+        p.grid[i] = 1 + (uint32_t)rng_below(r, UINT32_MAX);
+        p.block[i] = 1 + (uint32_t)rng_below(r, 1024);
+    }
+    p.dynamic_shared_bytes = (uint32_t)rng_below(r, 1 << 18);
+    p.argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS + 1);
+    for (uint32_t i = 0; i < p.argument_count; i++) {
+        argument_plan *a = &p.arguments[i];
+        a->is_buffer = rng_below(r, 2);
+        a->buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
+        a->size_bytes = a->is_buffer ? 8 : sizes[rng_below(r, 4)];
+        a->bits = rng_below(r, UINT64_MAX);
+    }
+    return p;
+}
+
+static void plans_come_back_as_they_were(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(1);
+    for (int i = 0; i < 2000; i++) {
+        problem_plan problem = random_problem(&r), problem_back;
+        launch_plan launch = random_launch(&r), launch_back;
+        at_error error = {0};
+        message m;
+        message_init(&m, 1);
+        plan_put_problem(&m, &problem);
+        plan_put_launch(&m, &launch);
+        assert_ok(plan_get_problem(&m, &problem_back, &error), error);
+        assert_ok(plan_get_launch(&m, &launch_back, &error), error);
+        assert_true(message_complete(&m));
+        assert_memory_equal(&problem, &problem_back, sizeof problem);
+        assert_memory_equal(&launch, &launch_back, sizeof launch);
+        message_deinit(&m);
+    }
+}
+
+/* What is accepted is a plan that could have been sent: counts and enumerations are in range. */
+static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(2);
+    size_t refused = 0;
+    for (int i = 0; i < 20000; i++) {
+        problem_plan problem = random_problem(&r);
+        launch_plan launch = random_launch(&r);
+        message m;
+        message_init(&m, 1);
+        plan_put_problem(&m, &problem);
+        plan_put_launch(&m, &launch);
+        for (int flips = 0; flips < 3; flips++)
+            m.bytes[rng_below(&r, m.size_bytes)] ^= (unsigned char)(1 + rng_below(&r, 255));
+        if (rng_below(&r, 4) == 0)
+            m.size_bytes = rng_below(&r, m.size_bytes);
+        at_status status = plan_get_problem(&m, &problem, NULL);
+        if (status == AT_OK) {
+            assert_in_range(problem.buffer_count, 0, PLAN_MAX_BUFFERS);
+            for (uint32_t b = 0; b < problem.buffer_count; b++) {
+                assert_in_range(problem.buffers[b].type, 0, DTYPE_COUNT - 1);
+                assert_in_range(problem.buffers[b].role, 0, BUFFER_SCRATCH);
+                assert_in_range(problem.buffers[b].rank, 0, 4);
+                assert_in_range(problem.buffers[b].count, 1, PLAN_MAX_ELEMENTS);
+                assert_non_null(memchr(problem.buffers[b].name, 0, PLAN_NAME_BYTES));
+            }
+            assert_true(problem.tolerance >= 0);
+            status = plan_get_launch(&m, &launch, NULL);
+        }
+        if (status == AT_OK) {
+            assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
+            for (uint32_t a = 0; a < launch.argument_count; a++) {
+                assert_in_range(launch.arguments[a].buffer, 0, PLAN_MAX_BUFFERS - 1);
+                assert_in_range(launch.arguments[a].size_bytes, 1, 8);
+            }
+        } else {
+            assert_int_equal(status, AT_WORKER);
+            assert_true(m.failed);
+            refused++;
+        }
+        message_deinit(&m);
+    }
+    assert_true(refused > 1000);
+}
+
+static void a_problem_is_evaluated(void **state)
+{
+    (void)state;
+    fixture_write("p.cu.tmpl", "x\n");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { rows = 10, cols = 20, kind = 'half', how = 'modulo' }, ragged = { "
+                   "rows = 3 },",
+        .extra =
+            "buffers = { b = at.inout { dtype = 'uint8', count = 'rows', fill = 'how', limit = "
+            "'cols' },\n"
+            "a = at.input { dtype = 'kind', count = 'rows * cols', shape = { 'rows', 'cols' } },\n"
+            "c = at.scratch { dtype = \"kind == 'half' and 'float' or 'double'\", count = 1 } },\n"
+            "tolerance = \"kind == 'half' and 1e-2 or 0\", traffic = 'rows * sizeof(kind)',"});
+    problem_plan p;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, 42, &p, &error), error);
+    assert_int_equal(p.buffer_count, 3);
+    assert_string_equal(p.buffers[0].name, "b");
+    assert_int_equal(p.buffers[0].role, BUFFER_INOUT);
+    assert_int_equal(p.buffers[0].fill, FILL_MODULO);
+    assert_int_equal(p.buffers[0].fill_limit, 20);
+    assert_int_equal(p.buffers[1].type, DTYPE_HALF);
+    assert_int_equal(p.buffers[1].count, 200);
+    assert_int_equal(p.buffers[1].rank, 2);
+    assert_int_equal(p.buffers[1].shape[1], 20);
+    assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
+    assert_true(p.tolerance == 1e-2);
+    assert_false(p.deterministic);
+    assert_int_equal(p.traffic_bytes, 20);
+    assert_int_equal(p.seed, 42);
+    assert_ok(script_problem_plan(s, PROBLEM_RAGGED, 42, &p, &error), error);
+    assert_int_equal(p.buffers[1].count, 60);
+    script_free(s);
+}
+
+typedef struct plan_case {
+    const char *extra;
+    const char *message;
+} plan_case;
+
+static const plan_case problem_cases[] = {
+    {"buffers = { a = at.input { dtype = 'float', count = 'n - 1024' } },",
+     "gives 0, which is not between 1 and"},
+    {"buffers = { a = at.input { dtype = 'float', count = 'n / 1000' } },", "gives 1.024"},
+    {"buffers = { a = at.input { dtype = 'float', count = \"'n'\" } },",
+     "gives a string where a whole number"},
+    {"buffers = { a = at.input { dtype = 'float', count = '1 << 50' } },", "is not between 1 and"},
+    {"buffers = { a = at.input { dtype = 'n', count = 1 } },",
+     "gives a number where a string is needed"},
+    {"buffers = { a = at.input { dtype = \"dtype .. 'x'\", count = 1 } },",
+     "did you mean 'float'?"},
+    {"buffers = { a = at.input { dtype = 'float', count = 1, fill = 'modulo' } },",
+     "needs a limit"},
+    {"buffers = { a = at.input { dtype = 'float', count = 6, shape = { 2, 2 } } },",
+     "the shape has 4 elements and the count is 6"},
+    {"tolerance = -1,", "is negative"},
+    {"tolerance = '0/0',", "not a finite number"},
+    {"traffic = 'n.x',", "attempt to index a number value"},
+};
+
+static void problems_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof problem_cases / sizeof *problem_cases; i++) {
+        script *s = fixture_load_pattern(&(fixture_pattern){.extra = problem_cases[i].extra});
+        problem_plan p;
+        at_error error = {0};
+        assert_int_equal(script_problem_plan(s, PROBLEM_TUNED, 0, &p, &error), AT_SCRIPT);
+        assert_contains(error.message, problem_cases[i].message);
+        assert_int_equal(error.line, 10);
+        script_free(s);
+    }
+}
+
+static void a_launch_is_evaluated(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 5000000000, f = 0.5, on = true },",
+        .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', shared = 'tile * 1000',\n"
+                  "args = { 'a', 'tile', at.int64 'n', at.float 'f', at.double(3), at.uint32 '1 << "
+                  "31', 'on', -7, at.bool 'not on', at.uint64(1) } },",
+        .launch = "launch = { grid = { 'ceil_div(n, 1 << 20)', 2 }, block = { 32, 'tile', 4 } },",
+        .extra =
+            "buffers = { z = at.output { dtype = 'float', count = 1000 }, a = at.input { dtype = "
+            "'float', count = 1 } },\n"
+            "reference = at.reference { template = 'p.cu.tmpl', args = { 'z' } }, traffic = 1,"});
+    launch_plan p;
+    at_error error = {0};
+    assert_ok(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){2, 0}, &p, &error), error);
+    assert_string_equal(p.entry, "k");
+    assert_int_equal(p.grid[0], 4769);
+    assert_int_equal(p.grid[1], 2);
+    assert_int_equal(p.grid[2], 1);
+    assert_int_equal(p.block[1], 4);
+    assert_int_equal(p.block[2], 4);
+    assert_int_equal(p.dynamic_shared_bytes, 4000);
+    assert_int_equal(p.argument_count, 10);
+    assert_true(p.arguments[0].is_buffer && p.arguments[0].buffer == 1);
+    static const uint64_t bits[][2] = {
+        {4, 4},          {8, 5000000000}, {4, 0x3f000000}, {8, 0x4008000000000000},
+        {4, 0x80000000}, {1, 1},          {4, 0xfffffff9}, {1, 0},
+        {8, 1}};
+    for (size_t i = 0; i < 9; i++) {
+        assert_int_equal(p.arguments[i + 1].size_bytes, bits[i][0]);
+        assert_true(p.arguments[i + 1].bits == bits[i][1]);
+    }
+    assert_ok(script_reference_plan(s, PROBLEM_TUNED, &p, &error), error);
+    assert_string_equal(p.entry, "reference");
+    assert_int_equal(p.grid[0], 4); /* one thread an element of the first output */
+    assert_int_equal(p.block[0], 256);
+    assert_int_equal(p.argument_count, 1);
+    script_free(s);
+}
+
+static const struct {
+    const char *kernel, *launch, *message;
+    int line;
+} launch_cases[] = {
+    {"args = { 'n * n * n * n' }", NULL, "does not fit an int; write at.int64(...)", 8},
+    {"args = { 'n / 2' }", NULL, "write at.float(...)", 8},
+    {"args = { 'dtype' }", NULL, "gives a string, which is neither a buffer nor a number", 8},
+    {"args = { at.uint32 '-1' }", NULL, "is not between 0 and 4294967295", 8},
+    {"args = { at.float '1e300' }", NULL, "does not fit a float", 8},
+    {"args = { at.bool 'n' }", NULL, "gives a number where true or false is needed", 8},
+    {"args = { at.int32(false) }", NULL, "gives a boolean where a whole number", 8},
+    {"shared = 'n - 2000'", NULL, "is not between 0 and", 8},
+    {NULL, "grid = 'tile - 1', block = 1", "launch.grid: \"tile - 1\": gives 0", 9},
+    {NULL, "grid = { 1, 65536 }, block = 1", "gives 65536, which is not between 1 and 65535", 9},
+    {NULL, "grid = 1, block = 2048", "is not between 1 and 1024", 9},
+    {NULL, "grid = 1, block = { 32, 64 }", "the block has 2048 threads; 1024 are allowed", 9},
+};
+
+static void launches_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof launch_cases / sizeof *launch_cases; i++) {
+        char kernel[256], launch[256];
+        snprintf(kernel, sizeof kernel, "kernel = { template = 'p.cu.tmpl', %s },",
+                 or_else(launch_cases[i].kernel, ""));
+        snprintf(launch, sizeof launch, "launch = { %s },",
+                 or_else(launch_cases[i].launch, "grid = 1, block = 32"));
+        script *s = fixture_load_pattern(&(fixture_pattern){.kernel = kernel, .launch = launch});
+        launch_plan p;
+        at_error error = {0};
+        assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &p, &error),
+                         AT_SCRIPT);
+        assert_contains(error.message, launch_cases[i].message);
+        assert_int_equal(error.line, launch_cases[i].line);
+        assert_int_equal(script_reference_plan(s, PROBLEM_TUNED, &p, &error), AT_NOT_FOUND);
+        script_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_come_back_as_they_were),
+        cmocka_unit_test(a_corrupt_plan_is_an_error_or_a_plan),
+        cmocka_unit_test(a_problem_is_evaluated),
+        cmocka_unit_test(problems_that_cannot_be_are_told),
+        cmocka_unit_test(a_launch_is_evaluated),
+        cmocka_unit_test(launches_that_cannot_be_are_told),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,392 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "export/export.h"
+#include "base/file.h"
+#include "record/pick.h"
+#include "base/rng.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    record_set set;
+    record records[4];
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    f.set.records = f.records;
+    temporary_make(f.folder);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    for (size_t i = 0; i < f->set.count; i++)
+        record_deinit(&f->records[i]);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static void add_record(fixture *f, const char *text)
+{
+    record *r = &f->records[f->set.count];
+    assert_ok(record_parse(text, strlen(text), "r.json", r, &f->error), f->error);
+    f->set.count++;
+}
+
+/* A record of one entry; `problem` and `configuration` are JSON objects. */
+static void add_simple(fixture *f, const char *gpu, const char *problem, const char *configuration)
+{
+    char text[4096];
+    snprintf(text, sizeof text,
+             "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": %s,"
+             " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": %s,"
+             " \"configuration\": %s, \"baseline\": {\"configuration\": %s},"
+             " \"time\": {\"median_ns\": 131400, \"low_ns\": 1, \"high_ns\": 1}}]}",
+             gpu, problem, configuration, configuration);
+    add_record(f, text);
+}
+
+static char *write_export(fixture *f, const char *pattern_name, const pattern *p)
+{
+    export_model m;
+    char *text, path[TEMPORARY_BYTES + 16];
+    size_t size;
+    assert_ok(export_model_init(&m, pattern_name, &f->set, p, &f->error), f->error);
+    FILE *to = open_memstream(&text, &size);
+    export_header.write(&m, to);
+    fclose(to);
+    export_model_deinit(&m);
+    snprintf(path, sizeof path, "%s/exported.h", f->folder);
+    assert_ok(file_replace(path, text, size, &f->error), f->error);
+    return text;
+}
+
+/* Compiles `body` (statements of main) against the header with every warning as an error, runs it,
+ * and gives what it printed. */
+static char *run_consumer(fixture *f, const char *compiler, const char *globals, const char *body)
+{
+    char command[1024], path[TEMPORARY_BYTES + 16], *text;
+    size_t size;
+    FILE *source = open_memstream(&text, &size);
+    /* Included twice, and by two files: the guard and the linkage hold. */
+    fprintf(source,
+            "#include \"exported.h\"\n#include \"exported.h\"\n#include <stdio.h>\n%s\n"
+            "int main(void)\n{\n%s\n    return 0;\n}\n",
+            globals, body);
+    fclose(source);
+    snprintf(path, sizeof path, "%s/main.src", f->folder);
+    assert_ok(file_replace(path, text, size, &f->error), f->error);
+    free(text);
+    snprintf(path, sizeof path, "%s/other.src", f->folder);
+    const char other[] = "#include \"exported.h\"\nint other(void);\nint other(void)\n{\n"
+                         "    return AUTOTUNE_RULE_EXACT;\n}\n";
+    assert_ok(file_replace(path, other, strlen(other), &f->error), f->error);
+    snprintf(command, sizeof command,
+             "cd %s && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion -trigraphs "
+             "main.src other.src -o consumer > log 2>&1 && ./consumer > out 2>&1",
+             f->folder, compiler);
+    int status = system(command);
+    snprintf(path, sizeof path, "%s/%s", f->folder, status ? "log" : "out");
+    assert_ok(file_read(path, 1 << 24, &text, NULL, &f->error), f->error);
+    if (status)
+        fail_msg("%s: status %d:\n%s", compiler, status, text);
+    return text;
+}
+
+static const char *const compilers[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++"};
+
+static void a_consumer_in_c_and_cpp_finds_the_configuration(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"NVIDIA H200\"", "{\"rows\": 8192, \"cols\": 8192, \"dtype\": \"float\"}",
+               "{\"algorithm\": \"tile\", \"tile\": 64, \"scale\": 0.5, \"fast\": true}");
+    free(write_export(f, "transpose", NULL));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c], "",
+            "    autotune_transpose_problem p = {8192, 8192, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};\n"
+            "    autotune_transpose_choice c = autotune_transpose_find(\"NVIDIA H200\", 9, 0, "
+            "&p);\n"
+            "    printf(\"%s %d %g %d %s %s %d\\n\", autotune_rule_name(c.rule), c.config.tile,\n"
+            "           c.config.scale, (int)c.config.fast,\n"
+            "           autotune_transpose_algorithm_kind_name(c.config.algorithm), c.entry->gpu,\n"
+            "           (int)c.entry->time_ns);\n"
+            "    p.rows = 100000000000;\n"
+            "    c = autotune_transpose_find(\"NVIDIA H200\", 9, 0, &p);\n"
+            "    puts(autotune_rule_name(c.rule));\n"
+            "    c = autotune_transpose_find(\"NVIDIA H100\", 9, 0, &p);\n"
+            "    puts(autotune_rule_name(c.rule));\n"
+            "    c = autotune_transpose_find(\"NVIDIA B\", 9, 1, &p);\n"
+            "    puts(autotune_rule_name(c.rule));\n"
+            "    c = autotune_transpose_find(\"NVIDIA A100\", 8, 0, &p);\n"
+            "    puts(autotune_rule_name(c.rule));\n");
+        assert_string_equal(out, "exact 64 0.5 1 tile NVIDIA H200 131400\nnearest_problem\n"
+                                 "same_capability\nsame_major\ndefault\n");
+        free(out);
+    }
+}
+
+/* Random records and queries: the header's look-up and pick() must agree on each. */
+static void the_header_picks_what_pick_picks(void **state)
+{
+    fixture *f = *state;
+    enum { ENTRIES = 12, QUERIES = 400 };
+    static const char *const gpus[][2] = {{"A", "8.0"}, {"B", "8.6"}, {"C", "9.0"}, {"D", "9.0"}};
+    static const char *const types[] = {"float", "double", "half"};
+    rng r = rng_seeded(7);
+    int unique = 0;
+    for (size_t g = 0; g < 3; g++) {
+        char text[8192];
+        int used = snprintf(text, sizeof text,
+                            "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\","
+                            " \"gpu\": \"%s\", \"compute_capability\": \"%s\", \"entries\": [",
+                            gpus[g][0], gpus[g][1]);
+        for (int e = 0; e < ENTRIES; e++)
+            used += snprintf(text + used, sizeof text - (size_t)used,
+                             "%s{\"problem\": {\"n\": %d, \"m\": %d.5, \"dtype\": \"%s\"},"
+                             " \"configuration\": {\"id\": %d},"
+                             " \"baseline\": {\"configuration\": {\"id\": 0}},"
+                             " \"time\": {\"median_ns\": 1, \"low_ns\": 1, \"high_ns\": 1}}",
+                             e ? "," : "", 1 << rng_below(&r, 14), (int)rng_below(&r, 4),
+                             types[rng_below(&r, 2)], ++unique);
+        snprintf(text + used, sizeof text - (size_t)used, "]}");
+        add_record(f, text);
+    }
+    /* A type that no record has must be a word all the same. */
+    value dtype_values[] = {{.kind = VALUE_STRING, .string = "half"}};
+    value ids[] = {{.kind = VALUE_INTEGER, .integer = 0}};
+    pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}},
+                                    {"m", {.kind = VALUE_NUMBER, .number = 0.5}},
+                                    {"dtype", dtype_values[0]}};
+    space_parameter parameters[] = {{"id", ids, 1}};
+    uint16_t baseline[] = {0};
+    pattern p = {.name = "p",
+                 .problem_count = 3,
+                 .problems = {variables, variables, variables},
+                 .parameter_count = 1,
+                 .parameters = parameters,
+                 .baseline = baseline};
+    free(write_export(f, "p", &p));
+
+    char *queries, *expected;
+    size_t queries_size, expected_size;
+    FILE *q = open_memstream(&queries, &queries_size);
+    FILE *x = open_memstream(&expected, &expected_size);
+    fputs("static const struct {\n    const char *gpu;\n    int major, minor;\n"
+          "    autotune_p_problem problem;\n} queries[] = {\n",
+          q);
+    for (int i = 0; i < QUERIES; i++) {
+        size_t g = (size_t)rng_below(&r, 4), t = (size_t)rng_below(&r, 3);
+        bool exact_gpu = rng_below(&r, 2) == 0;
+        int major = exact_gpu ? gpus[g][1][0] - '0' : 7 + (int)rng_below(&r, 3);
+        int minor = exact_gpu ? gpus[g][1][2] - '0' : (int)rng_below(&r, 2) * 6;
+        int64_t n =
+            rng_below(&r, 2) ? (int64_t)1 << rng_below(&r, 14) : (int64_t)rng_below(&r, 20000);
+        int m = (int)rng_below(&r, 4);
+        record_pair pairs[] = {{"n", {.kind = VALUE_INTEGER, .integer = n}},
+                               {"m", {.kind = VALUE_NUMBER, .number = m + 0.5}},
+                               {"dtype", {.kind = VALUE_STRING, .string = types[t]}}};
+        record_values problem = {3, pairs};
+        pick_target target = {.gpu = exact_gpu ? gpus[g][0] : "other",
+                              .major = major,
+                              .minor = minor,
+                              .problem = &problem};
+        const record_entry *entry;
+        const record *from;
+        pick_rule rule = pick(&f->set, &target, &entry, &from);
+        fprintf(x, "%s %d\n", pick_rule_name(rule),
+                entry ? (int)record_get(&entry->configuration, "id")->integer : 0);
+        static const char *const words[] = {"FLOAT", "DOUBLE", "HALF"};
+        fprintf(q, "    {\"%s\", %d, %d, {%" PRId64 ", %d.5, AUTOTUNE_P_DTYPE_%s}},\n", target.gpu,
+                major, minor, n, m, words[t]);
+    }
+    fputs("};\n", q);
+    fclose(q);
+    fclose(x);
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c], queries,
+            "    size_t i;\n"
+            "    for (i = 0; i < sizeof queries / sizeof *queries; i++) {\n"
+            "        autotune_p_choice c = autotune_p_find(queries[i].gpu, queries[i].major,\n"
+            "                                              queries[i].minor,\n"
+            "                                              &queries[i].problem);\n"
+            "        printf(\"%s %d\\n\", autotune_rule_name(c.rule), c.config.id);\n"
+            "    }\n");
+        assert_string_equal(out, expected);
+        free(out);
+    }
+    free(queries);
+    free(expected);
+}
+
+static void no_record_can_put_code_into_the_header(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"*/ #error \\\" \\\\ ?\?/ \\u00e9 %s\"",
+               "{\"__LINE__\": 1, \"int\": 2, \"class\": 3, \"NULL\": 4, \"x\": true}",
+               "{\"w\": \"\\\"; abort(); \\\"\", \"W\": \"*/ abort(); /*\", \"unix\": \"\","
+               " \"config\": \"a-b\", \"kind\": \"?\?/\", \"_\": 1}");
+    char *text = write_export(f, "p", NULL);
+    assert_null(strstr(text, "*/ #error"));
+    assert_null(strstr(text, "*/ abort"));
+    assert_null(strstr(text, "\"; abort"));
+    free(text);
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(f, compilers[c], "",
+                                 "    size_t n;\n"
+                                 "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+                                 "    puts(e->gpu);\n"
+                                 "    puts(autotune_p_w_kind_name(e->config.w));\n"
+                                 "    puts(autotune_p_W_kind_name(e->config.W));\n"
+                                 "    puts(autotune_p_kind_kind_name(e->config.kind));\n"
+                                 "    printf(\"%d\\n\", (int)e->problem.int_);\n");
+        assert_string_equal(out, "*/ #error \" \\ ?\?/ \xc3\xa9 %s\n\"; abort(); \"\n"
+                                 "*/ abort(); /*\n?\?/\n2\n");
+        free(out);
+    }
+}
+
+static void words_that_look_alike_stay_apart(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"G\"", "{\"n\": 1}", "{\"order\": \"a-b\"}");
+    add_simple(f, "\"H\"", "{\"n\": 1}", "{\"order\": \"a_b\"}");
+    add_simple(f, "\"I\"", "{\"n\": 1}", "{\"order\": 7}");
+    free(write_export(f, "p", NULL));
+    char *out = run_consumer(f, compilers[0], "",
+                             "    size_t n, i;\n"
+                             "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+                             "    for (i = 0; i < n; i++)\n"
+                             "        puts(autotune_p_order_kind_name(e[i].config.order));\n"
+                             "    printf(\"%d\\n\", (int)AUTOTUNE_P_ORDER_A_B_2);\n");
+    assert_string_equal(out, "a-b\na_b\n7\n1\n");
+    free(out);
+}
+
+static void extreme_numbers_keep_their_values(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"G\"", "{\"n\": -9223372036854775808, \"x\": 1e300}",
+               "{\"big\": 9223372036854775807, \"small\": -2147483648, \"y\": 0.1}");
+    free(write_export(f, "p", NULL));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c], "",
+            "    size_t n;\n"
+            "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+            "    printf(\"%lld %g %lld %d %.17g\\n\", (long long)e->problem.n, e->problem.x,\n"
+            "           (long long)e->config.big, (int)e->config.small, e->config.y);\n");
+        assert_string_equal(out, "-9223372036854775808 1e+300 9223372036854775807 -2147483648 "
+                                 "0.10000000000000001\n");
+        free(out);
+    }
+}
+
+static void a_script_without_results_exports_its_default(void **state)
+{
+    fixture *f = *state;
+    value tiles[] = {{.kind = VALUE_INTEGER, .integer = 16},
+                     {.kind = VALUE_INTEGER, .integer = 32}};
+    space_parameter parameters[] = {{"tile", tiles, 2}};
+    uint16_t baseline[] = {1};
+    pattern p = {.name = "p", .parameter_count = 1, .parameters = parameters, .baseline = baseline};
+    free(write_export(f, "p", &p));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(f, compilers[c], "",
+                                 "    autotune_p_problem p = {0};\n"
+                                 "    autotune_p_choice c = autotune_p_find(\"G\", 9, 0, &p);\n"
+                                 "    printf(\"%s %d\\n\", autotune_rule_name(c.rule),\n"
+                                 "           c.config.tile);\n");
+        assert_string_equal(out, "default 32\n");
+        free(out);
+    }
+}
+
+static void results_of_another_script_are_counted_not_exported(void **state)
+{
+    fixture *f = *state;
+    export_model m;
+    value tiles[] = {{.kind = VALUE_INTEGER, .integer = 16}};
+    pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}}};
+    space_parameter parameters[] = {{"tile", tiles, 1}};
+    uint16_t baseline[] = {0};
+    pattern p = {.name = "p",
+                 .problem_count = 1,
+                 .problems = {variables, variables, variables},
+                 .parameter_count = 1,
+                 .parameters = parameters,
+                 .baseline = baseline};
+    add_simple(f, "\"G\"", "{\"n\": 1}", "{\"tile\": 1}");
+    add_simple(f, "\"H\"", "{\"n\": 1}", "{\"tile\": 1, \"vec\": 1}");
+    add_simple(f, "\"I\"", "{\"m\": 1}", "{\"tile\": 1}");
+    assert_ok(export_model_init(&m, "p", &f->set, &p, &f->error), f->error);
+    assert_int_equal(m.row_count, 1);
+    assert_int_equal(m.skipped, 2);
+    export_model_deinit(&m);
+}
+
+/* The records that come with the project. */
+static void shipped_records_are_whole_and_export(void **state)
+{
+    fixture *f = *state;
+    record_set all;
+    assert_ok(record_load_all(TEST_SOURCE_DIR "/results", NULL, &all, &f->error), f->error);
+    for (size_t i = 0; i < all.count; i++) {
+        record_set one;
+        export_model m;
+        char path[4096], slug[RECORD_NAME_BYTES];
+        const record *r = &all.records[i];
+        record_slug(r->gpu, slug);
+        snprintf(path, sizeof path, "%s/results/%s/%s.json", TEST_SOURCE_DIR, slug, r->pattern);
+        assert_string_equal(r->path, path);
+        assert_ok(record_load_all(TEST_SOURCE_DIR "/results", r->pattern, &one, &f->error),
+                  f->error);
+        assert_ok(export_model_init(&m, r->pattern, &one, NULL, &f->error), f->error);
+        assert_true(m.row_count > 0);
+        assert_int_equal(m.skipped, 0);
+        export_model_deinit(&m);
+        record_set_deinit(&one);
+    }
+    record_set_deinit(&all);
+}
+
+static void nothing_to_export_is_an_error(void **state)
+{
+    fixture *f = *state;
+    export_model m;
+    const exporter *e;
+    assert_int_equal(export_model_init(&m, "p", &f->set, NULL, &f->error), AT_NOT_FOUND);
+    assert_int_equal(export_model_init(&m, "a b", &f->set, NULL, &f->error), AT_SCRIPT);
+    assert_int_equal(exporter_find("xml", &e, &f->error), AT_USAGE);
+    assert_non_null(strstr(f->error.message, "header"));
+    assert_ok(exporter_find("header", &e, &f->error), f->error);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
+        TEST(the_header_picks_what_pick_picks),
+        TEST(no_record_can_put_code_into_the_header),
+        TEST(words_that_look_alike_stay_apart),
+        TEST(extreme_numbers_keep_their_values),
+        TEST(a_script_without_results_exports_its_default),
+        TEST(results_of_another_script_are_counted_not_exported),
+        TEST(shipped_records_are_whole_and_export),
+        TEST(nothing_to_export_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

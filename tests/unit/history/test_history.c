@@ -1,0 +1,250 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "check.h"
+#include "journal/line.h"
+#include "history/history.h"
+#include "history/space.h"
+
+static const char cache[] =
+    "{\"device_name\": \"GPU\", \"kernel_name\": \"k\", \"tune_params_keys\": [\"x\", \"mode\"],\n"
+    " \"tune_params\": {\"x\": [1, 2], \"mode\": [\"a\", \"b\"]}, \"objective\": \"time\",\n"
+    " \"cache\": {\n"
+    "\"1,a\": {\"x\": 1, \"mode\": \"a\", \"time\": 2.5, \"times\": [2.5, 2.6],\n"
+    "  \"compile_time\": 100, \"verification_time\": 3, \"benchmark_time\": 7},\n"
+    "\"2,a\": {\"x\": 2, \"mode\": \"a\", \"time\": \"CompilationFailedConfig\"},\n"
+    "\"2,b\": {\"x\": 2, \"mode\": \"b\", \"time\": \"RuntimeFailedConfig\"},\n"
+    "\"1,b\": {\"x\": 1, \"mode\": \"b\", \"time\": 1.5}";
+static const char closing[] = "\n}\n}";
+
+static const char t4[] =
+    "{\"schema_version\": \"1.0.0\", \"metadata\": {\"timeunit\": \"miliseconds\"}, \"results\": ["
+    "{\"configuration\": {\"x\": 1, \"mode\": \"a\"}, \"times\": {\"compilation\": 100,"
+    " \"validation\": 3, \"runtimes\": [3, 4]}, \"invalidity\": \"correct\", \"correctness\": 1,"
+    " \"measurements\": [{\"name\": \"time\", \"value\": 2.5, \"unit\": \"\"}],"
+    " \"objectives\": [\"time\"]},"
+    "{\"configuration\": {\"x\": 2, \"mode\": \"a\"}, \"times\": {}, \"invalidity\": \"compile\","
+    " \"correctness\": 0, \"measurements\": [], \"objectives\": [\"time\"]},"
+    "{\"configuration\": {\"x\": 1, \"mode\": \"a\"}, \"times\": {}, \"invalidity\": \"timeout\","
+    " \"correctness\": 0}]}";
+
+static recorded parse(const char *text)
+{
+    at_error error = {0};
+    recorded r;
+    assert_ok(recorded_parse(text, strlen(text), "test", &r, &error), error);
+    return r;
+}
+
+static void a_kernel_tuner_cache_is_read(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", cache, closing);
+    recorded r = parse(text);
+    assert_int_equal(r.parameter_count, 2);
+    assert_string_equal(r.names[1], "mode");
+    assert_string_equal(r.device, "GPU");
+    assert_int_equal(r.result_count, 4);
+    assert_int_equal(r.results[0].values[0].integer, 1);
+    assert_string_equal(r.results[0].values[1].string, "a");
+    assert_true(r.results[0].cost == 2.5);
+    assert_true(r.results[0].compile_ms == 100);
+    assert_true(r.results[0].check_ms == 3);
+    assert_true(r.results[0].run_ms == 7);
+    assert_int_equal(r.results[0].sample_count, 2);
+    assert_int_equal(r.results[1].outcome, OUTCOME_COMPILE_ERROR);
+    assert_true(isinf(r.results[1].cost));
+    assert_int_equal(r.results[2].outcome, OUTCOME_LAUNCH_ERROR);
+    recorded_deinit(&r);
+}
+
+static void a_cache_that_is_still_being_written_is_read(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s,\n", cache);
+    recorded r = parse(text);
+    assert_int_equal(r.result_count, 4);
+    recorded_deinit(&r);
+}
+
+static void t4_results_are_read_and_the_first_of_equals_counts(void **state)
+{
+    (void)state;
+    recorded r = parse(t4);
+    assert_int_equal(r.result_count, 2);
+    assert_int_equal(r.results[0].outcome, OUTCOME_OK);
+    assert_true(r.results[0].cost == 2.5);
+    assert_true(r.results[0].compile_ms == 100);
+    assert_true(r.results[0].run_ms == 7);
+    assert_int_equal(r.results[1].outcome, OUTCOME_COMPILE_ERROR);
+    recorded_deinit(&r);
+}
+
+static void a_gzip_file_is_read(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_recorded_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    gzFile file = gzopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, t4, sizeof t4 - 1), sizeof t4 - 1);
+    assert_int_equal(gzclose(file), Z_OK);
+    at_error error = {0};
+    recorded r;
+    assert_ok(recorded_read(path, &r, &error), error);
+    assert_int_equal(r.result_count, 2);
+    recorded_deinit(&r);
+    remove(path);
+    assert_int_equal(recorded_read(path, &r, &error), AT_NOT_FOUND);
+}
+
+static void what_is_written_reads_back_the_same(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", cache, closing);
+    recorded r = parse(text);
+    size_t count;
+    const recorded_format *const *formats = recorded_formats(&count);
+    for (size_t f = 0; f < count; f++) {
+        char *written = NULL;
+        at_error error = {0};
+        assert_ok(recorded_write(&r, formats[f]->name, &written, &error), error);
+        recorded back = parse(written);
+        assert_int_equal(back.result_count, r.result_count);
+        assert_int_equal(back.parameter_count, r.parameter_count);
+        for (size_t i = 0; i < r.result_count; i++) {
+            assert_int_equal(back.results[i].outcome, r.results[i].outcome);
+            assert_true(back.results[i].cost == r.results[i].cost);
+            assert_true(back.results[i].compile_ms == r.results[i].compile_ms);
+            for (size_t p = 0; p < r.parameter_count; p++)
+                assert_true(value_equal(back.results[i].values[p], r.results[i].values[p]));
+        }
+        recorded_deinit(&back);
+        free(written);
+    }
+    char *written = NULL;
+    at_error error = {0};
+    assert_int_equal(recorded_write(&r, "t5", &written, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "'t4'"));
+    recorded_deinit(&r);
+}
+
+static void of_a_journal_the_last_line_of_a_variant_counts(void **state)
+{
+    (void)state;
+    static const int64_t slow[] = {5000000, 4000000, 6000000}, fast[] = {2000000};
+    const journal_entry entries[] = {
+        {.outcome = OUTCOME_OK,
+         .configuration = "x=1,mode=a",
+         .message = "",
+         .samples_ns = slow,
+         .sample_count = 3},
+        {.outcome = OUTCOME_TIMEOUT, .configuration = "x=2,mode=a", .message = "slow"},
+        {.outcome = OUTCOME_OK,
+         .configuration = "x=1,mode=b",
+         .message = "",
+         .samples_ns = slow,
+         .sample_count = 3},
+        {.outcome = OUTCOME_OK,
+         .configuration = "x=1,mode=a",
+         .message = "",
+         .samples_ns = fast,
+         .sample_count = 1,
+         .compile_ns = 300000000,
+         .check_ns = 1500000},
+    };
+    char text[4096] = "";
+    at_error error = {0};
+    for (size_t i = 0; i < 4; i++) {
+        char *line = NULL;
+        journal_key key = {{(unsigned char)i}};
+        assert_ok(journal_line_of_entry(1, key, key, &entries[i], &line, &error), error);
+        strcat(text, line);
+        free(line);
+    }
+    recorded r = parse(text);
+    assert_int_equal(r.result_count, 3);
+    assert_true(r.results[0].cost == 2);
+    assert_true(r.results[0].compile_ms == 300);
+    assert_true(r.results[0].check_ms == 1.5);
+    assert_true(r.results[0].run_ms == 2);
+    assert_true(r.results[1].cost == 5);
+    assert_string_equal(r.results[1].values[1].string, "b");
+    assert_int_equal(r.results[2].outcome, OUTCOME_TIMEOUT);
+    recorded_deinit(&r);
+}
+
+static void damaged_files_are_errors(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "{\"results\": []}",
+        "{\"results\": [1]}",
+        "{\"results\": [{\"configuration\": {}}]}",
+        "{\"results\": [{\"configuration\": {\"x\": []}}]}",
+        "{\"results\": [{\"configuration\": {\"x\": 1}, \"invalidity\": \"correct\"}]}",
+        "{\"cache\": {}}",
+        "{\"cache\": {\"1\": {\"time\": 1}}, \"tune_params_keys\": [\"x\"]}",
+        "{\"cache\": {\"1\": 7}, \"tune_params_keys\": [\"x\"]}",
+        "{\"cache\": {\"1\": {\"x\": 1}}, \"tune_params_keys\": [7]}",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        at_error error = {0};
+        recorded r;
+        assert_int_equal(recorded_parse(texts[i], strlen(texts[i]), "test", &r, &error), AT_FORMAT);
+        assert_true(error.message[0] != '\0');
+    }
+}
+
+static void the_space_is_what_was_recorded(void **state)
+{
+    (void)state;
+    char text[2048];
+    snprintf(text, sizeof text, "%s%s", cache, closing);
+    recorded r = parse(text);
+    recorded_space rs;
+    at_error error = {0};
+    r.result_count = 3;
+    assert_ok(recorded_space_init(&rs, &r, &error), error);
+    assert_int_equal(rs.count, 3);
+    assert_int_equal(space_cartesian(rs.space), 4);
+    for (uint64_t i = 0; i < rs.count; i++) {
+        const recorded_result *result = &r.results[rs.result[i]];
+        uint16_t indices[2];
+        space_at(rs.space, i, indices);
+        for (size_t p = 0; p < 2; p++)
+            assert_true(value_equal(space_get_parameter(rs.space, p)->values[indices[p]],
+                                    result->values[p]));
+        assert_true(rs.cost[i] == result->cost);
+    }
+    recorded_space_deinit(&rs);
+    r.result_count = 4;
+    recorded_deinit(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_tuner_cache_is_read),
+        cmocka_unit_test(a_cache_that_is_still_being_written_is_read),
+        cmocka_unit_test(t4_results_are_read_and_the_first_of_equals_counts),
+        cmocka_unit_test(a_gzip_file_is_read),
+        cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(of_a_journal_the_last_line_of_a_variant_counts),
+        cmocka_unit_test(damaged_files_are_errors),
+        cmocka_unit_test(the_space_is_what_was_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,556 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "check.h"
+#include "base/file.h"
+#include "journal/journal.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    device_properties device;
+    problem_plan problem;
+    journal_facts facts;
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    f.device =
+        (device_properties){.kind = "cuda", .uuid = "GPU-1", .driver = "580.1", .arch = "sm_90"};
+    snprintf(f.device.limits.name, sizeof f.device.limits.name, "NVIDIA H200");
+    f.problem = (problem_plan){.buffer_count = 1, .traffic_bytes = 1024, .seed = 1};
+    snprintf(f.problem.buffers[0].name, PLAN_NAME_BYTES, "src");
+    f.facts = (journal_facts){.pattern = "transpose",
+                              .device = &f.device,
+                              .nvrtc_version = "13.0",
+                              .problems = &f.problem,
+                              .problem_count = 1,
+                              .reference_hash = "abc"};
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temporary_remove(((fixture *)*state)->folder);
+    return 0;
+}
+
+static journal *open_journal(fixture *f)
+{
+    journal *j;
+    assert_ok(journal_open(f->folder, &f->facts, &j, &f->error), f->error);
+    return j;
+}
+
+static journal_key key_of(fixture *f, const journal *j, int variant)
+{
+    char source[33];
+    launch_plan plan = {.entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}};
+    journal_launch launch = {.source_hash = source, .plan = &plan};
+    journal_key key;
+    snprintf(source, sizeof source, "%032d", variant);
+    assert_ok(journal_key_of(j, &launch, 1, &key, &f->error), f->error);
+    return key;
+}
+
+static at_status append(fixture *f, journal *j, int variant)
+{
+    int64_t samples[3] = {1000 + variant, 1001, 1002};
+    journal_entry e = {.outcome = OUTCOME_OK,
+                       .configuration = "tile=64",
+                       .samples_ns = samples,
+                       .sample_count = 3,
+                       .compile_ns = 700000000,
+                       .check_ns = 800000,
+                       .has_resources = true,
+                       .resources = {.registers = 40, .spill_load_bytes = 8}};
+    return journal_append(j, key_of(f, j, variant), &e, &f->error);
+}
+
+static bool has(fixture *f, const journal *j, int variant)
+{
+    journal_entry e;
+    return journal_find(j, key_of(f, j, variant), &e) && e.sample_count == 3 &&
+           e.samples_ns[0] == 1000 + variant;
+}
+
+/* Writes `count` entries and leaves without finishing, as a killed run does. */
+static void interrupted_run(fixture *f, int count, char *path, size_t path_bytes)
+{
+    journal *j = open_journal(f);
+    for (int i = 0; i < count; i++)
+        assert_ok(append(f, j, i), f->error);
+    if (path)
+        snprintf(path, path_bytes, "%s", journal_path(j));
+    journal_close(j);
+}
+
+static void an_interrupted_run_leaves_everything_it_knew(void **state)
+{
+    fixture *f = *state;
+    journal_entry e;
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    assert_false(has(f, j, 0));
+    assert_ok(append(f, j, 0), f->error);
+    journal_entry failed = {.outcome = OUTCOME_COMPILE_ERROR,
+                            .configuration = "tile=32",
+                            .message = "line 3: error\n\033[31m\"quoted\" \xff"};
+    assert_ok(journal_append(j, key_of(f, j, 1), &failed, &f->error), f->error);
+    assert_true(has(f, j, 0));
+    journal_close(j);
+
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 2);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_true(journal_find(j, key_of(f, j, 0), &e));
+    assert_int_equal(e.outcome, OUTCOME_OK);
+    assert_string_equal(e.configuration, "tile=64");
+    assert_string_equal(e.message, "");
+    assert_int_equal(e.sample_count, 3);
+    assert_int_equal(e.samples_ns[2], 1002);
+    assert_int_equal(e.compile_ns, 700000000);
+    assert_int_equal(e.check_ns, 800000);
+    assert_true(e.has_resources);
+    assert_int_equal(e.resources.registers, 40);
+    assert_int_equal(e.resources.spill_load_bytes, 8);
+    assert_true(journal_find(j, key_of(f, j, 1), &e));
+    assert_int_equal(e.outcome, OUTCOME_COMPILE_ERROR);
+    assert_string_equal(e.message, "line 3: error\n\033[31m\"quoted\" ?");
+    assert_false(e.has_resources);
+    assert_int_equal(e.sample_count, 0);
+    assert_false(journal_find(j, key_of(f, j, 2), &e));
+    journal_close(j);
+}
+
+static void a_finished_run_is_measured_anew(void **state)
+{
+    fixture *f = *state;
+    interrupted_run(f, 3, NULL, 0);
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 3);
+    assert_ok(append(f, j, 3), f->error);
+    assert_ok(journal_finish(j, &f->error), f->error);
+    journal_close(j);
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    assert_ok(append(f, j, 5), f->error);
+    journal_close(j);
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 1);
+    journal_close(j);
+}
+
+static void a_finished_run_leaves_an_unfinished_one_alone(void **state)
+{
+    fixture *f = *state;
+    interrupted_run(f, 3, NULL, 0);
+    f->problem.traffic_bytes = 4096;
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    assert_ok(append(f, j, 0), f->error);
+    assert_ok(journal_finish(j, &f->error), f->error);
+    journal_close(j);
+    f->problem.traffic_bytes = 1024;
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 3);
+    journal_close(j);
+}
+
+static void the_last_of_two_entries_counts(void **state)
+{
+    fixture *f = *state;
+    journal_entry e;
+    interrupted_run(f, 1, NULL, 0);
+    journal *j = open_journal(f);
+    journal_entry later = {.outcome = OUTCOME_TIMEOUT};
+    assert_ok(journal_append(j, key_of(f, j, 0), &later, &f->error), f->error);
+    journal_close(j);
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 1);
+    assert_true(journal_find(j, key_of(f, j, 0), &e));
+    assert_int_equal(e.outcome, OUTCOME_TIMEOUT);
+    journal_close(j);
+}
+
+static void each_fact_that_changes_invalidates(void **state)
+{
+    fixture *f = *state;
+    interrupted_run(f, 1, NULL, 0);
+    const fixture original = *f;
+    for (int change = 0; change < 10; change++) {
+        *f = original;
+        f->facts.device = &f->device;
+        f->facts.problems = &f->problem;
+        switch (change) {
+        case 0:
+            snprintf(f->device.driver, sizeof f->device.driver, "580.2");
+            break;
+        case 1:
+            snprintf(f->device.uuid, sizeof f->device.uuid, "GPU-2");
+            break;
+        case 2:
+            f->facts.nvrtc_version = "13.1";
+            break;
+        case 3:
+            f->problem.buffers[0].count = 2;
+            break;
+        case 4:
+            f->problem.seed = 2;
+            break;
+        case 5:
+            f->facts.reference_hash = "abd";
+            break;
+        case 6:
+            f->facts.warm_cache = true;
+            break;
+        case 7:
+            f->problem.tolerance = 1e-6;
+            break;
+        case 8:
+            f->facts.problem_count = 0;
+            break;
+        case 9:
+            f->problem.buffers[0].type = DTYPE_DOUBLE;
+            break;
+        }
+        journal *j = open_journal(f);
+        if (has(f, j, 0))
+            fail_msg("change %d leaves the entry valid", change);
+        journal_close(j);
+    }
+    *f = original;
+    /* What is none of these does not: another build of the same tool, another place in memory. */
+    memset(f->problem.buffers[1].name, 'x', PLAN_NAME_BYTES);
+    f->device.limits.clock_khz = 1;
+    journal *j = open_journal(f);
+    assert_true(has(f, j, 0));
+    journal_close(j);
+}
+
+static void each_part_of_a_variant_makes_another_key(void **state)
+{
+    fixture *f = *state;
+    enum { CHANGES = 9 };
+    journal *j = open_journal(f);
+    journal_key keys[CHANGES];
+    for (int change = 0; change < CHANGES; change++) {
+        launch_plan plan = {
+            .entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}, .argument_count = 1};
+        journal_launch launches[2] = {{"abc", &plan}, {"def", &plan}};
+        size_t count = 1;
+        switch (change) {
+        case 1:
+            launches[0].source_hash = "abd";
+            break;
+        case 2:
+            plan.grid[0] = 5;
+            break;
+        case 3:
+            plan.block[2] = 2;
+            break;
+        case 4:
+            plan.dynamic_shared_bytes = 4;
+            break;
+        case 5:
+            plan.arguments[0].bits = 1;
+            break;
+        case 6:
+            snprintf(plan.entry, sizeof plan.entry, "other");
+            break;
+        case 7:
+            plan.arguments[0].is_buffer = true;
+            break;
+        case 8:
+            count = 2;
+            break;
+        }
+        assert_ok(journal_key_of(j, launches, count, &keys[change], &f->error), f->error);
+        for (int k = 0; k < change; k++)
+            assert_memory_not_equal(keys[k].bytes, keys[change].bytes, sizeof keys[k].bytes);
+    }
+    journal_close(j);
+}
+
+static void a_crash_at_any_byte_costs_one_line(void **state)
+{
+    fixture *f = *state;
+    enum { ENTRIES = 3 };
+    char path[256], *text;
+    size_t size;
+    interrupted_run(f, ENTRIES, path, sizeof path);
+    assert_ok(file_read(path, 1 << 20, &text, &size, &f->error), f->error);
+    for (size_t cut = 0; cut <= size; cut++) {
+        assert_ok(file_replace(path, text, cut, &f->error), f->error);
+        size_t whole = 0;
+        for (size_t i = 0; i < cut; i++)
+            whole += text[i] == '\n';
+        /* Only the newline is missing: the line itself is whole. */
+        bool bare = cut < size && text[cut] == '\n';
+        journal *j = open_journal(f);
+        assert_int_equal(journal_count(j), whole + bare);
+        assert_true(journal_skipped(j) <= 1);
+        assert_ok(append(f, j, 99), f->error);
+        journal_close(j);
+        j = open_journal(f);
+        assert_int_equal(journal_count(j), whole + bare + 1);
+        assert_true(has(f, j, 99));
+        journal_close(j);
+    }
+    free(text);
+}
+
+static void a_changed_byte_costs_its_line(void **state)
+{
+    fixture *f = *state;
+    char path[256], *text;
+    size_t size;
+    interrupted_run(f, 3, path, sizeof path);
+    assert_ok(file_read(path, 1 << 20, &text, &size, &f->error), f->error);
+    size_t line = (size_t)(strchr(text, '\n') - text);
+    for (size_t i = 0; i < line; i++) {
+        text[i] ^= 1;
+        assert_ok(file_replace(path, text, size, &f->error), f->error);
+        journal *j = open_journal(f);
+        /* A byte may become a newline: two damaged lines. */
+        assert_true(journal_skipped(j) == 1 || journal_skipped(j) == 2);
+        assert_int_equal(journal_count(j), 2);
+        journal_close(j);
+        text[i] ^= 1;
+    }
+    free(text);
+}
+
+static void runs_at_once_lose_no_line(void **state)
+{
+    fixture *f = *state;
+    enum { CHILDREN = 4, EACH = 100 };
+    pid_t children[CHILDREN];
+    for (int c = 0; c < CHILDREN; c++) {
+        children[c] = fork();
+        if (children[c] == 0) {
+            journal *j = open_journal(f);
+            for (int i = 0; i < EACH; i++)
+                if (append(f, j, c * EACH + i))
+                    _exit(1);
+            _exit(0);
+        }
+    }
+    for (int c = 0; c < CHILDREN; c++) {
+        int status;
+        waitpid(children[c], &status, 0);
+        assert_int_equal(status, 0);
+    }
+    journal *j = open_journal(f);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_int_equal(journal_count(j), CHILDREN * EACH);
+    for (int i = 0; i < CHILDREN * EACH; i++)
+        assert_true(has(f, j, i));
+    journal_close(j);
+}
+
+static void one_run_finishing_does_not_forget_another_at_work(void **state)
+{
+    fixture *f = *state;
+    journal *one = open_journal(f), *two = open_journal(f);
+    assert_ok(append(f, one, 1), f->error);
+    assert_ok(append(f, two, 2), f->error);
+    assert_ok(journal_finish(one, &f->error), f->error);
+    journal_close(one);
+    journal_close(two);
+    journal *j = open_journal(f);
+    assert_false(has(f, j, 1));
+    assert_true(has(f, j, 2));
+    journal_close(j);
+}
+
+static void a_killed_run_loses_nothing_that_it_was_told_is_written(void **state)
+{
+    fixture *f = *state;
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        journal *j = open_journal(f);
+        for (int i = 0;; i++)
+            if (append(f, j, i) || write(ends[1], &i, sizeof i) != sizeof i)
+                _exit(1);
+    }
+    int last = 0;
+    while (last < 50)
+        assert_int_equal(read(ends[0], &last, sizeof last), sizeof last);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(ends[1]);
+    while (read(ends[0], &last, sizeof last) == sizeof last)
+        ;
+    close(ends[0]);
+    journal *j = open_journal(f);
+    for (int i = 0; i <= last; i++)
+        assert_true(has(f, j, i));
+    journal_close(j);
+}
+
+/* In a child: a limit on the file's size stands for a full disk. */
+static int run_on_a_full_disk(fixture *f)
+{
+    struct rlimit limit = {1000, 1000};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    journal *j = open_journal(f);
+    int errors = 0;
+    for (int i = 0; i < 10; i++)
+        errors += append(f, j, i) != AT_OK;
+    bool said = strstr(f->error.message, "the run goes on") != NULL;
+    bool known = has(f, j, 9);
+    errors += journal_finish(j, &f->error) != AT_OK;
+    journal_close(j);
+    return errors == 1 && said && known ? 0 : 1;
+}
+
+static void a_full_disk_is_said_once_and_leaves_whole_lines(void **state)
+{
+    fixture *f = *state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_on_a_full_disk(f));
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    journal *j = open_journal(f);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_true(journal_count(j) >= 1 && journal_count(j) < 10);
+    journal_close(j);
+}
+
+/* In a child: the limit is lifted before the last line. */
+static int run_on_a_disk_that_is_full_for_a_while(fixture *f)
+{
+    struct rlimit limit = {1000, RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    journal *j = open_journal(f);
+    int errors = 0;
+    for (int i = 0; i < 9; i++)
+        errors += append(f, j, i) != AT_OK;
+    limit.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    errors += append(f, j, 9) != AT_OK;
+    journal_close(j);
+    return errors == 1 ? 0 : 1;
+}
+
+static void what_a_full_disk_refused_is_written_when_it_has_room(void **state)
+{
+    fixture *f = *state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_on_a_disk_that_is_full_for_a_while(f));
+    int status;
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    journal *j = open_journal(f);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_int_equal(journal_count(j), 10);
+    journal_close(j);
+}
+
+static void a_stopped_holder_of_the_lock_does_not_stop_the_run(void **state)
+{
+    fixture *f = *state;
+    journal *j = open_journal(f);
+    int fd = open(journal_path(j), O_RDWR);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    assert_ok(append(f, j, 1), f->error);
+    close(fd);
+    journal_close(j);
+    j = open_journal(f);
+    assert_true(has(f, j, 1));
+    journal_close(j);
+}
+
+static void a_place_that_cannot_be_written_is_an_error(void **state)
+{
+    fixture *f = *state;
+    journal *j;
+    char file[TEMPORARY_BYTES + 16];
+    snprintf(file, sizeof file, "%s/file", f->folder);
+    assert_ok(file_replace(file, "", 0, &f->error), f->error);
+    assert_int_equal(journal_open(file, &f->facts, &j, &f->error), AT_IO);
+    assert_null(j);
+    assert_int_equal(journal_open("/proc/journal", &f->facts, &j, &f->error), AT_IO);
+}
+
+static void a_journal_grown_too_large_is_put_aside(void **state)
+{
+    fixture *f = *state;
+    char path[256], old[300];
+    interrupted_run(f, 1, path, sizeof path);
+    assert_int_equal(truncate(path, 65 << 20), 0);
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    journal_close(j);
+    snprintf(old, sizeof old, "%s.old", path);
+    assert_int_equal(access(old, F_OK), 0);
+}
+
+static void names_cannot_lead_out_of_the_folder(void **state)
+{
+    fixture *f = *state;
+    f->facts.pattern = "../../x";
+    journal *j = open_journal(f);
+    assert_null(strstr(journal_path(j), ".."));
+    journal_close(j);
+}
+
+static void the_folder_follows_the_xdg_specification(void **state)
+{
+    fixture *f = *state;
+    char folder[256];
+    setenv("HOME", "/home/user", 1);
+    setenv("XDG_STATE_HOME", "/state", 1);
+    assert_ok(journal_folder(folder, sizeof folder, &f->error), f->error);
+    assert_string_equal(folder, "/state/autotune/journal");
+    setenv("XDG_STATE_HOME", "relative", 1);
+    assert_ok(journal_folder(folder, sizeof folder, &f->error), f->error);
+    assert_string_equal(folder, "/home/user/.local/state/autotune/journal");
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    assert_int_equal(journal_folder(folder, sizeof folder, &f->error), AT_NOT_FOUND);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(an_interrupted_run_leaves_everything_it_knew),
+        TEST(a_finished_run_is_measured_anew),
+        TEST(a_finished_run_leaves_an_unfinished_one_alone),
+        TEST(the_last_of_two_entries_counts),
+        TEST(each_fact_that_changes_invalidates),
+        TEST(each_part_of_a_variant_makes_another_key),
+        TEST(a_crash_at_any_byte_costs_one_line),
+        TEST(a_changed_byte_costs_its_line),
+        TEST(runs_at_once_lose_no_line),
+        TEST(one_run_finishing_does_not_forget_another_at_work),
+        TEST(a_killed_run_loses_nothing_that_it_was_told_is_written),
+        TEST(a_full_disk_is_said_once_and_leaves_whole_lines),
+        TEST(what_a_full_disk_refused_is_written_when_it_has_room),
+        TEST(a_stopped_holder_of_the_lock_does_not_stop_the_run),
+        TEST(a_place_that_cannot_be_written_is_an_error),
+        TEST(a_journal_grown_too_large_is_put_aside),
+        TEST(names_cannot_lead_out_of_the_folder),
+        TEST(the_folder_follows_the_xdg_specification),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

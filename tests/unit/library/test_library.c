@@ -1,0 +1,260 @@
+/* libautotune on a machine without a GPU: the driver is a fake one, the compiler is real. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "autotune.h"
+#include "check.h"
+#include "cuda/driver.h"
+#include "base/file.h"
+#include "temporary.h"
+
+static const char results_dir[] = TEST_SOURCE_DIR "/tests/fixtures/results";
+static const char script_path[] = TEST_SOURCE_DIR "/tests/fixtures/copied.lua";
+static const at_gpu h200 = {"NVIDIA H200", 9, 0};
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    at_results *results;
+    at_choice *choice;
+    at_kernel *kernel;
+    cuda_driver cuda;
+    at_kernel_options options;
+    at_error error;
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    assert_ok(at_open(results_dir, &f.results, &f.error), f.error);
+    assert_ok(cuda_driver_open(&f.cuda, &f.error), f.error);
+    CUcontext context;
+    f.cuda.cuDevicePrimaryCtxRetain(&context, 0);
+    f.cuda.cuCtxSetCurrent(context);
+    f.options = (at_kernel_options){
+        .script = script_path, .share = TEST_BINARY_DIR "/share/autotune", .cache = f.folder};
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    at_kernel_free(f->kernel);
+    at_choice_free(f->choice);
+    at_close(f->results);
+    cuda_driver_close(&f->cuda);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static void pick_size(fixture *f, const at_gpu *gpu, int64_t n)
+{
+    const at_variable problem[] = {at_integer("n", n)};
+    at_kernel_free(f->kernel);
+    at_choice_free(f->choice);
+    f->kernel = NULL;
+    f->choice = NULL;
+    assert_ok(at_pick(f->results, "copied", gpu, problem, 1, &f->choice, &f->error), f->error);
+}
+
+static void the_rule_and_the_values_are_told(void **state)
+{
+    fixture *f = *state;
+    at_variable v;
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_rule(f->choice), AT_RULE_EXACT);
+    assert_string_equal(at_choice_gpu(f->choice), "NVIDIA H200");
+    assert_int_equal(at_choice_time_ns(f->choice), 2000);
+    assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    assert_int_equal(at_choice_count(f->choice), 3);
+    assert_string_equal(at_choice_at(f->choice, 1).name, "vec");
+    assert_ok(at_choice_get(f->choice, "block", &v, &f->error), f->error);
+    assert_int_equal(v.kind, AT_KIND_INTEGER);
+    assert_int_equal(v.integer, 256);
+    assert_int_equal(at_choice_get(f->choice, "blok", &v, &f->error), AT_NOT_FOUND);
+    assert_non_null(strstr(f->error.message, "did you mean 'block'?"));
+}
+
+static void each_rule_has_its_turn(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        at_gpu gpu;
+        int64_t n;
+        at_rule rule;
+        const char *text;
+    } cases[] = {
+        {{"NVIDIA H200", 9, 0}, 1000000, AT_RULE_NEAREST, "block=512,vec=2,shared=0"},
+        {{"NVIDIA H100", 9, 0}, 4096, AT_RULE_CAPABILITY, "block=256,vec=4,shared=65536"},
+        {{"NVIDIA L4", 8, 9}, 4096, AT_RULE_MAJOR, "block=128,vec=1,shared=0"},
+        {{"NVIDIA V100", 7, 0}, 4096, AT_RULE_DEFAULT, "block=64,vec=1,shared=0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pick_size(f, &cases[i].gpu, cases[i].n);
+        assert_int_equal(at_choice_rule(f->choice), cases[i].rule);
+        assert_string_equal(at_choice_text(f->choice), cases[i].text);
+    }
+    assert_string_equal(at_choice_gpu(f->choice), "");
+    assert_string_equal(at_rule_name(AT_RULE_CAPABILITY), "same_capability");
+}
+
+static void a_choice_keeps_nothing_of_the_callers(void **state)
+{
+    fixture *f = *state;
+    char name[] = "n", text[] = "x";
+    at_variable problem[] = {at_integer(name, 4096), at_text("extra", text)};
+    assert_ok(at_pick(f->results, "copied", &h200, problem, 2, &f->choice, &f->error), f->error);
+    memset(name, '?', 1);
+    memset(text, '?', 1);
+    problem[0] = at_integer("", 0);
+    assert_int_equal(at_choice_rule(f->choice), AT_RULE_NEAREST);
+}
+
+static void what_is_not_recorded_is_not_found(void **state)
+{
+    fixture *f = *state;
+    at_results *none;
+    assert_int_equal(at_pick(f->results, "other", &h200, NULL, 0, &f->choice, &f->error),
+                     AT_NOT_FOUND);
+    assert_non_null(strstr(f->error.message, "no results for 'other'"));
+    assert_int_equal(at_open("/no/such/folder", &none, &f->error), AT_NOT_FOUND);
+    assert_null(none);
+    assert_int_equal(at_open("/no/such/folder", &none, NULL), AT_NOT_FOUND);
+}
+
+static void the_current_gpu_is_the_contexts(void **state)
+{
+    fixture *f = *state;
+    at_gpu gpu;
+    assert_ok(at_current_gpu(&gpu, &f->error), f->error);
+    assert_true(gpu.major >= 7);
+    assert_int_not_equal(strlen(gpu.name), 0);
+    f->cuda.cuCtxSetCurrent(NULL);
+    assert_int_equal(at_current_gpu(&gpu, &f->error), AT_NO_DEVICE);
+    assert_non_null(strstr(f->error.message, "no CUDA context is current"));
+}
+
+/* Launches the prepared kernel on two buffers and checks that it copied. */
+static void launch_and_check(fixture *f, size_t n)
+{
+    CUdeviceptr src, dst;
+    CUstream stream;
+    assert_int_equal(at_kernel_buffer_count(f->kernel), 2);
+    assert_string_equal(at_kernel_buffer_name(f->kernel, 0), "src");
+    assert_int_equal(at_kernel_buffer_bytes(f->kernel, 1), 4 * n);
+    f->cuda.cuMemAlloc(&src, 4 * n);
+    f->cuda.cuMemAlloc(&dst, 4 * n);
+    f->cuda.cuStreamCreate(&stream, 0);
+    /* The fake's device memory is the host's. */
+    memset((void *)(uintptr_t)src, 7, 4 * n);
+    const uint64_t buffers[] = {src, dst};
+    assert_ok(at_launch(f->kernel, stream, buffers, &f->error), f->error);
+    f->cuda.cuStreamSynchronize(stream);
+    assert_memory_equal((void *)(uintptr_t)dst, (void *)(uintptr_t)src, 4 * n);
+    f->cuda.cuStreamDestroy(stream);
+    f->cuda.cuMemFree(src);
+    f->cuda.cuMemFree(dst);
+}
+
+static void a_choice_becomes_a_kernel_that_runs(void **state)
+{
+    fixture *f = *state;
+    pick_size(f, &h200, 4096);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_EXACT);
+    assert_string_equal(at_kernel_text(f->kernel), "block=256,vec=4,shared=65536");
+    assert_non_null(strstr(at_kernel_source(f->kernel), "__launch_bounds__(256)"));
+    /* 64 KiB of dynamic shared memory: the fake driver insists that they were asked for. */
+    launch_and_check(f, 4096);
+}
+
+static void what_is_impossible_for_the_problem_gives_way(void **state)
+{
+    fixture *f = *state;
+    /* 4098 is nearest to 4096, whose vectors of 4 do not divide it; the next is vectors of 2. */
+    pick_size(f, &h200, 4098);
+    assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=65536");
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_NEAREST);
+    assert_string_equal(at_kernel_text(f->kernel), "block=512,vec=2,shared=0");
+    launch_and_check(f, 4098);
+    /* No vector divides 4099: the script's default is left. */
+    pick_size(f, &h200, 4099);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    assert_int_equal(at_kernel_rule(f->kernel), AT_RULE_DEFAULT);
+    assert_string_equal(at_kernel_text(f->kernel), "block=64,vec=1,shared=0");
+    launch_and_check(f, 4099);
+}
+
+static void a_cached_kernel_needs_no_compiler(void **state)
+{
+    fixture *f = *state;
+    pick_size(f, &h200, 4096);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    at_kernel_free(f->kernel);
+    f->kernel = NULL;
+    setenv("AUTOTUNE_NVRTC", "/no/such/library", 1);
+    at_status cached = at_prepare(f->choice, &f->options, &f->kernel, &f->error);
+    at_kernel *none;
+    f->options.no_cache = 1;
+    at_status fresh = at_prepare(f->choice, &f->options, &none, NULL);
+    unsetenv("AUTOTUNE_NVRTC");
+    assert_ok(cached, f->error);
+    assert_int_equal(fresh, AT_NO_TOOLCHAIN);
+    assert_null(none);
+    launch_and_check(f, 4096);
+}
+
+static void a_launch_that_the_driver_refuses_is_an_error(void **state)
+{
+    fixture *f = *state;
+    uint64_t buffers[2] = {0};
+    pick_size(f, &h200, 4096);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    /* The fake driver wants a stream of one's own. */
+    assert_int_equal(at_launch(f->kernel, NULL, buffers, &f->error), AT_DEVICE);
+    assert_non_null(strstr(f->error.message, "the launch failed"));
+}
+
+static void a_script_that_is_nowhere_is_an_error(void **state)
+{
+    fixture *f = *state;
+    pick_size(f, &h200, 4096);
+    f->options.script = NULL;
+    assert_int_equal(at_prepare(f->choice, &f->options, &f->kernel, &f->error), AT_USAGE);
+    assert_non_null(strstr(f->error.message, "copied"));
+    f->options.share = "/no/such/folder";
+    assert_int_equal(at_prepare(f->choice, &f->options, &f->kernel, &f->error), AT_NOT_FOUND);
+    assert_null(f->kernel);
+}
+
+static void freeing_nothing_is_fine(void **state)
+{
+    (void)state;
+    at_close(NULL);
+    at_choice_free(NULL);
+    at_kernel_free(NULL);
+}
+
+int main(void)
+{
+    setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_rule_and_the_values_are_told),
+        TEST(each_rule_has_its_turn),
+        TEST(a_choice_keeps_nothing_of_the_callers),
+        TEST(what_is_not_recorded_is_not_found),
+        TEST(the_current_gpu_is_the_contexts),
+        TEST(a_choice_becomes_a_kernel_that_runs),
+        TEST(what_is_impossible_for_the_problem_gives_way),
+        TEST(a_cached_kernel_needs_no_compiler),
+        TEST(a_launch_that_the_driver_refuses_is_an_error),
+        TEST(a_script_that_is_nowhere_is_an_error),
+        cmocka_unit_test(freeing_nothing_is_fine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

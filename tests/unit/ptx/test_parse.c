@@ -1,0 +1,164 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "ptx/token.h"
+#include "ptx/parse.h"
+
+static void tokens_keep_dots_bits_and_lines(void **state)
+{
+    (void)state;
+    static const char text[] = "ld.global.L1::no_allocate.f32 // comment\n%f1, [%rd1+-4];\n"
+                               "/* two\nlines */ 0f3F800000 0d4000000000000000 0x1F -7 1.5 \"a b\"";
+    ptx_lexer l;
+    ptx_lexer_init(&l, text, strlen(text));
+    ptx_token t = ptx_lexer_next(&l);
+    assert_true(ptx_text_is(t.text, "ld"));
+    assert_int_equal(ptx_lexer_next(&l).kind, PTX_TOKEN_MODIFIER);
+    t = ptx_lexer_next(&l);
+    assert_true(ptx_text_is(t.text, ".L1::no_allocate"));
+    assert_true(ptx_text_is(ptx_lexer_next(&l).text, ".f32"));
+    t = ptx_lexer_next(&l);
+    assert_true(ptx_text_is(t.text, "%f1"));
+    assert_int_equal(t.line, 2);
+    for (int i = 0; i < 7; i++)
+        t = ptx_lexer_next(&l);
+    assert_true(ptx_text_is(t.text, "]"));
+    ptx_lexer_next(&l);
+    t = ptx_lexer_next(&l);
+    assert_int_equal(t.kind, PTX_TOKEN_FLOAT);
+    assert_true(t.bits == 0x3f800000u);
+    assert_int_equal(t.line, 4);
+    t = ptx_lexer_next(&l);
+    assert_int_equal(t.kind, PTX_TOKEN_DOUBLE);
+    assert_true(t.bits == 0x4000000000000000u);
+    assert_true(ptx_lexer_next(&l).bits == 31);
+    ptx_lexer_next(&l);
+    assert_true(ptx_lexer_next(&l).bits == 7);
+    t = ptx_lexer_next(&l);
+    assert_int_equal(t.kind, PTX_TOKEN_DOUBLE);
+    assert_true(t.bits == 0x3ff8000000000000u);
+    t = ptx_lexer_next(&l);
+    assert_int_equal(t.kind, PTX_TOKEN_STRING);
+    assert_true(ptx_text_is(t.text, "a b"));
+    assert_int_equal(ptx_lexer_next(&l).kind, PTX_TOKEN_END);
+}
+
+static const char head[] = ".version 8.0\n.target sm_90\n.address_size 64\n";
+
+static at_status parse(const char *body, ptx_module **m, at_error *error)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "%s%s", head, body);
+    return ptx_parse(text, strlen(text), "t.ptx", m, error);
+}
+
+static void a_template_in_the_compilers_include_folder_is_named_alone(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".visible .entry k()\n{\n\t.loc 2 19 3\n\tret;\n}\n\t.file 1 \"a.cu\"\n"
+                    "\t.file 2 \"/usr/local/cuda-13.0/include/some.cu.tmpl\"\n",
+                    &m, &error),
+              error);
+    ptx_text file;
+    int line;
+    ptx_source_line(m, m->statements[0].location, &file, &line);
+    assert_true(ptx_text_is(file, "some.cu.tmpl"));
+    assert_int_equal(line, 19);
+    ptx_module_free(m);
+}
+
+static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".visible .entry k()\n{\n"
+                    "\t.loc 1 7 3\n\t.loc 2 99 1, function_name $L__info_string0, inlined_at 1 7 3\n"
+                    "\tret;\n}\n\t.file 1 \"a.cu\"\n\t.file 2 \"/usr/include/b.h\"\n",
+                    &m, &error),
+              error);
+    ptx_text file;
+    int line;
+    ptx_source_line(m, m->statements[0].location, &file, &line);
+    assert_true(ptx_text_is(file, "a.cu"));
+    assert_int_equal(line, 7);
+    ptx_module_free(m);
+}
+
+static void nested_scopes_hide_registers_and_give_them_back(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    ptx_module *m;
+    assert_ok(parse(".visible .entry k(.param .u64 p)\n{\n\t.reg .b32 %r<3>;\n\t.reg .pred low;\n"
+                    "\t{ .reg .f16 low, high; mov.b32 {low, high}, %r1; }\n\t@low ret;\n\tret;\n}\n",
+                    &m, &error),
+              error);
+    const ptx_operand *vector = &m->operands[m->statements[0].first];
+    const ptx_operand *inner = &m->operands[vector->first];
+    assert_int_equal(m->register_types[inner->index], PTX_F16);
+    assert_int_equal(m->register_types[m->statements[1].guard], PTX_PRED);
+    ptx_module_free(m);
+}
+
+static void mistakes_name_the_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        int line;
+        const char *part;
+    } cases[] = {
+        {".visible .entry k()\n{\n\tbra NOWHERE;\n\tret;\n}\n", 6, "NOWHERE"},
+        {".visible .entry k()\n{\n\tadd.s32 %r1, %r2\n\tret;\n}\n", 7, "expected"},
+        {".visible .entry k()\n{\n\t.reg .wrong %x;\n}\n", 6, ".wrong"},
+        {".visible .entry k()\n{\n\tret;\n", 7, "end of the file"},
+        {".visible .entry k()\n{\nA:\nA:\n\tret;\n}\n", 8, "twice"},
+        {".visible .entry k()\n{\n\t@%p1 ret;\n}\n", 6, "predicate"},
+        {".global .u32 x[2] = {1, 2, 3};\n", 4, "too many"},
+        {".visible .entry k()\n{\n\t.reg .b32 %r<99999999>;\n}\n", 6, "registers"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        at_error error = {0};
+        ptx_module *m;
+        assert_int_equal(parse(cases[i].body, &m, &error), AT_FORMAT);
+        assert_null(m);
+        if (error.line != cases[i].line || !strstr(error.message, cases[i].part))
+            fail_msg("case %zu: %s:%d: %s", i, error.file, error.line, error.message);
+    }
+}
+
+static void every_prefix_of_a_module_is_an_error_or_a_module(void **state)
+{
+    (void)state;
+    char text[1024];
+    snprintf(text, sizeof text, "%s.global .align 4 .u32 x[2] = {1, 2};\n"
+                                ".visible .entry k(.param .u64 .ptr .align 1 p, .param .u32 q)\n.maxntid 64, 1, 1\n{\n"
+                                "\t.reg .b32 %%r<9>;\n\t.reg .pred %%p<2>;\n\t.shared .align 4 .b8 s[64];\n"
+                                "\t.loc 1 3 4\nL: ld.param.u32 %%r1, [q];\n\tsetp.lt.s32 %%p1, %%r1, 4;\n\t@!%%p1 bra L;\n"
+                                "\tmov.b32 %%r2, {%%r3, %%r4};\n\tret;\n}\n\t.file 1 \"a.cu\"\n", head);
+    for (size_t n = 0; n <= strlen(text); n++) {
+        at_error error = {0};
+        ptx_module *m;
+        at_status status = ptx_parse(text, n, "t.ptx", &m, &error);
+        assert_true(status == AT_OK || (status == AT_FORMAT && error.message[0]));
+        ptx_module_free(m);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_keep_dots_bits_and_lines),
+        cmocka_unit_test(a_template_in_the_compilers_include_folder_is_named_alone),
+        cmocka_unit_test(inlined_code_is_blamed_on_the_line_outside_headers),
+        cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
+        cmocka_unit_test(mistakes_name_the_line),
+        cmocka_unit_test(every_prefix_of_a_module_is_an_error_or_a_module),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,322 @@
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "report/report.h"
+#include "sample_run.h"
+
+typedef struct fixture {
+    pattern_variable variables[3];
+    pattern pattern;
+    run_summary run;
+    at_error error;
+    char *text; /* what was printed last */
+} fixture;
+
+static int set_up(void **state)
+{
+    static fixture f;
+    memset(&f, 0, sizeof f);
+    f.pattern = sample_pattern(8192, f.variables);
+    sample_run(&f.run, &f.pattern, 140000);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    run_summary_deinit(&f->run);
+    free(f->text);
+    return 0;
+}
+
+static const char *print_text(fixture *f, size_t top, bool colour)
+{
+    size_t size;
+    free(f->text);
+    FILE *to = open_memstream(&f->text, &size);
+    report_options options = {.top = top, .colour = colour};
+    assert_ok(report_print(&f->run, &options, to, &f->error), f->error);
+    fclose(to);
+    return f->text;
+}
+
+static json_t *print_object(fixture *f, size_t top)
+{
+    size_t size;
+    free(f->text);
+    FILE *to = open_memstream(&f->text, &size);
+    assert_ok(report_print_json(&f->run, top, to, &f->error), f->error);
+    fclose(to);
+    json_t *root = json_loads(f->text, 0, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void the_table_says_what_won_and_by_how_much(void **state)
+{
+    fixture *f = *state;
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "transpose on NVIDIA H200 (sm_90, driver 580.159.04)\n");
+    assert_has(text, "rows=8192 cols=8192 dtype=float; cold cache; 512 MiB to move");
+    assert_has(text, "time us");
+    assert_has(text, "140.0");
+    assert_has(text, "0.20 %");
+    assert_has(text, "1000.0");
+    assert_has(text, "clear");
+    assert_has(text, "7.14 times as fast as the baseline, 0.945 of a copy");
+    assert_has(text, "best        algorithm=tile,tile=32\n");
+    assert_has(text, "4 tried of 4 valid (6 in the full product): 2 ok, 1 compile_error, "
+                     "1 wrong_result");
+    assert_has(text, "3.20 s in all; of it, overlapping: compile 1.25 s (all workers), "
+                     "measure 0.75 s\n");
+    assert_null(strchr(text, '\033'));
+}
+
+static void each_way_to_fail_has_an_example(void **state)
+{
+    fixture *f = *state;
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "  wrong_result, for example algorithm=tile,tile=16\n    it went wrong\n");
+    assert_has(text, "  compile_error, for example algorithm=tile,tile=64\n");
+}
+
+static void the_baseline_is_shown_even_below_the_top(void **state)
+{
+    fixture *f = *state;
+    assert_has(print_text(f, 1, false), "base   1000.0");
+    assert_has(print_text(f, 10, false), "base   1000.0");
+    assert_has(f->text, "baseline    algorithm=naive,tile=16\n");
+}
+
+static void ties_and_doubts_are_said(void **state)
+{
+    fixture *f = *state;
+    f->run.results[1].tied = true;
+    f->run.verdict = VERDICT_TIED;
+    f->run.tied_count = 1;
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "tied with 1 other\n");
+    assert_has(text, "tied");
+    f->run.verdict = VERDICT_NOISY;
+    assert_has(print_text(f, 10, false), "noisy: ");
+    f->run.verdict = VERDICT_INCONCLUSIVE;
+    f->run.end = RUN_END_EVALUATIONS;
+    text = print_text(f, 10, false);
+    assert_has(text, "inconclusive: ");
+    assert_has(text, "as many variants as allowed were tried");
+    run_summary_warn(&f->run, "the clocks fell by %d %%", 7);
+    assert_has(print_text(f, 10, false), "warning     the clocks fell by 7 %\n");
+}
+
+static void a_run_without_a_winner_says_so(void **state)
+{
+    fixture *f = *state;
+    f->run.best_found = f->run.has_baseline = false;
+    f->run.results[0].outcome = f->run.results[1].outcome = OUTCOME_TIMEOUT;
+    assert_has(print_text(f, 10, false), "no variant worked\n");
+    json_t *root = print_object(f, 10);
+    assert_true(json_is_null(json_object_get(root, "best")));
+    assert_true(json_is_null(json_object_get(root, "baseline")));
+    json_decref(root);
+}
+
+static void only_colour_differs_on_a_terminal(void **state)
+{
+    fixture *f = *state;
+    char *plain = strdup(print_text(f, 10, false));
+    const char *coloured = print_text(f, 10, true);
+    assert_non_null(strchr(coloured, '\033'));
+    char *stripped = calloc(strlen(coloured) + 1, 1);
+    size_t n = 0;
+    for (const char *c = coloured; *c; c++) {
+        if (*c == '\033')
+            c = strchr(c, 'm');
+        else
+            stripped[n++] = *c;
+    }
+    assert_string_equal(stripped, plain);
+    free(stripped);
+    free(plain);
+}
+
+static void outside_texts_cannot_command_the_terminal(void **state)
+{
+    fixture *f = *state;
+    snprintf(f->run.device.limits.name, sizeof f->run.device.limits.name, "GPU\033[2J\n");
+    free(f->run.results[2].message);
+    f->run.results[2].message = strdup("bad \033]0;x\a kernel");
+    const char *text = print_text(f, 10, false);
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\a'));
+    assert_has(text, "GPU?[2J?");
+}
+
+static void assert_page_fits(const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (length > 100 && strncmp(text, "best ", 5) != 0)
+            fail_msg("%zu columns: %.*s", length, (int)length, text);
+        text += length + (text[length] == '\n');
+    }
+}
+
+/* Eight parameters with long names, twelve rows, figures of every size. */
+static void wide_spaces_still_fit_the_page(void **state)
+{
+    fixture *f = *state;
+    static const char *const names[] = {"algorithm",     "tile_rows",   "tile_columns",
+                                        "block_threads", "vector_read", "vector_pad",
+                                        "block_order",   "cache_hint"};
+    enum { COUNT = 8, ROWS = 12 };
+    run_summary_deinit(&f->run);
+    pattern p = f->pattern;
+    space_parameter parameters[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        parameters[i] = (space_parameter){names[i], sample_tiles, 3};
+    p.parameters = parameters;
+    p.parameter_count = COUNT;
+    assert_ok(run_summary_init(&f->run, &p, PROBLEM_TUNED, &f->error), f->error);
+    for (int r = 0; r < ROWS; r++) {
+        run_result *result;
+        assert_ok(run_summary_add(&f->run, "x=1", OUTCOME_OK, &result, &f->error), f->error);
+        for (size_t i = 0; i < COUNT; i++)
+            result->values[i] =
+                (value){.kind = VALUE_STRING, .string = r % 2 ? "grouped" : "linear"};
+        result->time = (stats_summary){
+            .count = 9, .median_ns = 123456 * (r + 1), .low_ns = 123000, .high_ns = 133000};
+        result->has_resources = true;
+        result->resources.spill_load_bytes = 4096;
+    }
+    f->run.best_found = true;
+    const char *text = print_text(f, 12, false);
+    assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
+    assert_page_fits(text);
+    f->run.results[0].values[0].string = "linear";
+    /* One parameter that varies is a column, what is common is said once. */
+    for (int r = 0; r < ROWS; r++)
+        for (size_t i = 1; i < COUNT; i++)
+            f->run.results[r].values[i].string = "linear";
+    text = print_text(f, 12, false);
+    assert_page_fits(text);
+    assert_has(text, "  rows 1 to 12: tile_rows=linear tile_columns=linear");
+}
+
+static void the_object_has_every_promised_member(void **state)
+{
+    fixture *f = *state;
+    snprintf(f->run.record_path, sizeof f->run.record_path, "results/nvidia-h200/transpose.json");
+    json_t *root = print_object(f, 10);
+    static const char *const members[] = {
+        "pattern", "problem", "device",       "space",  "counts", "best",   "baseline",
+        "speedup", "wall_s",  "ceiling_gbps", "stages", "record", "version"};
+    static const char *const of_variant[] = {"config",      "time_ns",          "ci_ns",
+                                             "gbps",        "ceiling_fraction", "registers",
+                                             "spill_bytes", "shared_bytes",     "occupancy"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!json_object_get(root, members[i]))
+            fail_msg("no member %s", members[i]);
+    for (size_t i = 0; i < sizeof of_variant / sizeof *of_variant; i++)
+        if (!json_object_get(json_object_get(root, "best"), of_variant[i]) ||
+            !json_object_get(json_object_get(root, "baseline"), of_variant[i]))
+            fail_msg("no member %s", of_variant[i]);
+    const char *kind, *name, *arch, *type, *algorithm, *record;
+    json_int_t cartesian, valid, ok, wrong, rows, time, low, high, registers, spill, shared;
+    double enumerate_s, speedup, fraction;
+    json_error_t e;
+    int failed = json_unpack_ex(
+        root, &e, 0,
+        "{s{ss ss ss} s{sI sI} s{sI sI} s{sI ss} s{s{ss} sI s[II] sI sI sI sF} s{sF} sF ss}",
+        "device", "kind", &kind, "name", &name, "arch", &arch, "space", "cartesian", &cartesian,
+        "valid", &valid, "counts", "ok", &ok, "wrong_result", &wrong, "problem", "rows", &rows,
+        "dtype", &type, "best", "config", "algorithm", &algorithm, "time_ns", &time, "ci_ns", &low,
+        &high, "registers", &registers, "spill_bytes", &spill, "shared_bytes", &shared, "occupancy",
+        &fraction, "stages", "enumerate_s", &enumerate_s, "speedup", &speedup, "record", &record);
+    if (failed)
+        fail_msg("%s", e.text);
+    assert_string_equal(kind, "cuda");
+    assert_string_equal(name, "NVIDIA H200");
+    assert_string_equal(arch, "sm_90");
+    assert_int_equal(cartesian, 6);
+    assert_int_equal(valid, 4);
+    assert_int_equal(ok, 2);
+    assert_int_equal(wrong, 1);
+    assert_int_equal(rows, 8192);
+    assert_string_equal(algorithm, "tile");
+    assert_int_equal(time, 140000);
+    assert_int_equal(low, 139720);
+    assert_int_equal(high, 140280);
+    assert_int_equal(shared, 4224);
+    assert_true(enumerate_s > 0.0039 && enumerate_s < 0.0041);
+    assert_string_equal(record, "results/nvidia-h200/transpose.json");
+    assert_int_equal(json_array_size(json_object_get(root, "results")), 4);
+    json_decref(root);
+}
+
+static void a_compiled_run_lists_resources_by_occupancy(void **state)
+{
+    fixture *f = *state;
+    run_summary *s = &f->run;
+    s->compiled_only = true;
+    s->best_found = false;
+    s->device = (device_properties){.arch = "sm_90"};
+    s->results[0].occupancy = (occupancy){2, 16, 0.25, OCCUPANCY_REGISTERS};
+    s->results[0].resources.registers = 128;
+    s->results[0].resources.spill_store_bytes = 16;
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "transpose compiled for sm_90\n");
+    const char *first = strstr(text, "naive"), *second = strstr(text, "25 %");
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_true(first < second);
+    assert_has(text, "registers   32 to 128 a thread; 1 spill\n");
+    assert_has(text, "occupancy   1 of 2 variants can fill the SM's warps\n");
+    assert_null(strstr(text, "no variant worked"));
+    assert_has(print_text(f, 1, false), "... and 1 more (--top)");
+    json_t *root = print_object(f, 10);
+    const char *kind;
+    assert_int_equal(json_unpack(root, "{s{ss}}", "device", "kind", &kind), 0);
+    assert_string_equal(kind, "none");
+    json_decref(root);
+}
+
+static void a_stream_that_does_not_take_the_text_is_an_error(void **state)
+{
+    fixture *f = *state;
+    report_options options = {.top = 10};
+    FILE *to = fopen("/dev/full", "w");
+    assert_non_null(to);
+    assert_int_equal(report_print(&f->run, &options, to, &f->error), AT_IO);
+    fclose(to);
+    to = fopen("/dev/full", "w");
+    assert_int_equal(report_print_json(&f->run, 10, to, &f->error), AT_IO);
+    fclose(to);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(the_table_says_what_won_and_by_how_much),
+        TEST(each_way_to_fail_has_an_example),
+        TEST(the_baseline_is_shown_even_below_the_top),
+        TEST(ties_and_doubts_are_said),
+        TEST(a_run_without_a_winner_says_so),
+        TEST(only_colour_differs_on_a_terminal),
+        TEST(outside_texts_cannot_command_the_terminal),
+        TEST(wide_spaces_still_fit_the_page),
+        TEST(the_object_has_every_promised_member),
+        TEST(a_compiled_run_lists_resources_by_occupancy),
+        TEST(a_stream_that_does_not_take_the_text_is_an_error),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

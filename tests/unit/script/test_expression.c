@@ -1,0 +1,200 @@
+#include "base/rng.h"
+#include "script_fixture.h"
+#include "script/state.h"
+
+/* The names that an expression reads, as the script loader finds them, joined by spaces. */
+static void expect_names(const char *text, const char *wanted)
+{
+    char where[512], found[512] = "";
+    snprintf(where, sizeof where, "where = { [==[%s]==] },", text);
+    script *s = fixture_load_pattern(&(fixture_pattern){.where = where});
+    const expression *e = &s->constraint_tests[0];
+    for (size_t i = 0; i < e->input_count; i++) {
+        strcat(found, *found ? " " : "");
+        strcat(found, e->inputs[i].is_parameter
+                          ? s->parameters[e->inputs[i].index].name
+                          : s->problems[PROBLEM_TUNED][e->inputs[i].index].name);
+    }
+    assert_string_equal(found, wanted);
+    size_t parameters = 0;
+    for (size_t i = 0; i < e->input_count; i++)
+        parameters += e->inputs[i].is_parameter;
+    assert_int_equal(script_pattern(s)->constraints[0].parameter_count, parameters);
+    assert_int_equal(e->reads_parameters, parameters > 0);
+    script_free(s);
+}
+
+static void names_are_those_that_lua_would_look_up(void **state)
+{
+    (void)state;
+    expect_names("tile == 1", "tile");
+    expect_names("n % tile == tile", "n tile");
+    expect_names("mode == 'tile' and \"n\" == [[n]]", "mode");
+    expect_names("true -- tile", "");
+    expect_names("--[[ tile ]] n > 0", "n");
+    expect_names("({ tile = 1, n = 2 }).tile == 1", "");
+    expect_names("({ mode, [tile] = n }).tile == 1", "mode tile n");
+    expect_names("device.warp_size == 32", "");
+    expect_names("math.max(tile, 1) == min(n, 1)", "tile n");
+    expect_names("mode:len() == 1", "mode");
+    expect_names("tile..'' == n .. 'x'", "tile n");
+    expect_names("0x1p4 == 1e5 or tile>0", "tile");
+    expect_names("tile==n", "tile n");
+}
+
+static void helpers_say_what_they_promise(void **state)
+{
+    (void)state;
+    static const char *const truths[] = {
+        "ceil_div(7, 2) == 4 and ceil_div(8, 2) == 4 and ceil_div(0, 5) == 0",
+        "ceil_div(math.maxinteger, 2) == 1 << 62",
+        "round_up(7, 4) == 8 and round_up(8, 4) == 8 and round_up(0, 4) == 0",
+        "log2(1) == 0 and log2(32) == 5 and log2(33) == 5",
+        "is_pow2(1) and is_pow2(64) and not is_pow2(0) and not is_pow2(48) and not is_pow2(-4)",
+        "sizeof('half') == 2 and sizeof(dtype) == 4 and sizeof('uint64') == 8",
+        "min(3, 1, 2) == 1 and max(3, 1) == 3 and abs(-1) == 1",
+        "floor(1.5) == 1 and ceil(1.5) == 2",
+        "is_float('half') and not is_float('int8')",
+        "device.name == 'sm_90' and device.major == 9 and device.max_shared_per_block == 232448",
+        "7 // 2 == 3 and 7 % 4 == 3 and 1 << 4 == 16 and (5 & 3) == 1",
+    };
+    for (size_t i = 0; i < sizeof truths / sizeof *truths; i++) {
+        char where[512];
+        snprintf(where, sizeof where, "where = { [==[%s]==] },", truths[i]);
+        script *s = fixture_load_pattern(&(fixture_pattern){.where = where});
+        bool valid = false;
+        size_t broken;
+        at_error error = {0};
+        assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){0, 0}, &valid, &broken, &error),
+                  error);
+        if (!valid)
+            fail_msg("%s", truths[i]);
+        script_free(s);
+    }
+}
+
+/* A random expression over integers, with its value by C's arithmetic. */
+static int64_t random_sum(rng *r, char *text, size_t size, int depth, int64_t tile, int64_t n)
+{
+    char left[2048], right[2048];
+    if (depth == 0) {
+        int64_t constant = (int64_t)rng_below(r, 100);
+        const char *names[] = {"tile", "n"};
+        uint64_t choice = rng_below(r, 3);
+        if (choice == 2)
+            snprintf(text, size, "%lld", (long long)constant);
+        else
+            snprintf(text, size, "%s", names[choice]);
+        return choice == 0 ? tile : choice == 1 ? n : constant;
+    }
+    int64_t a = random_sum(r, left, sizeof left, depth - 1, tile, n);
+    int64_t b = random_sum(r, right, sizeof right, depth - 1, tile, n);
+    switch (rng_below(r, 4)) {
+    case 0:
+        snprintf(text, size, "(%s + %s)", left, right);
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case 1:
+        snprintf(text, size, "(%s - %s)", left, right);
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+    case 2:
+        snprintf(text, size, "max(%s, %s)", left, right);
+        return a > b ? a : b;
+    default:
+        snprintf(text, size, "(%s) * (%s)", left, right);
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    }
+}
+
+static void values_are_what_c_computes(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(7);
+    static const int64_t tiles[] = {1, 2, 4};
+    for (int round = 0; round < 60; round++) {
+        char text[4096], where[5000];
+        rng again = r; /* the same expression for each value of tile */
+        int64_t sum = random_sum(&r, text, sizeof text, 4, tiles[0], 1024);
+        snprintf(where, sizeof where, "where = { '(%s) == %lld' },", text, (long long)sum);
+        script *s = fixture_load_pattern(&(fixture_pattern){.where = where});
+        for (uint16_t i = 0; i < 3; i++) {
+            rng copy = again;
+            bool wanted = random_sum(&copy, text, sizeof text, 4, tiles[i], 1024) == sum;
+            bool valid;
+            size_t broken;
+            at_error error = {0};
+            assert_ok(script_valid(s, PROBLEM_TUNED, (uint16_t[]){i, 0}, &valid, &broken, &error),
+                      error);
+            assert_int_equal(valid, wanted);
+        }
+        script_free(s);
+    }
+}
+
+/* String values reach expressions from Lua's own tables; numbers and booleans are pushed. */
+static void values_of_every_kind_reach_an_expression(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 1, f = 0.5, on = true, word = 'w' }, ragged = { word = 'r', on "
+                   "= false },",
+        .space = "space = { a = { 1, 2.5, 'x', true } },",
+        .baseline = "baseline = { a = 1 },",
+        .where = "where = { \"n == 1 and f == 0.5 and on and word == 'w' "
+                 "and (a == 1 or a == 2.5 or a == 'x' or a == true)\", "
+                 "\"math.type(n) == 'integer' and math.type(f) == 'float'\" },"});
+    bool valid;
+    size_t broken = 9;
+    at_error error = {0};
+    for (uint16_t a = 0; a < 4; a++) {
+        assert_ok(script_valid(s, PROBLEM_TUNED, &a, &valid, &broken, &error), error);
+        assert_true(valid);
+    }
+    assert_ok(script_valid(s, PROBLEM_RAGGED, (uint16_t[]){0}, &valid, &broken, &error), error);
+    assert_false(valid);
+    assert_int_equal(broken, 0);
+    script_free(s);
+}
+
+/* Whatever evaluates them: one constraint after the other, over all values of `v`, of each kind. */
+static void values_tested_together_get_the_answers_that_they_get_alone(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 6, f = 0.5, on = true, word = 'w' }, ragged = { n = 7, on = false },",
+        .space = "space = { v = at.range(1, 100), w = { 1, 3 }, mix = { 1, 2.5 }, flag = { true, false } },",
+        .baseline = "baseline = { v = 1, w = 1, mix = 1, flag = true },",
+        .where = "where = { 'v % w == n % w', 'not flag or v * v > device.warp_size', 'on == (v > n)', "
+                 "'v * f > w', \"word == 'w' and v > 2\", 'mix < v', 'w > 1 or v < 0', "
+                 "'v == 50 or (n - 6) // (v - 50) == 0' },"});
+    uint16_t choices[100], indices[4] = {0};
+    bool together[100], alone;
+    at_error error = {0};
+    for (uint16_t i = 0; i < 100; i++)
+        choices[i] = (uint16_t)(99 - i);
+    for (size_t round = 0; round < 2 * 8 * 8; round++) {
+        const expression *e = &s->constraint_tests[round % 8];
+        problem_kind problem = round / 8 % 2 ? PROBLEM_RAGGED : PROBLEM_TUNED;
+        for (size_t p = 0; p < 3; p++)
+            indices[1 + p] = round / 16 >> p & 1;
+        space_question q = {round % 8, indices, 0, choices, 100};
+        assert_ok(expression_test_each(s, e, problem, &q, together, &error), error);
+        for (size_t i = 0; i < 100; i++) {
+            indices[0] = choices[i];
+            assert_ok(expression_test(s, e, problem, indices, &alone, &error), error);
+            assert_int_equal(together[i], alone);
+        }
+    }
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_are_those_that_lua_would_look_up),
+        cmocka_unit_test(helpers_say_what_they_promise),
+        cmocka_unit_test(values_are_what_c_computes),
+        cmocka_unit_test(values_of_every_kind_reach_an_expression),
+        cmocka_unit_test(values_tested_together_get_the_answers_that_they_get_alone),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

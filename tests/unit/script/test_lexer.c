@@ -1,0 +1,120 @@
+#include <string.h>
+
+#include "check.h"
+#include "script/lexer.h"
+
+static void expect_tokens(const char *text, const char *wanted)
+{
+    char found[1024] = "";
+    lexer l = lexer_make(text, strlen(text));
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
+        strcat(found, *found ? "|" : "");
+        strncat(found, t.text, t.length);
+    }
+    assert_string_equal(found, wanted);
+}
+
+static void texts_fall_apart_as_in_lua(void **state)
+{
+    (void)state;
+    expect_tokens("a.b+c_1//2..d", "a|.|b|+|c_1|//|2..d"); /* Lua calls this a malformed number */
+    expect_tokens("a..b ... ~=<=>===::", "a|..|b|...|~=|<=|>=|==|::");
+    expect_tokens("0x1p-4 1e5 1e+5 .5 3.e2-1 0xAg", "0x1p-4|1e5|1e+5|.5|3.e2|-|1|0xAg");
+    expect_tokens("'a b' \"c\\\"d\" 'e\\\nf'", "'a b'|\"c\\\"d\"|'e\\\nf'");
+    expect_tokens("[[x ]] ]=] [==[ y]=] ]==] [=x", "[[x ]]|]|=|]|[==[ y]=] ]==]|[|=|x");
+    expect_tokens("a --b\nc --[[d\n]] e --[=[ ]] ]=] f --", "a|c|e|f");
+    expect_tokens("a -- b\rc 'd\re", "a|c|'d|e");
+    expect_tokens("'a\\\r\nb' c", "'a\\\r\nb'|c"); /* a line end of two characters, escaped */
+    expect_tokens("'open", "'open");
+    expect_tokens("[[open", "[[open");
+    expect_tokens("", "");
+}
+
+static void lines_are_counted_in_strings_and_comments_too(void **state)
+{
+    (void)state;
+    const char *text = "a\n[[\n\n]] b --[[\n]] c '\\\n' d\r\ne\rf";
+    static const int lines[] = {1, 2, 4, 5, 5, 6, 7, 8};
+    lexer l = lexer_make(text, strlen(text));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        assert_int_equal(lexer_next(&l).line, lines[i]);
+    assert_int_equal(lexer_next(&l).kind, TOKEN_END);
+}
+
+static const char script[] = "local at = require 'autotune' -- pattern { a = 1 }\n" /* 1 */
+                             "local pattern = 'pattern {'\n"
+                             "return at.pattern {\n" /* 3 */
+                             "  name = 'x', ['space'] = {\n"
+                             "    tile = f(1, { 2 }), [ [[long]] ] = 3,\n" /* 5 */
+                             "    -- last = 1\n"
+                             "    last = { 1, function(a, b) return { a, b } end,\n"
+                             "      third } ; done = at.input {\n" /* 8 */
+                             "      deep = at.output({\n"
+                             "        bottom = 1 }) }\n" /* 10 */
+                             "  },\n"
+                             "  where = { 'a', 'b',\n"
+                             "    'c' },\n" /* 13 */
+                             "}\n";
+
+static int line_of(const source_step *steps, size_t count)
+{
+    return source_line(script, sizeof script - 1, steps, count);
+}
+
+static void fields_are_found_by_their_path(void **state)
+{
+    (void)state;
+    assert_int_equal(line_of(NULL, 0), 3);
+    assert_int_equal(line_of((source_step[]){{"space", 0}}, 1), 4);
+    assert_int_equal(line_of((source_step[]){{"space", 0}, {"tile", 0}}, 2), 5);
+    assert_int_equal(line_of((source_step[]){{"space", 0}, {"last", 0}}, 2), 7);
+    assert_int_equal(line_of((source_step[]){{"space", 0}, {"done", 0}}, 2), 8);
+    assert_int_equal(
+        line_of((source_step[]){{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}}, 4), 10);
+    assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 2}}, 2), 12);
+    assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 3}}, 2), 13);
+    /* As far as the path leads. */
+    assert_int_equal(line_of((source_step[]){{"where", 0}, {NULL, 4}}, 2), 12);
+    assert_int_equal(line_of((source_step[]){{"wehre", 0}}, 1), 3);
+    assert_int_equal(source_line("x = 1", 5, NULL, 0), 0);
+    assert_int_equal(source_line("pattern", 7, NULL, 0), 0);
+}
+
+static void keys_come_in_the_order_of_the_text(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"tile", "long", "last", "done"};
+    source_step space = {"space", 0};
+    token key;
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(source_key(script, sizeof script - 1, &space, 1, i, &key));
+        assert_int_equal(key.length, strlen(keys[i]));
+        assert_memory_equal(key.text, keys[i], key.length);
+    }
+    assert_false(source_key(script, sizeof script - 1, &space, 1, 4, &key));
+    assert_false(source_key(script, sizeof script - 1, &(source_step){"none", 0}, 1, 0, &key));
+}
+
+static void any_cut_of_a_text_is_read_without_harm(void **state)
+{
+    (void)state;
+    source_step steps[] = {{"space", 0}, {"done", 0}, {"deep", 0}, {"bottom", 0}};
+    token key;
+    for (size_t from = 0; from < sizeof script - 1; from++)
+        for (size_t to = from; to < sizeof script - 1; to++) {
+            source_line(script + from, to - from, steps, 4);
+            source_key(script + from, to - from, steps, 1, 2, &key);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_fall_apart_as_in_lua),
+        cmocka_unit_test(lines_are_counted_in_strings_and_comments_too),
+        cmocka_unit_test(fields_are_found_by_their_path),
+        cmocka_unit_test(keys_come_in_the_order_of_the_text),
+        cmocka_unit_test(any_cut_of_a_text_is_read_without_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,99 @@
+/* Fails each allocation of the C library in turn while a script is loaded and used: AT_NO_MEMORY or
+ * success, no leak (the address sanitizer watches) and no crash. */
+#include "script/emit.h"
+#include "script_fixture.h"
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *block, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *block, size_t size);
+char *__wrap_strdup(const char *text);
+
+static long until_failure = -1; /* -1: never */
+
+static bool fails(void)
+{
+    return until_failure >= 0 && until_failure-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *block, size_t size)
+{
+    return fails() ? NULL : __real_realloc(block, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+static at_status use(const script_options *options, at_error *error)
+{
+    script *s;
+    space *made = NULL;
+    at_status status = script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", options, &s, error);
+    if (status)
+        return status;
+    emitted out = {0};
+    launch_plan launch;
+    problem_plan problem;
+    status = script_space(s, PROBLEM_TUNED, &made, error);
+    if (!status)
+        status = script_problem_plan(s, PROBLEM_TUNED, 1, &problem, error);
+    if (!status)
+        status = script_launch_plan(s, PROBLEM_TUNED, script_pattern(s)->baseline, &launch, error);
+    if (!status)
+        status = emit_variant(s, PROBLEM_TUNED, script_pattern(s)->baseline, true, &out, error);
+    emitted_deinit(&out);
+    space_free(made);
+    script_free(s);
+    return status;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    script_options options = fixture_options();
+    size_t failures = 0;
+    /* A load makes some ten thousand; consecutive ones are alike, so a stride that shares no factor
+     * with anything visits all places. */
+    for (long n = 0;; n += n < 200 ? 1 : 23) {
+        at_error error = {0};
+        until_failure = n;
+        at_status status = use(&options, &error);
+        bool unused = until_failure >= 0;
+        until_failure = -1;
+        if (unused) {
+            assert_ok(status, error);
+            break;
+        }
+        /* Lua collects its garbage and tries again, so that a single failure may go unnoticed. */
+        if (status == AT_OK)
+            continue;
+        failures++;
+        if (status != AT_NO_MEMORY)
+            fail_msg("allocation %ld: %s: %s", n, status_name(status), error.message);
+        assert_true(error.message[0] != '\0');
+    }
+    assert_true(failures > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

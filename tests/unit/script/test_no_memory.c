@@ -1,0 +1,379 @@
+/* Every allocation fails once: each of the functions below, asked to run with the n-th allocation
+ * failing, for n = 1, 2, ..., says AT_NO_MEMORY or does the whole job; it neither crashes, leaks
+ * nor writes half of it. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "export/export.h"
+#include "base/file.h"
+#include "journal/journal.h"
+#include "report/progress.h"
+#include "search/race.h"
+#include "record/record.h"
+#include "report/report.h"
+#include "sample_run.h"
+#include "temporary.h"
+
+/* The linker sends the core's allocations here (--wrap). */
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *text);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *text);
+
+static long until_failure = -1; /* < 0: nothing fails */
+
+static bool fails(void)
+{
+    return until_failure >= 0 && until_failure-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+    return fails() ? NULL : __real_strdup(text);
+}
+
+/* jansson's writer is held to the same; its reader, out of memory, drops letters without a word
+ * (2.14), so it is spared. */
+static bool jansson_fails;
+
+static void *jansson_malloc(size_t size)
+{
+    return jansson_fails ? __wrap_malloc(size) : __real_malloc(size);
+}
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    pattern_variable variables[3];
+    pattern pattern;
+    run_summary run;
+    char *record; /* text of a whole record */
+    size_t record_bytes;
+    char *output; /* of the last successful trial */
+} fixture;
+
+/* Does the job once; on AT_OK *output is what it made, for comparison (free). */
+typedef at_status (*trial)(fixture *f, char **output, at_error *error);
+
+/* Runs with the n-th allocation failing, until none is left to fail. */
+static void fail_each_allocation(fixture *f, trial t)
+{
+    enum { MOST = 100000 };
+    char *expected = NULL, *output = NULL;
+    at_error error = {0};
+    assert_ok(t(f, &expected, &error), error);
+    for (long n = 0; n < MOST; n++) {
+        error_clear(&error);
+        output = NULL;
+        until_failure = n;
+        at_status status = t(f, &output, &error);
+        bool ended = until_failure >= 0;
+        until_failure = -1;
+        if (status == AT_OK) {
+            if (expected && strcmp(output, expected) != 0)
+                fail_msg("allocation %ld: half of the job was done:\n%s", n, output);
+        } else if (status != AT_NO_MEMORY) {
+            fail_msg("allocation %ld: %s: %s", n, status_name(status), error.message);
+        }
+        free(output);
+        if (ended) {
+            assert_int_equal(status, AT_OK);
+            assert_true(n > 0);
+            free(expected);
+            return;
+        }
+    }
+    fail_msg("it never ends");
+}
+
+static at_status parse_record(fixture *f, char **output, at_error *error)
+{
+    record r;
+    (void)output;
+    at_status status = record_parse(f->record, f->record_bytes, "r.json", &r, error);
+    if (!status)
+        record_deinit(&r);
+    return status;
+}
+
+static void reading_a_record(void **state)
+{
+    fail_each_allocation(*state, parse_record);
+}
+
+static at_status merge_record(fixture *f, char **output, at_error *error)
+{
+    char path[TEMPORARY_BYTES + 64];
+    record_change change;
+    snprintf(path, sizeof path, "%s/nvidia-h200/transpose.json", f->folder);
+    long left = until_failure;
+    until_failure = -1;
+    at_error trouble;
+    assert_ok(file_replace(path, f->record, f->record_bytes, &trouble), trouble);
+    until_failure = left;
+    at_status status = record_merge(f->folder, &f->run, &change, error);
+    left = until_failure;
+    until_failure = -1;
+    char *text;
+    assert_ok(file_read(path, 1 << 20, &text, NULL, &trouble), trouble);
+    /* Whatever happened, the file is the old one or the new one. */
+    if (status) {
+        assert_string_equal(text, f->record);
+        free(text);
+    } else {
+        *output = text;
+    }
+    until_failure = left;
+    return status;
+}
+
+static void merging_a_record(void **state)
+{
+    fixture *f = *state;
+    f->run.warm_cache = true;
+    fail_each_allocation(f, merge_record);
+}
+
+static at_status load_all(fixture *f, char **output, at_error *error)
+{
+    record_set set;
+    (void)output;
+    at_status status = record_load_all(f->folder, NULL, &set, error);
+    if (!status) {
+        assert_int_equal(set.count, 1);
+        record_set_deinit(&set);
+    }
+    return status;
+}
+
+static void loading_all_records(void **state)
+{
+    fail_each_allocation(*state, load_all);
+}
+
+static at_status make_model(fixture *f, char **output, at_error *error)
+{
+    record_set set = {0};
+    export_model m;
+    size_t size;
+    at_status status = record_load_all(f->folder, "transpose", &set, error);
+    if (status)
+        return status;
+    status = export_model_init(&m, "transpose", &set, NULL, error);
+    if (!status) {
+        long left = until_failure;
+        until_failure = -1;
+        FILE *to = open_memstream(output, &size);
+        export_header.write(&m, to);
+        fclose(to);
+        until_failure = left;
+        export_model_deinit(&m);
+    }
+    record_set_deinit(&set);
+    return status;
+}
+
+static void exporting(void **state)
+{
+    fail_each_allocation(*state, make_model);
+}
+
+static at_status print_json(fixture *f, char **output, at_error *error)
+{
+    static char buffer[1 << 16];
+    memset(buffer, 0, sizeof buffer);
+    FILE *to = fmemopen(buffer, sizeof buffer, "w");
+    at_status status = report_print_json(&f->run, 10, to, error);
+    fclose(to);
+    if (!status)
+        *output = __real_strdup(buffer);
+    return status;
+}
+
+static void printing_the_object(void **state)
+{
+    fixture *f = *state;
+    run_summary_warn(&f->run, "a warning");
+    jansson_fails = true;
+    fail_each_allocation(f, print_json);
+}
+
+static at_status print_table(fixture *f, char **output, at_error *error)
+{
+    static char buffer[1 << 16];
+    report_options options = {.top = 10};
+    memset(buffer, 0, sizeof buffer);
+    FILE *to = fmemopen(buffer, sizeof buffer, "w");
+    at_status status = report_print(&f->run, &options, to, error);
+    fclose(to);
+    if (!status)
+        *output = __real_strdup(buffer);
+    return status;
+}
+
+static void printing_the_table(void **state)
+{
+    fail_each_allocation(*state, print_table);
+}
+
+static at_status write_journal(fixture *f, char **output, at_error *error)
+{
+    (void)output;
+    problem_plan problem = {.buffer_count = 1};
+    const journal_facts facts = {.pattern = "transpose",
+                                 .device = &f->run.device,
+                                 .nvrtc_version = "13.0",
+                                 .problems = &problem,
+                                 .problem_count = 1,
+                                 .reference_hash = ""};
+    launch_plan plan = {.entry = "k"};
+    const journal_launch launch = {"abc", &plan};
+    const int64_t samples[] = {1, 2, 3};
+    const journal_entry e = {.outcome = OUTCOME_OK,
+                             .configuration = "tile=64",
+                             .message = "fine",
+                             .samples_ns = samples,
+                             .sample_count = 3,
+                             .has_resources = true};
+    journal *j = NULL;
+    journal_key key;
+    char path[TEMPORARY_BYTES + 64];
+    snprintf(path, sizeof path, "%s/transpose-nvidia-h200.jsonl", f->folder);
+    unlink(path); /* what it reads does not grow from trial to trial */
+    at_status status = journal_open(f->folder, &facts, &j, error);
+    if (!status)
+        status = journal_key_of(j, &launch, 1, &key, error);
+    if (!status)
+        status = journal_append(j, key, &e, error);
+    if (!status)
+        status = journal_finish(j, error);
+    journal_close(j);
+    return status;
+}
+
+static void keeping_a_journal(void **state)
+{
+    fail_each_allocation(*state, write_journal);
+}
+
+static at_status pick_from_library(fixture *f, char **output, at_error *error)
+{
+    const at_gpu gpu = {"NVIDIA H200", 9, 0};
+    const at_variable problem[] = {at_integer("rows", 8192), at_text("dtype", "float")};
+    at_results *results = NULL;
+    at_choice *choice = NULL;
+    at_status status = at_open(f->folder, &results, error);
+    if (!status)
+        status = at_pick(results, "transpose", &gpu, problem, 2, &choice, error);
+    if (!status)
+        *output = __real_strdup(at_choice_text(choice));
+    at_choice_free(choice);
+    at_close(results);
+    return status;
+}
+
+static void picking(void **state)
+{
+    fail_each_allocation(*state, pick_from_library);
+}
+
+static int set_up(void **state)
+{
+    static fixture f;
+    record_change change;
+    at_error error = {0};
+    memset(&f, 0, sizeof f);
+    jansson_fails = false;
+    temporary_make(f.folder);
+    f.pattern = sample_pattern(8192, f.variables);
+    sample_run(&f.run, &f.pattern, 140000);
+    assert_ok(record_merge(f.folder, &f.run, &change, &error), error);
+    assert_ok(file_read(f.run.record_path, 1 << 20, &f.record, &f.record_bytes, &error), error);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture *f = *state;
+    run_summary_deinit(&f->run);
+    free(f->record);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+/* A race allocates when it is made and never again. */
+static at_status run_race(fixture *f, char **output, at_error *error)
+{
+    (void)f;
+    race_entrant entrants[10] = {{0}};
+    int64_t samples_ns[10];
+    race_options rules = race_defaults();
+    race *r;
+    at_status status = race_new(&rules, entrants, 10, &r, error);
+    if (status)
+        return status;
+    const uint32_t *order;
+    for (size_t count; (count = race_next(r, &order)) > 0; race_tell(r, samples_ns))
+        for (size_t i = 0; i < count; i++)
+            samples_ns[i] = 100000 + 3000 * (int64_t)order[i];
+    char text[64];
+    const race_result *result = race_conclude(r);
+    snprintf(text, sizeof text, "%u wins after %zu blocks", result->winner, result->blocks);
+    *output = __real_strdup(text);
+    race_free(r);
+    return AT_OK;
+}
+
+static void racing(void **state)
+{
+    fail_each_allocation(*state, run_race);
+}
+
+/* Without memory there is no progress, and that is no error. */
+static void showing_progress(void **state)
+{
+    (void)state;
+    until_failure = 0;
+    progress *p = progress_new(-1, false);
+    until_failure = -1;
+    assert_null(p);
+    progress_update(p, &(progress_state){.stage = "search"});
+    progress_free(p);
+}
+
+int main(void)
+{
+    /* jansson is a shared library: the linker does not reach its calls. */
+    json_set_alloc_funcs(jansson_malloc, free);
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(reading_a_record),    TEST(merging_a_record),
+        TEST(loading_all_records), TEST(exporting),
+        TEST(printing_the_object), TEST(printing_the_table),
+        TEST(keeping_a_journal),   TEST(picking),
+        TEST(racing),              TEST(showing_progress),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

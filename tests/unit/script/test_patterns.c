@@ -1,0 +1,206 @@
+/* The patterns that ship, and those that other tests run: every script loads, every space has what
+ * it promises, and a sample of variants of the tuned, the ragged and the simulated problem emits
+ * and compiles without a word from the compiler. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/compile.h"
+#include "script/emit.h"
+#include "base/rng.h"
+#include "script/script.h"
+
+enum { MOST_PARAMETERS = 64, SAMPLES = 12 };
+
+typedef struct subject {
+    const char *path;     /* in the source tree */
+    uint64_t least, most; /* valid configurations of the tuned problem */
+    bool may_spill;       /* registers to memory: the subject of the pattern */
+} subject;
+
+static const subject subjects[] = {
+    {"lua/bank_conflict.lua", 60, 8000, false},
+    {"lua/dot.lua", 1000, 8000, false},
+    {"lua/misaligned.lua", 500, 8000, false},
+    {"lua/spill.lua", 1000, 8000, true},
+    {"lua/strided.lua", 500, 8000, false},
+    {"lua/transpose.lua", 2000, 8000, false},
+    {"lua/vector_add.lua", 500, 8000, false},
+    {"tests/bench/transpose_132.lua", 132, 132, false},
+};
+
+static script *load(const char *path, const script_setting *settings, size_t setting_count)
+{
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%s", TEST_SOURCE_DIR, path);
+    script_options options = {.lua_dir = TEST_SOURCE_DIR "/lua",
+                              .template_dir = TEST_SOURCE_DIR "/templates",
+                              .settings = settings,
+                              .setting_count = setting_count};
+    at_error error = {0};
+    assert_ok(arch_find("sm_90", &options.device, &error), error);
+    script *s;
+    assert_ok(script_load(name, &options, &s, &error), error);
+    return s;
+}
+
+static void compile(compile_pool *pool, const char *what, const char *entry, const emitted *source,
+                    bool may_spill)
+{
+    at_error error = {0};
+    const compile_request request = {.source = source->source,
+                                     .name = what,
+                                     .entry = entry,
+                                     .arch = "sm_90",
+                                     .options = source->options,
+                                     .option_count = source->option_count};
+    compile_result result;
+    assert_ok(compile_submit(pool, &request, &error), error);
+    assert_ok(compile_take(pool, 120 * 1000, &result, &error), error);
+    if (result.outcome != COMPILE_OK || strstr(result.log, "warning"))
+        fail_msg("%s: %s\n%s", what, result.log, source->source);
+    if (!may_spill && result.resources.stack_bytes > 0)
+        fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes, source->source);
+    compile_result_deinit(&result);
+}
+
+static void compile_reference(compile_pool *pool, script *s, problem_kind problem)
+{
+    at_error error = {0};
+    emitted source;
+    launch_plan plan;
+    if (!script_pattern(s)->reference_path)
+        return;
+    assert_ok(script_reference_plan(s, problem, &plan, &error), error);
+    assert_ok(emit_reference(s, problem, true, &source, &error), error);
+    compile(pool, "reference", plan.entry, &source, false);
+    emitted_deinit(&source);
+}
+
+static void compile_sample(compile_pool *pool, script *s, problem_kind problem, bool may_spill)
+{
+    at_error error = {0};
+    space *all;
+    problem_plan plan;
+    assert_ok(script_space(s, problem, &all, &error), error);
+    assert_ok(script_problem_plan(s, problem, 1, &plan, &error), error);
+    assert_true(plan.traffic_bytes > 0);
+    compile_reference(pool, s, problem);
+    rng random = rng_seeded(problem);
+    for (int i = 0; i < SAMPLES; i++) {
+        uint16_t indices[MOST_PARAMETERS];
+        char what[1024];
+        emitted source;
+        launch_plan launch;
+        space_at(all, rng_below(&random, space_count(all)), indices);
+        script_format_configuration(s, indices, what, sizeof what);
+        assert_ok(emit_variant(s, problem, indices, true, &source, &error), error);
+        assert_ok(script_launch_plan(s, problem, indices, &launch, &error), error);
+        compile(pool, what, launch.entry, &source, may_spill);
+        emitted_deinit(&source);
+    }
+    space_free(all);
+}
+
+static void every_pattern_emits_variants_that_compile_without_warnings(void **state)
+{
+    at_error error = {0};
+    compile_pool *pool = *state;
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        script *s = load(subjects[i].path, NULL, 0);
+        const pattern *p = script_pattern(s);
+        space *all;
+        assert_ok(script_space(s, PROBLEM_TUNED, &all, &error), error);
+        if (space_count(all) < subjects[i].least || space_count(all) > subjects[i].most)
+            fail_msg("%s: %llu configurations", p->name, (unsigned long long)space_count(all));
+        space_free(all);
+        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
+            if (p->has_problem[problem] || problem == PROBLEM_TUNED)
+                compile_sample(pool, s, (problem_kind)problem, subjects[i].may_spill);
+        script_free(s);
+    }
+}
+
+static void every_baseline_is_a_valid_configuration(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        script *s = load(subjects[i].path, NULL, 0);
+        const pattern *p = script_pattern(s);
+        for (int problem = 0; problem < PROBLEM_KINDS; problem++) {
+            bool valid;
+            size_t broken;
+            assert_ok(script_valid(s, (problem_kind)problem, p->baseline, &valid, &broken, &error),
+                      error);
+            if (!valid)
+                fail_msg("%s: the baseline breaks \"%s\"", p->name, p->constraints[broken].text);
+        }
+        script_free(s);
+    }
+}
+
+static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **state)
+{
+    compile_pool *pool = *state;
+    static const script_setting variations[][3] = {
+        {{"dtype", "double"}, {"rows", "8192"}, {"cols", "8192"}},
+        {{"dtype", "half"}, {"rows", "8192"}, {"cols", "4096"}},
+        {{"dtype", "int8"}, {"rows", "1000"}, {"cols", "3000"}},
+        {{"dtype", "float"}, {"rows", "1001"}, {"cols", "7"}},
+        {{"dtype", "float"}, {"rows", "1"}, {"cols", "1"}},
+        {{"dtype", "float"}, {"rows", "65536"}, {"cols", "131072"}},
+    };
+    for (size_t i = 0; i < sizeof variations / sizeof *variations; i++) {
+        script *s = load("lua/transpose.lua", variations[i], 3);
+        compile_sample(pool, s, PROBLEM_TUNED, false);
+        script_free(s);
+    }
+}
+
+static void a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    script *s = load("lua/transpose.lua", NULL, 0);
+    static const bool checked[PROBLEM_KINDS] = {[PROBLEM_RAGGED] = true};
+    for (int problem = 0; problem < PROBLEM_KINDS; problem++) {
+        emitted source;
+        assert_ok(emit_variant(s, (problem_kind)problem, script_pattern(s)->baseline, false,
+                               &source, &error),
+                  error);
+        assert_int_equal(strstr(source.source, "continue") != NULL, checked[problem]);
+        emitted_deinit(&source);
+    }
+    script_free(s);
+}
+
+static int start_pool(void **state)
+{
+    at_error error = {0};
+    const compile_options options = {.jobs = 1};
+    compile_pool *pool;
+    if (compile_pool_new(&options, &pool, &error))
+        fail_msg("%s", error.message);
+    *state = pool;
+    return 0;
+}
+
+static int stop_pool(void **state)
+{
+    compile_pool_free(*state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_pattern_emits_variants_that_compile_without_warnings),
+        cmocka_unit_test(every_baseline_is_a_valid_configuration),
+        cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
+        cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
+    };
+    return cmocka_run_group_tests(tests, start_pool, stop_pool);
+}

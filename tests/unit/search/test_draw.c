@@ -1,0 +1,65 @@
+#include <math.h>
+
+#include "check.h"
+#include "search/draw.h"
+
+static void every_number_is_drawn_once(void **state)
+{
+    (void)state;
+    for (uint64_t count = 0; count < 200; count++) {
+        draw d = draw_new(count, rng_seeded(count));
+        uint64_t seen[4] = {0}, number;
+        for (uint64_t i = 0; i < count; i++) {
+            assert_true(draw_next(&d, &number));
+            assert_true(number < count);
+            assert_false(seen[number / 64] >> (number % 64) & 1);
+            seen[number / 64] |= UINT64_C(1) << (number % 64);
+        }
+        assert_false(draw_next(&d, &number));
+        draw_deinit(&d);
+    }
+}
+
+static void every_order_is_equally_likely(void **state)
+{
+    (void)state;
+    enum { DRAWS = 24000, ORDERS = 27 };
+    size_t hits[ORDERS] = {0};
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        draw d = draw_new(3, rng_seeded(i));
+        uint64_t number, order = 0;
+        while (draw_next(&d, &number))
+            order = 3 * order + number;
+        hits[order]++;
+        draw_deinit(&d);
+    }
+    /* Six orders have three different digits; five standard deviations of a binomial count. */
+    size_t met = 0;
+    for (size_t i = 0; i < ORDERS; i++) {
+        met += hits[i] > 0;
+        if (hits[i])
+            assert_true(fabs((double)hits[i] - DRAWS / 6) < 5 * sqrt(DRAWS * 5.0 / 36));
+    }
+    assert_int_equal(met, 6);
+}
+
+static void a_huge_range_costs_only_what_is_drawn(void **state)
+{
+    (void)state;
+    draw d = draw_new(UINT64_MAX, rng_seeded(1));
+    uint64_t number;
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(draw_next(&d, &number));
+    assert_true(d.moved.count <= 1000);
+    draw_deinit(&d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_number_is_drawn_once),
+        cmocka_unit_test(every_order_is_equally_likely),
+        cmocka_unit_test(a_huge_range_costs_only_what_is_drawn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

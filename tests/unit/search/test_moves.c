@@ -1,0 +1,189 @@
+#include <math.h>
+
+#include "check.h"
+#include "search/feasibility.h"
+#include "search/gp.h"
+#include "search/moves.h"
+#include "search/pool.h"
+
+/* Moves, and what else stands between the ledger and the strategies: the ledger itself, the pool of
+ * candidates and the chance of failure. */
+
+enum { SIDE = 8, PARAMETERS = 3 };
+
+static at_status test_even(void *context, const space_question *q, bool *holds, at_error *error)
+{
+    (void)context;
+    (void)error;
+    for (size_t i = 0; i < q->count; i++) {
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = (q->indices[0] + q->indices[1]) % 2 == 0;
+    }
+    return AT_OK;
+}
+
+static const value numbers[SIDE] = {{.integer = 1}, {.integer = 2}, {.integer = 3}, {.integer = 4},
+                                    {.integer = 5}, {.integer = 6}, {.integer = 7}, {.integer = 8}};
+
+typedef struct setting {
+    space *space;
+    ledger ledger;
+    moves moves;
+} setting;
+
+static void set_up(setting *t)
+{
+    static const size_t reads[] = {0, 1};
+    static const space_constraint even = {"even", 0, reads, 2};
+    static const space_parameter parameters[] = {
+        {"x", numbers, SIDE}, {"y", numbers, SIDE}, {"z", numbers, SIDE}, {"one", numbers, 1}};
+    at_error error = {0};
+    t->space = NULL;
+    assert_ok(space_new(parameters, 4, &even, 1, test_even, NULL, 0, &t->space, &error), error);
+    strategy_options options = {.space = t->space, .seed = 1};
+    assert_ok(ledger_init(&t->ledger, &options, &error), error);
+    assert_true(moves_init(&t->moves, &t->ledger));
+}
+
+static void tear_down(setting *t)
+{
+    moves_deinit(&t->moves);
+    ledger_deinit(&t->ledger);
+    space_free(t->space);
+}
+
+static uint64_t at(const setting *t, uint16_t x, uint16_t y, uint16_t z)
+{
+    const uint16_t indices[] = {x, y, z, 0};
+    uint64_t index = UINT64_MAX;
+    assert_true(space_find(t->space, indices, &index));
+    return index;
+}
+
+static void every_move_is_valid(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    uint64_t c = at(&t, 0, 0, 0), count = space_count(t.space);
+    for (size_t i = 0; i < 2000; i++) {
+        uint64_t a = moves_mutate(&t.moves, c, 1 + i % 3), b = moves_shift(&t.moves, c);
+        assert_true(a < count && b < count);
+        c = moves_cross(&t.moves, a, b);
+        assert_true(c < count);
+    }
+    tear_down(&t);
+}
+
+static void a_cross_takes_each_parameter_from_a_parent(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    uint64_t a = at(&t, 0, 0, 1), b = at(&t, 4, 2, 7);
+    size_t both = 0;
+    for (size_t i = 0; i < 100; i++) {
+        uint16_t child[4];
+        uint64_t c = moves_cross(&t.moves, a, b);
+        space_at(t.space, c, child);
+        assert_true((child[0] == 0 || child[0] == 4) && (child[1] == 0 || child[1] == 2) &&
+                    (child[2] == 1 || child[2] == 7));
+        both += c != a && c != b;
+    }
+    assert_true(both > 50);
+    tear_down(&t);
+}
+
+static void neighbours_that_were_tried_are_left_out(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    uint64_t c = at(&t, 0, 0, 0);
+    size_t before = moves_unseen_neighbours(&t.moves, c);
+    assert_int_equal(before, 3 + 3 + 7);
+    assert_int_equal(moves_difference(&t.moves, c, t.moves.near[0]), 1);
+    assert_true(ledger_ask(&t.ledger, t.moves.near[0]));
+    assert_int_equal(moves_unseen_neighbours(&t.moves, c), before - 1);
+    tear_down(&t);
+}
+
+static void the_nearest_decide_what_a_cost_is_taken_to_be(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    assert_true(isnan(moves_nearest_cost(&t.moves, at(&t, 0, 0, 0), 2)));
+    ledger_tell(&t.ledger, at(&t, 0, 0, 1), 2);
+    ledger_tell(&t.ledger, at(&t, 0, 0, 2), 8);
+    ledger_tell(&t.ledger, at(&t, 7, 7, 7), 1000);
+    double expected = (log(2) + log(8)) / 2;
+    assert_true(fabs(moves_nearest_cost(&t.moves, at(&t, 0, 0, 0), 2) - expected) < 1e-12);
+    tear_down(&t);
+}
+
+static void the_ledger_ranks_what_works_and_keeps_the_first_outcome(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    static const double costs[] = {5, 3, INFINITY, 4, 1, 2};
+    for (uint64_t i = 0; i < 6; i++) {
+        assert_true(ledger_ask(&t.ledger, i));
+        assert_int_equal(ledger_tell(&t.ledger, i, costs[i]), i);
+    }
+    size_t elite[3];
+    assert_int_equal(ledger_elite(&t.ledger, elite, 3), 3);
+    assert_int_equal(elite[0], 4);
+    assert_int_equal(elite[1], 5);
+    assert_int_equal(elite[2], 1);
+    assert_int_equal(t.ledger.best, 4);
+    assert_int_equal(ledger_tell(&t.ledger, 0, 0.1), SIZE_MAX);
+    assert_int_equal(ledger_tell(&t.ledger, UINT64_MAX, 0.1), SIZE_MAX);
+    assert_int_equal(t.ledger.best, 4);
+    assert_int_equal(t.ledger.outstanding, 0);
+    double cost;
+    assert_true(ledger_cost(&t.ledger, 3, &cost) && cost == 4);
+    assert_false(ledger_cost(&t.ledger, 6, &cost));
+    tear_down(&t);
+}
+
+static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
+{
+    (void)state;
+    setting t;
+    set_up(&t);
+    at_error error = {0};
+    encoding e;
+    pool p;
+    feasibility f;
+    assert_ok(encoding_init(&e, t.space, GP_MAX_FEATURES, &error), error);
+    assert_true(pool_init(&p, &t.ledger, &e));
+    assert_true(feasibility_init(&f, &e, p.most));
+    pool_fill(&p, &t.ledger, &e);
+    assert_int_equal(p.count, space_count(t.space));
+    feasibility_reset(&f, p.points, p.count, &t.ledger);
+    size_t near = (size_t)at(&t, 0, 0, 1), far = (size_t)at(&t, 7, 7, 7);
+    assert_true(feasibility_chance(&f, near) == 1);
+    feasibility_learn(&f, &t.ledger, ledger_tell(&t.ledger, at(&t, 7, 7, 6), 1));
+    feasibility_learn(&f, &t.ledger, ledger_tell(&t.ledger, at(&t, 0, 0, 0), INFINITY));
+    assert_true(feasibility_chance(&f, near) < 0.7);
+    assert_true(feasibility_chance(&f, far) > 0.95);
+    feasibility_deinit(&f);
+    pool_deinit(&p);
+    encoding_deinit(&e);
+    tear_down(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_move_is_valid),
+        cmocka_unit_test(a_cross_takes_each_parameter_from_a_parent),
+        cmocka_unit_test(neighbours_that_were_tried_are_left_out),
+        cmocka_unit_test(the_nearest_decide_what_a_cost_is_taken_to_be),
+        cmocka_unit_test(the_ledger_ranks_what_works_and_keeps_the_first_outcome),
+        cmocka_unit_test(a_small_space_is_looked_at_whole_and_failures_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

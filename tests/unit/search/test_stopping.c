@@ -1,0 +1,113 @@
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "search/stopping.h"
+
+static stopping make(stopping_limits limits)
+{
+    stopping s;
+    stopping_init(&s, &limits);
+    return s;
+}
+
+static void without_limits_a_search_goes_on(void **state)
+{
+    (void)state;
+    stopping s = make((stopping_limits){0});
+    for (size_t i = 0; i < 1000; i++)
+        assert_true(stopping_note(&s, 5));
+    assert_int_equal(stopping_check(&s, 1e9), STOP_NONE);
+    stopping_deinit(&s);
+}
+
+static void the_first_limit_that_is_reached_ends_the_run(void **state)
+{
+    (void)state;
+    stopping s = make((stopping_limits){.evaluations = 3, .seconds = 10});
+    stopping_note(&s, 5);
+    stopping_note(&s, INFINITY);
+    assert_int_equal(stopping_check(&s, 9.9), STOP_NONE);
+    assert_int_equal(stopping_check(&s, 10), STOP_SECONDS);
+    stopping_note(&s, INFINITY);
+    assert_int_equal(stopping_check(&s, 1), STOP_EVALUATIONS);
+    stopping_deinit(&s);
+}
+
+static void a_cost_at_the_target_ends_the_run(void **state)
+{
+    (void)state;
+    stopping s = make((stopping_limits){.target_cost = 2});
+    stopping_note(&s, 2.1);
+    assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+    stopping_note(&s, 2);
+    stopping_note(&s, 9);
+    assert_int_equal(stopping_check(&s, 0), STOP_TARGET);
+    stopping_deinit(&s);
+}
+
+static void a_search_that_pays_no_more_is_ended(void **state)
+{
+    (void)state;
+    stopping s = make((stopping_limits){.gain = 0.01});
+    for (size_t i = 0; i < 100; i++) {
+        assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+        stopping_note(&s, i < 50 ? 100 - (double)i : 51);
+    }
+    /* The second 50 brought nothing. */
+    assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
+    stopping_note(&s, 50.4);
+    assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+    for (size_t i = 0; i < 98; i++)
+        stopping_note(&s, 50.4);
+    assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+    for (size_t i = 0; i < 8; i++)
+        stopping_note(&s, 50.4);
+    assert_int_equal(stopping_check(&s, 0), STOP_GAIN);
+    stopping_deinit(&s);
+}
+
+static void nothing_is_concluded_while_nothing_works(void **state)
+{
+    (void)state;
+    stopping s = make((stopping_limits){.gain = 0.5});
+    for (size_t i = 0; i < 500; i++)
+        stopping_note(&s, INFINITY);
+    assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+    stopping_note(&s, 1);
+    assert_int_equal(stopping_check(&s, 0), STOP_NONE);
+    stopping_deinit(&s);
+}
+
+static void efforts_are_found_by_name_and_grow(void **state)
+{
+    (void)state;
+    uint64_t before = 0;
+    for (effort e = EFFORT_QUICK; e < EFFORTS; e++) {
+        at_error error = {0};
+        effort found;
+        assert_ok(effort_find(effort_name(e), &found, &error), error);
+        assert_int_equal(found, e);
+        stopping_limits limits = effort_limits(e, 1000000);
+        assert_true(limits.evaluations > before);
+        before = limits.evaluations;
+        assert_int_equal(effort_limits(e, 7).evaluations, 7);
+    }
+    at_error error = {0};
+    effort found;
+    assert_int_equal(effort_find("norma", &found, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "normal"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_limits_a_search_goes_on),
+        cmocka_unit_test(the_first_limit_that_is_reached_ends_the_run),
+        cmocka_unit_test(a_cost_at_the_target_ends_the_run),
+        cmocka_unit_test(a_search_that_pays_no_more_is_ended),
+        cmocka_unit_test(nothing_is_concluded_while_nothing_works),
+        cmocka_unit_test(efforts_are_found_by_name_and_grow),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

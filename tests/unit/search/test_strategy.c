@@ -1,0 +1,419 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "base/rng.h"
+#include "search/strategy.h"
+
+/* Properties that every strategy of the table must have, on spaces with holes in them. */
+
+enum { MOST_BATCH = 64, PARAMETERS = 4 };
+
+static const value numbers[] = {
+    {.kind = VALUE_INTEGER, .integer = 1},  {.kind = VALUE_INTEGER, .integer = 2},
+    {.kind = VALUE_INTEGER, .integer = 4},  {.kind = VALUE_INTEGER, .integer = 8},
+    {.kind = VALUE_INTEGER, .integer = 16}, {.kind = VALUE_INTEGER, .integer = 32},
+};
+
+static at_status test_sum(void *context, const space_question *q, bool *holds, at_error *error)
+{
+    (void)error;
+    for (size_t i = 0; i < q->count; i++) {
+        q->indices[q->varied] = q->choices[i];
+        size_t sum = 0;
+        for (size_t p = 0; p < PARAMETERS; p++)
+            sum += q->indices[p];
+        holds[i] = sum % *(const size_t *)context == 0;
+    }
+    return AT_OK;
+}
+
+enum { MANY = 0, SOME = 1000 };
+
+/* A space of exactly `count` configurations, or of about 85 (SOME) or 432 (MANY). */
+static space *make_space(size_t count)
+{
+    static const size_t reads[PARAMETERS] = {0, 1, 2, 3};
+    space_parameter parameters[PARAMETERS];
+    space_constraint constraint = {
+        .text = "sum", .parameters = reads, .parameter_count = PARAMETERS};
+    at_error error = {0};
+    space *s = NULL;
+    bool exact = count != MANY && count != SOME;
+    size_t side = count == MANY ? 6 : 4, modulus = exact ? 1 : 3;
+    for (size_t p = 0; p < PARAMETERS; p++)
+        parameters[p] = (space_parameter){
+            .name = "p", .values = numbers, .value_count = exact ? (p == 1 ? count : 1) : side};
+    assert_ok(space_new(parameters, PARAMETERS, &constraint, 1, test_sum, &modulus, 0, &s, &error),
+              error);
+    assert_true(!exact || space_count(s) == count);
+    return s;
+}
+
+typedef double (*cost_function)(const space *s, uint64_t configuration);
+
+/* Smooth with a fault line; some fail. The single best is where all the indices are 3. */
+static double cost_bowl(const space *s, uint64_t configuration)
+{
+    uint16_t at[PARAMETERS];
+    space_at(s, configuration, at);
+    double cost = 10;
+    for (size_t p = 0; p < PARAMETERS; p++)
+        cost += (at[p] - 3.0) * (at[p] - 3.0) * (double)(p + 1);
+    if (at[0] == 5 && at[1] > 2)
+        return STRATEGY_FAILED;
+    return at[2] > 3 ? 2 * cost : cost;
+}
+
+static double cost_failing(const space *s, uint64_t configuration)
+{
+    (void)s;
+    (void)configuration;
+    return STRATEGY_FAILED;
+}
+
+static double cost_constant(const space *s, uint64_t configuration)
+{
+    (void)s;
+    (void)configuration;
+    return 5;
+}
+
+/* How a run is driven: how much is outstanding at most, and in which order outcomes come. */
+typedef struct drive {
+    size_t batch;
+    bool shuffled;
+    uint64_t seed;
+    uint64_t evaluations; /* stop after so many; 0: at the strategy's own end */
+} drive;
+
+typedef struct run_outcome {
+    uint64_t *order; /* as proposed; the caller frees */
+    size_t count;
+    double best;
+} run_outcome;
+
+static void tell_one(strategy *st, const space *s, cost_function cost, uint64_t *outstanding,
+                     size_t *count, rng *r, const drive *d, double *best)
+{
+    size_t i = d->shuffled ? (size_t)rng_below(r, *count) : 0;
+    uint64_t configuration = outstanding[i];
+    memmove(outstanding + i, outstanding + i + 1, (*count - i - 1) * sizeof *outstanding);
+    --*count;
+    double c = cost(s, configuration);
+    *best = c < *best ? c : *best;
+    strategy_tell(st, configuration, c);
+}
+
+static run_outcome run(const strategy_kind *kind, const space *s, cost_function cost,
+                       const drive *d, const strategy_options *more)
+{
+    at_error error = {0};
+    strategy *st = NULL;
+    strategy_options options = more ? *more : (strategy_options){0};
+    options.space = s;
+    options.seed = d->seed;
+    options.budget = d->evaluations;
+    assert_ok(strategy_new(kind->name, &options, &st, &error), error);
+    uint64_t total = space_count(s), outstanding[MOST_BATCH];
+    size_t waiting = 0;
+    bool *met = calloc(total + 1, sizeof *met);
+    run_outcome out = {.order = calloc(total + 1, sizeof *out.order), .best = STRATEGY_FAILED};
+    assert_non_null(met);
+    assert_non_null(out.order);
+    rng r = rng_seeded(d->seed + 99);
+    for (;;) {
+        size_t room = d->batch - waiting;
+        if (d->evaluations && d->evaluations - out.count < room)
+            room = d->evaluations - out.count;
+        size_t got = room ? strategy_ask(st, room, outstanding + waiting) : 0;
+        assert_true(got <= room);
+        for (size_t i = 0; i < got; i++) {
+            uint64_t configuration = outstanding[waiting + i];
+            if (configuration >= total)
+                fail_msg("%s proposed an invalid configuration", kind->name);
+            if (met[configuration])
+                fail_msg("%s proposed a configuration twice", kind->name);
+            met[configuration] = true;
+            out.order[out.count++] = configuration;
+        }
+        waiting += got;
+        if (waiting == 0)
+            break;
+        /* Sometimes several outcomes come before the next question. */
+        size_t tells = d->shuffled ? 1 + (size_t)rng_below(&r, waiting) : 1;
+        while (tells-- > 0)
+            tell_one(st, s, cost, outstanding, &waiting, &r, d, &out.best);
+    }
+    strategy_free(st);
+    free(met);
+    return out;
+}
+
+static const drive drives[] = {
+    {.batch = 1, .seed = 1},
+    {.batch = 7, .shuffled = true, .seed = 2},
+    {.batch = MOST_BATCH, .shuffled = true, .seed = 3},
+    {.batch = MOST_BATCH, .seed = 4},
+};
+enum { DRIVES = sizeof drives / sizeof *drives };
+
+static void check_whole_budget(const space *s, cost_function cost, size_t first_drive)
+{
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    double best = STRATEGY_FAILED;
+    for (uint64_t i = 0; i < space_count(s); i++)
+        best = cost(s, i) < best ? cost(s, i) : best;
+    for (size_t k = 0; k < kinds; k++)
+        for (size_t d = first_drive; d < DRIVES; d++) {
+            run_outcome out = run(kind[k], s, cost, &drives[d], NULL);
+            if (out.count != space_count(s))
+                fail_msg("%s ended after %zu of %llu", kind[k]->name, out.count,
+                         (unsigned long long)space_count(s));
+            assert_true(out.best == best);
+            free(out.order);
+        }
+}
+
+static void every_strategy_finds_the_optimum_given_the_whole_budget(void **state)
+{
+    (void)state;
+    space *s = make_space(SOME);
+    check_whole_budget(s, cost_bowl, 0);
+    space_free(s);
+    s = make_space(MANY);
+    check_whole_budget(s, cost_bowl, DRIVES - 1);
+    space_free(s);
+}
+
+static void every_strategy_ends_on_tiny_spaces(void **state)
+{
+    (void)state;
+    for (size_t count = 1; count <= 3; count++) {
+        space *s = make_space(count);
+        check_whole_budget(s, cost_bowl, 0);
+        check_whole_budget(s, cost_failing, 0);
+        space_free(s);
+    }
+}
+
+static void every_strategy_goes_on_when_everything_fails(void **state)
+{
+    (void)state;
+    space *s = make_space(SOME);
+    check_whole_budget(s, cost_failing, 0);
+    space_free(s);
+}
+
+static void every_strategy_goes_on_when_all_costs_are_equal(void **state)
+{
+    (void)state;
+    space *s = make_space(SOME);
+    check_whole_budget(s, cost_constant, 0);
+    space_free(s);
+}
+
+static void every_strategy_repeats_itself_from_its_seed(void **state)
+{
+    (void)state;
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    space *s = make_space(SOME);
+    for (size_t k = 0; k < kinds; k++)
+        for (size_t d = 0; d < DRIVES; d++) {
+            drive limited = drives[d];
+            limited.evaluations = 60;
+            run_outcome a = run(kind[k], s, cost_bowl, &limited, NULL);
+            run_outcome b = run(kind[k], s, cost_bowl, &limited, NULL);
+            assert_int_equal(a.count, 60);
+            assert_int_equal(a.count, b.count);
+            assert_memory_equal(a.order, b.order, a.count * sizeof *a.order);
+            free(a.order);
+            free(b.order);
+        }
+    space_free(s);
+}
+
+static void start_configurations_come_first_and_once(void **state)
+{
+    (void)state;
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    space *s = make_space(SOME);
+    uint64_t start[] = {17, 3, 17, UINT64_MAX, 80};
+    strategy_options more = {.start = start, .start_count = 5};
+    for (size_t k = 0; k < kinds; k++) {
+        drive d = {.batch = 4, .seed = 5, .evaluations = 50};
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_int_equal(out.order[0], 17);
+        assert_int_equal(out.order[1], 3);
+        assert_int_equal(out.order[2], 80);
+        free(out.order);
+    }
+    space_free(s);
+}
+
+static void what_is_known_from_elsewhere_is_not_proposed(void **state)
+{
+    (void)state;
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    space *s = make_space(SOME);
+    for (size_t k = 0; k < kinds; k++) {
+        at_error error = {0};
+        strategy *st = NULL;
+        strategy_options options = {.space = s, .seed = 6};
+        assert_ok(strategy_new(kind[k]->name, &options, &st, &error), error);
+        for (uint64_t i = 0; i < space_count(s); i += 2)
+            strategy_tell(st, i, cost_bowl(s, i));
+        uint64_t configuration;
+        size_t count = 0;
+        for (; strategy_ask(st, 1, &configuration) == 1; count++) {
+            assert_int_equal(configuration % 2, 1);
+            strategy_tell(st, configuration, cost_bowl(s, configuration));
+            strategy_tell(st, configuration, 0.1);
+        }
+        assert_int_equal(count, space_count(s) / 2);
+        strategy_free(st);
+    }
+    space_free(s);
+}
+
+static void other_seeds_give_other_orders(void **state)
+{
+    (void)state;
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    space *s = make_space(SOME);
+    for (size_t k = 0; k < kinds; k++) {
+        if (strcmp(kind[k]->name, "exhaustive") == 0)
+            continue;
+        drive d = {.batch = 1, .seed = 7, .evaluations = 60};
+        run_outcome a = run(kind[k], s, cost_bowl, &d, NULL);
+        d.seed = 8;
+        run_outcome b = run(kind[k], s, cost_bowl, &d, NULL);
+        assert_memory_not_equal(a.order, b.order, a.count * sizeof *a.order);
+        free(a.order);
+        free(b.order);
+    }
+    space_free(s);
+}
+
+/* Every other configuration is said not to work; only then is any of them tried. */
+static void what_is_predicted_not_to_work_is_tried_last(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s), known = 0;
+    double *prior = malloc(count * sizeof *prior);
+    assert_non_null(prior);
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        bool works = i % 2 == 0 && isfinite(cost);
+        prior[i] = works ? cost : i % 4 == 1 ? (double)NAN : INFINITY;
+        known += works;
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 40};
+    assert_true(known > d.evaluations);
+    size_t kinds, unlikely = 0;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (!kind[k]->wants_prior)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        for (size_t i = 0; i < out.count; i++)
+            unlikely += !isfinite(prior[out.order[i]]);
+        /* One in ten is a random one. */
+        assert_true(unlikely <= d.evaluations / 10);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
+static void predictions_that_are_right_lead_to_the_optimum_at_once(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    uint64_t count = space_count(s);
+    double *prior = malloc(count * sizeof *prior), best = STRATEGY_FAILED;
+    assert_non_null(prior);
+    /* Right up to a factor, and with every tenth value somewhat wrong. */
+    for (uint64_t i = 0; i < count; i++) {
+        double cost = cost_bowl(s, i);
+        best = cost < best ? cost : best;
+        prior[i] = (isfinite(cost) ? cost : 1000) * (i % 10 ? 7 : 9);
+    }
+    strategy_options more = {.prior = prior};
+    drive d = {.batch = 4, .seed = 1, .evaluations = 20};
+    size_t kinds;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    for (size_t k = 0; k < kinds; k++) {
+        if (strcmp(kind[k]->name, "model") != 0)
+            continue;
+        run_outcome out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_true(out.best == best);
+        free(out.order);
+        /* Predictions that are wrong throughout do not keep it from the optimum for ever. */
+        for (uint64_t i = 0; i < count; i++)
+            prior[i] = 1 / prior[i];
+        d.evaluations = 0;
+        out = run(kind[k], s, cost_bowl, &d, &more);
+        assert_int_equal(out.count, count);
+        assert_true(out.best == best);
+        free(out.order);
+    }
+    free(prior);
+    space_free(s);
+}
+
+static void an_unknown_name_is_an_error_that_names_the_nearest(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    strategy *st = NULL;
+    space *s = make_space(2);
+    strategy_options options = {.space = s};
+    assert_int_equal(strategy_new("exhastive", &options, &st, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "'exhaustive'"));
+    assert_null(st);
+    space_free(s);
+}
+
+static void the_default_tries_everything_when_the_budget_allows(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    strategy *st = NULL;
+    space *s = make_space(SOME);
+    strategy_options options = {.space = s, .budget = space_count(s)};
+    assert_ok(strategy_new(NULL, &options, &st, &error), error);
+    assert_string_equal(strategy_get_kind(st)->name, "exhaustive");
+    strategy_free(st);
+    options.budget--;
+    assert_ok(strategy_new("auto", &options, &st, &error), error);
+    assert_string_not_equal(strategy_get_kind(st)->name, "exhaustive");
+    strategy_free(st);
+    space_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_finds_the_optimum_given_the_whole_budget),
+        cmocka_unit_test(every_strategy_ends_on_tiny_spaces),
+        cmocka_unit_test(every_strategy_goes_on_when_everything_fails),
+        cmocka_unit_test(every_strategy_goes_on_when_all_costs_are_equal),
+        cmocka_unit_test(every_strategy_repeats_itself_from_its_seed),
+        cmocka_unit_test(start_configurations_come_first_and_once),
+        cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
+        cmocka_unit_test(other_seeds_give_other_orders),
+        cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
+        cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
+        cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
+        cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

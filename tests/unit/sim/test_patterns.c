@@ -1,0 +1,237 @@
+/* Every algorithm of every pattern runs rightly on the simulated device, and what breaks a template
+ * is caught: this is how kernels are proved without a GPU. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "compile/compile.h"
+#include "sim/sim.h"
+#include "bench/problem.h"
+#include "script/emit.h"
+#include "script/script.h"
+
+typedef struct bench {
+    script *script;
+    compile_pool *pool;
+    device *device;
+    device_slot slot;
+    compile_result reference;
+    problem_kind problem;
+} bench;
+
+static compile_result compile(bench *b, const emitted *source, const char *entry)
+{
+    at_error error = {0};
+    compile_result r;
+    assert_ok(compile_submit(b->pool,
+                             &(compile_request){.source = source->source, .name = "variant.cu",
+                                                .entry = entry, .arch = "sm_90",
+                                                .options = source->options,
+                                                .option_count = source->option_count,
+                                                .want_ptx = true},
+                             &error),
+              error);
+    assert_ok(compile_take(b->pool, -1, &r, &error), error);
+    if (r.outcome != COMPILE_OK)
+        fail_msg("%s", r.log);
+    return r;
+}
+
+static device_image image_of(const compile_result *r)
+{
+    return (device_image){.bytes = r->ptx, .size_bytes = r->ptx_bytes,
+                          .registers = r->resources.registers,
+                          .static_shared_bytes = r->resources.static_shared_bytes};
+}
+
+static void open_bench(bench *b, const char *path)
+{
+    at_error error = {0};
+    char name[4096];
+    snprintf(name, sizeof name, "%s/lua/%s", TEST_SOURCE_DIR, path);
+    script_options options = {.lua_dir = TEST_SOURCE_DIR "/lua",
+                              .template_dir = TEST_SOURCE_DIR "/templates"};
+    device_problem *problem = calloc(1, sizeof *problem);
+    assert_non_null(problem);
+    *b = (bench){0};
+    assert_ok(device_sim_api.open("sim:sm_90", &b->device, &error), error);
+    options.device = device_sim_api.properties(b->device)->limits;
+    assert_ok(script_load(name, &options, &b->script, &error), error);
+    b->problem = script_pattern(b->script)->has_problem[PROBLEM_RAGGED] ? PROBLEM_RAGGED
+                                                                        : PROBLEM_SIMULATED;
+    assert_ok(compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &b->pool, &error),
+              error);
+    assert_ok(script_problem_plan(b->script, b->problem, 1, &problem->plan, &error), error);
+    assert_ok(script_reference_plan(b->script, b->problem, &problem->reference_launch, &error), error);
+    emitted source;
+    assert_ok(emit_reference(b->script, b->problem, false, &source, &error), error);
+    b->reference = compile(b, &source, problem->reference_launch.entry);
+    emitted_deinit(&source);
+    problem->reference = image_of(&b->reference);
+    assert_ok(device_slot_init(&b->slot, &device_sim_api, b->device, problem, &error), error);
+    assert_ok(device_slot_seed(&b->slot, 1, &error), error);
+    free(problem);
+}
+
+static void close_bench(bench *b)
+{
+    device_slot_deinit(&b->slot);
+    device_sim_api.close(b->device);
+    compile_result_deinit(&b->reference);
+    compile_pool_free(b->pool);
+    script_free(b->script);
+}
+
+/* Replaces the first `from` in the source; fails the test when there is none. */
+static void mutate(emitted *source, const char *from, const char *to)
+{
+    char *at = strstr(source->source, from);
+    if (!at)
+        fail_msg("nothing to mutate: %s", from);
+    size_t before = (size_t)(at - source->source), rest = strlen(at + strlen(from));
+    char *text = malloc(before + strlen(to) + rest + 1);
+    assert_non_null(text);
+    memcpy(text, source->source, before);
+    strcpy(text + before, to);
+    strcat(text, at + strlen(from));
+    free(source->source);
+    source->source = text;
+    source->size_bytes = strlen(text);
+}
+
+/* Checks a variant, mutated when `from` is given; the story goes to `story`. */
+static outcome check(bench *b, const uint16_t *indices, const char *from, const char *to,
+                     char *story, size_t story_bytes)
+{
+    at_error error = {0};
+    emitted source;
+    launch_plan launch;
+    device_kernel *kernel;
+    outcome result = OUTCOME_OK;
+    story[0] = '\0';
+    assert_ok(script_launch_plan(b->script, b->problem, indices, &launch, &error), error);
+    assert_ok(emit_variant(b->script, b->problem, indices, false, &source, &error), error);
+    if (from)
+        mutate(&source, from, to);
+    compile_result r = compile(b, &source, launch.entry);
+    device_image image = image_of(&r);
+    assert_ok(device_sim_api.kernel_new(b->device, &image, launch.entry, &kernel, &error), error);
+    assert_ok(device_slot_check(&b->slot, kernel, &launch, &result, story, story_bytes, &error),
+              error);
+    device_sim_api.kernel_free(b->device, kernel);
+    compile_result_deinit(&r);
+    emitted_deinit(&source);
+    return result;
+}
+
+/* A configuration for each value of the pattern's first parameter, taken at random. */
+static void check_pattern(const char *path)
+{
+    bench b;
+    at_error error = {0};
+    space *s;
+    char story[2048], text[1024];
+    open_bench(&b, path);
+    assert_ok(script_space(b.script, b.problem, &s, &error), error);
+    const pattern *p = script_pattern(b.script);
+    uint64_t count = space_count(s), seed = 12345;
+    uint16_t *indices = calloc(p->parameter_count, sizeof *indices);
+    assert_non_null(indices);
+    for (size_t v = 0; v < p->parameters[0].value_count; v++) {
+        for (int tries = 0; tries < 4000; tries++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            space_at(s, (seed >> 20) % count, indices);
+            if (indices[0] != v)
+                continue;
+            script_format_configuration(b.script, indices, text, sizeof text);
+            outcome result = check(&b, indices, NULL, NULL, story, sizeof story);
+            if (result != OUTCOME_OK)
+                fail_msg("%s %s: %s: %s", path, text, outcome_name(result), story);
+            break;
+        }
+    }
+    free(indices);
+    space_free(s);
+    close_bench(&b);
+}
+
+static void every_algorithm_of_transpose_is_right(void **state)
+{
+    (void)state;
+    check_pattern("transpose.lua");
+}
+
+static void every_algorithm_of_strided_is_right(void **state)
+{
+    (void)state;
+    check_pattern("strided.lua");
+}
+
+static void every_algorithm_of_misaligned_is_right(void **state)
+{
+    (void)state;
+    check_pattern("misaligned.lua");
+}
+
+static void every_width_of_vector_add_is_right(void **state)
+{
+    (void)state;
+    check_pattern("vector_add.lua");
+}
+
+static void every_element_of_bank_conflict_is_right(void **state)
+{
+    (void)state;
+    check_pattern("bank_conflict.lua");
+}
+
+static void every_algorithm_of_dot_is_right(void **state)
+{
+    (void)state;
+    check_pattern("dot.lua");
+}
+
+static void broken_templates_are_caught(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from, *to;
+    } mutations[] = {
+        {"__syncthreads();", ""},
+        {"tile[in_y + y][in_x]", "tile[in_y + y][in_x + 2]"},
+        {"tile[out_x][out_y + x]", "tile[out_x][out_y + x + 1]"},
+        {"in_row * cols", "(in_row + 1) * cols"},
+        {">= rows", "> rows"},
+    };
+    bench b;
+    at_error error = {0};
+    char story[2048];
+    open_bench(&b, "transpose.lua");
+    uint16_t indices[64];
+    assert_ok(script_parse_configuration(b.script, "", indices, &error), error);
+    assert_int_equal(check(&b, indices, NULL, NULL, story, sizeof story), OUTCOME_OK);
+    for (size_t i = 0; i < sizeof mutations / sizeof *mutations; i++) {
+        outcome result =
+            check(&b, indices, mutations[i].from, mutations[i].to, story, sizeof story);
+        if (result != OUTCOME_WRONG_RESULT && result != OUTCOME_CRASHED)
+            fail_msg("mutation %zu (%s): %s", i, mutations[i].from, outcome_name(result));
+    }
+    /* The device is as good as before. */
+    assert_int_equal(check(&b, indices, NULL, NULL, story, sizeof story), OUTCOME_OK);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_algorithm_of_transpose_is_right),
+        cmocka_unit_test(every_algorithm_of_strided_is_right),
+        cmocka_unit_test(every_algorithm_of_misaligned_is_right),
+        cmocka_unit_test(every_width_of_vector_add_is_right),
+        cmocka_unit_test(every_element_of_bank_conflict_is_right),
+        cmocka_unit_test(every_algorithm_of_dot_is_right),
+        cmocka_unit_test(broken_templates_are_caught),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* The simulated device behind the interface of devices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/sim.h"
+#include "sim_fixture.h"
+
+static const char copy_source[] =
+    "extern \"C\" __global__ void copy(const float *src, float *dst, unsigned n)\n"
+    "{ unsigned i = blockIdx.x * 64 + threadIdx.x; if (i < n) dst[i] = src[i]; }\n"
+    "extern \"C\" __global__ void read_first(const float *src, float *dst, unsigned n)\n"
+    "{ unsigned i = blockIdx.x * 64 + threadIdx.x; if (i < n) dst[i] += src[i]; }\n";
+
+enum { COUNT = 1000 };
+
+static const buffer_plan floats = {
+    .name = "data", .role = BUFFER_INPUT, .fill = FILL_UNIFORM, .type = DTYPE_FLOAT, .count = COUNT};
+
+typedef struct bench {
+    device *device;
+    device_buffer *buffers[3];
+    launch_plan launch;
+    char *ptx;
+} bench;
+
+static void open_bench(bench *b)
+{
+    at_error error = {0};
+    *b = (bench){.launch = {.grid = {16, 1, 1},
+                            .block = {64, 1, 1},
+                            .argument_count = 3,
+                            .arguments = {{.is_buffer = true, .buffer = 0},
+                                          {.is_buffer = true, .buffer = 1},
+                                          {.size_bytes = 4, .bits = COUNT}}}};
+    assert_ok(device_sim_api.open("sim:sm_90", &b->device, &error), error);
+    for (int i = 0; i < 3; i++)
+        assert_ok(device_sim_api.buffer_new(b->device, i ? "dst" : "src", COUNT * 4, &b->buffers[i],
+                                            &error),
+                  error);
+    assert_ok(device_sim_api.fill(b->device, b->buffers[0], &floats, 5, &error), error);
+    b->ptx = sim_test_ptx(copy_source, "sm_90");
+}
+
+static void close_bench(bench *b)
+{
+    device_sim_api.close(b->device);
+    free(b->ptx);
+}
+
+static device_kernel *load(bench *b, const char *entry)
+{
+    at_error error = {0};
+    device_kernel *k;
+    const device_image image = {.bytes = b->ptx, .size_bytes = strlen(b->ptx), .registers = 16};
+    assert_ok(device_sim_api.kernel_new(b->device, &image, entry, &k, &error), error);
+    return k;
+}
+
+static void every_chip_of_the_table_opens_and_says_that_it_predicts(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    device_properties found[32];
+    size_t count;
+    assert_ok(device_sim_api.list(found, 32, &count, &error), error);
+    assert_true(count >= 6);
+    for (size_t i = 0; i < count; i++) {
+        device *d;
+        assert_ok(device_sim_api.open(found[i].spec, &d, &error), error);
+        assert_true(device_sim_api.properties(d)->predicted);
+        assert_string_equal(device_sim_api.properties(d)->arch, found[i].arch);
+        device_sim_api.close(d);
+    }
+    device *none;
+    assert_int_equal(device_sim_api.open("sim:sm_12", &none, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "sm_90"));
+}
+
+static void a_copy_is_exact_and_a_planted_difference_is_found(void **state)
+{
+    (void)state;
+    bench b;
+    at_error error = {0};
+    device_comparison c;
+    outcome result;
+    open_bench(&b);
+    device_kernel *k = load(&b, "copy");
+    assert_ok(device_sim_api.poison(b.device, b.buffers[1], 0, &error), error);
+    assert_ok(device_sim_api.launch(b.device, k, &b.launch, b.buffers, &error), error);
+    assert_null(device_sim_api.complaint(b.device, &result));
+    assert_ok(device_sim_api.compare(b.device, b.buffers[1], b.buffers[0], &floats, 0, &c, &error), error);
+    assert_int_equal(c.wrong, 0);
+    buffer_plan other = floats;
+    assert_ok(device_sim_api.fill(b.device, b.buffers[2], &other, 6, &error), error);
+    assert_ok(device_sim_api.compare(b.device, b.buffers[2], b.buffers[0], &floats, 0, &c, &error), error);
+    assert_true(c.wrong > COUNT / 2);
+    device_sim_api.kernel_free(b.device, k);
+    close_bench(&b);
+}
+
+static void a_faulty_launch_complains_and_leaves_the_device_usable(void **state)
+{
+    (void)state;
+    bench b;
+    at_error error = {0};
+    outcome result;
+    open_bench(&b);
+    device_kernel *k = load(&b, "read_first");
+    assert_ok(device_sim_api.poison(b.device, b.buffers[1], 0, &error), error);
+    assert_ok(device_sim_api.launch(b.device, k, &b.launch, b.buffers, &error), error);
+    assert_non_null(device_sim_api.complaint(b.device, &result));
+    assert_int_equal(result, OUTCOME_WRONG_RESULT);
+    launch_plan beyond = b.launch;
+    beyond.arguments[2].bits = COUNT + 1;
+    device_kernel *copy = load(&b, "copy");
+    assert_ok(device_sim_api.launch(b.device, copy, &beyond, b.buffers, &error), error);
+    assert_non_null(strstr(device_sim_api.complaint(b.device, &result), "end of"));
+    assert_int_equal(result, OUTCOME_CRASHED);
+    assert_ok(device_sim_api.launch(b.device, copy, &b.launch, b.buffers, &error), error);
+    assert_null(device_sim_api.complaint(b.device, &result));
+    device_sim_api.kernel_free(b.device, copy);
+    device_sim_api.kernel_free(b.device, k);
+    close_bench(&b);
+}
+
+static void predictions_repeat_and_grow_with_the_grid(void **state)
+{
+    (void)state;
+    bench b;
+    at_error error = {0};
+    int64_t first, again, copy_ns;
+    open_bench(&b);
+    device_kernel *k = load(&b, "copy");
+    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &first, &error), error);
+    assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
+    assert_true(first > 0 && first == again);
+    launch_plan larger = b.launch;
+    larger.grid[0] = 1 << 22;
+    assert_ok(device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
+    assert_true(again > 10 * first);
+    assert_ok(device_sim_api.sample_copy(b.device, b.buffers[1], b.buffers[0], COUNT * 4,
+                                         DEVICE_CACHE_COLD, &copy_ns, &error), error);
+    assert_true(copy_ns > 0);
+    device_sim_api.kernel_free(b.device, k);
+    close_bench(&b);
+}
+
+static void what_a_gpu_would_refuse_is_refused(void **state)
+{
+    (void)state;
+    bench b;
+    at_error error = {0};
+    open_bench(&b);
+    device_kernel *k = load(&b, "copy");
+    launch_plan plan = b.launch;
+    plan.block[0] = 2048;
+    assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
+    plan = b.launch;
+    plan.dynamic_shared_bytes = 1 << 20;
+    assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
+    plan = b.launch;
+    plan.argument_count = 2;
+    assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
+    device_sim_api.kernel_free(b.device, k);
+    static const char wrong[] = "this is not PTX";
+    const device_image image = {.bytes = wrong, .size_bytes = sizeof wrong - 1};
+    assert_int_equal(device_sim_api.kernel_new(b.device, &image, "copy", &k, &error), AT_COMPILE);
+    close_bench(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_chip_of_the_table_opens_and_says_that_it_predicts),
+        cmocka_unit_test(a_copy_is_exact_and_a_planted_difference_is_found),
+        cmocka_unit_test(a_faulty_launch_complains_and_leaves_the_device_usable),
+        cmocka_unit_test(predictions_repeat_and_grow_with_the_grid),
+        cmocka_unit_test(what_a_gpu_would_refuse_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,92 @@
+#include "base/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const status_names[] = {
+    [AT_OK] = "ok",
+    [AT_USAGE] = "usage",
+    [AT_SCRIPT] = "script",
+    [AT_FORMAT] = "format",
+    [AT_IO] = "io",
+    [AT_NO_MEMORY] = "no_memory",
+    [AT_NO_DEVICE] = "no_device",
+    [AT_NO_TOOLCHAIN] = "no_toolchain",
+    [AT_COMPILE] = "compile",
+    [AT_DEVICE] = "device",
+    [AT_WORKER] = "worker",
+    [AT_INTERRUPTED] = "interrupted",
+    [AT_NOT_FOUND] = "not_found",
+    [AT_INTERNAL] = "internal",
+};
+
+void error_clear(at_error *error)
+{
+    if (error)
+        *error = (at_error){.status = AT_OK};
+}
+
+static at_status set_va(at_error *error, at_status status, const char *file, int line,
+                        const char *format, va_list args)
+{
+    if (!error)
+        return status;
+    error->status = status;
+    error->line = line;
+    snprintf(error->file, sizeof error->file, "%s", file ? file : "");
+    vsnprintf(error->message, sizeof error->message, format, args);
+    return status;
+}
+
+at_status error_set(at_error *error, at_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_va(error, status, NULL, 0, format, args);
+    va_end(args);
+    return status;
+}
+
+at_status error_set_at(at_error *error, at_status status, const char *file, int line,
+                       const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_va(error, status, file, line, format, args);
+    va_end(args);
+    return status;
+}
+
+at_status error_set_errno(at_error *error, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_va(error, AT_IO, NULL, 0, format, args);
+    va_end(args);
+    if (error) {
+        size_t used = strlen(error->message);
+        snprintf(error->message + used, sizeof error->message - used, ": %s", strerror(code));
+    }
+    return AT_IO;
+}
+
+at_status error_prefix(at_error *error, const char *format, ...)
+{
+    if (!error)
+        return AT_INTERNAL;
+    char rest[sizeof error->message];
+    memcpy(rest, error->message, sizeof rest);
+    va_list args;
+    va_start(args, format);
+    int used = vsnprintf(error->message, sizeof error->message, format, args);
+    va_end(args);
+    if (used >= 0 && (size_t)used < sizeof error->message)
+        snprintf(error->message + used, sizeof error->message - (size_t)used, ": %s", rest);
+    return error->status;
+}
+
+const char *status_name(at_status status)
+{
+    size_t count = sizeof status_names / sizeof *status_names;
+    return (size_t)status < count ? status_names[status] : "unknown";
+}

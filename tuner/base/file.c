@@ -1,0 +1,310 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
+
+/* The remedy for the reasons that have one. */
+static const char *remedy(int code)
+{
+    static const struct {
+        int code;
+        const char *text;
+    } remedies[] = {
+        {ENOSPC, "; free some space or choose another folder"},
+        {EDQUOT, "; free some of the quota or choose another folder"},
+        {EFBIG, "; raise the limit on file sizes (ulimit -f)"},
+        {EROFS, "; choose a folder that can be written"},
+        {EACCES, "; choose a folder that you may write"},
+        {ENOTDIR, "; a part of the path is a file"},
+    };
+    for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
+        if (remedies[i].code == code)
+            return remedies[i].text;
+    return "";
+}
+
+static at_status io_error(at_error *error, int code, const char *what, const char *path)
+{
+    return error_set(error, AT_IO, "cannot %s %s: %s%s", what, path, strerror(code), remedy(code));
+}
+
+static at_status path_too_long(at_error *error, const char *path)
+{
+    return error_set(error, AT_IO, "the path is too long (%zu bytes): %.100s...", strlen(path),
+                     path);
+}
+
+/* Reads until the end; a size known beforehand would lie for /proc, pipes and growing files. */
+static at_status read_all(int fd, const char *path, size_t limit_bytes, char **out,
+                          size_t *size_bytes, at_error *error)
+{
+    size_t used = 0, capacity = 16 * 1024;
+    char *text = malloc(capacity);
+    while (text) {
+        ssize_t n = read(fd, text + used, capacity - used - 1);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            int code = errno;
+            free(text);
+            return io_error(error, code, "read", path);
+        }
+        used += (size_t)n;
+        if (used > limit_bytes) {
+            free(text);
+            return error_set(error, AT_FORMAT, "%s is larger than %zu bytes", path, limit_bytes);
+        }
+        if (n == 0) {
+            text[used] = '\0';
+            *out = text;
+            *size_bytes = used;
+            return AT_OK;
+        }
+        if (capacity - used < 4096) {
+            char *larger = realloc(text, capacity * 2);
+            if (!larger)
+                free(text);
+            text = larger;
+            capacity *= 2;
+        }
+    }
+    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+}
+
+at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
+                    at_error *error)
+{
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return error_set(error, AT_NOT_FOUND, "there is no file %s", path);
+    if (fd < 0)
+        return io_error(error, errno, "open", path);
+    size_t size = 0;
+    at_status status = read_all(fd, path, limit_bytes, out, &size, error);
+    close(fd);
+    if (size_bytes)
+        *size_bytes = size;
+    return status;
+}
+
+at_status file_write_all(int fd, const char *path, const void *bytes, size_t size_bytes,
+                         at_error *error)
+{
+    const char *at = bytes;
+    while (size_bytes > 0) {
+        ssize_t n = write(fd, at, size_bytes);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return io_error(error, errno, "write", path);
+        at += n;
+        size_bytes -= (size_t)n;
+    }
+    return AT_OK;
+}
+
+static at_status split(const char *path, char folder[PATH_BYTES], const char **name,
+                       at_error *error)
+{
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    size_t length = slash ? (size_t)(slash - path) : 1;
+    if (strlen(path) >= PATH_BYTES - 64)
+        return path_too_long(error, path);
+    if (!slash)
+        strcpy(folder, ".");
+    else if (length == 0)
+        strcpy(folder, "/");
+    else
+        snprintf(folder, PATH_BYTES, "%.*s", (int)length, path);
+    return AT_OK;
+}
+
+/* A rename is on the disk once its folder is. Some file systems cannot and say EINVAL. */
+static at_status sync_folder(const char *folder, at_error *error)
+{
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return io_error(error, errno, "open", folder);
+    int failed = fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP ? errno : 0;
+    close(fd);
+    return failed ? io_error(error, failed, "flush", folder) : AT_OK;
+}
+
+/* A new file beside `path`, with a name that nobody else has. Its mode is what the umask allows, as
+ * for a file written directly. */
+static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
+{
+    char folder[PATH_BYTES];
+    const char *name;
+    at_status status = split(path, folder, &name, error);
+    if (status)
+        return status;
+    for (unsigned attempt = 0; attempt < 1000; attempt++) {
+        int n =
+            snprintf(out, PATH_BYTES, "%s/.%s.%ld-%u.tmp", folder, name, (long)getpid(), attempt);
+        if (n < 0 || n >= PATH_BYTES)
+            return path_too_long(error, path);
+        *fd = open(out, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0)
+            return AT_OK;
+        if (errno != EEXIST)
+            return io_error(error, errno, "create a file in", folder);
+    }
+    return io_error(error, EEXIST, "create a file in", folder);
+}
+
+/* Writes, flushes and closes. close() may be the first to tell of a full disk (NFS). */
+static at_status fill_and_close(int fd, const char *path, const void *bytes, size_t size_bytes,
+                                at_error *error)
+{
+    at_status status = file_write_all(fd, path, bytes, size_bytes, error);
+    if (!status && fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP && errno != EROFS)
+        status = io_error(error, errno, "write", path);
+    if (close(fd) != 0 && !status)
+        status = io_error(error, errno, "write", path);
+    return status;
+}
+
+static at_status replace_regular(const char *path, const void *bytes, size_t size_bytes,
+                                 at_error *error)
+{
+    char temporary[PATH_BYTES], folder[PATH_BYTES];
+    const char *name;
+    int fd;
+    at_status status = split(path, folder, &name, error);
+    if (!status)
+        status = create_beside(path, temporary, &fd, error);
+    if (status)
+        return status;
+    status = fill_and_close(fd, path, bytes, size_bytes, error);
+    if (!status && rename(temporary, path) != 0)
+        status = io_error(error, errno, "replace", path);
+    if (status) {
+        unlink(temporary);
+        return status;
+    }
+    return sync_folder(folder, error);
+}
+
+at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error)
+{
+    struct stat s;
+    if (stat(path, &s) != 0)
+        return replace_regular(path, bytes, size_bytes, error);
+    if (S_ISDIR(s.st_mode))
+        return io_error(error, EISDIR, "write", path);
+    if (!S_ISREG(s.st_mode)) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0)
+            return io_error(error, errno, "open", path);
+        return fill_and_close(fd, path, bytes, size_bytes, error);
+    }
+    char *real = realpath(path, NULL);
+    if (!real)
+        return io_error(error, errno, "resolve", path);
+    at_status status = replace_regular(real, bytes, size_bytes, error);
+    free(real);
+    return status;
+}
+
+at_status file_make_folder(const char *path, at_error *error)
+{
+    char part[PATH_BYTES];
+    size_t length = strlen(path);
+    if (length >= sizeof part)
+        return path_too_long(error, path);
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i <= length; i++) {
+        if (part[i] != '/' && part[i] != '\0')
+            continue;
+        char kept = part[i];
+        part[i] = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return io_error(error, errno, "make the folder", part);
+        part[i] = kept;
+    }
+    struct stat s;
+    if (stat(path, &s) != 0)
+        return io_error(error, errno, "make the folder", path);
+    return S_ISDIR(s.st_mode) ? AT_OK : io_error(error, ENOTDIR, "make the folder", path);
+}
+
+at_status file_check_writable(const char *folder, at_error *error)
+{
+    char path[PATH_BYTES], temporary[PATH_BYTES];
+    if (strlen(folder) >= PATH_BYTES - 64)
+        return path_too_long(error, folder);
+    snprintf(path, sizeof path, "%s/probe", folder);
+    int fd;
+    at_status status = create_beside(path, temporary, &fd, error);
+    if (status)
+        return status;
+    /* Creating an empty file succeeds on a full disk; a block of data does not. */
+    char block[PROBE_BYTES];
+    memset(block, 'x', sizeof block);
+    status = fill_and_close(fd, folder, block, sizeof block, error);
+    unlink(temporary);
+    return status;
+}
+
+/* Waits by asking again: flock() itself has no time limit. Returns 0 or an errno value. */
+static int lock_with_limit(int fd, int timeout_ms)
+{
+    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    int64_t deadline_ms = clock_now_ms() + timeout_ms;
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return errno;
+        if (clock_now_ms() >= deadline_ms)
+            return EWOULDBLOCK;
+        nanosleep(&pause, NULL);
+    }
+    return 0;
+}
+
+at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error)
+{
+    *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (*fd < 0)
+        return io_error(error, errno, "open", folder);
+    int code = lock_with_limit(*fd, timeout_ms);
+    if (code && code != EWOULDBLOCK) {
+        /* NFS locks only what is open for writing, which a folder cannot be. */
+        char path[PATH_BYTES];
+        int n = snprintf(path, sizeof path, "%s/.lock", folder);
+        close(*fd);
+        *fd = n >= 0 && n < PATH_BYTES ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
+        if (*fd < 0)
+            return io_error(error, code, "lock", folder);
+        code = lock_with_limit(*fd, timeout_ms);
+    }
+    if (!code)
+        return AT_OK;
+    close(*fd);
+    *fd = -1;
+    if (code == EWOULDBLOCK)
+        return error_set(error, AT_IO,
+                         "another process has held the lock of %s for %d s; wait for it to end",
+                         folder, timeout_ms / 1000);
+    return io_error(error, code, "lock", folder);
+}
+
+void file_unlock(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}

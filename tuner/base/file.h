@@ -1,0 +1,41 @@
+/* Whole files: read with a limit, replaced atomically, locked; folders made.
+ *
+ * Every error names the path and the operating system's reason, and says what to do where that is
+ * known (a full disk, a read-only folder). A file is replaced by writing a temporary one in the
+ * same folder, flushing it to the disk and renaming it, so that a reader, a crash or a full disk
+ * finds either the old contents or the new, never a part. The process is expected to ignore
+ * SIGXFSZ, so that a limit on file sizes is an error like any other. */
+#ifndef AUTOTUNE_BASE_FILE_H
+#define AUTOTUNE_BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* Reads the file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be NULL)
+ * excludes the NUL. AT_NOT_FOUND when there is none, AT_FORMAT when it is larger than
+ * `limit_bytes`, AT_IO for the rest (a folder included). */
+at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
+                    at_error *error);
+
+/* Replaces the file's contents, or makes it. What is not a regular file (/dev/stdout, a pipe) is
+ * written to; a symbolic link keeps pointing where it points. AT_IO leaves the old file whole. */
+at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error);
+
+/* Writes all of it, whatever write() takes at a time. `path` is for the message. */
+at_status file_write_all(int fd, const char *path, const void *bytes, size_t size_bytes,
+                         at_error *error);
+
+/* Makes the folder and its parents, as mkdir -p. */
+at_status file_make_folder(const char *path, at_error *error);
+
+/* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves nothing
+ * behind. */
+at_status file_check_writable(const char *folder, at_error *error);
+
+/* Takes the exclusive lock of `folder`, which other processes that lock it wait for; waits up to
+ * `timeout_ms`. *fd is the lock; file_unlock() (or the end of the process) gives it back. */
+at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error);
+void file_unlock(int fd);
+
+#endif

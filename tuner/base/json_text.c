@@ -1,0 +1,122 @@
+#include "base/json_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+
+at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
+                          at_error *error)
+{
+    json_error_t e;
+    *out = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, &e);
+    if (*out)
+        return AT_OK;
+    /* jansson does not always say that it was the memory: then it says nothing at all. */
+    if (json_error_code(&e) == json_error_out_of_memory || e.text[0] == '\0')
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    return error_set_at(error, AT_FORMAT, path, e.line > 0 ? e.line : 0,
+                        "not valid JSON at line %d, column %d: %s", e.line, e.column, e.text);
+}
+
+at_status json_text_read(const char *path, size_t limit_bytes, json_t **out, at_error *error)
+{
+    char *text;
+    size_t size_bytes;
+    *out = NULL;
+    at_status status = file_read(path, limit_bytes, &text, &size_bytes, error);
+    if (status)
+        return status;
+    status = json_text_parse(text, size_bytes, path, out, error);
+    free(text);
+    return status;
+}
+
+at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error)
+{
+    size_t flags = (indent ? JSON_INDENT(indent) : JSON_COMPACT) | JSON_ENCODE_ANY;
+    /* 15 digits print every short decimal as it was typed; 17 are always exact. */
+    for (int digits = 15; digits <= 17; digits++) {
+        *out = json_dumps(root, flags | JSON_REAL_PRECISION(digits));
+        if (!*out)
+            break;
+        json_t *again = json_loads(*out, JSON_DECODE_ANY, NULL);
+        bool same = digits == 17 || (again && json_equal(root, again));
+        json_decref(again);
+        if (same)
+            return AT_OK;
+        free(*out);
+    }
+    *out = NULL;
+    return error_set(error, AT_NO_MEMORY, "no memory to write JSON");
+}
+
+json_t *json_from_value(value v)
+{
+    switch (v.kind) {
+    case VALUE_INTEGER:
+        return json_integer(v.integer);
+    case VALUE_NUMBER:
+        return json_real(v.number);
+    case VALUE_BOOLEAN:
+        return json_boolean(v.boolean);
+    case VALUE_STRING:
+        return json_string(v.string);
+    }
+    return NULL;
+}
+
+void json_put(json_t **object, const char *name, json_t *member)
+{
+    if (json_object_set_new(*object, name, member) != 0) {
+        json_decref(*object);
+        *object = NULL;
+    }
+}
+
+void json_append(json_t **array, json_t *element)
+{
+    if (json_array_append_new(*array, element) != 0) {
+        json_decref(*array);
+        *array = NULL;
+    }
+}
+
+json_t *json_from_values(const char *const *names, const value *values, size_t count)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < count; i++)
+        json_put(&object, names[i], json_from_value(values[i]));
+    return object;
+}
+
+bool json_to_value(const json_t *j, value *out)
+{
+    switch (json_typeof(j)) {
+    case JSON_INTEGER:
+        *out = (value){.kind = VALUE_INTEGER, .integer = json_integer_value(j)};
+        return true;
+    case JSON_REAL:
+        *out = (value){.kind = VALUE_NUMBER, .number = json_real_value(j)};
+        return true;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        *out = (value){.kind = VALUE_BOOLEAN, .boolean = json_is_true(j)};
+        return true;
+    case JSON_STRING:
+        *out = (value){.kind = VALUE_STRING, .string = json_string_value(j)};
+        return true;
+    default:
+        return false;
+    }
+}
+
+json_t *json_rounded(double v, int digits)
+{
+    char text[40];
+    if (!isfinite(v))
+        return json_null();
+    snprintf(text, sizeof text, "%.*g", digits, v);
+    return json_real(strtod(text, NULL));
+}

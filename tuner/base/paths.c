@@ -1,0 +1,105 @@
+#include "base/paths.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/nearest.h"
+
+static bool is_file(const char *path)
+{
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+static at_status set_dirs(paths *out, const char *share, at_error *error)
+{
+    snprintf(out->lua_dir, sizeof out->lua_dir, "%s/lua", share);
+    snprintf(out->template_dir, sizeof out->template_dir, "%s/templates", share);
+    char probe[PATHS_BYTES + 16];
+    snprintf(probe, sizeof probe, "%s/autotune.lua", out->lua_dir);
+    if (is_file(probe))
+        return AT_OK;
+    return error_set(error, AT_NOT_FOUND,
+                     "autotune's own Lua files are not at %s: reinstall, or set AUTOTUNE_SHARE to "
+                     "the folder that holds lua/ and templates/",
+                     out->lua_dir);
+}
+
+at_status paths_find(paths *out, at_error *error)
+{
+    const char *given = getenv("AUTOTUNE_SHARE");
+    if (given && *given)
+        return set_dirs(out, given, error);
+    char self[PATHS_BYTES - 64];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n < 0)
+        return error_set(error, AT_NOT_FOUND,
+                         "cannot tell where the autotune binary lies: set AUTOTUNE_SHARE");
+    self[n] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(self, '/');
+        if (slash)
+            *slash = '\0';
+    }
+    char share[PATHS_BYTES - 32];
+    snprintf(share, sizeof share, "%s/share/autotune", self);
+    return set_dirs(out, share, error);
+}
+
+enum { MOST_SCRIPTS = 256 };
+
+/* The tool's own Lua lies beside the installed scripts. */
+static bool is_own(const char *file)
+{
+    static const char *const own[] = {"autotune.lua", "check.lua", "template.lua"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i], file) == 0)
+            return true;
+    return false;
+}
+
+static size_t list_scripts(const char *dir, char names[][64])
+{
+    size_t count = 0;
+    DIR *d = opendir(dir);
+    if (!d)
+        return 0;
+    for (struct dirent *e; count < MOST_SCRIPTS && (e = readdir(d));) {
+        const char *dot = strrchr(e->d_name, '.');
+        if (dot && strcmp(dot, ".lua") == 0 && strlen(e->d_name) < 64 && !is_own(e->d_name))
+            snprintf(names[count++], 64, "%s", e->d_name);
+    }
+    closedir(d);
+    return count;
+}
+
+at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
+                            at_error *error)
+{
+    bool bare = strchr(name, '/') == NULL;
+    const char *const dirs[] = {"", p->lua_dir};
+    for (size_t d = 0; d < (bare ? 2 : 1); d++) {
+        for (int extension = 0; extension < 2; extension++) {
+            int n = snprintf(out, out_bytes, "%s%s%s%s", dirs[d], *dirs[d] ? "/" : "", name,
+                             extension ? ".lua" : "");
+            if (n >= 0 && (size_t)n < out_bytes && is_file(out))
+                return AT_OK;
+        }
+    }
+    if (!bare)
+        return error_set(error, AT_USAGE, "there is no script '%s'", name);
+    char scripts[MOST_SCRIPTS][64];
+    const char *names[MOST_SCRIPTS];
+    size_t count = list_scripts(p->lua_dir, scripts);
+    for (size_t i = 0; i < count; i++)
+        names[i] = scripts[i];
+    const char *nearest = nearest_name(name, names, count);
+    return error_set(error, AT_USAGE,
+                     "there is no script '%s' in this folder nor among the installed ones (%s)%s%s%s",
+                     name, p->lua_dir, nearest ? "; did you mean " : "", nearest ? nearest : "",
+                     nearest ? "?" : "");
+}

@@ -1,0 +1,26 @@
+/* Where the program finds its own files and the user's script. */
+#ifndef AUTOTUNE_BASE_PATHS_H
+#define AUTOTUNE_BASE_PATHS_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+enum { PATHS_BYTES = 4096 };
+
+typedef struct paths {
+    char lua_dir[PATHS_BYTES];      /* autotune.lua and the installed pattern scripts */
+    char template_dir[PATHS_BYTES]; /* installed templates */
+} paths;
+
+/* Finds share/autotune: $AUTOTUNE_SHARE if set, else beside the running binary (../share/autotune),
+ * which is right for an installed tree and for a build tree. AT_NOT_FOUND says where it looked. */
+at_status paths_find(paths *out, at_error *error);
+
+/* Resolves a script name: with a slash as it is; without, in the current folder, then among the
+ * installed scripts; ".lua" may be left out. AT_USAGE names where it looked and the nearest
+ * installed script. */
+at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
+                            at_error *error);
+
+#endif

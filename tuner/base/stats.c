@@ -1,0 +1,172 @@
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Above this share of the median, the distance between the quartiles is the machine's doing: event
+ * timings of memory-bound kernels on an idle GPU stay below 1 %. */
+static const double noisy_spread = 0.02;
+
+static int compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The sample at quarter `quarter` of the way, interpolated. */
+static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
+{
+    size_t position = (count - 1) * quarter; /* in quarters of a rank */
+    size_t rank = position / 4, rest = position % 4;
+    if (rest == 0)
+        return sorted[rank];
+    int64_t step = sorted[rank + 1] - sorted[rank];
+    return sorted[rank] + step / 4 * (int64_t)rest + step % 4 * (int64_t)rest / 4;
+}
+
+stats_summary stats_summarise(int64_t *samples_ns, size_t count)
+{
+    stats_summary s = {.count = count};
+    if (count == 0)
+        return s;
+    qsort(samples_ns, count, sizeof *samples_ns, compare_ns);
+    s.min_ns = s.low_ns = samples_ns[0];
+    s.max_ns = s.high_ns = samples_ns[count - 1];
+    s.q1_ns = quartile(samples_ns, count, 1);
+    s.median_ns = quartile(samples_ns, count, 2);
+    s.q3_ns = quartile(samples_ns, count, 3);
+    if (count >= 6) {
+        /* The number of samples below the median is binomial(n, 1/2): 1.96 standard deviations of
+         * it are 0.98 sqrt(n). Ranks count from 1 and are rounded outwards. */
+        double reach = 0.98 * sqrt((double)count);
+        double low = floor((double)count / 2 - reach);
+        double high = ceil((double)count / 2 + 1 + reach);
+        s.low_ns = samples_ns[low < 1 ? 0 : (size_t)low - 1];
+        s.high_ns = samples_ns[high > (double)count ? count - 1 : (size_t)high - 1];
+    }
+    return s;
+}
+
+bool stats_is_noisy(const stats_summary *summary)
+{
+    return (double)(summary->q3_ns - summary->q1_ns) > noisy_spread * (double)summary->median_ns;
+}
+
+static size_t trimmed_each_end(size_t count, double fraction)
+{
+    return (size_t)floor(fraction * (double)count);
+}
+
+double stats_trimmed_freedom(size_t count, double fraction)
+{
+    size_t left = count - 2 * trimmed_each_end(count, fraction);
+    return left < 2 ? 0 : (double)(left - 1);
+}
+
+/* Yuen's standard error: the trimmed values count as the nearest ones kept (Winsorised). */
+static double yuen_error(const double *sorted, size_t count, size_t cut)
+{
+    size_t left = count - 2 * cut;
+    if (left < 2)
+        return INFINITY;
+    double low = sorted[cut], high = sorted[count - 1 - cut];
+    double sum = (double)cut * (low + high);
+    for (size_t i = cut; i < count - cut; i++)
+        sum += sorted[i];
+    double mean = sum / (double)count;
+    double squares = (double)cut * ((low - mean) * (low - mean) + (high - mean) * (high - mean));
+    for (size_t i = cut; i < count - cut; i++)
+        squares += (sorted[i] - mean) * (sorted[i] - mean);
+    return sqrt(squares / ((double)left * (double)(left - 1)));
+}
+
+double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error)
+{
+    if (count > 0)
+        qsort(values, count, sizeof *values, compare_values);
+    size_t cut = trimmed_each_end(count, fraction);
+    double sum = 0;
+    for (size_t i = cut; i < count - cut; i++)
+        sum += values[i];
+    if (standard_error)
+        *standard_error = yuen_error(values, count, cut);
+    return count ? sum / (double)(count - 2 * cut) : 0;
+}
+
+double stats_median(double *values, size_t count)
+{
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, compare_values);
+    size_t half = count / 2;
+    return count % 2 ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
+}
+
+/* Keeps a denominator of the continued fraction away from zero (Lentz). */
+static double away_from_zero(double v)
+{
+    return fabs(v) < 1e-300 ? 1e-300 : v;
+}
+
+/* The continued fraction of the incomplete beta function, by Lentz's method (DLMF 8.17.22;
+ * Thompson & Barnett 1986). Converges fast for x < (a + 1) / (a + b + 2). */
+static double beta_fraction(double a, double b, double x)
+{
+    double c = 1, d = 1 / away_from_zero(1 - (a + b) * x / (a + 1)), value = d;
+    for (int m = 1; m <= 500; m++) {
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+        d = 1 / away_from_zero(1 + even * d);
+        c = away_from_zero(1 + even / c);
+        value *= d * c;
+        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        d = 1 / away_from_zero(1 + odd * d);
+        c = away_from_zero(1 + odd / c);
+        value *= d * c;
+        if (fabs(d * c - 1) < 1e-15)
+            break;
+    }
+    return value;
+}
+
+/* The regularised incomplete beta function I_x(a, b); `y` is 1 - x, passed for its precision. */
+static double beta_share(double a, double b, double x, double y)
+{
+    if (x <= 0 || y <= 0)
+        return x <= 0 ? 0 : 1;
+    double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log(y));
+    if (x < (a + 1) / (a + b + 2))
+        return front * beta_fraction(a, b, x) / a;
+    return 1 - front * beta_fraction(b, a, y) / b;
+}
+
+double stats_t_tail(double t, double freedom)
+{
+    double both = freedom + t * t;
+    double tail = 0.5 * beta_share(freedom / 2, 0.5, freedom / both, t * t / both);
+    return t < 0 ? 1 - tail : tail;
+}
+
+double stats_t_quantile(double tail, double freedom)
+{
+    if (tail >= 0.5)
+        return 0;
+    double low = 0, high = 1;
+    while (stats_t_tail(high, freedom) > tail && high < 1e300)
+        high *= 2;
+    while (high - low > 1e-12 * high) {
+        double middle = low + (high - low) / 2;
+        if (middle <= low || middle >= high)
+            break;
+        if (stats_t_tail(middle, freedom) > tail)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}

@@ -1,0 +1,43 @@
+/* Statistics of time samples: order statistics and robust comparisons. No clock, no device.
+ *
+ * Samples are int64 nanoseconds. Sources: ranks of the median's interval, Hettmansperger & Sheather
+ * 1986; trimmed mean and its standard error, Yuen 1974. Nothing here allocates or fails; samples
+ * and values must be finite. */
+#ifndef AUTOTUNE_BASE_STATS_H
+#define AUTOTUNE_BASE_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct stats_summary {
+    size_t count;
+    int64_t min_ns, q1_ns, median_ns, q3_ns, max_ns;
+    int64_t low_ns, high_ns; /* 95 % interval of the median (order statistics); min/max below 6 */
+} stats_summary;
+
+/* Sorts `samples` in place and summarises them; count 0 gives all zeros. Quartiles are the linear
+ * interpolation of Hyndman & Fan's type 7, rounded down. */
+stats_summary stats_summarise(int64_t *samples_ns, size_t count);
+
+/* (q3 - q1) / median is above 2 %: the machine, not the kernel, made much of the spread. */
+bool stats_is_noisy(const stats_summary *summary);
+
+/* Trimmed mean of `values` (sorted in place), dropping floor(fraction * n) at each end, and its
+ * Yuen standard error (INFINITY below 2 remaining values; may be NULL). `fraction` in [0, 0.5);
+ * count 0 gives 0. */
+double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error);
+
+/* Degrees of freedom of that standard error: remaining values less one; 0 when there is none. */
+double stats_trimmed_freedom(size_t count, double fraction);
+
+/* Median of `values` (sorted in place); 0 for count 0. */
+double stats_median(double *values, size_t count);
+
+/* P(T > t) of Student's t with `freedom` > 0 degrees. */
+double stats_t_tail(double t, double freedom);
+
+/* The t that Student's t with `freedom` > 0 degrees exceeds with probability `tail` in (0, 0.5]. */
+double stats_t_quantile(double tail, double freedom);
+
+#endif

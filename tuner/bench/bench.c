@@ -1,0 +1,517 @@
+#include "bench/bench.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum {
+    CEILING_SAMPLES = 11,
+    REFERENCE_SAMPLES = 3,
+    WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
+    CHECK_LAUNCHES = 4         /* of one slot: two, and two more when the slot was unsound */
+};
+
+/* Set-up and loading do not depend on the variant; this is far above what they take. */
+static const int64_t setup_limit_ns = INT64_C(120) * 1000000000;
+static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
+
+static const char *const check_words[DEVICE_SLOTS] = {"checking",
+                                                      "checking on the ragged problem"};
+
+static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
+{
+    const device_note note = {.what = what, .index = index, .limit_ns = limit_ns};
+    b->notify(b->notify_context, &note);
+}
+
+/* Turns a failure into an answer. */
+static void answer_failure(device_bench *b, at_status status, const at_error *error,
+                           device_answer *answer)
+{
+    snprintf(b->story, sizeof b->story, "%s", error->message);
+    answer->message = b->story;
+    answer->status = status;
+    bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
+    answer->outcome = refused ? OUTCOME_LAUNCH_ERROR : OUTCOME_CRASHED;
+    answer->usable = refused;
+    answer->sample_count = 0;
+}
+
+static at_status reserve_samples(device_bench *b, size_t count, at_error *error)
+{
+    if (count <= b->sample_capacity)
+        return AT_OK;
+    int64_t *samples_ns = realloc(b->samples_ns, count * sizeof *samples_ns);
+    if (!samples_ns)
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu samples", count);
+    b->samples_ns = samples_ns;
+    b->sample_capacity = count;
+    return AT_OK;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static int64_t median(const int64_t *samples_ns, size_t count)
+{
+    int64_t sorted[CEILING_SAMPLES];
+    if (count == 0 || count > CEILING_SAMPLES)
+        return 0;
+    memcpy(sorted, samples_ns, count * sizeof *sorted);
+    qsort(sorted, count, sizeof *sorted, compare_times);
+    return sorted[count / 2];
+}
+
+static at_status read_sm_clock(device_bench *b, double *khz, at_error *error)
+{
+    *khz = 0;
+    return b->api->sm_clock ? b->api->sm_clock(b->device, khz, error) : AT_OK;
+}
+
+/* Loading. */
+
+static void unload(device_bench *b, loaded_variant *v)
+{
+    device_meter_release(&b->meter, v->batch);
+    for (int i = DEVICE_SLOTS - 1; i >= 0; i--)
+        if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
+            b->api->kernel_free(b->device, v->kernels[i]);
+    *v = (loaded_variant){0};
+}
+
+static at_status load_slot(device_bench *b, const device_variant *variant, int i,
+                           loaded_variant *v, at_error *error)
+{
+    const launch_plan *launch = &variant->launches[i];
+    bool shared = i > 0 && variant->images[i].size_bytes == 0;
+    v->present[i] = true;
+    v->launches[i] = *launch;
+    at_status status = device_slot_accepts(&b->slots[i], launch, error);
+    if (status)
+        return status;
+    if (shared && strcmp(launch->entry, variant->launches[0].entry) == 0) {
+        v->kernels[i] = v->kernels[0];
+        return AT_OK;
+    }
+    return b->api->kernel_new(b->device, &variant->images[shared ? 0 : i], launch->entry,
+                              &v->kernels[i], error);
+}
+
+static at_status load(device_bench *b, const device_variant *variant, loaded_variant *v,
+                      at_error *error)
+{
+    *v = (loaded_variant){0};
+    if (b->slot_count == 0)
+        return error_set(error, AT_INTERNAL, "the device worker is not set up");
+    notify(b, "loading", 0, load_limit_ns);
+    at_status status = AT_OK;
+    for (int i = 0; !status && (size_t)i < b->slot_count; i++)
+        if (variant->present[i])
+            status = load_slot(b, variant, i, v, error);
+    if (status)
+        unload(b, v);
+    return status;
+}
+
+/* Checking. */
+
+static at_status make_sound(device_bench *b, size_t but, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < b->slot_count; i++) {
+        bool sound = true;
+        if (i != but)
+            status = device_slot_sound(&b->slots[i], &sound, error);
+        if (!status && !sound)
+            status = device_slot_seed(&b->slots[i], b->slots[i].seed, error);
+    }
+    return status;
+}
+
+/* Checks on every slot; *result as of device_slot_check, the story in b->story. */
+static at_status check(device_bench *b, const loaded_variant *v, outcome *result, at_error *error)
+{
+    *result = OUTCOME_OK;
+    for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
+        if (!v->present[i])
+            continue;
+        notify(b, check_words[i], 0, CHECK_LAUNCHES * b->watchdog_ns);
+        at_status status = device_slot_check(&b->slots[i], v->kernels[i], &v->launches[i], result,
+                                             b->story, sizeof b->story, error);
+        if (!status && *result != OUTCOME_OK)
+            status = make_sound(b, i, error);
+        if (status || *result != OUTCOME_OK) {
+            char *text = status ? error->message : b->story;
+            size_t size = status ? sizeof error->message : sizeof b->story;
+            char plain[DEVICE_STORY_BYTES];
+            snprintf(plain, sizeof plain, "%s", text);
+            snprintf(text, size, "%s%s", i > 0 ? "on the ragged problem: " : "", plain);
+        }
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+static at_status sample(device_bench *b, const loaded_variant *v, int64_t *time_ns,
+                        at_error *error)
+{
+    return device_meter_sample(&b->meter, v->kernels[0], &v->launches[0], v->batch, time_ns,
+                               error);
+}
+
+static at_status prepare(device_bench *b, loaded_variant *v, at_error *error)
+{
+    return device_meter_prepare(&b->meter, v->kernels[0], &v->launches[0], &v->batch, error);
+}
+
+/* The set-up. */
+
+static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
+{
+    int64_t samples_ns[REFERENCE_SAMPLES] = {0};
+    loaded_variant reference = {.kernels = {b->slots[0].reference},
+                                .launches = {b->slots[0].reference_launch}};
+    at_status status = prepare(b, &reference, error);
+    for (int i = 0; !status && i < REFERENCE_SAMPLES; i++)
+        status = sample(b, &reference, &samples_ns[i], error);
+    device_meter_release(&b->meter, reference.batch);
+    *reference_ns = median(samples_ns, REFERENCE_SAMPLES);
+    return status;
+}
+
+static at_status measure_setup(device_bench *b, device_answer *answer, at_error *error)
+{
+    device_ready *r = &answer->ready;
+    double khz;
+    at_status status = read_sm_clock(b, &khz, error);
+    if (!status)
+        status = device_meter_init(&b->meter, b->api, b->device, &b->slots[0], b->cache, r, error);
+    if (!status)
+        status = reserve_samples(b, CEILING_SAMPLES, error);
+    if (!status)
+        status = sample_reference(b, &r->reference_ns, error);
+    size_t ceilings = b->meter.ceiling_bytes > 0 ? CEILING_SAMPLES : 0;
+    for (size_t i = 0; !status && i < ceilings; i++)
+        status = device_meter_ceiling(&b->meter, &b->samples_ns[i], error);
+    if (!status)
+        status = read_sm_clock(b, &r->sm_clock_khz, error);
+    if (status)
+        return status;
+    answer->samples_ns = b->samples_ns;
+    answer->sample_count = ceilings;
+    answer->ceiling_ns = median(b->samples_ns, ceilings);
+    return AT_OK;
+}
+
+/* Wall time counts too: a simulated device takes longer than the time that it reports. */
+static int64_t find_watchdog(const device_bench *b, int64_t reference_ns)
+{
+    int64_t longest_ns = reference_ns;
+    for (size_t i = 0; i < b->slot_count; i++)
+        if (b->slots[i].reference_wall_ns > longest_ns)
+            longest_ns = b->slots[i].reference_wall_ns;
+    int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
+    return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
+}
+
+static at_status set_up(device_bench *b, const device_image *support,
+                        const device_problem *problems, size_t count, device_answer *answer,
+                        at_error *error)
+{
+    if (b->slot_count > 0)
+        return error_set(error, AT_INTERNAL, "the device worker is set up already");
+    notify(b, "the set-up", 0, setup_limit_ns);
+    at_status status = b->api->set_support(b->device, support, error);
+    b->slot_count = count;
+    for (size_t i = 0; !status && i < count; i++) {
+        status = device_slot_init(&b->slots[i], b->api, b->device, &problems[i], error);
+        if (!status)
+            status = device_slot_seed(&b->slots[i], problems[i].plan.seed, error);
+    }
+    if (!status)
+        status = measure_setup(b, answer, error);
+    return status;
+}
+
+void device_bench_setup(device_bench *b, const device_image *support,
+                        const device_problem *problems, size_t count, device_answer *answer)
+{
+    at_error error = {0};
+    at_status status = set_up(b, support, problems, count, answer, &error);
+    if (status) {
+        answer_failure(b, status, &error, answer);
+        answer->usable = false;
+        return;
+    }
+    b->watchdog_ns = find_watchdog(b, answer->ready.reference_ns);
+    answer->ready.watchdog_ns = b->watchdog_ns;
+}
+
+void device_bench_deinit(device_bench *b)
+{
+    for (size_t i = 0; i < b->held_count; i++)
+        unload(b, &b->held[i]);
+    free(b->held);
+    free(b->samples_ns);
+    device_meter_deinit(&b->meter);
+    for (size_t i = 0; i < b->slot_count; i++)
+        device_slot_deinit(&b->slots[i]);
+}
+
+/* Requests. */
+
+static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
+                             device_answer *answer, at_error *error)
+{
+    notify(b, "sampling", 0, (int64_t)count * b->watchdog_ns);
+    at_status status = reserve_samples(b, count, error);
+    if (!status)
+        status = prepare(b, v, error);
+    for (size_t i = 0; !status && i < count; i++)
+        status = sample(b, v, &b->samples_ns[i], error);
+    if (!status)
+        status = read_sm_clock(b, &answer->sm_clock_khz, error);
+    answer->samples_ns = b->samples_ns;
+    answer->sample_count = count;
+    return status;
+}
+
+void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
+                      device_answer *answer)
+{
+    at_error error = {0};
+    loaded_variant v;
+    outcome result = OUTCOME_OK;
+    int64_t start_ns = clock_now_ns();
+    at_status status = load(b, variant, &v, &error);
+    if (!status)
+        status = check(b, &v, &result, &error);
+    int64_t checked_ns = clock_now_ns();
+    answer->check_ns = checked_ns - start_ns;
+    if (!status && result == OUTCOME_OK && sample_count > 0) {
+        status = try_samples(b, &v, sample_count, answer, &error);
+        answer->measure_ns = clock_now_ns() - checked_ns;
+    }
+    answer->outcome = result;
+    if (result != OUTCOME_OK)
+        answer->message = b->story;
+    if (status)
+        answer_failure(b, status, &error, answer);
+    /* Unloading from a context that is gone may hang. */
+    if (answer->usable)
+        unload(b, &v);
+}
+
+/* Where `id` is or belongs in b->held. */
+static size_t find_place(const device_bench *b, uint64_t id)
+{
+    size_t low = 0, high = b->held_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->held[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static loaded_variant *find_held(device_bench *b, uint64_t id)
+{
+    size_t at = find_place(b, id);
+    return at < b->held_count && b->held[at].id == id ? &b->held[at] : NULL;
+}
+
+static at_status insert_held(device_bench *b, const loaded_variant *v, at_error *error)
+{
+    if (b->held_count == b->held_capacity) {
+        size_t capacity = b->held_capacity > 0 ? 2 * b->held_capacity : 16;
+        loaded_variant *held = realloc(b->held, capacity * sizeof *held);
+        if (!held)
+            return error_set(error, AT_NO_MEMORY, "no memory for %zu held variants", capacity);
+        b->held = held;
+        b->held_capacity = capacity;
+    }
+    size_t at = find_place(b, v->id);
+    memmove(&b->held[at + 1], &b->held[at], (b->held_count - at) * sizeof *b->held);
+    b->held[at] = *v;
+    b->held_count++;
+    return AT_OK;
+}
+
+void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
+                       device_answer *answer)
+{
+    at_error error = {0};
+    loaded_variant v = {0};
+    at_status status = AT_OK;
+    if (find_held(b, id))
+        status = error_set(&error, AT_FORMAT, "a variant is held under this id already");
+    if (!status)
+        status = load(b, variant, &v, &error);
+    v.id = id;
+    if (!status) {
+        /* Raises limits and loads lazily what has to be, outside any sample. */
+        notify(b, "the first launch", 0, b->watchdog_ns);
+        status = device_slot_restore(&b->slots[0], &error);
+    }
+    if (!status)
+        status = b->api->launch(b->device, v.kernels[0], &v.launches[0], b->slots[0].buffers,
+                                &error);
+    if (!status)
+        status = prepare(b, &v, &error);
+    if (!status)
+        status = insert_held(b, &v, &error);
+    if (!status)
+        return;
+    answer_failure(b, status, &error, answer);
+    if (answer->usable)
+        unload(b, &v);
+}
+
+void device_bench_release(device_bench *b, uint64_t id, device_answer *answer)
+{
+    (void)answer;
+    loaded_variant *v = find_held(b, id);
+    if (!v)
+        return;
+    unload(b, v);
+    size_t after = b->held_count - (size_t)(v - b->held) - 1;
+    memmove(v, v + 1, after * sizeof *v);
+    b->held_count--;
+}
+
+/* answer->id is the variant in progress, for who has to name one. */
+static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
+                              device_answer *answer, at_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        answer->id = ids[i];
+        if (!find_held(b, ids[i]))
+            return error_set(error, AT_FORMAT, "the variant is no longer held");
+    }
+    double before_khz = 0;
+    at_status status = reserve_samples(b, count, error);
+    if (!status)
+        status = read_sm_clock(b, &before_khz, error);
+    if (!status && with_copy)
+        status = device_meter_ceiling(&b->meter, &answer->ceiling_ns, error);
+    for (size_t i = 0; !status && i < count; i++) {
+        answer->id = ids[i];
+        notify(b, "sampling", i, b->watchdog_ns);
+        status = sample(b, find_held(b, ids[i]), &b->samples_ns[i], error);
+    }
+    if (!status)
+        status = read_sm_clock(b, &answer->sm_clock_khz, error);
+    /* A block that is too short for a clock of its own has that of the time just before it. */
+    if (answer->sm_clock_khz <= 0)
+        answer->sm_clock_khz = before_khz;
+    return status;
+}
+
+void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
+                        device_answer *answer)
+{
+    at_error error = {0};
+    at_status status = sample_block(b, ids, count, with_copy, answer, &error);
+    if (status) {
+        answer_failure(b, status, &error, answer);
+        return;
+    }
+    answer->id = 0;
+    answer->samples_ns = b->samples_ns;
+    answer->sample_count = count;
+}
+
+static at_status seed_slots(device_bench *b, uint64_t seed, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < b->slot_count; i++)
+        if (b->slots[i].seed != seed) {
+            notify(b, "new contents", 0, CHECK_LAUNCHES * b->watchdog_ns);
+            status = device_slot_seed(&b->slots[i], seed, error);
+        }
+    return status;
+}
+
+void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer)
+{
+    at_error error = {0};
+    const loaded_variant *v = find_held(b, id);
+    at_status status = AT_OK;
+    outcome result = OUTCOME_OK;
+    int64_t start_ns = clock_now_ns();
+    if (!v)
+        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    if (!status)
+        status = seed_slots(b, seed, &error);
+    if (!status)
+        status = check(b, v, &result, &error);
+    answer->check_ns = clock_now_ns() - start_ns;
+    answer->outcome = result;
+    if (result != OUTCOME_OK)
+        answer->message = b->story;
+    if (status)
+        answer_failure(b, status, &error, answer);
+}
+
+/* Chunks of launches with a reading between them (bench/energy.h). */
+static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t chunks,
+                             energy_estimate *out, at_error *error)
+{
+    energy_reading readings[ENERGY_READINGS];
+    nvml_reading board;
+    int64_t time_ns = 0;
+    notify(b, "sampling", 0, b->watchdog_ns);
+    at_status status = sample(b, v, &time_ns, error);
+    uint64_t chunk = energy_chunk_launches(time_ns);
+    int64_t limit_ns = b->watchdog_ns + 10 * (int64_t)chunk * time_ns;
+    for (size_t i = 0; !status && i <= chunks; i++) {
+        notify(b, "measuring energy", 0, limit_ns);
+        /* The first chunk brings power to what it will be, and is not counted. */
+        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0], b->slots[0].buffers,
+                                chunk, error);
+        if (!status)
+            status = b->api->board(b->device, &board, error);
+        readings[i] = (energy_reading){.now_ns = clock_now_ns(),
+                                       .launches = i * chunk,
+                                       .energy_mj = board.energy_mj,
+                                       .power_w = board.power_w};
+    }
+    if (!status && !energy_estimate_launch(readings, chunks + 1, out))
+        snprintf(b->story, sizeof b->story, "the board tells neither its energy nor its power");
+    return status ? status : device_slot_restore(&b->slots[0], error);
+}
+
+void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer)
+{
+    at_error error = {0};
+    nvml_reading board;
+    const loaded_variant *v = find_held(b, id);
+    *b->story = '\0';
+    if (!b->api->repeat || !b->api->board) {
+        answer->message = "this kind of device has no board that tells its energy";
+        return;
+    }
+    if (b->api->board(b->device, &board, &error)) {
+        snprintf(b->story, sizeof b->story, "%s", error.message);
+        answer->message = b->story;
+        return;
+    }
+    answer->throttle = board.throttle;
+    answer->others = b->api->others(b->device);
+    at_status status = AT_OK;
+    if (chunks && !v)
+        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    if (!status && chunks)
+        status = read_energy(b, v, chunks, &answer->energy, &error);
+    answer->message = b->story;
+    if (status)
+        answer_failure(b, status, &error, answer);
+}

@@ -1,0 +1,63 @@
+/* What a device worker does for its requests: the set-up, tries, held variants, blocks.
+ *
+ * Works on an open device through device_api. Every function fills an answer; a failure of the
+ * variant is part of the answer, not an error. A status that is not AT_OK in the answer with
+ * `usable` false means that the device's context is gone. */
+#ifndef AUTOTUNE_BENCH_BENCH_H
+#define AUTOTUNE_BENCH_BENCH_H
+
+#include "bench/wire.h"
+#include "bench/meter.h"
+#include "bench/problem.h"
+
+enum { DEVICE_STORY_BYTES = 3072 };
+
+/* A loaded variant. */
+typedef struct loaded_variant {
+    uint64_t id;
+    bool present[DEVICE_SLOTS];
+    device_kernel *kernels[DEVICE_SLOTS]; /* [1] may be [0]'s */
+    launch_plan launches[DEVICE_SLOTS];
+    device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
+} loaded_variant;
+
+/* Told before something that may take up to `limit_ns`. */
+typedef void (*device_notify)(void *context, const device_note *note);
+
+typedef struct device_bench {
+    const device_api *api;
+    device *device;
+    device_cache cache;
+    int64_t watchdog_floor_ns;
+    device_notify notify;
+    void *notify_context;
+    device_slot slots[DEVICE_SLOTS];
+    size_t slot_count; /* 0: not set up */
+    int64_t watchdog_ns;
+    device_meter meter;
+    loaded_variant *held; /* sorted by id */
+    size_t held_count, held_capacity;
+    int64_t *samples_ns; /* of the answer in progress; grown before sampling */
+    size_t sample_capacity;
+    char story[DEVICE_STORY_BYTES]; /* message of the answer in progress */
+} device_bench;
+
+void device_bench_deinit(device_bench *b);
+
+void device_bench_setup(device_bench *b, const device_image *support,
+                        const device_problem *problems, size_t count, device_answer *answer);
+void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
+                      device_answer *answer);
+void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
+                       device_answer *answer);
+void device_bench_release(device_bench *b, uint64_t id, device_answer *answer);
+/* `ids` holds `count` ids. */
+void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
+                        device_answer *answer);
+/* Measures the energy of a launch of the held variant `id`; unknown where nobody tells it, and then
+ * the answer's message says why. `chunks` 0: only what throttles the chip and who else computes on
+ * it. */
+void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
+void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
+
+#endif

@@ -1,0 +1,188 @@
+/* The check of a variant on a slot (bench/problem.h). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "bench/problem.h"
+
+enum { PATTERNS = 2 };
+
+/* One check in progress. */
+typedef struct check {
+    device_slot *slot;
+    outcome *result;
+    char *story; /* of the first thing found wrong */
+    size_t story_bytes;
+    uint64_t sums[PATTERNS][PLAN_MAX_BUFFERS]; /* of the outputs after each launch */
+} check;
+
+static bool found_wrong(const check *c)
+{
+    return *c->result != OUTCOME_OK;
+}
+
+static at_status prepare(check *c, int pattern, at_error *error)
+{
+    device_slot *s = c->slot;
+    at_status status = device_slot_restore(s, error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        buffer_role role = s->plan.buffers[i].role;
+        if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
+            status = s->api->poison(s->device, s->buffers[i], pattern, error);
+    }
+    return status;
+}
+
+/* "dst[12][5]" for an element of a buffer. */
+static void name_element(const buffer_plan *plan, uint64_t index, char *out, size_t size_bytes)
+{
+    uint64_t at[4] = {index};
+    uint32_t rank = plan->rank > 0 ? plan->rank : 1;
+    for (uint32_t i = plan->rank; i-- > 1;) {
+        uint64_t extent = plan->shape[i] > 0 ? plan->shape[i] : 1;
+        at[i] = index % extent;
+        index /= extent;
+        at[i - 1] = index;
+    }
+    int used = snprintf(out, size_bytes, "%s", plan->name);
+    for (uint32_t i = 0; i < rank && used > 0 && (size_t)used < size_bytes; i++)
+        used += snprintf(out + used, size_bytes - (size_t)used, "[%" PRIu64 "]", at[i]);
+}
+
+static void tell_difference(check *c, const buffer_plan *plan, const device_comparison *d)
+{
+    char element[PLAN_NAME_BYTES + 96];
+    name_element(plan, d->first, element, sizeof element);
+    *c->result = OUTCOME_WRONG_RESULT;
+    snprintf(c->story, c->story_bytes,
+             "%" PRIu64 " of %" PRIu64 " elements of %s are wrong, first %s: expected %.9g, found "
+             "%.9g",
+             d->wrong, plan->count, plan->name, element, d->expected, d->found);
+}
+
+static at_status compare_outputs(check *c, at_error *error)
+{
+    device_slot *s = c->slot;
+    for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
+        if (!s->expected[i])
+            continue;
+        device_comparison d;
+        at_status status = s->api->compare(s->device, s->buffers[i], s->expected[i],
+                                           &s->plan.buffers[i], s->plan.tolerance, &d, error);
+        if (status)
+            return status;
+        if (d.wrong > 0)
+            tell_difference(c, &s->plan.buffers[i], &d);
+    }
+    return AT_OK;
+}
+
+static at_status check_guards(check *c, at_error *error)
+{
+    device_slot *s = c->slot;
+    for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
+        device_guard_report report;
+        at_status status = s->api->guards(s->device, s->buffers[i], &report, error);
+        if (status)
+            return status;
+        if (report.intact)
+            continue;
+        *c->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->story, c->story_bytes,
+                 "it wrote outside: the nearest damage is byte %" PRIu64 " %s buffer %s",
+                 report.distance_bytes, report.before ? "before" : "past the end of",
+                 s->plan.buffers[i].name);
+    }
+    return AT_OK;
+}
+
+/* A changed input explains wrong outputs of the second launch: it is the story to tell. */
+static at_status check_inputs(check *c, at_error *error)
+{
+    device_slot *s = c->slot;
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        if (s->plan.buffers[i].role != BUFFER_INPUT)
+            continue;
+        uint64_t sum;
+        at_status status = s->api->checksum(s->device, s->buffers[i], &sum, error);
+        if (status)
+            return status;
+        if (sum == s->sums[i])
+            continue;
+        *c->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->story, c->story_bytes, "it changed its input %s", s->plan.buffers[i].name);
+    }
+    return AT_OK;
+}
+
+/* Bit-for-bit agreement of the two launches; an exact comparison has shown it already. */
+static at_status sum_outputs(check *c, int pattern, at_error *error)
+{
+    device_slot *s = c->slot;
+    if (s->plan.tolerance <= 0 || !s->plan.deterministic)
+        return AT_OK;
+    for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
+        if (!s->expected[i])
+            continue;
+        at_status status =
+            s->api->checksum(s->device, s->buffers[i], &c->sums[pattern][i], error);
+        if (status)
+            return status;
+        if (pattern == 0 || c->sums[0][i] == c->sums[1][i])
+            continue;
+        *c->result = OUTCOME_WRONG_RESULT;
+        snprintf(c->story, c->story_bytes,
+                 "two launches on the same inputs give different %s (a race?)",
+                 s->plan.buffers[i].name);
+    }
+    return AT_OK;
+}
+
+/* Guard bands first: a band that was hit says more than the elements that the same mistake spoilt. */
+static at_status check_launch(check *c, int pattern, device_kernel *k, const launch_plan *launch,
+                              at_error *error)
+{
+    device_slot *s = c->slot;
+    at_status status = prepare(c, pattern, error);
+    if (!status)
+        status = s->api->launch(s->device, k, launch, s->buffers, error);
+    const char *complaint =
+        !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
+    if (complaint)
+        snprintf(c->story, c->story_bytes, "%s", complaint);
+    if (status || complaint)
+        return status;
+    status = check_guards(c, error);
+    if (!status)
+        status = compare_outputs(c, error);
+    return status ? status : sum_outputs(c, pattern, error);
+}
+
+static at_status check_once(check *c, device_kernel *k, const launch_plan *launch, at_error *error)
+{
+    *c->result = OUTCOME_OK;
+    c->story[0] = '\0';
+    at_status status = AT_OK;
+    for (int pattern = 0; !status && pattern < PATTERNS && !found_wrong(c); pattern++)
+        status = check_launch(c, pattern, k, launch, error);
+    return status ? status : check_inputs(c, error);
+}
+
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            outcome *result, char *story, size_t story_bytes, at_error *error)
+{
+    check c = {.slot = s, .result = result, .story = story, .story_bytes = story_bytes};
+    at_status status = check_once(&c, k, launch, error);
+    if (status || !found_wrong(&c))
+        return status;
+    /* What was hit is made again for the next variant. If the expected output was hit, that may
+     * have been an earlier variant's doing: this one gets a second chance. */
+    bool sound;
+    status = device_slot_sound(s, &sound, error);
+    if (!status)
+        status = device_slot_seed(s, s->seed, error);
+    if (status || sound)
+        return status;
+    status = check_once(&c, k, launch, error);
+    return status || !found_wrong(&c) ? status : device_slot_seed(s, s->seed, error);
+}

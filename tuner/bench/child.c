@@ -1,0 +1,294 @@
+#include "bench/child.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench.h"
+#include "bench/wire.h"
+
+/* No device kind has more. */
+enum { MAX_DEVICES = 64 };
+
+typedef struct child {
+    int fd;
+    const device_api *api;
+    device_bench bench;
+} child;
+
+static at_status send_note(int fd, const device_note *note)
+{
+    message m;
+    message_init(&m, REPLY_NOTE);
+    device_put_note(&m, note);
+    at_status status = message_send(fd, &m, NULL);
+    message_deinit(&m);
+    return status;
+}
+
+/* A note that cannot be sent has no reader: the next answer will find that out. */
+static void pass_note(void *context, const device_note *note)
+{
+    send_note(((const child *)context)->fd, note);
+}
+
+static void send_failure(int fd, at_status status, const at_error *error)
+{
+    message m;
+    message_init(&m, REPLY_FAILED);
+    message_put_u32(&m, status);
+    message_put_string(&m, error->message);
+    message_send(fd, &m, NULL);
+    message_deinit(&m);
+}
+
+static at_status send_opened(child *c, at_error *error)
+{
+    message m;
+    message_init(&m, REPLY_OPENED);
+    device_put_properties(&m, c->api->properties(c->bench.device));
+    at_status status = message_send(c->fd, &m, error);
+    message_deinit(&m);
+    return status;
+}
+
+static at_status open_device(child *c, const device_worker_options *options, at_error *error)
+{
+    c->api = device_api_find(options->spec);
+    if (!c->api)
+        return error_set(error, AT_USAGE, "there is no kind of device for %s", options->spec);
+    c->bench.api = c->api;
+    c->bench.cache = options->cache;
+    c->bench.watchdog_floor_ns = options->watchdog_floor_ns;
+    c->bench.notify = pass_note;
+    c->bench.notify_context = c;
+    at_status status = c->api->open(options->spec, &c->bench.device, error);
+    if (!status)
+        status = send_opened(c, error);
+    if (!status && c->api->start)
+        status = c->api->start(c->bench.device, error);
+    /* While the tuner compiles what the set-up needs. */
+    if (!status)
+        status = c->api->warm_up(c->bench.device, error);
+    const device_note idle = {.what = ""};
+    return status ? status : send_note(c->fd, &idle);
+}
+
+/* Answers a request that holds no sensible plan; the worker goes on. */
+static at_status refuse(device_answer *answer)
+{
+    answer->outcome = OUTCOME_LAUNCH_ERROR;
+    answer->status = AT_FORMAT;
+    answer->message = "its launch makes no sense (a grid or a block of size 0, perhaps)";
+    return AT_OK;
+}
+
+/* Each takes what is left of its request (the id is read) and fills the answer. AT_OK: there is an
+ * answer to send; anything else ends the worker. */
+
+static at_status do_setup(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+{
+    (void)id;
+    device_image support;
+    device_get_image(m, &support);
+    uint32_t count = message_get_u32(m);
+    if (count == 0 || count > DEVICE_SLOTS)
+        return refuse(answer);
+    device_problem *problems = calloc(count, sizeof *problems);
+    if (!problems)
+        return error_set(error, AT_NO_MEMORY, "no memory for a problem");
+    for (uint32_t i = 0; i < count; i++)
+        device_get_problem(m, &problems[i]);
+    bool complete = message_complete(m);
+    if (complete)
+        device_bench_setup(&c->bench, &support, problems, count, answer);
+    free(problems);
+    return complete ? AT_OK : refuse(answer);
+}
+
+static at_status do_try(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+{
+    (void)error;
+    (void)id;
+    device_variant variant;
+    uint64_t samples = message_get_u64(m);
+    device_get_variant(m, &variant);
+    if (!message_complete(m) || samples > DEVICE_MAX_SAMPLES)
+        return refuse(answer);
+    device_bench_try(&c->bench, &variant, (size_t)samples, answer);
+    return AT_OK;
+}
+
+static at_status do_hold(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+{
+    (void)error;
+    device_variant variant;
+    device_get_variant(m, &variant);
+    if (!message_complete(m))
+        return refuse(answer);
+    device_bench_hold(&c->bench, id, &variant, answer);
+    return AT_OK;
+}
+
+static at_status do_release(child *c, uint64_t id, message *m, device_answer *answer,
+                            at_error *error)
+{
+    (void)error;
+    if (!message_complete(m))
+        return refuse(answer);
+    device_bench_release(&c->bench, id, answer);
+    return AT_OK;
+}
+
+static at_status do_block(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+{
+    (void)id;
+    bool with_copy = message_get_u32(m) != 0;
+    uint64_t count = message_get_u64(m);
+    if (m->failed || count > DEVICE_MAX_BLOCK)
+        return refuse(answer);
+    uint64_t *ids = calloc((size_t)count + 1, sizeof *ids);
+    if (!ids)
+        return error_set(error, AT_NO_MEMORY, "no memory for a block");
+    for (uint64_t i = 0; i < count; i++)
+        ids[i] = message_get_u64(m);
+    bool complete = message_complete(m);
+    if (complete)
+        device_bench_block(&c->bench, ids, (size_t)count, with_copy, answer);
+    free(ids);
+    return complete ? AT_OK : refuse(answer);
+}
+
+static at_status do_recheck(child *c, uint64_t id, message *m, device_answer *answer,
+                            at_error *error)
+{
+    (void)error;
+    uint64_t seed = message_get_u64(m);
+    if (!message_complete(m))
+        return refuse(answer);
+    device_bench_recheck(&c->bench, id, seed, answer);
+    return AT_OK;
+}
+
+static at_status do_energy(child *c, uint64_t id, message *m, device_answer *answer,
+                           at_error *error)
+{
+    (void)error;
+    uint32_t chunks = message_get_u32(m);
+    if (!message_complete(m) || chunks > ENERGY_CHUNKS)
+        return refuse(answer);
+    device_bench_energy(&c->bench, id, chunks, answer);
+    return AT_OK;
+}
+
+typedef at_status (*handler)(child *c, uint64_t id, message *m, device_answer *answer,
+                             at_error *error);
+
+static const handler handlers[] = {
+    [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
+    [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block, [REQUEST_RECHECK] = do_recheck,
+    [REQUEST_ENERGY] = do_energy,
+};
+
+static at_status send_answer(child *c, const device_answer *answer, at_error *error)
+{
+    message m;
+    message_init(&m, REPLY_ANSWER);
+    device_put_answer(&m, answer);
+    at_status status = message_send(c->fd, &m, error);
+    message_deinit(&m);
+    return status;
+}
+
+/* One request; *go is false when the device is of no use any more. */
+static at_status serve(child *c, bool *go, at_error *error)
+{
+    message m;
+    at_status status = message_receive(c->fd, -1, &m, error);
+    if (status)
+        return status;
+    uint64_t id = message_get_u64(&m);
+    device_answer answer = {.id = id, .usable = true, .message = ""};
+    if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
+        status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
+    else
+        status = handlers[m.type](c, id, &m, &answer, error);
+    if (!status)
+        status = send_answer(c, &answer, error);
+    message_deinit(&m);
+    *go = answer.usable;
+    return status;
+}
+
+int device_child_run(int fd, void *context)
+{
+    child c = {.fd = fd};
+    at_error error = {0};
+    at_status status = open_device(&c, context, &error);
+    if (status) {
+        send_failure(fd, status, &error);
+        return 1;
+    }
+    bool go = true;
+    while (!status && go)
+        status = serve(&c, &go, &error);
+    /* A context that is gone is left to the operating system: tearing it down may hang. */
+    if (!go)
+        return 1;
+    device_bench_deinit(&c.bench);
+    c.api->close(c.bench.device);
+    return 0;
+}
+
+static at_status list_kind(const device_api *api, device_properties *out, size_t *count,
+                           at_error *error)
+{
+    size_t found = 0;
+    at_status status = api->list(out + *count, MAX_DEVICES - *count, &found, error);
+    if (!status)
+        *count += found;
+    return status;
+}
+
+/* With several kinds, one that has no devices is no failure as long as another has. */
+static at_status list_devices(const char *kind, device_properties *out, size_t *count,
+                              at_error *error)
+{
+    size_t kinds;
+    const device_api *const *apis = device_apis(&kinds);
+    bool known = false;
+    at_status first = AT_OK;
+    for (size_t i = 0; i < kinds; i++) {
+        if (kind && strcmp(kind, apis[i]->kind) != 0)
+            continue;
+        known = true;
+        at_status status = list_kind(apis[i], out, count, first ? NULL : error);
+        if (status && !first)
+            first = status;
+    }
+    if (!known)
+        return error_set(error, AT_USAGE, "there is no kind of device called %s", kind);
+    return *count > 0 ? AT_OK : first;
+}
+
+int device_child_list(int fd, void *context)
+{
+    at_error error = {0};
+    size_t count = 0;
+    device_properties *found = calloc(MAX_DEVICES, sizeof *found);
+    at_status status = found ? list_devices(context, found, &count, &error)
+                             : error_set(&error, AT_NO_MEMORY, "no memory to list devices");
+    if (status) {
+        send_failure(fd, status, &error);
+        free(found);
+        return 1;
+    }
+    message m;
+    message_init(&m, REPLY_LIST);
+    message_put_u32(&m, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        device_put_properties(&m, &found[i]);
+    status = message_send(fd, &m, &error);
+    message_deinit(&m);
+    free(found);
+    return status ? 1 : 0;
+}

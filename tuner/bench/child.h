@@ -1,0 +1,18 @@
+/* The body of a device worker: opens the device, answers requests, measures.
+ *
+ * Runs in a process of its own (process/process.h). In: requests from the socket (bench/wire.h). Out:
+ * answers, and a note before everything that may hang. Ends when the socket closes, or after an
+ * answer that says that the context is gone. */
+#ifndef AUTOTUNE_BENCH_CHILD_H
+#define AUTOTUNE_BENCH_CHILD_H
+
+#include "bench/client.h"
+
+/* A worker_body; `context` is the const device_worker_options. */
+int device_child_run(int fd, void *context);
+
+/* A worker_body that answers with the devices of the kind that `context` names (a string; NULL:
+ * all kinds) and ends. */
+int device_child_list(int fd, void *context);
+
+#endif

@@ -1,0 +1,206 @@
+#include "bench/client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "bench/wire.h"
+#include "bench/supervise.h"
+
+/* Long enough for a busy machine, short enough that a few endless kernels cost no patience. */
+static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
+
+at_status device_worker_start(const device_worker_options *options, device_worker **out,
+                              at_error *error)
+{
+    *out = NULL;
+    device_worker *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_set(error, AT_NO_MEMORY, "no memory for a device worker");
+    w->options = *options;
+    snprintf(w->spec, sizeof w->spec, "%s", options->spec);
+    w->options.spec = w->spec;
+    if (w->options.watchdog_floor_ns <= 0)
+        w->options.watchdog_floor_ns = default_watchdog_floor_ns;
+    at_status status = device_watch_start(w, error);
+    if (status) {
+        free(w);
+        return status;
+    }
+    *out = w;
+    return AT_OK;
+}
+
+void device_worker_free(device_worker *w)
+{
+    if (!w)
+        return;
+    worker_stop(&w->process, NULL, 0);
+    request_queue_deinit(&w->queue);
+    request_free(w->setup);
+    while (w->held) {
+        request *next = w->held->next;
+        request_free(w->held);
+        w->held = next;
+    }
+    device_event e;
+    while (device_watch_pop(w, &e))
+        device_event_deinit(&e);
+    free(w);
+}
+
+struct pollfd device_worker_pollfd(const device_worker *w)
+{
+    return (struct pollfd){.fd = w->process.fd,
+                           .events = (short)(POLLIN | (w->queue.unsent ? POLLOUT : 0))};
+}
+
+int device_worker_next_deadline_ms(const device_worker *w)
+{
+    if (w->events)
+        return 0;
+    if (w->deadline_ns == 0)
+        return -1;
+    int64_t left_ns = w->deadline_ns - clock_now_ns();
+    return left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0;
+}
+
+size_t device_worker_pending(const device_worker *w)
+{
+    return w->queue.count;
+}
+
+/* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
+static at_status turn(device_worker *w, int wait_ms, at_error *error)
+{
+    if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
+        return device_watch_expire(w, error);
+    at_status status = device_watch_send(w, error);
+    if (status || w->failed)
+        return status;
+    int deadline_ms = device_worker_next_deadline_ms(w);
+    if (deadline_ms >= 0 && deadline_ms < wait_ms)
+        wait_ms = deadline_ms;
+    struct pollfd p = device_worker_pollfd(w);
+    int ready = poll(&p, 1, wait_ms);
+    if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
+        return device_watch_read(w, error);
+    return AT_OK;
+}
+
+at_status device_worker_watch(device_worker *w, at_error *error)
+{
+    return w->events || w->failed ? AT_OK : turn(w, 0, error);
+}
+
+at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
+{
+    int64_t end_ns = clock_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
+    for (;;) {
+        if (device_watch_pop(w, out))
+            return AT_OK;
+        if (w->failed)
+            break;
+        int64_t left_ns = end_ns - clock_now_ns();
+        at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
+        if (status)
+            return status;
+        if (w->events || w->failed)
+            continue;
+        /* Go on while there is something to read, whatever the time. */
+        struct pollfd p = {.fd = w->process.fd, .events = POLLIN};
+        if (clock_now_ns() >= end_ns && poll(&p, 1, 0) <= 0)
+            break;
+    }
+    return error_set(error, AT_NOT_FOUND, "the device worker has nothing to tell yet");
+}
+
+/* Queues a finished message. */
+static at_status submit(device_worker *w, message *m, uint64_t id, at_error *error)
+{
+    if (w->failed) {
+        message_deinit(m);
+        return error_set(error, AT_WORKER, "the device worker has failed");
+    }
+    request *r;
+    at_status status = request_new(m, id, &r, error);
+    if (status)
+        return status;
+    request_queue_append(&w->queue, r);
+    return device_watch_send(w, error);
+}
+
+at_status device_worker_setup(device_worker *w, const device_image *support,
+                              const device_problem *slots, size_t count, at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_SETUP);
+    message_put_u64(&m, 0);
+    device_put_image(&m, support);
+    message_put_u32(&m, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        device_put_problem(&m, &slots[i]);
+    return submit(w, &m, 0, error);
+}
+
+at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
+                            size_t sample_count, at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_TRY);
+    message_put_u64(&m, id);
+    message_put_u64(&m, sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES);
+    device_put_variant(&m, variant);
+    return submit(w, &m, id, error);
+}
+
+at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant *variant,
+                             at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_HOLD);
+    message_put_u64(&m, id);
+    device_put_variant(&m, variant);
+    return submit(w, &m, id, error);
+}
+
+at_status device_worker_release(device_worker *w, uint64_t id, at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_RELEASE);
+    message_put_u64(&m, id);
+    return submit(w, &m, id, error);
+}
+
+at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t count, bool with_copy,
+                              at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_BLOCK);
+    message_put_u64(&m, 0);
+    message_put_u32(&m, with_copy);
+    message_put_u64(&m, count);
+    for (size_t i = 0; i < count; i++)
+        message_put_u64(&m, ids[i]);
+    return submit(w, &m, 0, error);
+}
+
+at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_RECHECK);
+    message_put_u64(&m, id);
+    message_put_u64(&m, seed);
+    return submit(w, &m, id, error);
+}
+
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
+                               at_error *error)
+{
+    message m;
+    message_init(&m, REQUEST_ENERGY);
+    message_put_u64(&m, id);
+    message_put_u32(&m, chunks);
+    return submit(w, &m, id, error);
+}

@@ -1,0 +1,170 @@
+/* The device worker: one process that owns a GPU, and the tuner's asynchronous end of it.
+ *
+ * In: a problem (buffers, reference kernel) and variants (kernel images and launches). Out: events,
+ * one for every request, in the order of the requests. Requests are queued and never block; keep a
+ * few in flight so that the GPU never waits for the tuner. The tuner's process never loads a driver.
+ *
+ * Survival is hidden here. A worker that dies, hangs past its limit or reports an unusable context
+ * is replaced: the request in progress is answered with `crashed` or `timeout` (a worker that died
+ * without saying why is given the same request again first), the set-up is replayed, held variants
+ * are loaded again and queued requests are sent again. DEVICE_FAILED comes only when no worker gets
+ * as far as a finished set-up any more; nothing comes after it.
+ *
+ * Ownership: requests are copied, the caller's images and plans may go at once. Events own their
+ * memory (device_event_deinit). A device_worker is used by one thread. */
+#ifndef AUTOTUNE_BENCH_CLIENT_H
+#define AUTOTUNE_BENCH_CLIENT_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/device.h"
+#include "bench/energy.h"
+#include "base/error.h"
+#include "device/outcome.h"
+#include "device/plan.h"
+
+enum {
+    DEVICE_SLOTS = 2,         /* problems a worker holds: 0 is tuned, 1 the ragged one */
+    DEVICE_MAX_SAMPLES = 256, /* a try */
+    DEVICE_MAX_BLOCK = 65536  /* variants a block */
+};
+
+typedef struct device_worker_options {
+    const char *spec;          /* "cuda:0", "sim:sm_90" */
+    device_cache cache;        /* of every sample */
+    int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
+                                  whichever is longer; 0: 2 s */
+} device_worker_options;
+
+/* A problem on the device: what to allocate and the kernel that says what is right. */
+typedef struct device_problem {
+    problem_plan plan;
+    device_image reference;
+    launch_plan reference_launch;
+} device_problem;
+
+/* A variant: for each slot the kernel and its launch. */
+typedef struct device_variant {
+    bool present[DEVICE_SLOTS];        /* false: not checked on that slot; [0] must be true */
+    device_image images[DEVICE_SLOTS]; /* [1] of size 0: the image of slot 0 serves */
+    launch_plan launches[DEVICE_SLOTS];
+} device_variant;
+
+typedef enum device_event_kind {
+    DEVICE_OPENED,    /* the device exists and is described; compiling for it can start */
+    DEVICE_READY,     /* the set-up is done */
+    DEVICE_TRIED,     /* answers device_worker_try */
+    DEVICE_HELD,      /* answers device_worker_hold */
+    DEVICE_BLOCK,     /* answers device_worker_block */
+    DEVICE_RECHECKED, /* answers device_worker_recheck */
+    DEVICE_ENERGY,    /* answers device_worker_energy */
+    DEVICE_FAILED     /* for good; `status` and `message` say why */
+} device_event_kind;
+
+/* What the set-up measured, all under the rules of a sample. */
+typedef struct device_ready {
+    int64_t floor_ns;     /* an empty kernel */
+    int64_t tick_ns;      /* the clock's resolution */
+    int64_t reference_ns; /* the reference kernel on slot 0, median of three */
+    int64_t watchdog_ns;  /* what one launch may take */
+    uint32_t batch;       /* launches a sample averages over; 1 unless kernels are short */
+    uint32_t buffer_sets; /* copies of the buffers that a batch rotates over */
+    double sm_clock_khz;  /* measured; 0 unknown */
+} device_ready;
+
+typedef struct device_event {
+    device_event_kind kind;
+    uint64_t id;         /* TRIED, HELD, RECHECKED: the request's. BLOCK that is not OUTCOME_OK: the
+                            variant to blame, no longer held (when it says crashed or timeout) */
+    outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK */
+    at_status status;    /* FAILED */
+    char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
+    uint64_t *ids;       /* owned; BLOCK: the variants in the order sampled */
+    int64_t *samples_ns; /* owned; READY: the ceiling's; TRIED: in order; BLOCK: one for each of
+                            `ids`, present only with OUTCOME_OK */
+    size_t sample_count;
+    int64_t ceiling_ns;  /* BLOCK: the copy's sample, 0 when not asked for; READY: their median */
+    double sm_clock_khz; /* TRIED, BLOCK: SM clock during the samples; 0 unknown */
+    int64_t check_ns, measure_ns; /* TRIED: wall time that the worker spent */
+    int restarts;        /* workers replaced since the start */
+    device_properties properties; /* OPENED */
+    energy_estimate energy; /* ENERGY */
+    uint64_t throttle;      /* ENERGY: reasons, as nvml_throttle_text() spells them */
+    uint32_t others;        /* ENERGY: other processes that compute on the GPU */
+    device_ready ready;  /* READY */
+} device_event;
+
+void device_event_deinit(device_event *e);
+
+typedef struct device_worker device_worker;
+
+/* Starts the worker and returns; opening the device goes on in it. Fails only when no process can
+ * be started (AT_IO, AT_NO_MEMORY); everything else becomes an event. */
+at_status device_worker_start(const device_worker_options *options, device_worker **out,
+                              at_error *error);
+
+/* Kills the worker. NULL is fine. */
+void device_worker_free(device_worker *w);
+
+/* What to poll for until the next device_worker_take(): fd -1 once the device failed. Changes with
+ * every call of this module. */
+struct pollfd device_worker_pollfd(const device_worker *w);
+
+/* Milliseconds until the watchdog must look (call device_worker_take() then), 0 when an event may
+ * be waiting already, -1 when nothing is running. */
+int device_worker_next_deadline_ms(const device_worker *w);
+
+/* Requests that no event answered yet, the set-up included. */
+size_t device_worker_pending(const device_worker *w);
+
+/* Does what device_worker_take() does but take an event, without waiting: for a caller that is busy
+ * with something else for long, so that the watchdog sees what the worker says. */
+at_status device_worker_watch(device_worker *w, at_error *error);
+
+/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND when there is none
+ * yet. Everything else that must be done happens here: sending, watching, restarting. Other errors
+ * (AT_NO_MEMORY) leave the worker usable. */
+at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
+
+/* Allocates and fills the buffers of `count` slots (1 or 2), runs the references, measures floor,
+ * ceiling and reference. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the
+ * device-side helpers compiled for this device; size 0 where there are none (sim). */
+at_status device_worker_setup(device_worker *w, const device_image *support,
+                              const device_problem *slots, size_t count, at_error *error);
+
+/* Checks a variant on all its slots, then takes `sample_count` samples (DEVICE_MAX_SAMPLES at most;
+ * 0: only check). */
+at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
+                            size_t sample_count, at_error *error);
+
+/* Loads a variant and keeps it for blocks, under `id`, which must not be held already. */
+at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant *variant,
+                             at_error *error);
+/* Unloads it, once all requests before this one are done. No event. Unknown ids are fine. */
+at_status device_worker_release(device_worker *w, uint64_t id, at_error *error);
+
+/* One sample of each held variant in the given order, and first one of the ceiling when
+ * `with_copy`. A variant may be named more than once. */
+at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t count, bool with_copy,
+                              at_error *error);
+
+/* Checks a held variant on data made from another seed. */
+at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
+
+/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and
+ * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS, the more the surer. 0: only asks the board
+ * what throttles it and who else computes on it. Answered by DEVICE_ENERGY; where nothing tells (no
+ * NVML, a simulated device) the outcome is ok, the event's energy is not known, and its message says
+ * why. */
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
+                               at_error *error);
+
+/* Describes the devices of one kind ("cuda", "sim"; NULL: of all), from a process of its own that
+ * ends with the call. AT_NO_DEVICE says in one line why there are none. */
+at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
+                             size_t *count, at_error *error);
+
+#endif

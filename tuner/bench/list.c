@@ -1,0 +1,55 @@
+/* The list of devices (bench/client.h): asked of a process of its own, because the tuner loads no
+ * driver. */
+#include <stdio.h>
+
+#include "bench/child.h"
+#include "bench/wire.h"
+#include "process/process.h"
+
+/* A driver that has to wake up many GPUs takes tens of seconds. */
+enum { LIST_LIMIT_MS = 120 * 1000 };
+
+static at_status read_list(message *m, device_properties *out, size_t capacity, size_t *count,
+                           at_error *error)
+{
+    if (m->type == REPLY_FAILED) {
+        uint32_t why = message_get_u32(m);
+        const char *text = message_get_string(m);
+        return error_set(error, why <= AT_INTERNAL ? (at_status)why : AT_WORKER, "%s", text);
+    }
+    uint32_t found = message_get_u32(m);
+    for (uint32_t i = 0; i < found && !m->failed; i++) {
+        device_properties p;
+        device_get_properties(m, &p);
+        if (i < capacity)
+            out[(*count)++] = p;
+    }
+    return message_complete(m) && m->type == REPLY_LIST
+               ? AT_OK
+               : error_set(error, AT_WORKER, "the list of devices makes no sense");
+}
+
+at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
+                             size_t *count, at_error *error)
+{
+    *count = 0;
+    char name[32];
+    snprintf(name, sizeof name, "%s", kind ? kind : "");
+    worker process;
+    at_status status = worker_start("autotune-list", device_child_list, kind ? name : NULL,
+                                    &process, error);
+    if (status)
+        return status;
+    message m;
+    status = message_receive(process.fd, LIST_LIMIT_MS, &m, error);
+    if (!status) {
+        status = read_list(&m, out, capacity, count, error);
+        message_deinit(&m);
+    } else {
+        char how[128];
+        worker_stop(&process, how, sizeof how);
+        status = error_set(error, AT_NO_DEVICE, "the process that looks for devices %s", how);
+    }
+    worker_stop(&process, NULL, 0);
+    return status;
+}

@@ -1,0 +1,315 @@
+#include "bench/meter.h"
+
+#include <stdlib.h>
+
+/* A launch shorter than any of these is timed in batches: below 200 ticks the clock's steps are more
+ * than half a percent of the time, below 20 floors the launch itself is more than a twentieth. */
+enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
+
+enum {
+    BATCH_SHORTS = 4, /* a batch lasts as long as four launches that need none */
+    BATCH_MOST = 1000,
+    CACHES = 3,       /* sets of buffers add up to three times the L2 */
+    ONE_SIDED = 16,   /* one side moves that many times what the other does */
+    /* No reference is slower than this many good variants; where it is, batches are only longer than
+     * they need be. */
+    REFERENCE_SLOWNESS = 16
+};
+
+static bool has_batches(const device_meter *m)
+{
+    return m->api->batch_new && m->api->batch_copy_new && m->api->batch_sample &&
+           m->api->batch_free;
+}
+
+/* Sets of buffers. */
+
+static uint64_t footprint_bytes(const problem_plan *plan)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        size += plan_buffer_bytes(&plan->buffers[i]);
+    return size;
+}
+
+/* Enough sets that a launch never finds what an earlier one of its batch left in the L2. */
+static size_t choose_set_count(const device_meter *m)
+{
+    if (m->batch == 1 || m->cache == DEVICE_CACHE_WARM)
+        return 1;
+    uint64_t wanted = CACHES * (uint64_t)m->api->properties(m->device)->limits.l2_bytes;
+    uint64_t footprint = footprint_bytes(&m->slot->plan);
+    uint64_t sets = footprint > 0 ? (wanted + footprint - 1) / footprint : 1;
+    if (sets > m->batch)
+        sets = m->batch;
+    return sets > 0 ? (size_t)sets : 1;
+}
+
+static at_status copy_set(device_meter *m, size_t set, at_error *error)
+{
+    const problem_plan *plan = &m->slot->plan;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < plan->buffer_count; i++) {
+        const buffer_plan *b = &plan->buffers[i];
+        status = m->api->buffer_new(m->device, b->name, plan_buffer_bytes(b), &m->sets[set][i],
+                                    error);
+        if (!status)
+            status = m->api->copy(m->device, m->sets[set][i], m->slot->buffers[i], error);
+    }
+    return status;
+}
+
+static at_status make_sets(device_meter *m, at_error *error)
+{
+    m->set_count = choose_set_count(m);
+    m->sets = calloc(m->set_count, sizeof *m->sets);
+    m->views = calloc(m->set_count, sizeof *m->views);
+    if (!m->sets || !m->views)
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu sets of buffers", m->set_count);
+    for (uint32_t i = 0; i < m->slot->plan.buffer_count; i++)
+        m->sets[0][i] = m->slot->buffers[i];
+    at_status status = AT_OK;
+    for (size_t set = 0; !status && set < m->set_count; set++) {
+        m->views[set] = m->sets[set];
+        if (set > 0)
+            status = copy_set(m, set, error);
+    }
+    return status;
+}
+
+static void free_sets(device_meter *m)
+{
+    for (size_t set = 1; m->sets && set < m->set_count; set++)
+        for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++)
+            if (m->sets[set][i])
+                m->api->buffer_free(m->device, m->sets[set][i]);
+    free(m->sets);
+    free(m->views);
+    m->sets = NULL;
+    m->views = NULL;
+}
+
+/* In-out buffers of every set get their input back, outside the events. */
+static at_status restore(device_meter *m, at_error *error)
+{
+    at_status status = device_slot_restore(m->slot, error);
+    for (size_t set = 1; set < m->set_count; set++)
+        for (uint32_t i = 0; !status && i < m->slot->plan.buffer_count; i++)
+            if (m->slot->pristine[i])
+                status = m->api->copy(m->device, m->sets[set][i], m->slot->pristine[i], error);
+    return status;
+}
+
+/* The ceiling. */
+
+typedef enum traffic_kind { TRAFFIC_COPY, TRAFFIC_READ, TRAFFIC_WRITE } traffic_kind;
+
+static traffic_kind choose_traffic(const device_meter *m)
+{
+    const problem_plan *plan = &m->slot->plan;
+    uint64_t in = 0, out = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        uint64_t size = plan_buffer_bytes(&plan->buffers[i]);
+        buffer_role role = plan->buffers[i].role;
+        in += role == BUFFER_INPUT || role == BUFFER_INOUT ? size : 0;
+        out += role == BUFFER_OUTPUT || role == BUFFER_INOUT ? size : 0;
+    }
+    if (m->api->properties(m->device)->predicted)
+        return TRAFFIC_COPY;
+    return out < in / ONE_SIDED ? TRAFFIC_READ : in < out / ONE_SIDED ? TRAFFIC_WRITE : TRAFFIC_COPY;
+}
+
+/* A buffer of the problem that the ceiling may read, or overwrite; PLAN_MAX_BUFFERS: none is large
+ * enough. */
+static uint32_t find_end(const device_meter *m, bool overwritten)
+{
+    const problem_plan *plan = &m->slot->plan;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        buffer_role role = plan->buffers[i].role;
+        bool fits = plan_buffer_bytes(&plan->buffers[i]) >= m->ceiling_bytes;
+        bool free_to_use = overwritten ? role == BUFFER_OUTPUT || role == BUFFER_SCRATCH
+                                       : role == BUFFER_INPUT;
+        if (fits && free_to_use)
+            return i;
+    }
+    return PLAN_MAX_BUFFERS;
+}
+
+static at_status make_end(device_meter *m, bool overwritten, device_buffer ***out, at_error *error)
+{
+    const buffer_plan bits = {.fill = FILL_BITS, .type = DTYPE_UINT8, .count = m->ceiling_bytes};
+    uint32_t own = find_end(m, overwritten);
+    *out = calloc(m->set_count, sizeof **out);
+    if (!*out)
+        return error_set(error, AT_NO_MEMORY, "no memory for the ceiling");
+    at_status status = AT_OK;
+    for (size_t set = 0; !status && set < m->set_count; set++) {
+        if (own < PLAN_MAX_BUFFERS) {
+            (*out)[set] = m->sets[set][own];
+            continue;
+        }
+        status = m->api->buffer_new(m->device, "the ceiling's buffer", m->ceiling_bytes,
+                                    &(*out)[set], error);
+        if (status)
+            break;
+        m->owned[m->owned_count++] = (*out)[set];
+        status = m->api->fill(m->device, (*out)[set], &bits, m->slot->plan.seed + set, error);
+    }
+    return status;
+}
+
+static void free_ceiling(device_meter *m)
+{
+    if (m->ceiling)
+        m->api->batch_free(m->device, m->ceiling);
+    for (size_t i = 0; i < m->owned_count; i++)
+        m->api->buffer_free(m->device, m->owned[i]);
+    free(m->owned);
+    free(m->copy_to);
+    free(m->copy_from);
+    m->ceiling = NULL;
+    m->owned = m->copy_to = m->copy_from = NULL;
+    m->owned_count = 0;
+}
+
+static at_status make_ceiling(device_meter *m, at_error *error)
+{
+    traffic_kind kind = choose_traffic(m);
+    uint64_t traffic = m->slot->plan.traffic_bytes;
+    m->ceiling_bytes = kind == TRAFFIC_COPY ? traffic / 2 : traffic;
+    if (m->ceiling_bytes == 0)
+        return AT_OK;
+    m->owned = calloc(2 * m->set_count, sizeof *m->owned);
+    if (!m->owned)
+        return error_set(error, AT_NO_MEMORY, "no memory for the ceiling");
+    at_status status = AT_OK;
+    if (kind != TRAFFIC_READ)
+        status = make_end(m, true, &m->copy_to, error);
+    if (!status && kind != TRAFFIC_WRITE)
+        status = make_end(m, false, &m->copy_from, error);
+    if (!status && m->batch > 1)
+        status = m->api->batch_copy_new(m->device, m->copy_to, m->copy_from, m->set_count,
+                                        m->ceiling_bytes, m->batch, &m->ceiling, error);
+    return status;
+}
+
+at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error)
+{
+    *time_ns = 0;
+    if (m->ceiling_bytes == 0)
+        return AT_OK;
+    if (m->ceiling)
+        return m->api->batch_sample(m->device, m->ceiling, m->cache, time_ns, error);
+    return m->api->sample_copy(m->device, m->copy_to ? m->copy_to[0] : NULL,
+                               m->copy_from ? m->copy_from[0] : NULL, m->ceiling_bytes, m->cache,
+                               time_ns, error);
+}
+
+/* Batches. */
+
+static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error)
+{
+    int64_t reference_ns = 0, ceiling_ns = 0;
+    at_status status = AT_OK;
+    /* The first of either may pay for something that the second does not. */
+    for (int i = 0; !status && i < 2; i++) {
+        status = device_meter_sample(m, m->slot->reference, &m->slot->reference_launch, NULL,
+                                     &reference_ns, error);
+        if (!status)
+            status = device_meter_ceiling(m, &ceiling_ns, error);
+    }
+    int64_t fast_ns = reference_ns / REFERENCE_SLOWNESS;
+    *estimate_ns = fast_ns > ceiling_ns ? fast_ns : ceiling_ns;
+    return status;
+}
+
+static uint32_t choose_batch(const device_ready *r, int64_t estimate_ns)
+{
+    int64_t short_ns = SHORT_NS;
+    if (SHORT_TICKS * r->tick_ns > short_ns)
+        short_ns = SHORT_TICKS * r->tick_ns;
+    if (SHORT_FLOORS * r->floor_ns > short_ns)
+        short_ns = SHORT_FLOORS * r->floor_ns;
+    if (estimate_ns >= short_ns)
+        return 1;
+    int64_t launches = BATCH_SHORTS * short_ns / (estimate_ns > 0 ? estimate_ns : 1);
+    return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
+}
+
+static at_status measure_batched_floor(device_meter *m, int64_t *floor_ns, at_error *error)
+{
+    device_batch *empty;
+    at_status status =
+        m->api->batch_new(m->device, NULL, NULL, m->views, 1, m->batch, &empty, error);
+    if (status)
+        return status;
+    status = m->api->batch_sample(m->device, empty, DEVICE_CACHE_WARM, floor_ns, error);
+    m->api->batch_free(m->device, empty);
+    return status;
+}
+
+at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
+                            device_cache cache, device_ready *ready, at_error *error)
+{
+    *m = (device_meter){.api = api, .device = d, .slot = slot, .cache = cache, .batch = 1};
+    *ready = (device_ready){.batch = 1, .buffer_sets = 1};
+    at_status status = api->floor(d, &ready->floor_ns, &ready->tick_ns, error);
+    if (!status)
+        status = make_sets(m, error);
+    if (!status)
+        status = make_ceiling(m, error);
+    int64_t estimate_ns;
+    if (status || !has_batches(m))
+        return status;
+    status = estimate(m, &estimate_ns, error);
+    m->batch = choose_batch(ready, estimate_ns);
+    if (status || m->batch == 1)
+        return status;
+    free_ceiling(m);
+    free_sets(m);
+    status = make_sets(m, error);
+    if (!status)
+        status = make_ceiling(m, error);
+    if (!status)
+        status = measure_batched_floor(m, &ready->floor_ns, error);
+    ready->tick_ns = (ready->tick_ns + m->batch - 1) / m->batch;
+    ready->batch = m->batch;
+    ready->buffer_sets = (uint32_t)m->set_count;
+    return status;
+}
+
+void device_meter_deinit(device_meter *m)
+{
+    if (!m->api)
+        return;
+    free_ceiling(m);
+    free_sets(m);
+}
+
+/* Samples. */
+
+at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
+                               device_batch **out, at_error *error)
+{
+    *out = NULL;
+    if (m->batch == 1)
+        return AT_OK;
+    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, m->batch, out, error);
+}
+
+void device_meter_release(device_meter *m, device_batch *batch)
+{
+    if (batch)
+        m->api->batch_free(m->device, batch);
+}
+
+at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
+                              device_batch *batch, int64_t *time_ns, at_error *error)
+{
+    at_status status = restore(m, error);
+    if (status)
+        return status;
+    if (batch)
+        return m->api->batch_sample(m->device, batch, m->cache, time_ns, error);
+    return m->api->sample(m->device, k, launch, m->slot->buffers, m->cache, time_ns, error);
+}

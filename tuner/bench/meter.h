@@ -1,0 +1,47 @@
+/* How a problem's samples are taken: one launch at a time, or, where kernels are too short for the
+ * clock, batches of launches that rotate over copies of the buffers; and the ceiling, measured the
+ * same way.
+ *
+ * A meter belongs to slot 0 of a device worker, works through device_api, and owns the copies of the
+ * buffers. The slot and the device outlive it. */
+#ifndef AUTOTUNE_BENCH_METER_H
+#define AUTOTUNE_BENCH_METER_H
+
+#include "bench/problem.h"
+
+typedef struct device_meter {
+    const device_api *api;
+    device *device;
+    device_cache cache;
+    device_slot *slot;
+    uint32_t batch;         /* launches a sample averages over */
+    size_t set_count;       /* sets of buffers that a batch rotates over; 1: the slot's own alone */
+    device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's */
+    device_buffer *const **views;             /* the same, as device_api wants them */
+    uint64_t ceiling_bytes; /* that one launch of the ceiling copies, reads or writes */
+    device_buffer **copy_to, **copy_from;     /* one a set; NULL: the ceiling is one-sided */
+    device_buffer **owned;  /* buffers of the ceiling that are no set's */
+    size_t owned_count;
+    device_batch *ceiling;  /* NULL: batch is 1 */
+} device_meter;
+
+/* Measures floor and tick, decides about batches and prepares the ceiling; fills those fields of *ready. *m is zeroed first and may be deinitialised whatever
+ * the result. AT_DEVICE, AT_NO_MEMORY. */
+at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
+                            device_cache cache, device_ready *ready, at_error *error);
+void device_meter_deinit(device_meter *m);
+
+/* Prepares a kernel that was launched before: *out is its batch, NULL where samples are of one
+ * launch. The caller gives it back with device_meter_release. AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
+at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
+                               device_batch **out, at_error *error);
+void device_meter_release(device_meter *m, device_batch *batch); /* NULL is fine */
+
+/* One sample of a kernel with the batch that was prepared for it; nothing is allocated. */
+at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
+                              device_batch *batch, int64_t *time_ns, at_error *error);
+/* One sample of the ceiling: the time in which the device copies, or only reads or writes where the
+ * problem is one-sided, as many bytes as the problem's traffic. 0 where a problem has no traffic. */
+at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error);
+
+#endif

@@ -1,0 +1,219 @@
+#include "bench/problem.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/rng.h"
+
+static bool is_compared(const buffer_plan *plan)
+{
+    return plan->role == BUFFER_OUTPUT || plan->role == BUFFER_INOUT;
+}
+
+/* Making and freeing. */
+
+static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, device_buffer **out,
+                            at_error *error)
+{
+    char name[PLAN_NAME_BYTES + 16];
+    snprintf(name, sizeof name, "%s%s", prefix, s->plan.buffers[i].name);
+    uint64_t size = plan_buffer_bytes(&s->plan.buffers[i]);
+    return s->api->buffer_new(s->device, name, size, out, error);
+}
+
+at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error)
+{
+    for (uint32_t i = 0; i < launch->argument_count; i++) {
+        const argument_plan *a = &launch->arguments[i];
+        if (a->is_buffer && a->buffer >= s->plan.buffer_count)
+            return error_set(error, AT_FORMAT, "argument %" PRIu32 " of %s names buffer %" PRIu32
+                             ", there are %" PRIu32, i + 1, launch->entry, a->buffer,
+                             s->plan.buffer_count);
+    }
+    return AT_OK;
+}
+
+at_status device_slot_init(device_slot *s, const device_api *api, device *d,
+                           const device_problem *problem, at_error *error)
+{
+    *s = (device_slot){.api = api,
+                       .device = d,
+                       .plan = problem->plan,
+                       .reference_launch = problem->reference_launch};
+    at_status status = device_slot_accepts(s, &s->reference_launch, error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        const buffer_plan *plan = &s->plan.buffers[i];
+        status = new_buffer(s, i, "", &s->buffers[i], error);
+        if (!status && is_compared(plan))
+            status = new_buffer(s, i, "expected ", &s->expected[i], error);
+        if (!status && plan->role == BUFFER_INOUT)
+            status = new_buffer(s, i, "input of ", &s->pristine[i], error);
+    }
+    if (status)
+        return status;
+    status = api->kernel_new(d, &problem->reference, s->reference_launch.entry, &s->reference,
+                             error);
+    if (status)
+        error_prefix(error, "the reference kernel");
+    return status;
+}
+
+static void free_buffer(device_slot *s, device_buffer **b)
+{
+    if (*b)
+        s->api->buffer_free(s->device, *b);
+    *b = NULL;
+}
+
+void device_slot_deinit(device_slot *s)
+{
+    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++) {
+        free_buffer(s, &s->buffers[i]);
+        free_buffer(s, &s->expected[i]);
+        free_buffer(s, &s->pristine[i]);
+    }
+    if (s->reference)
+        s->api->kernel_free(s->device, s->reference);
+    s->reference = NULL;
+}
+
+/* Contents. */
+
+/* Each buffer of a problem draws from a stream of its own. */
+static uint64_t buffer_seed(const device_slot *s, uint32_t i)
+{
+    rng r = rng_seeded(s->seed + i);
+    return rng_next(&r);
+}
+
+static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
+{
+    return s->api->fill(s->device, b, &s->plan.buffers[i], buffer_seed(s, i), error);
+}
+
+/* Fills everything that variants read. */
+static at_status fill_inputs(device_slot *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        buffer_role role = s->plan.buffers[i].role;
+        if (role == BUFFER_INPUT || role == BUFFER_INOUT)
+            status = fill(s, i, s->buffers[i], error);
+        if (!status && role == BUFFER_INOUT)
+            status = fill(s, i, s->pristine[i], error);
+    }
+    return status;
+}
+
+/* The reference's view of the buffers: its outputs are `expected`. */
+static at_status run_reference(device_slot *s, int pattern, at_error *error)
+{
+    device_buffer *view[PLAN_MAX_BUFFERS];
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        buffer_role role = s->plan.buffers[i].role;
+        view[i] = is_compared(&s->plan.buffers[i]) ? s->expected[i] : s->buffers[i];
+        if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
+            status = s->api->poison(s->device, view[i], pattern, error);
+        else if (role == BUFFER_INOUT)
+            status = fill(s, i, view[i], error);
+    }
+    int64_t start_ns = clock_now_ns();
+    if (!status)
+        status = s->api->launch(s->device, s->reference, &s->reference_launch, view, error);
+    outcome result;
+    const char *complaint =
+        !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
+    if (complaint)
+        status = error_set(error, AT_DEVICE, "%s", complaint);
+    s->reference_wall_ns = clock_now_ns() - start_ns;
+    return status;
+}
+
+static at_status sum_expected(device_slot *s, uint64_t *sums, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->expected[i])
+            status = s->api->checksum(s->device, s->expected[i], &sums[i], error);
+    return status;
+}
+
+static at_status sum_inputs(device_slot *s, uint64_t *sums, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->plan.buffers[i].role == BUFFER_INPUT)
+            status = s->api->checksum(s->device, s->buffers[i], &sums[i], error);
+    return status;
+}
+
+static at_status check_reference_guards(device_slot *s, at_error *error)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        device_guard_report report;
+        const device_buffer *b = s->expected[i] ? s->expected[i] : s->buffers[i];
+        at_status status = s->api->guards(s->device, b, &report, error);
+        if (status)
+            return status;
+        if (!report.intact)
+            return error_set(error, AT_COMPILE,
+                             "the reference kernel writes %" PRIu64 " bytes %s buffer %s",
+                             report.distance_bytes, report.before ? "before" : "past",
+                             s->plan.buffers[i].name);
+    }
+    return AT_OK;
+}
+
+at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
+{
+    s->seed = seed;
+    uint64_t first[PLAN_MAX_BUFFERS] = {0};
+    at_status status = fill_inputs(s, error);
+    if (!status)
+        status = run_reference(s, 0, error);
+    if (!status)
+        status = sum_expected(s, first, error);
+    if (!status)
+        status = run_reference(s, 1, error);
+    if (!status)
+        status = sum_expected(s, s->expected_sums, error);
+    if (!status)
+        status = sum_inputs(s, s->sums, error);
+    if (!status)
+        status = check_reference_guards(s, error);
+    /* An element that the reference leaves alone keeps the poison, which differs. A reference with
+     * atomics on floats may differ by itself. */
+    for (uint32_t i = 0; !status && s->plan.deterministic && i < s->plan.buffer_count; i++)
+        if (s->expected[i] && first[i] != s->expected_sums[i])
+            status = error_set(error, AT_COMPILE,
+                               "two runs of the reference kernel give different %s: it leaves "
+                               "elements alone, or is not deterministic",
+                               s->plan.buffers[i].name);
+    return status;
+}
+
+at_status device_slot_restore(device_slot *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->pristine[i])
+            status = s->api->copy(s->device, s->buffers[i], s->pristine[i], error);
+    return status;
+}
+
+at_status device_slot_sound(device_slot *s, bool *sound, at_error *error)
+{
+    uint64_t now[PLAN_MAX_BUFFERS] = {0}, expected[PLAN_MAX_BUFFERS] = {0};
+    *sound = false;
+    at_status status = sum_inputs(s, now, error);
+    if (!status)
+        status = sum_expected(s, expected, error);
+    if (status)
+        return status;
+    *sound = memcmp(now, s->sums, sizeof now) == 0 &&
+             memcmp(expected, s->expected_sums, sizeof expected) == 0;
+    return AT_OK;
+}

@@ -1,0 +1,55 @@
+/* A problem on a device: its buffers, what the reference made of them, and the checks against it.
+ *
+ * Works through device_api alone, so that every kind of device checks alike. A slot owns its buffers
+ * and the reference kernel; free it before the device. */
+#ifndef AUTOTUNE_BENCH_PROBLEM_H
+#define AUTOTUNE_BENCH_PROBLEM_H
+
+#include "device/device.h"
+#include "bench/client.h"
+#include "device/outcome.h"
+
+typedef struct device_slot {
+    const device_api *api;
+    device *device;
+    problem_plan plan;
+    device_buffer *buffers[PLAN_MAX_BUFFERS];  /* what variants are given */
+    device_buffer *expected[PLAN_MAX_BUFFERS]; /* outputs and in-outs: what the reference made */
+    device_buffer *pristine[PLAN_MAX_BUFFERS]; /* in-outs: as filled */
+    uint64_t sums[PLAN_MAX_BUFFERS];          /* of inputs as filled */
+    uint64_t expected_sums[PLAN_MAX_BUFFERS]; /* of `expected` */
+    device_kernel *reference;
+    launch_plan reference_launch;
+    uint64_t seed;             /* of the contents at present */
+    int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
+} device_slot;
+
+/* Allocates the buffers and loads the reference. *s is zeroed first and may be freed whatever the
+ * result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (a plan that contradicts
+ * itself). */
+at_status device_slot_init(device_slot *s, const device_api *api, device *d,
+                           const device_problem *problem, at_error *error);
+void device_slot_deinit(device_slot *s);
+
+/* Fills inputs from `seed`, runs the reference and keeps what it made. AT_DEVICE also when the
+ * reference writes outside its buffers or leaves part of an output alone. */
+at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
+
+/* Does the launch name only buffers that the slot has? AT_FORMAT if not. */
+at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
+
+/* Runs the kernel twice on poisoned outputs and checks outputs, guard bands and inputs. AT_OK: it
+ * ran, and *result is OUTCOME_OK or OUTCOME_WRONG_RESULT with the story in `story`. AT_COMPILE: the
+ * launch was refused. AT_DEVICE: it faulted. The slot is sound again afterwards, unless AT_DEVICE.
+ */
+at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
+                            outcome *result, char *story, size_t story_bytes, at_error *error);
+
+/* Gives in-out buffers their input back; queued before a sample. */
+at_status device_slot_restore(device_slot *s, at_error *error);
+
+/* Have inputs and expected outputs kept their contents? A variant that writes far outside its
+ * buffers can hit those of another slot. */
+at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
+
+#endif

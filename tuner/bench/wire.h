@@ -1,0 +1,71 @@
+/* What the tuner and its device worker say to each other.
+ *
+ * The tuner sends requests; the worker answers each with one answer, in order. Before anything that
+ * may hang the worker sends a note that says what it does and how long that may take. Formats are
+ * private to one build of the program: both ends are the same binary. */
+#ifndef AUTOTUNE_BENCH_WIRE_H
+#define AUTOTUNE_BENCH_WIRE_H
+
+#include "bench/client.h"
+#include "process/message.h"
+
+typedef enum device_message {
+    /* requests; the first field is the id */
+    REQUEST_SETUP = 1, /* id 0, support image, slot count, problems */
+    REQUEST_TRY,       /* id, sample count, variant */
+    REQUEST_HOLD,      /* id, variant */
+    REQUEST_RELEASE,   /* id */
+    REQUEST_BLOCK,     /* id 0, with_copy, count, ids */
+    REQUEST_RECHECK,   /* id, seed */
+    REQUEST_ENERGY,    /* id, chunks */
+    /* replies */
+    REPLY_OPENED, /* properties */
+    REPLY_NOTE,   /* device_note */
+    REPLY_ANSWER, /* device_answer: to the oldest request */
+    REPLY_FAILED, /* status, message: the device cannot be opened */
+    REPLY_LIST    /* count, properties */
+} device_message;
+
+/* What the worker is about to do. */
+typedef struct device_note {
+    const char *what;  /* "checking", "sampling the ragged problem" ...; a view of the message */
+    uint64_t index;    /* of the variant, in a block */
+    int64_t limit_ns;  /* it may take this long; 0: it waits for a request */
+} device_note;
+
+typedef struct device_answer {
+    uint64_t id;     /* the request's; BLOCK: the variant to blame */
+    outcome outcome;
+    at_status status; /* why, where the outcome is not OUTCOME_OK */
+    bool usable;      /* false: the context is gone, the worker ends after this answer */
+    const char *message; /* a view of the message that it came in */
+    int64_t ceiling_ns;
+    double sm_clock_khz;
+    int64_t check_ns, measure_ns;
+    device_ready ready;  /* SETUP */
+    energy_estimate energy; /* ENERGY */
+    uint64_t throttle;      /* ENERGY */
+    uint32_t others;        /* ENERGY */
+    size_t sample_count;
+    int64_t *samples_ns;
+} device_answer;
+
+void device_put_image(message *m, const device_image *image);
+void device_put_problem(message *m, const device_problem *problem);
+void device_put_variant(message *m, const device_variant *variant);
+void device_put_properties(message *m, const device_properties *p);
+void device_put_note(message *m, const device_note *note);
+void device_put_answer(message *m, const device_answer *answer);
+
+/* Images are views of the message. A message that is too short or holds what cannot be sets
+ * m->failed. */
+void device_get_image(message *m, device_image *out);
+void device_get_problem(message *m, device_problem *out);
+void device_get_variant(message *m, device_variant *out);
+void device_get_properties(message *m, device_properties *out);
+void device_get_note(message *m, device_note *out);
+/* out->samples_ns is allocated (NULL when there are none) and the caller's. AT_WORKER for an answer
+ * that makes no sense, AT_NO_MEMORY; nothing is allocated then. */
+at_status device_get_answer(message *m, device_answer *out, at_error *error);
+
+#endif

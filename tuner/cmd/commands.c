@@ -1,0 +1,22 @@
+#include "cmd/commands.h"
+
+#include <string.h>
+
+static const command *const table[] = {
+    &cmd_tune, &cmd_emit, &cmd_explain, &cmd_inspect, &cmd_space, &cmd_export, &cmd_replay,
+    &cmd_convert, &cmd_devices,
+};
+
+const command *const *commands_all(size_t *count)
+{
+    *count = sizeof table / sizeof *table;
+    return table;
+}
+
+const command *commands_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (strcmp(table[i]->name, name) == 0)
+            return table[i];
+    return NULL;
+}

@@ -1,0 +1,17 @@
+/* The subcommands, one cmd_*.c each. Adding one is adding a file and a line of the table in
+ * cmd/commands.c. */
+#ifndef AUTOTUNE_CMD_COMMANDS_H
+#define AUTOTUNE_CMD_COMMANDS_H
+
+#include "cmd/options.h"
+
+extern const command cmd_tune, cmd_emit, cmd_explain, cmd_inspect, cmd_space, cmd_devices, cmd_export,
+    cmd_replay, cmd_convert;
+
+/* Every subcommand, in the order in which --help lists them. Static storage. */
+const command *const *commands_all(size_t *count);
+
+/* The subcommand called `name`, or NULL. */
+const command *commands_find(const char *name);
+
+#endif

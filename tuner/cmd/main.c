@@ -1,0 +1,154 @@
+/* The program: picks the subcommand, prints its error, turns its status into an exit code. */
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "base/nearest.h"
+
+/* Documented in the README and in --help; scripts of users depend on them. */
+enum {
+    EXIT_OK = 0,
+    EXIT_NO_WINNER = 1,
+    EXIT_USAGE = 2,
+    EXIT_NO_TARGET = 3,
+    EXIT_STORAGE = 4,
+    EXIT_BUG = 5,
+    EXIT_INTERRUPT = 130
+};
+
+static int exit_code_of(at_status status)
+{
+    static const struct {
+        at_status status;
+        int code;
+    } table[] = {
+        {AT_OK, EXIT_OK},
+        {AT_USAGE, EXIT_USAGE},
+        {AT_SCRIPT, EXIT_USAGE},
+        {AT_NOT_FOUND, EXIT_USAGE},
+        {AT_COMPILE, EXIT_NO_WINNER},
+        {AT_NO_DEVICE, EXIT_NO_TARGET},
+        {AT_NO_TOOLCHAIN, EXIT_NO_TARGET},
+        {AT_DEVICE, EXIT_NO_TARGET},
+        {AT_WORKER, EXIT_NO_TARGET},
+        {AT_FORMAT, EXIT_STORAGE},
+        {AT_IO, EXIT_STORAGE},
+        {AT_INTERRUPTED, EXIT_INTERRUPT},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].status == status)
+            return table[i].code;
+    return EXIT_BUG;
+}
+
+static void print_error(const at_error *error)
+{
+    fputs("autotune: ", stderr);
+    if (error->file[0] && error->line)
+        fprintf(stderr, "%s:%d: ", error->file, error->line);
+    else if (error->file[0])
+        fprintf(stderr, "%s: ", error->file);
+    fprintf(stderr, "%s\n", error->message[0] ? error->message : status_name(error->status));
+}
+
+static void print_help(void)
+{
+    puts("Usage: autotune [tune] SCRIPT [OPTION]...\n"
+         "       autotune COMMAND ...\n"
+         "\n"
+         "Finds the fastest configuration of a GPU memory access pattern.\n"
+         "\n"
+         "Commands ('autotune COMMAND --help' explains each):");
+    size_t count;
+    const command *const *all = commands_all(&count);
+    for (size_t i = 0; i < count; i++)
+        printf("  %-9s %-9s %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "",
+               all[i]->summary);
+    puts("\n"
+         "Exit codes:\n"
+         "  0    done; for tune: a winner was found (and recorded)\n"
+         "  1    no variant worked\n"
+         "  2    the command line, the script or a template is wrong\n"
+         "  3    no usable device or CUDA toolchain\n"
+         "  4    a file or folder cannot be read or written\n"
+         "  5    a bug in autotune\n"
+         "  130  interrupted; what was measured is kept\n"
+         "\n"
+         "Environment:\n"
+         "  XDG_CACHE_HOME   compiled kernels are kept in its autotune/ (default ~/.cache)\n"
+         "  XDG_STATE_HOME   journals are kept in its autotune/ (default ~/.local/state)\n"
+         "  AUTOTUNE_NVRTC   the NVRTC library to use instead of the toolkit's\n"
+         "  AUTOTUNE_SHARE   the folder that holds autotune's lua/ and templates/\n"
+         "  NO_COLOR         when set, no colour");
+}
+
+/* Whoever read stdout has seen enough (head): no error, unlike a full disk. */
+static bool reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
+static int run(const command *c, int argc, char **argv)
+{
+    at_error error = {0};
+    options o;
+    int code = EXIT_OK;
+    at_status status = options_parse(argc, argv, c, &o, &error);
+    if (!status && o.help)
+        options_print_help(c, stdout);
+    else if (!status)
+        status = c->run(&o, &code, &error);
+    if (fflush(stdout) != 0 && !status)
+        status = error_set(&error, AT_IO, "stdout could not be written");
+    if (status == AT_IO && reader_left())
+        status = AT_OK;
+    if (status) {
+        print_error(&error);
+        code = exit_code_of(status);
+    }
+    return code;
+}
+
+/* A first word that is neither a command, a file nor an installed script is likelier a misspelt
+ * command when it has neither dot nor slash. */
+static const char *misspelt_command(const char *word)
+{
+    struct stat s;
+    if (strpbrk(word, "./") || stat(word, &s) == 0)
+        return NULL;
+    size_t count;
+    const command *const *all = commands_all(&count);
+    const char *names[32];
+    for (size_t i = 0; i < count && i < 32; i++)
+        names[i] = all[i]->name;
+    return nearest_name(word, names, count);
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write() */
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help();
+        return argc < 2 ? EXIT_USAGE : EXIT_OK;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("autotune " AUTOTUNE_VERSION);
+        return EXIT_OK;
+    }
+    const command *c = commands_find(argv[1]);
+    if (c)
+        return run(c, argc - 1, argv + 1);
+    const char *meant = argv[1][0] == '-' ? NULL : misspelt_command(argv[1]);
+    if (meant) {
+        fprintf(stderr, "autotune: there is no command '%s'; did you mean '%s'?\n", argv[1], meant);
+        return EXIT_USAGE;
+    }
+    return run(&cmd_tune, argc, argv);
+}

@@ -1,0 +1,114 @@
+/* The command line: one table of options, and which of them each command takes.
+ *
+ * options_parse() turns argv into plain data; every option is spelt, explained and checked in one
+ * place (the table in cmd/options.c), so that --help and the parser cannot disagree. */
+#ifndef AUTOTUNE_CMD_OPTIONS_H
+#define AUTOTUNE_CMD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "script/script.h"
+#include "search/stopping.h"
+
+enum { OPTIONS_MAX_REPEATS = 64 };
+
+typedef enum option_id {
+    OPTION_SET,
+    OPTION_CONFIG,
+    OPTION_OVER,
+    OPTION_DEVICE,
+    OPTION_ARCH,
+    OPTION_STRATEGY,
+    OPTION_BUDGET,
+    OPTION_EFFORT,
+    OPTION_STOP_AT,
+    OPTION_WARM_START,
+    OPTION_SEED,
+    OPTION_REPEAT,
+    OPTION_FIXED,
+    OPTION_FINALS,
+    OPTION_TIE,
+    OPTION_OBJECTIVE,
+    OPTION_JOBS,
+    OPTION_CACHE,
+    OPTION_NO_CACHE,
+    OPTION_RESULTS,
+    OPTION_RECORD,
+    OPTION_NO_RECORD,
+    OPTION_TOP,
+    OPTION_LIST,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_PLAIN,
+    OPTION_PTX,
+    OPTION_FORMAT,
+    OPTION_OUTPUT,
+    OPTION_HELP,
+    OPTION_COUNT
+} option_id;
+
+/* --budget: evaluations, seconds, or neither (0: no limit). */
+typedef struct budget {
+    uint64_t evaluations;
+    double seconds;
+} budget;
+
+typedef struct options {
+    const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent */
+    bool given[OPTION_COUNT];
+    script_setting settings[OPTIONS_MAX_REPEATS];
+    size_t setting_count;
+    script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
+    size_t sweep_count;
+    const char *configuration;
+    const char *device;
+    const char *arch; /* comma-separated for inspect */
+    const char *strategy;
+    budget budget;
+    effort effort;         /* when given[OPTION_EFFORT] */
+    double stop_at;        /* share of the ceiling; 0: go on */
+    const char *warm_start; /* file of earlier measurements; NULL: none */
+    uint64_t seed;
+    size_t repeat; /* 0: not given */
+    size_t fixed_samples; /* 0: race */
+    size_t finals_blocks; /* 0: the protocol's */
+    double tie_margin;    /* relative; negative: the protocol's */
+    bool energy;          /* --objective: energy instead of time */
+    int jobs; /* 0: one a core */
+    bool warm;
+    bool use_cache;
+    const char *results_dir;
+    bool record;
+    size_t top;
+    bool list, json, quiet, plain, ptx;
+    const char *format;
+    const char *output;
+    bool help;
+} options;
+
+/* A subcommand: one cmd_*.c each. */
+typedef struct command {
+    const char *name;
+    const char *operand;      /* "SCRIPT", or NULL when it takes none */
+    const char *summary;      /* one line */
+    const char *details;      /* paragraphs for its --help; may be NULL */
+    const option_id *options; /* that it takes besides --help */
+    size_t option_count;
+    /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
+    at_status (*run)(const options *options, int *exit_code, at_error *error);
+} command;
+
+/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME
+ * and VALUE of --set are cut apart). AT_USAGE names the word that is wrong and the nearest right
+ * one. */
+at_status options_parse(int argc, char **argv, const command *command, options *out,
+                        at_error *error);
+
+/* Prints the command's --help. */
+void options_print_help(const command *command, FILE *to);
+
+#endif

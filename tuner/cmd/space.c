@@ -1,0 +1,131 @@
+/* autotune space: the search space of a script, its constraints and what each removes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "cmd/commands.h"
+#include "base/json_text.h"
+#include "space/space.h"
+#include "run/setup.h"
+
+/* The values on one line, the middle left out when they are many. */
+static void format_values(const space_parameter *p, char *text, size_t size_bytes)
+{
+    enum { SHOWN = 12 };
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < p->value_count && used < size_bytes; i++) {
+        char one[64];
+        if (p->value_count > SHOWN && i == SHOWN - 2) {
+            used += (size_t)snprintf(text + used, size_bytes - used, " ...");
+            i = p->value_count - 2;
+            continue;
+        }
+        value_format(p->values[i], one, sizeof one);
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", i ? " " : "", one);
+    }
+}
+
+static void print_table(const script *s, const space *sp)
+{
+    const pattern *p = script_pattern(s);
+    printf("%s: %s\n\n", p->name, p->summary);
+    puts("problem");
+    for (size_t i = 0; i < p->problem_count; i++) {
+        char v[64];
+        value_format(p->problems[PROBLEM_TUNED][i].value, v, sizeof v);
+        printf("  %-16s %s\n", p->problems[PROBLEM_TUNED][i].name, v);
+    }
+    puts("\nparameters");
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        char values[512];
+        format_values(&p->parameters[i], values, sizeof values);
+        printf("  %-16s %5zu  %s\n", p->parameters[i].name, p->parameters[i].value_count, values);
+    }
+    puts("\nconstraints              removes  (a point is charged to the first that is tested)");
+    for (size_t i = 0; i < p->constraint_count; i++)
+        printf("  line %-4d %20.15g  %s\n", p->constraints[i].line, space_removed(sp, i),
+               p->constraints[i].text);
+    printf("\n%" PRIu64 " points in the product, %" PRIu64 " valid configurations (%.3g %%)\n",
+           space_cartesian(sp), space_count(sp),
+           100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
+}
+
+static void print_json(const script *s, const space *sp, double enumerate_s)
+{
+    const pattern *p = script_pattern(s);
+    json_t *parameters = json_array(), *constraints = json_array();
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        json_t *values = json_array();
+        for (size_t v = 0; v < p->parameters[i].value_count; v++)
+            json_array_append_new(values, json_from_value(p->parameters[i].values[v]));
+        json_array_append_new(
+            parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name, "values", values));
+    }
+    for (size_t i = 0; i < p->constraint_count; i++)
+        json_array_append_new(constraints,
+                              json_pack("{s:s s:i s:f}", "text", p->constraints[i].text, "line",
+                                        p->constraints[i].line, "removed", space_removed(sp, i)));
+    json_t *root = json_pack("{s:s s:f s:I s:I s:o s:o}", "pattern", p->name, "enumerate_s",
+                             enumerate_s, "cartesian", (json_int_t)space_cartesian(sp), "valid",
+                             (json_int_t)space_count(sp), "parameters", parameters, "constraints",
+                             constraints);
+    json_dumpf(root, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(root);
+}
+
+static at_status print_list(const script *s, const space *sp, at_error *error)
+{
+    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
+    if (!indices)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (uint64_t i = 0; i < space_count(sp); i++) {
+        char text[2048];
+        space_at(sp, i, indices);
+        script_format_configuration(s, indices, text, sizeof text);
+        puts(text);
+    }
+    free(indices);
+    return AT_OK;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    arch_limits arch;
+    script *s = NULL;
+    space *sp = NULL;
+    at_status status = target_find(o->arch, &arch, error);
+    if (!status)
+        status = target_load_script(o, &arch, &s, error);
+    int64_t start_ns = clock_now_ns();
+    if (!status)
+        status = script_space(s, PROBLEM_TUNED, &sp, error);
+    double enumerate_s = (double)(clock_now_ns() - start_ns) / 1e9;
+    if (status)
+        goto cleanup;
+    if (o->list)
+        status = print_list(s, sp, error);
+    else if (o->json)
+        print_json(s, sp, enumerate_s);
+    else
+        print_table(s, sp);
+cleanup:
+    space_free(sp);
+    script_free(s);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_SET, OPTION_ARCH, OPTION_LIST, OPTION_JSON};
+
+const command cmd_space = {
+    .name = "space",
+    .operand = "SCRIPT",
+    .summary = "Show parameters, constraints and what each removes",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

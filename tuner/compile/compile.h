@@ -1,0 +1,108 @@
+/* Compile workers: CUDA source in, machine code and resources out.
+ *
+ * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and
+ * hands results back as they finish. NVRTC holds a process-wide lock, so processes scale and
+ * threads do not. A worker that dies, hangs or eats memory costs one variant and is replaced. */
+#ifndef AUTOTUNE_COMPILE_COMPILE_H
+#define AUTOTUNE_COMPILE_COMPILE_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+typedef struct kernel_resources {
+    uint32_t registers;   /* a thread */
+    uint32_t stack_bytes; /* a thread */
+    uint32_t spill_store_bytes, spill_load_bytes;
+    uint32_t static_shared_bytes;
+    uint32_t constant_bytes;
+    uint32_t barriers;
+} kernel_resources;
+
+typedef enum compile_outcome {
+    COMPILE_OK,
+    COMPILE_ERROR,   /* NVRTC rejected the source; the log says why */
+    COMPILE_CRASHED, /* the worker died on it, by itself or for memory */
+    COMPILE_TIMEOUT
+} compile_outcome;
+
+typedef struct compile_request {
+    uint64_t id;                /* the caller's; comes back with the result */
+    const char *source;         /* CUDA C++ */
+    const char *name;           /* file name for messages */
+    const char *entry;          /* extern "C" kernel whose resources are reported */
+    const char *arch;           /* "sm_90" */
+    const char *const *options; /* extra NVRTC options */
+    size_t option_count;
+    bool want_ptx; /* PTX with line information too (a simulated device runs it) */
+} compile_request;
+
+typedef struct compile_result {
+    uint64_t id;
+    compile_outcome outcome;
+    void *cubin; /* owned; NULL unless COMPILE_OK */
+    size_t cubin_bytes;
+    char *ptx; /* owned, NUL-terminated; NULL unless asked for */
+    size_t ptx_bytes;
+    kernel_resources resources;
+    char *log;       /* owned, NUL-terminated: compiler messages */
+    int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
+    bool cached;
+} compile_result;
+
+typedef struct compile_options {
+    int jobs; /* worker processes; 0: as many as cores that this process may use */
+    bool use_cache;
+    const char *cache_dir;       /* NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune */
+    uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
+    int timeout_s;               /* for one source; 0: 60 */
+    uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
+} compile_options;
+
+typedef struct compile_pool compile_pool;
+
+/* Starts the workers. AT_NO_TOOLCHAIN when NVRTC cannot be opened, naming what was tried. */
+at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error);
+
+/* Kills the workers, drops what is queued. NULL is fine. */
+void compile_pool_free(compile_pool *pool);
+
+/* Queues a copy of the request; never blocks. AT_SCRIPT when an option is not one that a script may
+ * pass (compile/option.h). */
+at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
+
+/* Requests submitted whose result was not taken yet. */
+size_t compile_pending(const compile_pool *pool);
+
+/* How many requests keep every worker busy. */
+size_t compile_width(const compile_pool *pool);
+
+/* Descriptors to poll for, at most `capacity`; returns how many. */
+size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity);
+
+/* How long an event loop may sleep on those descriptors before it calls compile_take() again, for
+ * the time limits' sake; 0 when a result is there, -1 when there is no limit. */
+int compile_next_deadline_ms(const compile_pool *pool);
+
+/* Takes one finished result: feeds idle workers, enforces time limits, replaces the dead. Waits up
+ * to `timeout_ms` (< 0: until something finishes); AT_NOT_FOUND when none finished, none is pending
+ * or a signal came. Every request is answered exactly once. The caller owns *out
+ * (compile_result_deinit). */
+at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error);
+
+void compile_result_deinit(compile_result *r);
+
+/* "13.0" and the library's path, from the first worker; static for the pool's life. */
+const char *compile_nvrtc_version(const compile_pool *pool);
+const char *compile_nvrtc_path(const compile_pool *pool);
+
+/* What the user should know and what stops nothing, such as a cache that cannot be written; NULL
+ * when there is nothing. Static for the pool's life. */
+const char *compile_warning(const compile_pool *pool);
+
+const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */
+
+#endif

@@ -1,0 +1,16 @@
+/* What a cubin itself says about a kernel: an ELF file with a section for each memory a kernel
+ * uses.
+ *
+ * From compute capability 9.0 on, ptxas no longer states constant memory in its log. */
+#ifndef AUTOTUNE_COMPILE_CUBIN_H
+#define AUTOTUNE_COMPILE_CUBIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry> (parameters, literals)
+ * and .nv.constant<bank> (the module's). 0 when the image is not a whole ELF file. Any bytes are
+ * safe. */
+uint32_t cubin_constant_bytes(const void *cubin, size_t cubin_bytes, const char *entry);
+
+#endif

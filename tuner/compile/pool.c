@@ -1,0 +1,550 @@
+
+#include "compile/compile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "compile/option.h"
+#include "compile/slot.h"
+#include "compile/wire.h"
+#include "compile/worker.h"
+#include "base/cores.h"
+
+enum {
+    /* A death may be the source's fault or come from outside; the third of the same source is its
+     * own. */
+    ATTEMPTS = 3,
+    /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
+    START_ATTEMPTS = 8,
+    DEFAULT_TIMEOUT_S = 60,
+    COLLECT_MS = 500,    /* from a worker's last word to its end */
+    START_TIMEOUT_S = 60 /* a library of 100 MB comes from a cold disk */
+};
+
+#define DEFAULT_MEMORY_BYTES ((uint64_t)8 << 30)
+
+/* The sanitizers reserve terabytes of address space for themselves. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+typedef struct finished {
+    struct finished *next;
+    compile_result result;
+} finished;
+
+struct compile_pool {
+    compile_slot *slots;
+    struct pollfd *polled;
+    size_t slot_count;
+    compile_queue queue;
+    finished *done_first, *done_last;
+    size_t pending;
+    int64_t timeout_ns;
+    compile_worker_config config;
+    char *cache_dir; /* what config.cache_dir points to */
+    int failed_starts;
+    at_error broken; /* set when no worker can be started any more */
+    char version[32], path[1024], warning[512];
+};
+
+static void finish(compile_pool *pool, finished *f)
+{
+    f->next = NULL;
+    if (pool->done_last)
+        pool->done_last->next = f;
+    else
+        pool->done_first = f;
+    pool->done_last = f;
+}
+
+/* Ends a job whose worker is gone. */
+static at_status finish_lost(compile_pool *pool, compile_job *j, compile_outcome outcome,
+                             const char *why)
+{
+    finished *f = calloc(1, sizeof *f);
+    char *log = strdup(why);
+    if (!f || !log) {
+        free(f);
+        free(log);
+        compile_queue_push_front(&pool->queue, j);
+        return AT_NO_MEMORY;
+    }
+    f->result = (compile_result){.id = j->id, .outcome = outcome, .log = log};
+    finish(pool, f);
+    compile_job_free(j);
+    return AT_OK;
+}
+
+static void break_pool(compile_pool *pool, at_status status, const char *why)
+{
+    if (!pool->broken.status)
+        error_set(&pool->broken, status, "%s", why);
+}
+
+/* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
+ * COMPILE_CRASHED and it may try once more; the jobs behind it were not begun and go back to the
+ * head of the queue. */
+static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, const char *why)
+{
+    message_reader_deinit(&s->reader);
+    compile_job *j = s->job_count > 0 ? compile_slot_take_first(s) : NULL;
+    compile_slot_return(s, &pool->queue);
+    if (j) {
+        j->attempts += s->greeted;
+        if (!s->greeted || (outcome == COMPILE_CRASHED && j->attempts < ATTEMPTS))
+            compile_queue_push_front(&pool->queue, j);
+        else if (finish_lost(pool, j, outcome, why))
+            break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
+    }
+    if (s->greeted)
+        pool->failed_starts = 0;
+    else if (++pool->failed_starts >= START_ATTEMPTS)
+        break_pool(pool, AT_WORKER, why);
+    s->greeted = false;
+}
+
+/* `complaint` NULL: it died by itself. */
+static void bury(compile_pool *pool, compile_slot *s, const char *complaint)
+{
+    char how[128], why[256];
+    if (complaint) {
+        worker_stop(&s->process, NULL, 0);
+        snprintf(why, sizeof why, "the compile worker %s", complaint);
+    } else {
+        worker_collect(&s->process, COLLECT_MS, how, sizeof how);
+        /* "exited with ...", but "was killed by ..." */
+        bool killed = strncmp(how, "killed", 6) == 0;
+        snprintf(why, sizeof why, "the compile worker %s%s", killed ? "was " : "", how);
+    }
+    retire(pool, s, COMPILE_CRASHED, why);
+}
+
+static void expire(compile_pool *pool, compile_slot *s)
+{
+    char why[128];
+    worker_stop(&s->process, NULL, 0);
+    snprintf(why, sizeof why,
+             s->greeted ? "the compiler did not finish within %d s"
+                        : "a compile worker did not start within %d s",
+             s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
+    retire(pool, s, COMPILE_TIMEOUT, why);
+}
+
+static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
+{
+    at_status status =
+        worker_start("at-compile", compile_worker_run, &pool->config, &s->process, error);
+    if (status)
+        return status;
+    s->greeted = false;
+    s->deadline_ns = clock_now_ns() + START_TIMEOUT_S * (int64_t)1000000000;
+    return AT_OK;
+}
+
+/* Starts what is not running. One worker is enough to go on; without any the pool is broken. */
+static void replace_the_dead(compile_pool *pool)
+{
+    at_error error = {0};
+    size_t running = 0;
+    for (size_t i = 0; i < pool->slot_count; i++) {
+        compile_slot *s = &pool->slots[i];
+        running += s->process.pid != 0 || start(pool, s, &error) == AT_OK;
+    }
+    if (running == 0)
+        break_pool(pool, error.status, error.message);
+}
+
+static void give(compile_pool *pool, compile_slot *s)
+{
+    if (s->job_count == 0 && s->greeted)
+        s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    compile_slot_give(s, compile_queue_pop(&pool->queue));
+}
+
+/* Replaces the dead and hands out the queue, breadth first. The last few are handed to who is idle
+ * and not put behind another: towards the end nobody waits while another has two. */
+static void feed(compile_pool *pool)
+{
+    /* Before the first greeting it is not known yet whether there is an NVRTC at all. */
+    if ((pool->queue.first || !pool->version[0]) && !pool->broken.status)
+        replace_the_dead(pool);
+    for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
+        size_t kept = depth ? pool->slot_count / 2 : 0;
+        for (size_t i = 0; i < pool->slot_count && pool->queue.count > kept; i++) {
+            compile_slot *s = &pool->slots[i];
+            if (s->process.pid != 0 && s->job_count == depth)
+                give(pool, s);
+        }
+    }
+}
+
+static bool copy_result(const compile_result *view, compile_result *out)
+{
+    *out = *view;
+    out->cubin = view->cubin ? malloc(view->cubin_bytes) : NULL;
+    out->ptx = view->ptx ? malloc(view->ptx_bytes + 1) : NULL;
+    out->log = strdup(view->log);
+    if ((view->cubin && !out->cubin) || (view->ptx && !out->ptx) || !out->log) {
+        compile_result_deinit(out);
+        return false;
+    }
+    if (out->cubin)
+        memcpy(out->cubin, view->cubin, view->cubin_bytes);
+    if (out->ptx)
+        memcpy(out->ptx, view->ptx, view->ptx_bytes + 1);
+    return true;
+}
+
+/* Accepts a result for the slot's first job. False when the worker is not to be used any more. */
+static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
+{
+    compile_result view;
+    if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(m, &view) ||
+        view.id != s->jobs[0]->id || view.outcome == COMPILE_TIMEOUT)
+        return false;
+    finished *f = malloc(sizeof *f);
+    if (!f || !copy_result(&view, &f->result)) {
+        free(f);
+        break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
+        return false;
+    }
+    finish(pool, f);
+    compile_job_free(compile_slot_take_first(s));
+    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    if (view.outcome != COMPILE_CRASHED)
+        return true;
+    /* The compiler survived, but what it holds is not to be trusted for the next source. */
+    compile_slot_return(s, &pool->queue);
+    return false;
+}
+
+static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
+{
+    const char *version = message_get_string(m);
+    const char *path = message_get_string(m);
+    if (s->greeted || !message_complete(m))
+        return false;
+    if (!pool->version[0]) {
+        snprintf(pool->version, sizeof pool->version, "%s", version);
+        snprintf(pool->path, sizeof pool->path, "%s", path);
+    }
+    s->greeted = true;
+    pool->failed_starts = 0;
+    s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    return true;
+}
+
+static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
+{
+    (void)s;
+    break_pool(pool, AT_NO_TOOLCHAIN, message_get_string(m));
+    return false;
+}
+
+static bool accept_warning(compile_pool *pool, compile_slot *s, message *m)
+{
+    (void)s;
+    if (!pool->warning[0])
+        snprintf(pool->warning, sizeof pool->warning, "%s", message_get_string(m));
+    return true;
+}
+
+static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
+{
+    static const struct {
+        uint32_t type;
+        bool (*accept)(compile_pool *, compile_slot *, message *);
+    } known[] = {
+        {COMPILE_HELLO, accept_hello},
+        {COMPILE_REFUSED, accept_refusal},
+        {COMPILE_RESULT, accept_result},
+        {COMPILE_WARNING, accept_warning},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (m->type == known[i].type)
+            return known[i].accept(pool, s, m);
+    return false;
+}
+
+static bool has_closed(int fd)
+{
+    char next;
+    ssize_t n = recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno == ECONNRESET);
+}
+
+/* Takes what the worker has said; buries it when it has died or speaks nonsense. */
+static void listen_to(compile_pool *pool, compile_slot *s)
+{
+    for (;;) {
+        message m;
+        at_status status = message_reader_take(&s->reader, s->process.fd, &m, NULL);
+        if (status == AT_NOT_FOUND) {
+            /* A large answer that trickles in is not a compiler that hangs. */
+            if (message_reader_busy(&s->reader))
+                s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+            return;
+        }
+        bool fine = status == AT_OK && accept_message(pool, s, &m);
+        message_deinit(&m);
+        if (!fine) {
+            bool died = status == AT_WORKER && has_closed(s->process.fd);
+            bury(pool, s, died ? NULL : "sent what makes no sense");
+            return;
+        }
+    }
+}
+
+/* One round: hand out, wait up to `timeout_ms` (0: do not) for something to happen, take in what
+ * came. False when a signal ended the wait. */
+static bool pump(compile_pool *pool, int timeout_ms)
+{
+    feed(pool);
+    for (size_t i = 0; i < pool->slot_count; i++) {
+        compile_slot *s = &pool->slots[i];
+        pool->polled[i] =
+            (struct pollfd){.fd = s->process.fd,
+                            .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
+    }
+    int ready = poll(pool->polled, (nfds_t)pool->slot_count, timeout_ms);
+    bool interrupted = ready < 0 && errno == EINTR;
+    for (size_t i = 0; i < pool->slot_count && ready > 0; i++) {
+        compile_slot *s = &pool->slots[i];
+        if (pool->polled[i].revents & POLLOUT)
+            compile_slot_flush(s);
+        if (pool->polled[i].revents & (POLLIN | POLLHUP | POLLERR))
+            listen_to(pool, s);
+    }
+    int64_t now = clock_now_ns();
+    for (size_t i = 0; i < pool->slot_count; i++)
+        if (compile_slot_owes(&pool->slots[i]) && now >= pool->slots[i].deadline_ns)
+            expire(pool, &pool->slots[i]);
+    feed(pool);
+    return !interrupted;
+}
+
+int compile_next_deadline_ms(const compile_pool *pool)
+{
+    if (pool->done_first || pool->broken.status)
+        return 0;
+    int64_t first_ns = INT64_MAX;
+    for (size_t i = 0; i < pool->slot_count; i++)
+        if (compile_slot_owes(&pool->slots[i]) && pool->slots[i].deadline_ns < first_ns)
+            first_ns = pool->slots[i].deadline_ns;
+    if (first_ns == INT64_MAX)
+        return -1;
+    int64_t left_ms = (first_ns - clock_now_ns()) / 1000000 + 1;
+    return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+static int shorter(int a_ms, int b_ms)
+{
+    if (a_ms < 0 || b_ms < 0)
+        return a_ms < 0 ? b_ms : a_ms;
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+static void take_first(compile_pool *pool, compile_result *out)
+{
+    finished *f = pool->done_first;
+    if (!(pool->done_first = f->next))
+        pool->done_last = NULL;
+    *out = f->result;
+    free(f);
+    pool->pending--;
+}
+
+at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error)
+{
+    *out = (compile_result){0};
+    int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * (int64_t)1000000;
+    bool going = pump(pool, 0);
+    for (;;) {
+        if (pool->done_first) {
+            take_first(pool, out);
+            return AT_OK;
+        }
+        if (pool->broken.status)
+            return error_set(error, pool->broken.status, "%s", pool->broken.message);
+        int64_t left_ns = end_ns - clock_now_ns();
+        if (pool->pending == 0 || left_ns <= 0 || !going)
+            return error_set(error, AT_NOT_FOUND, "no source has finished compiling");
+        int left_ms = timeout_ms < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
+        going = pump(pool, shorter(left_ms, compile_next_deadline_ms(pool)));
+    }
+}
+
+at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
+{
+    if (request->option_count > COMPILE_OPTIONS_MAX)
+        return error_set(error, AT_SCRIPT, "more than %d compiler options", COMPILE_OPTIONS_MAX);
+    for (size_t i = 0; i < request->option_count; i++)
+        if (!compile_option_allowed(request->options[i]))
+            return error_set(error, AT_SCRIPT,
+                             "the compiler option '%s' is not one that a script may use: options "
+                             "that change code generation and macro definitions (-DNAME=VALUE) are",
+                             request->options[i]);
+    message m;
+    message_init(&m, COMPILE_REQUEST);
+    compile_wire_put_request(&m, request);
+    compile_job *j = calloc(1, sizeof *j);
+    at_status status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
+                         : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
+    message_deinit(&m);
+    if (status) {
+        free(j);
+        return status;
+    }
+    j->id = request->id;
+    compile_queue_push(&pool->queue, j);
+    pool->pending++;
+    feed(pool);
+    return AT_OK;
+}
+
+size_t compile_pending(const compile_pool *pool)
+{
+    return pool->pending;
+}
+
+size_t compile_width(const compile_pool *pool)
+{
+    return pool->slot_count * COMPILE_DEPTH;
+}
+
+size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < pool->slot_count && count < capacity; i++) {
+        const compile_slot *s = &pool->slots[i];
+        if (s->process.fd >= 0)
+            fds[count++] = (struct pollfd){
+                .fd = s->process.fd,
+                .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
+    }
+    return count;
+}
+
+static at_status await_first_greeting(compile_pool *pool, at_error *error)
+{
+    while (!pool->version[0] && !pool->broken.status)
+        pump(pool, compile_next_deadline_ms(pool));
+    if (pool->broken.status)
+        return error_set(error, pool->broken.status, "%s", pool->broken.message);
+    return AT_OK;
+}
+
+static at_status configure(compile_pool *pool, const compile_options *o, at_error *error)
+{
+    pool->slot_count = o->jobs > 0 ? (size_t)o->jobs : cores_usable();
+    pool->timeout_ns = (o->timeout_s > 0 ? o->timeout_s : DEFAULT_TIMEOUT_S) * (int64_t)1000000000;
+    pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
+    pool->polled = calloc(pool->slot_count, sizeof *pool->polled);
+    pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
+    if (!pool->slots || !pool->polled || (o->cache_dir && !pool->cache_dir))
+        return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
+    for (size_t i = 0; i < pool->slot_count; i++)
+        pool->slots[i].process.fd = -1;
+    pool->config = (compile_worker_config){
+        .use_cache = o->use_cache,
+        .cache_dir = pool->cache_dir,
+        .cache_limit_bytes = o->cache_limit_bytes,
+    };
+    if (!SANITIZED)
+        pool->config.memory_limit_bytes =
+            o->memory_limit_bytes ? o->memory_limit_bytes : DEFAULT_MEMORY_BYTES;
+    return AT_OK;
+}
+
+at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error)
+{
+    *out = NULL;
+    compile_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
+    at_status status = configure(pool, options, error);
+    if (!status)
+        status = await_first_greeting(pool, error);
+    if (status) {
+        compile_pool_free(pool);
+        return status;
+    }
+    *out = pool;
+    return AT_OK;
+}
+
+void compile_pool_free(compile_pool *pool)
+{
+    if (!pool)
+        return;
+    /* All at once, so that their ends overlap. */
+    for (size_t i = 0; pool->slots && i < pool->slot_count; i++)
+        if (pool->slots[i].process.pid > 0)
+            kill(pool->slots[i].process.pid, SIGKILL);
+    for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
+        compile_slot *s = &pool->slots[i];
+        worker_stop(&s->process, NULL, 0);
+        message_reader_deinit(&s->reader);
+        for (size_t k = 0; k < s->job_count; k++)
+            compile_job_free(s->jobs[k]);
+    }
+    for (compile_job *j; (j = compile_queue_pop(&pool->queue));)
+        compile_job_free(j);
+    while (pool->done_first) {
+        compile_result r;
+        take_first(pool, &r);
+        compile_result_deinit(&r);
+    }
+    free(pool->slots);
+    free(pool->polled);
+    free(pool->cache_dir);
+    free(pool);
+}
+
+void compile_result_deinit(compile_result *r)
+{
+    free(r->cubin);
+    free(r->ptx);
+    free(r->log);
+    *r = (compile_result){0};
+}
+
+const char *compile_nvrtc_version(const compile_pool *pool)
+{
+    return pool->version;
+}
+
+const char *compile_nvrtc_path(const compile_pool *pool)
+{
+    return pool->path;
+}
+
+const char *compile_warning(const compile_pool *pool)
+{
+    return pool->warning[0] ? pool->warning : NULL;
+}
+
+const char *compile_outcome_name(compile_outcome outcome)
+{
+    static const char *const names[] = {
+        [COMPILE_OK] = "ok",
+        [COMPILE_ERROR] = "compile_error",
+        [COMPILE_CRASHED] = "crashed",
+        [COMPILE_TIMEOUT] = "timeout",
+    };
+    return (unsigned)outcome < sizeof names / sizeof names[0] ? names[outcome] : "unknown";
+}

@@ -1,0 +1,163 @@
+#include "compile/trim.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    SHARDS = 256,
+    NAME_BYTES = 40,
+    PATH_BYTES = 4096,
+    STALE_S = 3600 /* a temporary file this old has lost its writer */
+};
+
+typedef struct entry {
+    struct timespec used;
+    uint64_t size_bytes;
+    unsigned shard;
+    char name[NAME_BYTES];
+} entry;
+
+typedef struct entry_list {
+    entry *entries;
+    size_t count, capacity;
+    uint64_t total_bytes;
+} entry_list;
+
+static at_status add_entry(entry_list *l, const entry *e, at_error *error)
+{
+    if (l->count == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 1024;
+        entry *entries = realloc(l->entries, capacity * sizeof *entries);
+        if (!entries)
+            return error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
+        l->entries = entries;
+        l->capacity = capacity;
+    }
+    l->entries[l->count++] = *e;
+    l->total_bytes += e->size_bytes;
+    return AT_OK;
+}
+
+static at_status list_shard(const char *dir, unsigned shard, entry_list *l, at_error *error)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%02x", dir, shard);
+    DIR *d = opendir(path);
+    if (!d)
+        return AT_OK;
+    at_status status = AT_OK;
+    time_t now = time(NULL);
+    for (struct dirent *e; !status && (e = readdir(d));) {
+        struct stat s;
+        if (e->d_name[0] == '.' || strlen(e->d_name) >= NAME_BYTES ||
+            fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(s.st_mode))
+            continue;
+        if (strncmp(e->d_name, "tmp-", 4) == 0) {
+            if (s.st_mtime + STALE_S < now)
+                unlinkat(dirfd(d), e->d_name, 0);
+            continue;
+        }
+        entry item = {.used = s.st_mtim, .size_bytes = (uint64_t)s.st_size, .shard = shard};
+        snprintf(item.name, sizeof item.name, "%s", e->d_name);
+        status = add_entry(l, &item, error);
+    }
+    closedir(d);
+    return status;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec < y->used.tv_sec ? -1 : 1;
+    if (x->used.tv_nsec != y->used.tv_nsec)
+        return x->used.tv_nsec < y->used.tv_nsec ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Walks, removes, and says what is left. */
+static at_status trim(const char *dir, uint64_t target_bytes, uint64_t *left_bytes, at_error *error)
+{
+    entry_list l = {.entries = NULL};
+    at_status status = AT_OK;
+    for (unsigned shard = 0; shard < SHARDS && !status; shard++)
+        status = list_shard(dir, shard, &l, error);
+    if (!status && l.count > 0)
+        qsort(l.entries, l.count, sizeof *l.entries, by_use);
+    for (size_t i = 0; i < l.count && !status && l.total_bytes > target_bytes; i++) {
+        char path[PATH_BYTES + NAME_BYTES];
+        snprintf(path, sizeof path, "%s/%02x/%s", dir, l.entries[i].shard, l.entries[i].name);
+        if (unlink(path) == 0 || errno == ENOENT)
+            l.total_bytes -= l.entries[i].size_bytes;
+    }
+    free(l.entries);
+    *left_bytes = l.total_bytes;
+    return status;
+}
+
+/* Opens a file of the cache and locks it; -1 when another process has it and `wait` is false. */
+static int open_locked(const char *dir, const char *name, bool wait)
+{
+    char path[PATH_BYTES];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -1;
+    int locked;
+    do
+        locked = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
+    while (locked != 0 && errno == EINTR);
+    if (locked == 0)
+        return fd;
+    int code = errno;
+    close(fd);
+    errno = code;
+    return -1;
+}
+
+/* Changes the sum: adds, or sets when `replace`. *sum is the new one. A missing or damaged file
+ * counts as an overfull cache, which the walk puts right. */
+static at_status update_sum(const char *dir, uint64_t bytes, bool replace, uint64_t *sum,
+                            at_error *error)
+{
+    int fd = open_locked(dir, "size", true);
+    if (fd < 0)
+        return error_set_errno(error, errno, "cannot write the compile cache, %s/size", dir);
+    uint64_t old = 0;
+    ssize_t n = replace ? 0 : pread(fd, &old, sizeof old, 0);
+    if (!replace && n != (ssize_t)sizeof old)
+        old = UINT64_MAX;
+    *sum = bytes > UINT64_MAX - old ? UINT64_MAX : old + bytes;
+    n = pwrite(fd, sum, sizeof *sum, 0);
+    int code = errno;
+    close(fd);
+    if (n == (ssize_t)sizeof *sum)
+        return AT_OK;
+    return error_set_errno(error, n < 0 ? code : ENOSPC, "cannot write the compile cache, %s/size",
+                           dir);
+}
+
+at_status compile_cache_account(const char *dir, uint64_t added_bytes, uint64_t limit_bytes,
+                                at_error *error)
+{
+    uint64_t sum;
+    at_status status = update_sum(dir, added_bytes, false, &sum, error);
+    if (status || sum <= limit_bytes)
+        return status;
+    int fd = open_locked(dir, "trimming", false);
+    if (fd < 0)
+        return AT_OK;
+    status = trim(dir, limit_bytes / 10 * 9, &sum, error);
+    if (!status)
+        status = update_sum(dir, sum, true, &sum, error);
+    close(fd);
+    return status;
+}

@@ -1,0 +1,23 @@
+/* The compile worker: what runs in each process of the pool.
+ *
+ * Requests come in over the socket and are answered in their order (compile/wire.h). NVRTC is
+ * opened here and nowhere else. Whatever a source does to the compiler, the process and its memory
+ * limit are the boundary. */
+#ifndef AUTOTUNE_COMPILE_WORKER_H
+#define AUTOTUNE_COMPILE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct compile_worker_config {
+    bool use_cache;
+    const char *cache_dir; /* as in compile_options */
+    uint64_t cache_limit_bytes;
+    uint64_t memory_limit_bytes; /* 0: none */
+} compile_worker_config;
+
+/* A worker_body (process/process.h); `context` is a compile_worker_config. Returns when the tuner closes the
+ * socket. */
+int compile_worker_run(int fd, void *context);
+
+#endif

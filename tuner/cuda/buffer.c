@@ -1,0 +1,288 @@
+#include "cuda/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two elements of a buffer are read back behind the results. */
+enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
+
+/* All bits set is NaN in every float type; the other is a plain number in all of them. */
+static const unsigned char poison_bytes[2] = {0xff, 0x5a};
+
+at_status cuda_results_new(device *d, at_error *error)
+{
+    at_status status = cuda_allocate(d, RESULTS_BYTES, "the result block", &d->results, error);
+    if (status)
+        return status;
+    void *host;
+    status = cuda_check(&d->cuda,
+                        d->cuda.cuMemHostAlloc(&host, RESULTS_BYTES + 2 * ELEMENT_BYTES, 0),
+                        AT_DEVICE, "cannot allocate pinned host memory", error);
+    if (!status)
+        d->results_host = host;
+    return status;
+}
+
+void cuda_results_free(device *d)
+{
+    if (d->results_host)
+        d->cuda.cuMemFreeHost(d->results_host);
+    if (d->results)
+        d->cuda.cuMemFree(d->results);
+    d->results_host = NULL;
+    d->results = 0;
+}
+
+static at_status clear_results(device *d, at_error *error)
+{
+    return cuda_check(&d->cuda, d->cuda.cuMemsetD8Async(d->results, 0, RESULTS_BYTES, d->stream),
+                      AT_DEVICE, "cannot clear the result block", error);
+}
+
+/* Waits for what is queued and brings the results into d->results_host. */
+static at_status read_results(device *d, const char *what, at_error *error)
+{
+    at_status status = cuda_check(
+        &d->cuda,
+        d->cuda.cuMemcpyDtoHAsync(d->results_host, d->results, RESULTS_BYTES, d->stream), AT_DEVICE,
+        what, error);
+    return status ? status : cuda_wait(d, what, error);
+}
+
+at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
+                          at_error *error)
+{
+    *out = NULL;
+    if (size_bytes > UINT64_MAX - 2 * DEVICE_GUARD_BYTES)
+        return error_set(error, AT_DEVICE, "buffer %s does not fit in any memory", name);
+    device_buffer *b = calloc(1, sizeof *b);
+    if (!b)
+        return error_set(error, AT_NO_MEMORY, "no memory for buffer %s", name);
+    snprintf(b->name, sizeof b->name, "%s", name);
+    b->size_bytes = size_bytes;
+    char what[PLAN_NAME_BYTES + 16];
+    snprintf(what, sizeof what, "buffer %s", name);
+    at_status status =
+        cuda_allocate(d, size_bytes + 2 * DEVICE_GUARD_BYTES, what, &b->base, error);
+    if (status) {
+        free(b);
+        return status;
+    }
+    b->data = b->base + DEVICE_GUARD_BYTES;
+    *out = b;
+    return AT_OK;
+}
+
+void cuda_buffer_free(device *d, device_buffer *b)
+{
+    if (!b)
+        return;
+    d->cuda.cuMemFree(b->base);
+    free(b);
+}
+
+static at_status set_guards(device *d, const device_buffer *b, at_error *error)
+{
+    CUdeviceptr before = b->base, after = b->data + b->size_bytes;
+    uint64_t size = DEVICE_GUARD_BYTES;
+    void *arguments[] = {&before, &after, &size};
+    return cuda_support_queue(d, SUPPORT_GUARDS_SET, size, arguments, error);
+}
+
+at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                           at_error *error)
+{
+    CUdeviceptr data = b->data;
+    uint64_t count = plan->count, limit = plan->fill_limit;
+    int type = (int)plan->type, fill = (int)plan->fill;
+    void *arguments[] = {&data, &count, &type, &fill, &limit, &seed};
+    at_status status = cuda_support_queue(d, SUPPORT_FILL, count, arguments, error);
+    return status ? status : set_guards(d, b, error);
+}
+
+at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
+{
+    at_status status = AT_OK;
+    if (b->size_bytes > 0)
+        status = cuda_check(&d->cuda,
+                            d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 1],
+                                                    b->size_bytes, d->stream),
+                            AT_DEVICE, "cannot poison a buffer", error);
+    return status ? status : set_guards(d, b, error);
+}
+
+at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *from, at_error *error)
+{
+    if (to->size_bytes != from->size_bytes)
+        return error_set(error, AT_INTERNAL, "buffers %s and %s differ in size", to->name,
+                         from->name);
+    if (to->size_bytes == 0)
+        return AT_OK;
+    return cuda_check(&d->cuda,
+                      d->cuda.cuMemcpyDtoDAsync(to->data, from->data, to->size_bytes, d->stream),
+                      AT_DEVICE, "cannot copy a buffer", error);
+}
+
+at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum, at_error *error)
+{
+    at_status status = clear_results(d, error);
+    if (status)
+        return status;
+    CUdeviceptr data = b->data, results = d->results;
+    uint64_t size = b->size_bytes;
+    void *arguments[] = {&data, &size, &results};
+    status = cuda_support_queue(d, SUPPORT_CHECKSUM, size / 16, arguments, error);
+    if (!status)
+        status = read_results(d, "the checksum of a buffer failed", error);
+    if (!status)
+        *sum = d->results_host[RESULT_SUM];
+    return status;
+}
+
+at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
+                             at_error *error)
+{
+    *out = (device_guard_report){.intact = true};
+    at_status status = clear_results(d, error);
+    if (status)
+        return status;
+    CUdeviceptr before = b->base, after = b->data + b->size_bytes, results = d->results;
+    uint64_t size = DEVICE_GUARD_BYTES;
+    void *arguments[] = {&before, &after, &size, &results};
+    status = cuda_support_queue(d, SUPPORT_GUARDS_CHECK, size, arguments, error);
+    if (!status)
+        status = read_results(d, "the check of the guard bands failed", error);
+    if (status)
+        return status;
+    uint64_t front = d->results_host[RESULT_BEFORE_INVERTED];
+    uint64_t back = d->results_host[RESULT_AFTER_INVERTED];
+    if (front || back)
+        *out = (device_guard_report){.intact = false,
+                                     .before = front > back,
+                                     .distance_bytes = ~(front > back ? front : back)};
+    return AT_OK;
+}
+
+static double half_value(uint16_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31;
+    uint32_t fraction = bits & 0x3ff, out;
+    float x;
+    if (exponent == 0) {
+        x = (float)fraction * 0x1p-24f;
+        return sign ? -x : x;
+    }
+    out = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | fraction << 13;
+    memcpy(&x, &out, sizeof x);
+    return x;
+}
+
+static double bfloat16_value(uint16_t bits)
+{
+    uint32_t out = (uint32_t)bits << 16;
+    float x;
+    memcpy(&x, &out, sizeof x);
+    return x;
+}
+
+#define READER(name, c_type, convert)                                                              \
+    static double read_##name(const void *bytes)                                                   \
+    {                                                                                              \
+        c_type v;                                                                                  \
+        memcpy(&v, bytes, sizeof v);                                                               \
+        return convert(v);                                                                         \
+    }
+
+READER(int8, int8_t, (double))
+READER(uint8, uint8_t, (double))
+READER(int16, int16_t, (double))
+READER(uint16, uint16_t, (double))
+READER(int32, int32_t, (double))
+READER(uint32, uint32_t, (double))
+READER(int64, int64_t, (double))
+READER(uint64, uint64_t, (double))
+READER(half, uint16_t, half_value)
+READER(bfloat16, uint16_t, bfloat16_value)
+READER(float, float, (double))
+READER(double, double, (double))
+
+static double (*const readers[DTYPE_COUNT])(const void *) = {
+    [DTYPE_INT8] = read_int8,     [DTYPE_UINT8] = read_uint8,
+    [DTYPE_INT16] = read_int16,   [DTYPE_UINT16] = read_uint16,
+    [DTYPE_INT32] = read_int32,   [DTYPE_UINT32] = read_uint32,
+    [DTYPE_INT64] = read_int64,   [DTYPE_UINT64] = read_uint64,
+    [DTYPE_HALF] = read_half,     [DTYPE_BFLOAT16] = read_bfloat16,
+    [DTYPE_FLOAT] = read_float,   [DTYPE_DOUBLE] = read_double,
+};
+
+/* Brings the values of the first wrong element to the host. */
+static at_status read_elements(device *d, const device_buffer *found, const device_buffer *expected,
+                               dtype type, device_comparison *out, at_error *error)
+{
+    static const char what[] = "cannot read an element";
+    size_t size = dtype_get(type)->size_bytes;
+    unsigned char *host = (unsigned char *)d->results_host + RESULTS_BYTES;
+    at_status status = cuda_check(
+        &d->cuda,
+        d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream),
+        AT_DEVICE, what, error);
+    if (!status)
+        status = cuda_check(&d->cuda,
+                            d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES,
+                                                      expected->data + out->first * size, size,
+                                                      d->stream),
+                            AT_DEVICE, what, error);
+    if (!status)
+        status = cuda_wait(d, what, error);
+    if (status)
+        return status;
+    out->found = readers[type](host);
+    out->expected = readers[type](host + ELEMENT_BYTES);
+    return AT_OK;
+}
+
+static at_status queue_exact(device *d, const device_buffer *found, const device_buffer *expected,
+                             const buffer_plan *plan, at_error *error)
+{
+    CUdeviceptr f = found->data, e = expected->data, results = d->results;
+    uint64_t size = plan_buffer_bytes(plan);
+    uint32_t width = (uint32_t)dtype_get(plan->type)->size_bytes;
+    void *arguments[] = {&f, &e, &size, &width, &results};
+    return cuda_support_queue(d, SUPPORT_COMPARE_EXACT, size / 16, arguments, error);
+}
+
+static at_status queue_close(device *d, const device_buffer *found, const device_buffer *expected,
+                             const buffer_plan *plan, double tolerance, at_error *error)
+{
+    CUdeviceptr f = found->data, e = expected->data, results = d->results;
+    uint64_t count = plan->count;
+    int type = (int)plan->type;
+    void *magnitude[] = {&e, &count, &type, &results};
+    at_status status = cuda_support_queue(d, SUPPORT_MAGNITUDE, count, magnitude, error);
+    if (status)
+        return status;
+    void *arguments[] = {&f, &e, &count, &type, &tolerance, &results};
+    return cuda_support_queue(d, SUPPORT_COMPARE_CLOSE, count, arguments, error);
+}
+
+at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
+                              const buffer_plan *plan, double tolerance, device_comparison *out,
+                              at_error *error)
+{
+    *out = (device_comparison){0};
+    at_status status = clear_results(d, error);
+    if (!status)
+        status = tolerance > 0 ? queue_close(d, found, expected, plan, tolerance, error)
+                               : queue_exact(d, found, expected, plan, error);
+    if (!status)
+        status = read_results(d, "the comparison failed", error);
+    if (status)
+        return status;
+    out->wrong = d->results_host[RESULT_WRONG];
+    memcpy(&out->worst, &d->results_host[RESULT_WORST], sizeof out->worst);
+    if (out->wrong == 0)
+        return AT_OK;
+    out->first = ~d->results_host[RESULT_FIRST_INVERTED];
+    return read_elements(d, found, expected, plan->type, out, error);
+}

@@ -1,0 +1,89 @@
+#include "cuda/driver.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT(x) TEXT_OF(x)
+#define TEXT_OF(x) #x
+
+typedef struct driver_symbol {
+    const char *name;
+    size_t offset; /* of the field in cuda_driver */
+} driver_symbol;
+
+#define DRIVER_SYMBOL(f) {TEXT(f), offsetof(cuda_driver, f)},
+
+static const driver_symbol symbols[] = {CUDA_DRIVER_FUNCTIONS(DRIVER_SYMBOL)};
+
+at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
+                     at_error *error)
+{
+    if (result == CUDA_SUCCESS)
+        return AT_OK;
+    const char *name = NULL, *sentence = NULL;
+    cuda->cuGetErrorName(result, &name);
+    cuda->cuGetErrorString(result, &sentence);
+    return error_set(error, status, "%s: %s (%s)", what, sentence ? sentence : "unknown error",
+                     name ? name : "not named by this driver");
+}
+
+static at_status find_symbols(cuda_driver *cuda, at_error *error)
+{
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *address = dlsym(cuda->library, symbols[i].name);
+        if (!address)
+            return error_set(error, AT_NO_DEVICE,
+                             "the CUDA driver is too old: it has no %s (a driver for CUDA 12.8 or "
+                             "newer is needed)",
+                             symbols[i].name);
+        memcpy((char *)cuda + symbols[i].offset, &address, sizeof address);
+    }
+    return AT_OK;
+}
+
+/* The kernel module's version is the driver package's. */
+static void read_package_version(char *out, size_t size_bytes)
+{
+    out[0] = '\0';
+    FILE *f = fopen("/sys/module/nvidia/version", "re");
+    if (!f)
+        return;
+    if (!fgets(out, (int)size_bytes, f))
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    fclose(f);
+}
+
+at_status cuda_driver_open(cuda_driver *out, at_error *error)
+{
+    *out = (cuda_driver){0};
+    const char *chosen = getenv("AUTOTUNE_LIBCUDA");
+    const char *path = chosen && *chosen ? chosen : "libcuda.so.1";
+    out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!out->library)
+        return error_set(error, AT_NO_DEVICE, "there is no CUDA driver: %s", dlerror());
+    at_status status = find_symbols(out, error);
+    if (status)
+        goto cleanup;
+    /* Lazy loading would put a kernel's first load into its first sample. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+    status = cuda_check(out, out->cuInit(0), AT_NO_DEVICE, "the CUDA driver does not start", error);
+    if (status)
+        goto cleanup;
+    if (out->cuDriverGetVersion(&out->cuda_version) != CUDA_SUCCESS)
+        out->cuda_version = 0;
+    read_package_version(out->version, sizeof out->version);
+cleanup:
+    if (status)
+        cuda_driver_close(out);
+    return status;
+}
+
+void cuda_driver_close(cuda_driver *cuda)
+{
+    if (cuda->library)
+        dlclose(cuda->library);
+    *cuda = (cuda_driver){0};
+}

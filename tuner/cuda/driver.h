@@ -1,0 +1,48 @@
+/* The CUDA driver, opened at run time: a table of its functions and its words for errors.
+ *
+ * The library is $AUTOTUNE_LIBCUDA, or libcuda.so.1 as the system finds it; nothing links to it.
+ * Field names are the header's: both go through cuda.h's versioned names (cuMemAlloc_v2), so that
+ * what is called is what was declared. */
+#ifndef AUTOTUNE_CUDA_DRIVER_H
+#define AUTOTUNE_CUDA_DRIVER_H
+
+#include <cuda.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define CUDA_DRIVER_FUNCTIONS(X)                                                                   \
+    X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                          \
+    X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem)   \
+    X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxSetFlags) X(cuDevicePrimaryCtxRetain)              \
+    X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetDevice)                           \
+    X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)                  \
+    X(cuMemHostGetDevicePointer) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)      \
+    X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction)                                   \
+    X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel)                                  \
+    X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                    \
+    X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventElapsedTime)                      \
+    X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload)           \
+    X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy)
+
+#define CUDA_DRIVER_FIELD(f) __typeof__(f) *f;
+
+typedef struct cuda_driver {
+    void *library;    /* owned; NULL: not open */
+    char version[32]; /* of the driver package, "580.159.04"; empty where the system does not say */
+    int cuda_version; /* newest CUDA that the driver supports: 13000 for 13.0 */
+    CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
+} cuda_driver;
+
+/* Opens the library, finds every function and calls cuInit. AT_NO_DEVICE says in one line what is
+ * missing: the library, a function (the driver is too old), a GPU. */
+at_status cuda_driver_open(cuda_driver *out, at_error *error);
+
+/* Fine on a zeroed or half-open driver. */
+void cuda_driver_close(cuda_driver *cuda);
+
+/* AT_OK for CUDA_SUCCESS; otherwise `status` with "<what>: <driver's sentence> (<its name>)". */
+at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
+                     at_error *error);
+
+#endif

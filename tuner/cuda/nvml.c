@@ -1,0 +1,166 @@
+#include "cuda/nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* From cuda/nvml.h, whose numbers are part of the library's binary interface. */
+enum {
+    NVML_SUCCESS = 0,
+    NVML_ERROR_INSUFFICIENT_SIZE = 7,
+    NVML_CLOCK_SM = 1,
+    NVML_TEMPERATURE_GPU = 0
+};
+
+typedef struct nvmlDevice *nvml_device;
+
+struct nvml {
+    void *library;
+    nvml_device device;
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error_string)(int);
+    int (*find)(const char *, nvml_device *);
+    int (*clock)(nvml_device, int, unsigned *);
+    int (*throttle)(nvml_device, unsigned long long *);
+    int (*power)(nvml_device, unsigned *);
+    int (*energy)(nvml_device, unsigned long long *);
+    int (*temperature)(nvml_device, int, unsigned *);
+    int (*processes)(nvml_device, unsigned *, void *);
+};
+
+/* Puts the symbol into the function pointer at `to`; ISO C has no cast between the two kinds. */
+static void find_symbol(void *library, const char *name, void *to)
+{
+    void *symbol = dlsym(library, name);
+    memcpy(to, &symbol, sizeof symbol);
+}
+
+static void find_symbols(nvml *n)
+{
+    const struct {
+        const char *name;
+        void *to;
+    } symbols[] = {
+        {"nvmlInit_v2", &n->init},
+        {"nvmlShutdown", &n->shutdown},
+        {"nvmlErrorString", &n->error_string},
+        {"nvmlDeviceGetHandleByUUID", &n->find},
+        {"nvmlDeviceGetClockInfo", &n->clock},
+        {"nvmlDeviceGetCurrentClocksThrottleReasons", &n->throttle},
+        {"nvmlDeviceGetPowerUsage", &n->power},
+        {"nvmlDeviceGetTotalEnergyConsumption", &n->energy},
+        {"nvmlDeviceGetTemperature", &n->temperature},
+        {"nvmlDeviceGetComputeRunningProcesses_v3", &n->processes},
+    };
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        find_symbol(n->library, symbols[i].name, symbols[i].to);
+}
+
+static const char *text_of(const nvml *n, int code)
+{
+    return n->error_string ? n->error_string(code) : "unknown error";
+}
+
+static at_status start(nvml *n, const char *uuid, at_error *error)
+{
+    if (!n->init || !n->shutdown || !n->find)
+        return error_set(error, AT_NO_DEVICE, "the management library lacks basic functions");
+    int code = n->init();
+    if (code != NVML_SUCCESS)
+        return error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
+                         text_of(n, code));
+    code = n->find(uuid, &n->device);
+    if (code == NVML_SUCCESS)
+        return AT_OK;
+    n->shutdown();
+    return error_set(error, AT_NO_DEVICE, "the management library does not know GPU %s: %s", uuid,
+                     text_of(n, code));
+}
+
+at_status nvml_open(const char *uuid, nvml **out, at_error *error)
+{
+    *out = NULL;
+    const char *name = getenv("AUTOTUNE_LIBNVML");
+    nvml *n = calloc(1, sizeof *n);
+    if (!n)
+        return error_set(error, AT_NO_MEMORY, "no memory for the management library");
+    at_status status;
+    n->library = dlopen(name && *name ? name : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!n->library) {
+        status = error_set(error, AT_NO_DEVICE, "no management library: %s", dlerror());
+        goto cleanup;
+    }
+    find_symbols(n);
+    status = start(n, uuid, error);
+    if (status)
+        goto cleanup;
+    *out = n;
+    return AT_OK;
+
+cleanup:
+    if (n->library)
+        dlclose(n->library);
+    free(n);
+    return status;
+}
+
+void nvml_close(nvml *n)
+{
+    if (!n)
+        return;
+    n->shutdown();
+    dlclose(n->library);
+    free(n);
+}
+
+void nvml_read(nvml *n, nvml_reading *out)
+{
+    *out = (nvml_reading){0};
+    if (!n)
+        return;
+    unsigned value;
+    unsigned long long wide;
+    if (n->clock && n->clock(n->device, NVML_CLOCK_SM, &value) == NVML_SUCCESS)
+        out->sm_clock_khz = value * 1e3;
+    if (n->throttle && n->throttle(n->device, &wide) == NVML_SUCCESS)
+        out->throttle = wide;
+    if (n->power && n->power(n->device, &value) == NVML_SUCCESS)
+        out->power_w = value / 1e3;
+    if (n->energy && n->energy(n->device, &wide) == NVML_SUCCESS)
+        out->energy_mj = wide;
+    if (n->temperature && n->temperature(n->device, NVML_TEMPERATURE_GPU, &value) == NVML_SUCCESS)
+        out->temperature_c = value;
+}
+
+uint32_t nvml_count_others(nvml *n)
+{
+    unsigned count = 0; /* room for none: asks how many there are */
+    if (!n || !n->processes ||
+        n->processes(n->device, &count, NULL) != NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
+        return 0;
+    return count - 1;
+}
+
+/* nvmlClocksThrottleReason* of cuda/nvml.h, of which 0x1 (idle), 0x2 (application clocks) and 0x100
+ * (display clocks) are no fault. */
+static const struct {
+    uint64_t bit;
+    const char *text;
+} reasons[] = {
+    {0x04, "power cap"},     {0x08, "hardware slowdown"},      {0x10, "synchronised boost"},
+    {0x20, "thermal limit"}, {0x40, "hardware thermal limit"}, {0x80, "power brake"},
+};
+
+char *nvml_throttle_text(uint64_t throttle, char *out, size_t size_bytes)
+{
+    size_t used = 0;
+    if (size_bytes > 0)
+        *out = '\0';
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        if ((throttle & reasons[i].bit) && used < size_bytes)
+            used += (size_t)snprintf(out + used, size_bytes - used, "%s%s", used ? ", " : "",
+                                     reasons[i].text);
+    return out;
+}

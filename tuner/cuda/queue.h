@@ -1,0 +1,85 @@
+/* What the files of the cuda device share: cuda/cuda.c opens it and runs kernels, cuda/buffer.c
+ * owns memory and checks it, cuda/timer.c owns the clock. Nobody else includes this. */
+#ifndef AUTOTUNE_CUDA_QUEUE_H
+#define AUTOTUNE_CUDA_QUEUE_H
+
+#include "cuda/driver.h"
+#include "device/device.h"
+#include "cuda/nvml.h"
+
+/* Kernels of templates/device_support.cu. */
+typedef enum support_kernel {
+    SUPPORT_FILL, SUPPORT_GUARDS_SET, SUPPORT_GUARDS_CHECK, SUPPORT_COMPARE_EXACT,
+    SUPPORT_MAGNITUDE, SUPPORT_COMPARE_CLOSE, SUPPORT_CHECKSUM, SUPPORT_FLUSH_WRITE,
+    SUPPORT_FLUSH_READ, SUPPORT_GATE, SUPPORT_EMPTY, SUPPORT_CLOCK, SUPPORT_COUNT
+} support_kernel;
+
+/* Words of the block in which support kernels leave their results; all start at zero, so a minimum
+ * is kept as the maximum of the complement. The support source has the same list. */
+typedef enum cuda_result {
+    RESULT_WRONG, RESULT_FIRST_INVERTED, RESULT_WORST, RESULT_MAGNITUDE, RESULT_SUM,
+    RESULT_BEFORE_INVERTED, RESULT_AFTER_INVERTED, RESULT_COUNT
+} cuda_result;
+
+enum { CUDA_BLOCK_THREADS = 256 };
+
+/* The clock's own memory: events, the gate that holds the stream back, the flush buffers. */
+typedef struct cuda_clock {
+    CUevent start, stop;
+    volatile uint32_t *gate_host; /* pinned; the gate kernel polls it as `gate` */
+    CUdeviceptr gate;
+    uint32_t ticket;              /* of the gate queued last */
+    CUdeviceptr flush_write, flush_read;
+    uint64_t flush_bytes;         /* of each */
+    CUdeviceptr sm_counters;      /* cycles and nanoseconds of each SM */
+    uint64_t *sm_now;             /* pinned; the same read back */
+    uint64_t *sm_before;          /* of the reading before */
+} cuda_clock;
+
+struct device {
+    cuda_driver cuda;
+    device_properties properties;
+    CUdevice handle;
+    CUcontext context; /* NULL: not started */
+    CUstream stream;
+    CUmodule support;
+    CUfunction support_kernels[SUPPORT_COUNT];
+    CUdeviceptr results;
+    uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
+    cuda_clock clock;
+    nvml *board; /* NULL: not asked for yet, or there is none */
+};
+
+struct device_buffer {
+    char name[PLAN_NAME_BYTES];
+    CUdeviceptr base; /* the allocation: guard band, contents, guard band */
+    CUdeviceptr data; /* the contents; a multiple of 256 */
+    uint64_t size_bytes;
+};
+
+struct device_kernel {
+    CUmodule module;
+    CUfunction function;
+    uint32_t dynamic_limit_bytes; /* of shared memory; raised before the first launch that needs it */
+};
+
+/* Queues a support kernel on enough threads for `items` (a grid of full SMs at most). */
+at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
+                             at_error *error);
+
+/* Queues a variant's launch. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
+                            device_buffer *const *buffers, at_error *error);
+
+/* Raises the dynamic shared-memory limit to what `plan` needs. AT_COMPILE when it cannot be. */
+at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
+                              at_error *error);
+
+/* Waits for everything queued. AT_DEVICE when any of it faulted. */
+at_status cuda_wait(device *d, const char *what, at_error *error);
+
+/* Allocation with the size and what is free in the message when there is not enough (AT_DEVICE). */
+at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
+                        at_error *error);
+
+#endif

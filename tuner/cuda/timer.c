@@ -1,0 +1,343 @@
+#include "cuda/timer.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
+static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
+
+/* Chips ramp their clocks for about 300 ms after an idle spell; a chip whose copies still
+ * get faster after the limit is as warm as it will be. */
+static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
+static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
+
+enum {
+    WARM_UP_COPIES = 32,    /* between two looks at the clock */
+    FLOOR_SAMPLES = 65,
+    LEAST_FLUSH_BYTES = 4 * 1024 * 1024
+};
+
+/* The nanosecond counter may advance in steps of a microsecond: a thousandth of this. */
+static const uint64_t sm_clock_least_ns = 1000 * 1000;
+
+static at_status new_gate(device *d, at_error *error)
+{
+    static const char what[] = "cannot make the gate";
+    void *host;
+    at_status status =
+        cuda_check(&d->cuda, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP),
+                   AT_DEVICE, what, error);
+    if (status)
+        return status;
+    memset(host, 0, 64);
+    d->clock.gate_host = host;
+    return cuda_check(&d->cuda, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0),
+                      AT_DEVICE, what, error);
+}
+
+static size_t sm_counter_bytes(const device *d)
+{
+    return (size_t)d->properties.limits.sm_count * 2 * sizeof(uint64_t);
+}
+
+static at_status new_counters(device *d, at_error *error)
+{
+    size_t size = sm_counter_bytes(d);
+    void *host;
+    at_status status =
+        cuda_check(&d->cuda, d->cuda.cuMemHostAlloc(&host, 2 * size, 0), AT_DEVICE,
+                   "cannot allocate pinned host memory", error);
+    if (status)
+        return status;
+    memset(host, 0, 2 * size);
+    d->clock.sm_now = host;
+    d->clock.sm_before = d->clock.sm_now + size / sizeof(uint64_t);
+    return cuda_allocate(d, size, "the SM counters", &d->clock.sm_counters, error);
+}
+
+at_status cuda_clock_new(device *d, at_error *error)
+{
+    cuda_clock *c = &d->clock;
+    const cuda_driver *cuda = &d->cuda;
+    c->flush_bytes = 2 * (uint64_t)d->properties.limits.l2_bytes / 16 * 16;
+    if (c->flush_bytes < LEAST_FLUSH_BYTES)
+        c->flush_bytes = LEAST_FLUSH_BYTES;
+    at_status status = cuda_check(cuda, cuda->cuEventCreate(&c->start, CU_EVENT_DEFAULT), AT_DEVICE,
+                                  "cannot make an event", error);
+    if (!status)
+        status = cuda_check(cuda, cuda->cuEventCreate(&c->stop, CU_EVENT_DEFAULT), AT_DEVICE,
+                            "cannot make an event", error);
+    if (!status)
+        status = new_gate(d, error);
+    if (!status)
+        status = new_counters(d, error);
+    if (!status)
+        status = cuda_allocate(d, c->flush_bytes, "the L2 flush", &c->flush_write, error);
+    if (!status)
+        status = cuda_allocate(d, c->flush_bytes, "the L2 flush", &c->flush_read, error);
+    return status;
+}
+
+void cuda_clock_free(device *d)
+{
+    cuda_clock *c = &d->clock;
+    const cuda_driver *cuda = &d->cuda;
+    if (c->start)
+        cuda->cuEventDestroy(c->start);
+    if (c->stop)
+        cuda->cuEventDestroy(c->stop);
+    if (c->gate_host)
+        cuda->cuMemFreeHost((void *)(uintptr_t)c->gate_host);
+    if (c->sm_now)
+        cuda->cuMemFreeHost(c->sm_now);
+    const CUdeviceptr memory[] = {c->flush_write, c->flush_read, c->sm_counters};
+    for (size_t i = 0; i < sizeof memory / sizeof *memory; i++)
+        if (memory[i])
+            cuda->cuMemFree(memory[i]);
+    *c = (cuda_clock){0};
+}
+
+static at_status queue_write(device *d, CUdeviceptr data, uint64_t size_bytes, at_error *error)
+{
+    uint64_t count = size_bytes / 16, salt = d->clock.ticket;
+    void *arguments[] = {&data, &count, &salt};
+    return cuda_support_queue(d, SUPPORT_FLUSH_WRITE, count, arguments, error);
+}
+
+static at_status queue_read(device *d, CUdeviceptr data, uint64_t size_bytes, at_error *error)
+{
+    CUdeviceptr sink = d->results;
+    uint64_t count = size_bytes / 16;
+    void *arguments[] = {&data, &count, &sink};
+    return cuda_support_queue(d, SUPPORT_FLUSH_READ, count, arguments, error);
+}
+
+/* The read leaves no dirty line of the write behind. */
+static at_status queue_flush(device *d, at_error *error)
+{
+    const cuda_clock *c = &d->clock;
+    at_status status = queue_write(d, c->flush_write, c->flush_bytes, error);
+    return status ? status : queue_read(d, c->flush_read, c->flush_bytes, error);
+}
+
+at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, at_error *error)
+{
+    const device_buffer *ends[] = {to, from};
+    for (int i = 0; i < 2; i++)
+        if (ends[i] && size_bytes > ends[i]->size_bytes)
+            return error_set(error, AT_INTERNAL, "%llu bytes do not fit in %s",
+                             (unsigned long long)size_bytes, ends[i]->name);
+    if (!from)
+        return queue_write(d, to->data, size_bytes, error);
+    if (!to)
+        return queue_read(d, from->data, size_bytes, error);
+    return cuda_check(&d->cuda,
+                      d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream),
+                      AT_DEVICE, "cannot copy", error);
+}
+
+static at_status queue_gate(device *d, at_error *error)
+{
+    CUdeviceptr flag = d->clock.gate;
+    uint32_t ticket = ++d->clock.ticket;
+    uint64_t timeout_ns = gate_timeout_ns;
+    void *arguments[] = {&flag, &ticket, &timeout_ns};
+    return cuda_support_queue(d, SUPPORT_GATE, 1, arguments, error);
+}
+
+static void open_gate(device *d)
+{
+    *d->clock.gate_host = d->clock.ticket;
+}
+
+static at_status record(device *d, CUevent event, at_error *error)
+{
+    return cuda_check(&d->cuda, d->cuda.cuEventRecord(event, d->stream), AT_DEVICE,
+                      "cannot record an event", error);
+}
+
+at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
+{
+    at_status status = cache == DEVICE_CACHE_COLD ? queue_flush(d, error) : AT_OK;
+    if (!status)
+        status = queue_gate(d, error);
+    return status ? status : record(d, d->clock.start, error);
+}
+
+at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error)
+{
+    if (!queued)
+        queued = record(d, d->clock.stop, error);
+    open_gate(d);
+    if (queued) {
+        cuda_wait(d, "", NULL);
+        return queued;
+    }
+    at_status status = cuda_wait(d, "the kernel faulted", error);
+    if (status)
+        return status;
+    float time_ms;
+    status = cuda_check(&d->cuda,
+                        d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop),
+                        AT_DEVICE, "cannot read the time", error);
+    if (!status)
+        *time_ns = llround((double)time_ms * 1e6);
+    return status;
+}
+
+at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                      at_error *error)
+{
+    at_status status = cuda_kernel_prepare(d, k, plan, error);
+    if (!status && cache == DEVICE_CACHE_WARM)
+        status = cuda_kernel_queue(d, k, plan, buffers, error);
+    if (status)
+        return status;
+    status = cuda_sample_begin(d, cache, error);
+    if (!status)
+        status = cuda_kernel_queue(d, k, plan, buffers, error);
+    return cuda_sample_end(d, status, time_ns, error);
+}
+
+at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
+                           uint64_t size_bytes, device_cache cache, int64_t *time_ns,
+                           at_error *error)
+{
+    at_status status = cache == DEVICE_CACHE_WARM
+                           ? cuda_traffic_queue(d, to, from, size_bytes, error)
+                           : AT_OK;
+    if (status)
+        return status;
+    status = cuda_sample_begin(d, cache, error);
+    if (!status)
+        status = cuda_traffic_queue(d, to, from, size_bytes, error);
+    return cuda_sample_end(d, status, time_ns, error);
+}
+
+/* Time of WARM_UP_COPIES copies on the host's clock. */
+static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
+{
+    const cuda_clock *c = &d->clock;
+    int64_t start_ns = clock_now_ns();
+    for (int i = 0; i < WARM_UP_COPIES; i++) {
+        at_status status = cuda_check(
+            &d->cuda,
+            d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
+            AT_DEVICE, "cannot warm the device up", error);
+        if (status)
+            return status;
+    }
+    at_status status = cuda_wait(d, "cannot warm the device up", error);
+    *time_ns = clock_now_ns() - start_ns;
+    return status;
+}
+
+at_status cuda_warm_up(device *d, at_error *error)
+{
+    int64_t start_ns = clock_now_ns(), before_ns = INT64_MAX;
+    for (;;) {
+        int64_t round_ns;
+        at_status status = copy_round(d, &round_ns, error);
+        if (status)
+            return status;
+        int64_t passed_ns = clock_now_ns() - start_ns;
+        bool settled = (double)round_ns > 0.99 * (double)before_ns;
+        if (passed_ns >= warm_up_most_ns || (settled && passed_ns >= warm_up_least_ns))
+            return AT_OK;
+        before_ns = round_ns;
+    }
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
+{
+    at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, error);
+    if (!status)
+        status = cuda_support_queue(d, SUPPORT_EMPTY, 1, NULL, error);
+    return cuda_sample_end(d, status, time_ns, error);
+}
+
+/* The floor is the median; the tick the smallest step between two different times, which is the
+ * clock's resolution once enough samples straddle a step. */
+at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error)
+{
+    int64_t samples_ns[FLOOR_SAMPLES];
+    for (int i = 0; i < FLOOR_SAMPLES; i++) {
+        at_status status = sample_empty(d, &samples_ns[i], error);
+        if (status)
+            return status;
+    }
+    qsort(samples_ns, FLOOR_SAMPLES, sizeof *samples_ns, compare_times);
+    *floor_ns = samples_ns[FLOOR_SAMPLES / 2];
+    *tick_ns = 0;
+    for (int i = 1; i < FLOOR_SAMPLES; i++) {
+        int64_t step_ns = samples_ns[i] - samples_ns[i - 1];
+        /* Times are floats of milliseconds: a step of 1 ns is rounding. */
+        if (step_ns > 1 && (*tick_ns == 0 || step_ns < *tick_ns))
+            *tick_ns = step_ns;
+    }
+    return AT_OK;
+}
+
+static at_status read_counters(device *d, at_error *error)
+{
+    static const char what[] = "cannot read the SM clock";
+    CUdeviceptr out = d->clock.sm_counters;
+    size_t size = sm_counter_bytes(d);
+    uint32_t capacity = (uint32_t)d->properties.limits.sm_count;
+    at_status status =
+        cuda_check(&d->cuda, d->cuda.cuMemsetD8Async(out, 0, size, d->stream), AT_DEVICE, what,
+                   error);
+    if (status)
+        return status;
+    void *arguments[] = {&out, &capacity};
+    status = cuda_support_queue(d, SUPPORT_CLOCK, (uint64_t)capacity * CUDA_BLOCK_THREADS,
+                                arguments, error);
+    if (!status)
+        status = cuda_check(&d->cuda,
+                            d->cuda.cuMemcpyDtoHAsync(d->clock.sm_now, out, size, d->stream),
+                            AT_DEVICE, what, error);
+    return status ? status : cuda_wait(d, what, error);
+}
+
+/* The ratio for one SM, 0 when it is not known. A reading too close to the one before leaves that one
+ * in place, so that short blocks get their clock from a window that is long enough. */
+static double update_counter(uint64_t *before, const uint64_t *now)
+{
+    uint64_t cycles = now[0] - before[0], passed_ns = now[1] - before[1];
+    bool known = now[1] != 0 && before[1] != 0 && now[0] > before[0];
+    if (known && passed_ns < sm_clock_least_ns)
+        return 0;
+    memcpy(before, now, 2 * sizeof *before);
+    return known ? (double)cycles / (double)passed_ns * 1e6 : 0;
+}
+
+/* Counters of different SMs have nothing to do with each other, so each SM that both readings
+ * reached gives one ratio; their mean is reported. */
+at_status cuda_sm_clock(device *d, double *khz, at_error *error)
+{
+    *khz = 0;
+    at_status status = read_counters(d, error);
+    if (status)
+        return status;
+    double sum = 0;
+    int used = 0;
+    for (int i = 0; i < d->properties.limits.sm_count; i++) {
+        double ratio = update_counter(d->clock.sm_before + 2 * i, d->clock.sm_now + 2 * i);
+        sum += ratio;
+        used += ratio > 0;
+    }
+    if (used > 0)
+        *khz = sum / used;
+    return AT_OK;
+}

@@ -1,0 +1,37 @@
+/* The clock of the cuda device: cold and warm samples, the copy ceiling, warm-up, floor, tick and
+ * SM clock. Functions are those of device_api (device/device.h).
+ *
+ * A sample is two events around one launch on a stream that is still busy when they are queued: the
+ * gate kernel in front of them ends only when the host says that everything is queued, so that no
+ * launch latency enters. The sampling functions allocate nothing. */
+#ifndef AUTOTUNE_CUDA_TIMER_H
+#define AUTOTUNE_CUDA_TIMER_H
+
+#include "cuda/queue.h"
+
+/* Events, gate, flush buffers (twice the L2 each) and counters. AT_DEVICE. */
+at_status cuda_clock_new(device *d, at_error *error);
+void cuda_clock_free(device *d);
+
+/* Everything in front of timed work: the flush (cold), the gate, the first event. What is timed is
+ * queued next, then cuda_sample_end lets the stream go, waits, and reads the time; it is called also
+ * when queueing failed (`queued` is that failure, and its result), so that nothing is left behind. */
+at_status cuda_sample_begin(device *d, device_cache cache, at_error *error);
+at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error);
+
+/* Queues the moving of `size_bytes`: a copy, or a read or a write alone where the other end is NULL
+ * (then whole units of 16 bytes). */
+at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, at_error *error);
+
+at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
+                      device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                      at_error *error);
+at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *from,
+                           uint64_t size_bytes, device_cache cache, int64_t *time_ns,
+                           at_error *error);
+at_status cuda_warm_up(device *d, at_error *error);
+at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
+at_status cuda_sm_clock(device *d, double *khz, at_error *error);
+
+#endif

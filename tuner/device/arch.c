@@ -1,0 +1,152 @@
+#include "device/arch.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Per-SM figures: CUDA C++ Programming Guide 13.0, "Compute Capabilities", tables "Technical
+ * Specifications per Compute Capability" and "Shared Memory Capacity per Compute Capability".
+ * Common to the whole table (the same guide): warps of 32, 1024 threads a block, 64 Ki registers
+ * an SM, 255 registers a thread.
+ *
+ * The register unit (a warp's registers are handed out in multiples of 256) and the shared-memory
+ * unit (256 bytes before compute capability 8.0, 128 from there on) are those of the CUDA occupancy
+ * calculator, cuda_occupancy.h of the Toolkit: cudaOccRegAllocationGranularity and
+ * cudaOccSMemAllocationGranularity. From 8.0 on the system keeps 1 KiB of shared memory a block
+ * (the guide, sections "Shared Memory" of 8.x, 9.0, 10.0 and 12.0).
+ *
+ * Chip figures (SMs, L2, boost clock, DRAM bandwidth) are of one typical product each, named and
+ * sourced beside its row. */
+enum { WARP = 32, BLOCK_THREADS = 1024, SM_REGISTERS = 65536, THREAD_REGISTERS = 255, UNIT = 256 };
+
+#define KIB ((size_t)1024)
+#define MIB ((size_t)1024 * 1024)
+
+#define COMMON                                                                                     \
+    .warp_size = WARP, .max_threads_per_block = BLOCK_THREADS, .registers_per_sm = SM_REGISTERS,   \
+    .max_registers_per_thread = THREAD_REGISTERS, .register_unit = UNIT
+
+/* Resident threads and blocks of an SM; its shared memory and the most that one block may have. */
+#define TURING                                                                                     \
+    COMMON, .max_threads_per_sm = 1024, .max_blocks_per_sm = 16, .shared_per_sm_bytes = 64 * KIB,  \
+            .max_shared_per_block_bytes = 64 * KIB, .shared_reserved_bytes = 0,                    \
+            .shared_unit_bytes = 256
+#define SINCE_AMPERE(threads, blocks, shared_kib)                                                  \
+    COMMON, .max_threads_per_sm = (threads), .max_blocks_per_sm = (blocks),                        \
+            .shared_per_sm_bytes = (shared_kib)*KIB,                                               \
+            .max_shared_per_block_bytes = ((shared_kib)-1) * KIB, .shared_reserved_bytes = KIB,    \
+            .shared_unit_bytes = 128
+
+/* H200 SXM: "NVIDIA H200 Tensor Core GPU" datasheet (4.8 TB/s); SMs, L2 and clock as the driver
+ * reports them (132 SMs, 60 MiB, 1980 MHz). */
+#define H200                                                                                       \
+    .major = 9, .minor = 0, .sm_count = 132, .l2_bytes = 60 * MIB, .clock_khz = 1980000,           \
+    .bandwidth_bytes_per_s = 4.8e12, SINCE_AMPERE(2048, 32, 228)
+
+static const arch_limits table[] = {
+    /* Tesla T4: "NVIDIA T4" product brief (320 GB/s, 1590 MHz); "NVIDIA Turing GPU Architecture"
+     * whitepaper, appendix on TU104 (40 SMs, 4 MiB of L2). */
+    {.name = "sm_75",
+     .major = 7,
+     .minor = 5,
+     .sm_count = 40,
+     .l2_bytes = 4 * MIB,
+     .clock_khz = 1590000,
+     .bandwidth_bytes_per_s = 320e9,
+     TURING},
+    /* A100 SXM4 80GB: "NVIDIA A100" datasheet (2039 GB/s); "NVIDIA A100 Tensor Core GPU
+     * Architecture" whitepaper (108 SMs, 40 MiB, 1410 MHz). */
+    {.name = "sm_80",
+     .major = 8,
+     .minor = 0,
+     .sm_count = 108,
+     .l2_bytes = 40 * MIB,
+     .clock_khz = 1410000,
+     .bandwidth_bytes_per_s = 2039e9,
+     SINCE_AMPERE(2048, 32, 164)},
+    /* GeForce RTX 3090: "NVIDIA Ampere GA102 GPU Architecture" whitepaper, table of GeForce cards
+     * (82 SMs, 6144 KiB, 1695 MHz, 936 GB/s). */
+    {.name = "sm_86",
+     .major = 8,
+     .minor = 6,
+     .sm_count = 82,
+     .l2_bytes = 6 * MIB,
+     .clock_khz = 1695000,
+     .bandwidth_bytes_per_s = 936e9,
+     SINCE_AMPERE(1536, 16, 100)},
+    /* Jetson AGX Orin 64GB: "Jetson AGX Orin Series" technical brief (2048 CUDA cores in 16 SMs,
+     * 4 MiB, 1.3 GHz, 204.8 GB/s). */
+    {.name = "sm_87",
+     .major = 8,
+     .minor = 7,
+     .sm_count = 16,
+     .l2_bytes = 4 * MIB,
+     .clock_khz = 1300000,
+     .bandwidth_bytes_per_s = 204.8e9,
+     SINCE_AMPERE(1536, 16, 164)},
+    /* GeForce RTX 4090: "NVIDIA Ada GPU Architecture" whitepaper, table of GeForce cards (128 SMs,
+     * 73728 KiB, 2520 MHz, 1008 GB/s). */
+    {.name = "sm_89",
+     .major = 8,
+     .minor = 9,
+     .sm_count = 128,
+     .l2_bytes = 72 * MIB,
+     .clock_khz = 2520000,
+     .bandwidth_bytes_per_s = 1008e9,
+     SINCE_AMPERE(1536, 24, 100)},
+    {.name = "sm_90", H200},
+    {.name = "sm_90a", H200},
+    /* B200: "NVIDIA DGX B200" datasheet (64 TB/s over 8 GPUs); 148 SMs, 126 MiB and 1965 MHz as
+     * measured on the card by chipsandcheese.com, "Nvidia's B200". */
+    {.name = "sm_100",
+     .major = 10,
+     .minor = 0,
+     .sm_count = 148,
+     .l2_bytes = 126 * MIB,
+     .clock_khz = 1965000,
+     .bandwidth_bytes_per_s = 8e12,
+     SINCE_AMPERE(2048, 32, 228)},
+    /* B300: "Inside NVIDIA Blackwell Ultra", NVIDIA technical blog (160 SMs in the full chip,
+     * 8 TB/s). Not in it, and taken from the B200: L2 and clock. */
+    {.name = "sm_103",
+     .major = 10,
+     .minor = 3,
+     .sm_count = 160,
+     .l2_bytes = 126 * MIB,
+     .clock_khz = 1965000,
+     .bandwidth_bytes_per_s = 8e12,
+     SINCE_AMPERE(2048, 32, 228)},
+    /* GeForce RTX 5090: "NVIDIA RTX Blackwell GPU Architecture" whitepaper, table of GeForce cards
+     * (170 SMs, 98304 KiB, 2407 MHz, 1792 GB/s). */
+    {.name = "sm_120",
+     .major = 12,
+     .minor = 0,
+     .sm_count = 170,
+     .l2_bytes = 96 * MIB,
+     .clock_khz = 2407000,
+     .bandwidth_bytes_per_s = 1792e9,
+     SINCE_AMPERE(1536, 24, 100)},
+};
+
+static const size_t table_count = sizeof table / sizeof table[0];
+
+const arch_limits *arch_table(size_t *count)
+{
+    *count = table_count;
+    return table;
+}
+
+at_status arch_find(const char *name, arch_limits *out, at_error *error)
+{
+    const char *digits = strncmp(name, "sm_", 3) == 0 ? name + 3 : name;
+    char known[256] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < table_count; i++) {
+        if (strcmp(digits, table[i].name + 3) == 0) {
+            *out = table[i];
+            return AT_OK;
+        }
+        int n = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i].name);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    return error_set(error, AT_USAGE, "there is no architecture '%s'; known are %s", name, known);
+}

@@ -1,0 +1,157 @@
+/* The interface of a device: what a device worker can ask of a GPU, real or simulated.
+ *
+ * One implementation a file (cuda/cuda.c, sim/sim.c), each a table of functions. A device is
+ * opened, used and closed by one thread of one process. Buffers have 64 KiB guard bands on both
+ * sides. After AT_DEVICE the device may be unusable: the process gives up and another takes over. */
+#ifndef AUTOTUNE_DEVICE_DEVICE_H
+#define AUTOTUNE_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/arch.h"
+#include "base/error.h"
+#include "cuda/nvml.h"
+#include "device/outcome.h"
+#include "device/plan.h"
+
+enum { DEVICE_GUARD_BYTES = 64 * 1024 };
+
+typedef struct device device;
+typedef struct device_buffer device_buffer;
+typedef struct device_kernel device_kernel;
+typedef struct device_batch device_batch;
+
+typedef struct device_properties {
+    char kind[16];     /* "cuda" or "sim" */
+    char spec[32];     /* "cuda:0", "sim:sm_90" */
+    char uuid[48];     /* empty where there is none */
+    char driver[32];   /* driver version, "580.159.04"; empty for a simulated device */
+    int cuda_version;  /* that the driver supports, 13000 for 13.0 */
+    arch_limits limits; /* limits.name is the device's own name, "NVIDIA H200" */
+    char arch[16];     /* "sm_90" */
+    bool predicted;    /* its times are predictions */
+} device_properties;
+
+/* A kernel image: a cubin for cuda, PTX for sim, with the resources that the compiler reported. */
+typedef struct device_image {
+    const void *bytes;
+    size_t size_bytes;
+    uint32_t registers; /* a thread, for occupancy; 0 unknown */
+    uint32_t static_shared_bytes;
+} device_image;
+
+typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;
+
+typedef struct device_comparison {
+    uint64_t wrong;      /* elements that differ */
+    uint64_t first;      /* index of the first of them */
+    double expected, found; /* its values */
+    double worst;        /* largest error relative to the expected output's largest magnitude */
+} device_comparison;
+
+typedef struct device_guard_report {
+    bool intact;
+    bool before;         /* damage lies in front of the buffer (else behind it) */
+    uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
+} device_guard_report;
+
+typedef struct device_api {
+    const char *kind; /* the part of a device name before the colon */
+
+    /* Fills up to `capacity` descriptions of devices that exist; *count gets how many. AT_NO_DEVICE
+     * says why there are none. */
+    at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
+
+    /* `support` is device-side helper code (fill, poison, compare ...) compiled for this device;
+     * an implementation that needs none ignores it (size 0). */
+    at_status (*open)(const char *spec, device **out, at_error *error);
+    /* Open only finds and describes the device; this makes it ready for everything below. NULL:
+     * nothing is left to do. */
+    at_status (*start)(device *d, at_error *error);
+    at_status (*set_support)(device *d, const device_image *support, at_error *error);
+    void (*close)(device *d);
+    const device_properties *(*properties)(const device *d);
+
+    at_status (*buffer_new)(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
+                            at_error *error);
+    void (*buffer_free)(device *d, device_buffer *b);
+    /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
+    at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                      at_error *error);
+    /* Overwrites contents with pattern 0 or 1 and sets both guard bands. */
+    at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
+    at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
+    at_status (*checksum)(device *d, const device_buffer *b, uint64_t *sum, at_error *error);
+    at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
+                        at_error *error);
+    at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
+                         const buffer_plan *plan, double tolerance, device_comparison *out,
+                         at_error *error);
+
+    /* Loads a kernel and prepares everything its launches need (dynamic shared memory limit).
+     * AT_COMPILE when the image or the launch cannot work on this device. */
+    at_status (*kernel_new)(device *d, const device_image *image, const char *entry,
+                            device_kernel **out, at_error *error);
+    void (*kernel_free)(device *d, device_kernel *k);
+
+    /* Launches once and waits. AT_COMPILE: the launch was refused (resources), the device is fine.
+     * AT_DEVICE: it faulted. */
+    at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error);
+
+    /* What the last launch did wrong although it returned AT_OK and the device is fine: a story that
+     * lives until the next launch, and what the variant's outcome is for it. NULL: nothing. The
+     * function itself may be NULL: the device cannot tell. */
+    const char *(*complaint)(const device *d, outcome *result);
+
+    /* One timed launch. Cold: the L2 is flushed first and the launch queued behind the flush. */
+    at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        at_error *error);
+
+    /* One timed device-to-device copy of `size_bytes`, under the same rules: the ceiling. `to` NULL:
+     * `from` is only read; `from` NULL: `to` is only written (not on a simulated device). */
+    at_status (*sample_copy)(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, device_cache cache, int64_t *time_ns,
+                             at_error *error);
+
+    /* Short kernels: `launches` launches, each on the next of `set_count` sets of buffers, recorded
+     * once and timed as one. `k` NULL: an empty kernel. NULL members here and in the next three: the
+     * device's clock needs no batches. */
+    at_status (*batch_new)(device *d, device_kernel *k, const launch_plan *plan,
+                           device_buffer *const *const *sets, size_t set_count, uint32_t launches,
+                           device_batch **out, at_error *error);
+    /* The same of copies from from[i] to to[i]; either array may be NULL, as in sample_copy. */
+    at_status (*batch_copy_new)(device *d, device_buffer *const *to, device_buffer *const *from,
+                                size_t set_count, uint64_t size_bytes, uint32_t launches,
+                                device_batch **out, at_error *error);
+    void (*batch_free)(device *d, device_batch *b);
+    /* One timed run of the batch; *time_ns is the average of its launches. */
+    at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
+                              at_error *error);
+
+    /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
+    at_status (*warm_up)(device *d, at_error *error);
+    /* Queues `count` launches and waits for them all: what energy is measured of. NULL, as the next:
+     * nobody tells the device's energy. */
+    at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, uint64_t count, at_error *error);
+    /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
+    at_status (*board)(device *d, nvml_reading *out, at_error *error);
+    /* Other processes that compute on the device; known once board() has worked. */
+    uint32_t (*others)(device *d);
+    /* What an empty kernel measures, and the clock's resolution. */
+    at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
+    /* The SM clock since the call before, from counters on the chip; 0 when that is not known: the
+     * first call, or less than 1 ms between the two (the next call then goes back further). NULL: the device has no such clock. */
+    at_status (*sm_clock)(device *d, double *khz, at_error *error);
+} device_api;
+
+/* The implementation for a spec ("cuda:0" ...); NULL when no kind matches. */
+const device_api *device_api_find(const char *spec);
+/* All kinds, in the order in which a default device is looked for. */
+const device_api *const *device_apis(size_t *count);
+
+#endif

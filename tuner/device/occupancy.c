@@ -1,0 +1,89 @@
+#include <limits.h>
+
+#include "device/arch.h"
+
+/* The rules of cuda_occupancy.h (CUDA Toolkit), cudaOccMaxActiveBlocksPerMultiprocessor, for
+ * compute capability 7.0 and later with the largest shared-memory carve-out. An SM has four
+ * partitions; a warp's registers come from one of them. */
+enum { PARTITIONS = 4 };
+
+static int divide_up(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t round_up(size_t n, size_t unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+static int blocks_by_threads(const arch_limits *arch, int threads)
+{
+    if (threads > arch->max_threads_per_block)
+        return 0;
+    return arch->max_threads_per_sm / arch->warp_size / divide_up(threads, arch->warp_size);
+}
+
+static int blocks_by_registers(const arch_limits *arch, int threads, int registers)
+{
+    if (registers == 0)
+        return INT_MAX;
+    if (registers > arch->max_registers_per_thread)
+        return 0;
+    int block_warps = divide_up(threads, arch->warp_size);
+    int warp_registers =
+        (int)round_up((size_t)(registers * arch->warp_size), (size_t)arch->register_unit);
+    /* A launch is checked as if every partition held an equal share of the block. */
+    if (warp_registers * divide_up(block_warps, PARTITIONS) * PARTITIONS > arch->registers_per_sm)
+        return 0;
+    int sm_warps = arch->registers_per_sm / PARTITIONS / warp_registers * PARTITIONS;
+    return sm_warps / block_warps;
+}
+
+static int blocks_by_shared(const arch_limits *arch, size_t shared_bytes)
+{
+    if (shared_bytes > arch->max_shared_per_block_bytes)
+        return 0;
+    size_t block = round_up(shared_bytes + arch->shared_reserved_bytes, arch->shared_unit_bytes);
+    return block ? (int)(arch->shared_per_sm_bytes / block) : INT_MAX;
+}
+
+occupancy occupancy_compute(const arch_limits *arch, int threads, int registers,
+                            size_t shared_bytes)
+{
+    occupancy o = {.limit = OCCUPANCY_IMPOSSIBLE};
+    if (threads <= 0 || registers < 0)
+        return o;
+    /* In the order in which a tie is told: what the author of a kernel can change comes first. */
+    const struct {
+        occupancy_limit limit;
+        int blocks;
+    } limits[] = {
+        {OCCUPANCY_SHARED, blocks_by_shared(arch, shared_bytes)},
+        {OCCUPANCY_REGISTERS, blocks_by_registers(arch, threads, registers)},
+        {OCCUPANCY_THREADS, blocks_by_threads(arch, threads)},
+        {OCCUPANCY_BLOCKS, arch->max_blocks_per_sm},
+    };
+    o.blocks_per_sm = INT_MAX;
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        if (limits[i].blocks < o.blocks_per_sm) {
+            o.blocks_per_sm = limits[i].blocks;
+            o.limit = limits[i].limit;
+        }
+    }
+    if (o.blocks_per_sm == 0)
+        o.limit = OCCUPANCY_IMPOSSIBLE;
+    o.warps_per_sm = o.blocks_per_sm * divide_up(threads, arch->warp_size);
+    o.fraction = (double)o.warps_per_sm / (arch->max_threads_per_sm / arch->warp_size);
+    return o;
+}
+
+const char *occupancy_limit_name(occupancy_limit limit)
+{
+    static const char *const names[] = {
+        [OCCUPANCY_BLOCKS] = "blocks",         [OCCUPANCY_THREADS] = "threads",
+        [OCCUPANCY_REGISTERS] = "registers",   [OCCUPANCY_SHARED] = "shared",
+        [OCCUPANCY_IMPOSSIBLE] = "impossible",
+    };
+    return (unsigned)limit < sizeof names / sizeof names[0] ? names[limit] : "unknown";
+}

@@ -1,0 +1,25 @@
+#include "export/export.h"
+
+#include <string.h>
+
+static const exporter *const table[] = {&export_header};
+
+const exporter *const *exporters(size_t *count)
+{
+    *count = sizeof table / sizeof *table;
+    return table;
+}
+
+at_status exporter_find(const char *name, const exporter **out, at_error *error)
+{
+    char known[256] = "";
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(table[i]->name, name) == 0) {
+            *out = table[i];
+            return AT_OK;
+        }
+        size_t used = strlen(known);
+        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i]->name);
+    }
+    return error_set(error, AT_USAGE, "no format '%.80s'; there is: %s", name, known);
+}

@@ -1,0 +1,366 @@
+#include "export/model.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/pick.h"
+#include "record/schema.h"
+
+/* C11 and C++20, and the macros that come with the headers an exported file includes or with the
+ * GNU dialects. */
+static const char reserved[] =
+    " "
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char "
+    "char16_t char32_t char8_t class co_await co_return co_yield compl concept const "
+    "const_cast consteval constexpr constinit continue decltype default delete do double "
+    "dynamic_cast else enum errno explicit export extern false float for friend goto "
+    "i386 if inline int linux long mutable namespace new noexcept not not_eq nullptr "
+    "operator or or_eq private protected public register reinterpret_cast requires "
+    "restrict return short signed sizeof static static_assert static_cast struct switch "
+    "template this thread_local throw true try typedef typeid typename typeof union unix "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq EOF NULL ";
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+}
+
+static bool is_reserved(const char *identifier)
+{
+    char word[RECORD_NAME_BYTES + 2];
+    snprintf(word, sizeof word, " %s ", identifier);
+    return strstr(reserved, word) != NULL;
+}
+
+/* ---- identifiers ---- */
+
+static bool column_taken(const export_model *m, const char *identifier, const export_column *but)
+{
+    for (size_t i = 0; i < m->variable_count; i++)
+        if (&m->variables[i] != but && strcmp(m->variables[i].identifier, identifier) == 0)
+            return true;
+    for (size_t i = 0; i < m->parameter_count; i++)
+        if (&m->parameters[i] != but && strcmp(m->parameters[i].identifier, identifier) == 0)
+            return true;
+    return false;
+}
+
+/* A name that starts with an underscore may be a macro of the compiler (__LINE__). */
+static void name_column(export_model *m, export_column *c)
+{
+    char stem[EXPORT_IDENTIFIER_BYTES - 8];
+    snprintf(stem, sizeof stem, "%s%s%s", c->name[0] == '_' ? "p" : "", c->name,
+             is_reserved(c->name) ? "_" : "");
+    snprintf(c->identifier, sizeof c->identifier, "%s", stem);
+    for (unsigned n = 2; column_taken(m, c->identifier, c); n++)
+        snprintf(c->identifier, sizeof c->identifier, "%s_%u", stem, n);
+}
+
+/* "a-b" and "a_b" would be the same word. */
+static bool word_taken(const export_column *c, const char *identifier, const export_word *but)
+{
+    for (size_t i = 0; i < c->word_count; i++)
+        if (&c->words[i] != but && strcmp(c->words[i].identifier, identifier) == 0)
+            return true;
+    return false;
+}
+
+static void name_word(export_column *c, export_word *w)
+{
+    char stem[EXPORT_IDENTIFIER_BYTES - 8];
+    size_t n = 0;
+    for (const char *t = w->text; *t && n + 1 < sizeof stem; t++)
+        stem[n++] = (char)(isalnum((unsigned char)*t) && (unsigned char)*t < 0x80
+                               ? toupper((unsigned char)*t)
+                               : '_');
+    stem[n] = '\0';
+    if (n == 0)
+        strcpy(stem, "EMPTY");
+    snprintf(w->identifier, sizeof w->identifier, "%s", stem);
+    for (unsigned i = 2; word_taken(c, w->identifier, w); i++)
+        snprintf(w->identifier, sizeof w->identifier, "%s_%u", stem, i);
+}
+
+/* ---- columns ---- */
+
+const export_word *export_find_word(const export_column *c, value v)
+{
+    char text[RECORD_TEXT_BYTES];
+    value_format(v, text, sizeof text);
+    for (size_t i = 0; i < c->word_count; i++)
+        if (strcmp(c->words[i].text, text) == 0)
+            return &c->words[i];
+    return NULL;
+}
+
+static at_status add_word(export_column *c, value v, at_error *error)
+{
+    if (export_find_word(c, v))
+        return AT_OK;
+    export_word *larger = realloc(c->words, (c->word_count + 1) * sizeof *larger);
+    if (!larger)
+        return no_memory(error);
+    c->words = larger;
+    export_word *w = &c->words[c->word_count++];
+    w->identifier[0] = '\0';
+    value_format(v, w->text, sizeof w->text);
+    name_word(c, w);
+    return AT_OK;
+}
+
+static export_type type_of(value v)
+{
+    switch (v.kind) {
+    case VALUE_INTEGER:
+        return v.integer >= INT32_MIN && v.integer <= INT32_MAX ? EXPORT_INTEGER : EXPORT_LONG;
+    case VALUE_NUMBER:
+        return EXPORT_NUMBER;
+    case VALUE_BOOLEAN:
+        return EXPORT_BOOLEAN;
+    case VALUE_STRING:
+        break;
+    }
+    return EXPORT_WORD;
+}
+
+/* The type that holds both: numbers widen; a mixture of kinds becomes words. */
+static export_type join_types(export_type a, export_type b)
+{
+    if (a == b)
+        return a;
+    if (a <= EXPORT_NUMBER && b <= EXPORT_NUMBER)
+        return a > b ? a : b;
+    return EXPORT_WORD;
+}
+
+/* Calls `visit` for every value that a column must hold. */
+typedef at_status (*value_visitor)(export_column *c, value v, at_error *error);
+
+static at_status visit_type(export_column *c, value v, at_error *error)
+{
+    (void)error;
+    c->type = join_types(c->type, type_of(v));
+    return AT_OK;
+}
+
+static at_status visit_words(export_column *c, value v, at_error *error)
+{
+    return add_word(c, v, error);
+}
+
+static at_status visit_recorded(export_model *m, export_column *c, bool parameter,
+                                value_visitor visit, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < m->row_count; i++) {
+        const record_entry *e = m->rows[i].entry;
+        const value *v = record_get(parameter ? &e->configuration : &e->problem, c->name);
+        status = visit(c, *v, error);
+    }
+    const value *v = parameter ? record_get(&m->defaults, c->name) : NULL;
+    return status || !v ? status : visit(c, *v, error);
+}
+
+/* Which values the script gives the column. */
+typedef struct script_values {
+    const value *values;
+    size_t count;
+} script_values;
+
+static at_status finish_column(export_model *m, export_column *c, bool parameter,
+                               script_values given, at_error *error)
+{
+    const record_entry *first = m->row_count ? m->rows[0].entry : NULL;
+    const value *seed =
+        given.count ? &given.values[0]
+        : first     ? record_get(parameter ? &first->configuration : &first->problem, c->name)
+                    : record_get(&m->defaults, c->name);
+    const value_visitor visitors[] = {visit_type, visit_words};
+    at_status status = AT_OK;
+    c->type = seed ? type_of(*seed) : EXPORT_INTEGER;
+    name_column(m, c);
+    for (size_t pass = 0; !status && pass < 2; pass++) {
+        if (pass == 1 && c->type != EXPORT_WORD)
+            break;
+        for (size_t i = 0; !status && i < given.count; i++)
+            status = visitors[pass](c, given.values[i], error);
+        if (!status)
+            status = visit_recorded(m, c, parameter, visitors[pass], error);
+    }
+    /* A caller's problem may be larger than any that was recorded. */
+    if (!parameter && c->type == EXPORT_INTEGER)
+        c->type = EXPORT_LONG;
+    return status;
+}
+
+static at_status finish_columns(export_model *m, const pattern *p, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < m->variable_count; i++) {
+        script_values given = {0};
+        if (p)
+            given = (script_values){&p->problems[PROBLEM_TUNED][i].value, 1};
+        status = finish_column(m, &m->variables[i], false, given, error);
+    }
+    for (size_t i = 0; !status && i < m->parameter_count; i++) {
+        script_values given = {0};
+        if (p)
+            given = (script_values){p->parameters[i].values, p->parameters[i].value_count};
+        status = finish_column(m, &m->parameters[i], true, given, error);
+    }
+    return status;
+}
+
+/* ---- which columns and rows ---- */
+
+static const record_entry *latest_entry(const record_set *records)
+{
+    const record_entry *latest = NULL;
+    for (size_t r = 0; r < records->count; r++)
+        for (size_t i = 0; i < records->records[r].entry_count; i++) {
+            const record_entry *e = &records->records[r].entries[i];
+            if (!latest || strcmp(e->date, latest->date) > 0)
+                latest = e;
+        }
+    return latest;
+}
+
+static at_status make_columns(export_model *m, size_t variables, size_t parameters, at_error *error)
+{
+    m->variables = calloc(variables + 1, sizeof *m->variables);
+    m->parameters = calloc(parameters + 1, sizeof *m->parameters);
+    if (!m->variables || !m->parameters)
+        return no_memory(error);
+    m->variable_count = variables;
+    m->parameter_count = parameters;
+    return AT_OK;
+}
+
+static at_status columns_of_script(export_model *m, const pattern *p, at_error *error)
+{
+    at_status status = make_columns(m, p->problem_count, p->parameter_count, error);
+    for (size_t i = 0; !status && i < p->problem_count; i++)
+        m->variables[i].name = p->problems[PROBLEM_TUNED][i].name;
+    for (size_t i = 0; !status && i < p->parameter_count; i++)
+        m->parameters[i].name = p->parameters[i].name;
+    for (size_t i = 0; !status && i < m->variable_count + m->parameter_count; i++) {
+        const export_column *c =
+            i < m->variable_count ? &m->variables[i] : &m->parameters[i - m->variable_count];
+        if (!record_is_name(c->name))
+            status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header", c->name);
+    }
+    return status;
+}
+
+static at_status columns_of_entry(export_model *m, const record_entry *e, at_error *error)
+{
+    at_status status = make_columns(m, e->problem.count, e->configuration.count, error);
+    for (size_t i = 0; !status && i < e->problem.count; i++)
+        m->variables[i].name = e->problem.pairs[i].name;
+    for (size_t i = 0; !status && i < e->configuration.count; i++)
+        m->parameters[i].name = e->configuration.pairs[i].name;
+    return status;
+}
+
+static bool has_columns(const record_values *values, const export_column *columns, size_t count)
+{
+    if (values->count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!record_get(values, columns[i].name))
+            return false;
+    return true;
+}
+
+static at_status choose_rows(export_model *m, const record_set *records, at_error *error)
+{
+    size_t total = 0;
+    for (size_t r = 0; r < records->count; r++)
+        total += records->records[r].entry_count;
+    m->rows = calloc(total + 1, sizeof *m->rows);
+    if (!m->rows)
+        return no_memory(error);
+    for (size_t r = 0; r < records->count; r++) {
+        const record *from = &records->records[r];
+        for (size_t i = 0; i < from->entry_count; i++) {
+            const record_entry *e = &from->entries[i];
+            if (!pick_is_candidate(from, i))
+                continue;
+            if (has_columns(&e->problem, m->variables, m->variable_count) &&
+                has_columns(&e->configuration, m->parameters, m->parameter_count))
+                m->rows[m->row_count++] = (export_row){from, e};
+            else
+                m->skipped++;
+        }
+    }
+    return AT_OK;
+}
+
+/* The script's default; without a script, what the latest record says it was. */
+static at_status choose_default(export_model *m, const record_set *records, const pattern *p,
+                                at_error *error)
+{
+    const record_values *recorded = pick_default(records);
+    m->defaults.pairs = calloc(m->parameter_count + 1, sizeof *m->defaults.pairs);
+    if (!m->defaults.pairs)
+        return no_memory(error);
+    for (size_t i = 0; i < m->parameter_count; i++) {
+        const char *name = m->parameters[i].name;
+        const value *v = NULL;
+        if (p)
+            v = &p->parameters[i].values[p->baseline[i]];
+        else if (recorded)
+            v = record_get(recorded, name);
+        if (!v)
+            return error_set(error, AT_NOT_FOUND,
+                             "no default for '%s' is recorded; export where the script of '%s' can "
+                             "be found",
+                             name, m->pattern);
+        m->defaults.pairs[m->defaults.count++] = (record_pair){name, *v};
+    }
+    return AT_OK;
+}
+
+at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
+                            const pattern *p, at_error *error)
+{
+    *m = (export_model){.pattern = pattern_name};
+    const record_entry *latest = latest_entry(records);
+    at_status status = AT_OK;
+    if (!record_is_name(pattern_name))
+        status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header", pattern_name);
+    else if (p)
+        status = columns_of_script(m, p, error);
+    else if (latest)
+        status = columns_of_entry(m, latest, error);
+    else
+        status =
+            error_set(error, AT_NOT_FOUND, "there is nothing to export for '%s'", pattern_name);
+    if (!status)
+        status = choose_rows(m, records, error);
+    if (!status)
+        status = choose_default(m, records, p, error);
+    if (!status)
+        status = finish_columns(m, p, error);
+    if (status)
+        export_model_deinit(m);
+    return status;
+}
+
+static void columns_deinit(export_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(columns[i].words);
+    free(columns);
+}
+
+void export_model_deinit(export_model *m)
+{
+    columns_deinit(m->variables, m->variable_count);
+    columns_deinit(m->parameters, m->parameter_count);
+    free(m->rows);
+    free(m->defaults.pairs);
+    *m = (export_model){0};
+}

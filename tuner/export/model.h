@@ -1,0 +1,66 @@
+/* What an exporter writes, as plain columns and rows: names that are safe in source code, types that
+ * hold every recorded value, words for texts.
+ *
+ * In: the records of one pattern and, where it is at hand, its script. Out: the model, which
+ * borrows from both. Names and texts in records come from anyone; in the model every identifier is
+ * made of letters, digits and underscores, is no keyword, and is unique. */
+#ifndef AUTOTUNE_EXPORT_MODEL_H
+#define AUTOTUNE_EXPORT_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "space/pattern.h"
+#include "record/record.h"
+
+enum { EXPORT_IDENTIFIER_BYTES = 80 };
+
+typedef enum export_type {
+    EXPORT_INTEGER, /* fits 32 bits */
+    EXPORT_LONG,
+    EXPORT_NUMBER,
+    EXPORT_BOOLEAN,
+    EXPORT_WORD     /* one of `words` */
+} export_type;
+
+typedef struct export_word {
+    char text[RECORD_TEXT_BYTES];
+    char identifier[EXPORT_IDENTIFIER_BYTES]; /* upper case, without a prefix */
+} export_word;
+
+/* A variable of the problem or a parameter of the configuration. */
+typedef struct export_column {
+    const char *name;                         /* in script and records */
+    char identifier[EXPORT_IDENTIFIER_BYTES];
+    export_type type;
+    size_t word_count;
+    export_word *words;                       /* owned */
+} export_column;
+
+typedef struct export_row {
+    const record *from;
+    const record_entry *entry;
+} export_row;
+
+typedef struct export_model {
+    const char *pattern;
+    size_t variable_count, parameter_count;
+    export_column *variables, *parameters; /* owned */
+    size_t row_count;
+    export_row *rows;                      /* owned; in the records' order */
+    record_values defaults;                /* pairs owned */
+    size_t skipped;                        /* entries of other variables or parameters */
+} export_model;
+
+/* `p` may be NULL: the latest entry then says which variables and parameters there are, and what
+ * the default is. AT_NOT_FOUND when there is neither script nor entry, AT_SCRIPT for a name that no
+ * record can hold, AT_NO_MEMORY. */
+at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
+                            const pattern *p, at_error *error);
+void export_model_deinit(export_model *m);
+
+/* The word for a value's text; NULL when the column has none. */
+const export_word *export_find_word(const export_column *c, value v);
+
+#endif

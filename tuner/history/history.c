@@ -1,0 +1,260 @@
+#include "history/history.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <xxhash.h>
+
+#include "base/json_text.h"
+#include "base/keymap.h"
+#include "base/nearest.h"
+#include "history/journal_file.h"
+
+static const size_t size_limit_bytes = (size_t)1 << 30;
+
+static const recorded_format *const formats[] = {
+    &recorded_kernel_tuner,
+    &recorded_t4,
+};
+
+enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
+
+const recorded_format *const *recorded_formats(size_t *count)
+{
+    *count = FORMAT_COUNT;
+    return formats;
+}
+
+at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
+{
+    if (count == 0 || count > RECORDED_MAX_PARAMETERS)
+        return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are understood", count,
+                         RECORDED_MAX_PARAMETERS);
+    r->names = malloc(count * sizeof *r->names);
+    if (!r->names)
+        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    for (size_t p = 0; p < count; p++)
+        r->names[p] = names[p];
+    r->parameter_count = count;
+    return AT_OK;
+}
+
+recorded_result *recorded_add(recorded *r)
+{
+    if (r->result_count == r->result_capacity) {
+        size_t capacity = r->result_capacity ? 2 * r->result_capacity : 256;
+        recorded_result *moved = realloc(r->results, capacity * sizeof *moved);
+        if (!moved)
+            return NULL;
+        r->results = moved;
+        r->result_capacity = capacity;
+    }
+    recorded_result *result = &r->results[r->result_count];
+    *result = (recorded_result){.values = calloc(r->parameter_count, sizeof *result->values),
+                                .cost = INFINITY};
+    if (!result->values)
+        return NULL;
+    r->result_count++;
+    return result;
+}
+
+static void result_deinit(recorded_result *result)
+{
+    free(result->values);
+    free(result->samples_ms);
+}
+
+void recorded_deinit(recorded *r)
+{
+    for (size_t i = 0; i < r->result_count; i++)
+        result_deinit(&r->results[i]);
+    free(r->results);
+    free(r->names);
+    json_decref(r->root);
+    *r = (recorded){0};
+}
+
+static uint64_t hash_values(const recorded *r, const value *values)
+{
+    uint64_t hash = 0;
+    for (size_t p = 0; p < r->parameter_count; p++) {
+        char text[64];
+        int length = value_format(values[p], text, sizeof text);
+        size_t used = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
+        hash = XXH3_64bits_withSeed(text, used, hash);
+    }
+    return hash;
+}
+
+static bool same_values(const recorded *r, const value *a, const value *b)
+{
+    for (size_t p = 0; p < r->parameter_count; p++)
+        if (!value_equal(a[p], b[p]))
+            return false;
+    return true;
+}
+
+/* Keeps the first result of each configuration. */
+static at_status drop_repeated(recorded *r, at_error *error)
+{
+    at_status status = AT_OK;
+    keymap seen = {0};
+    size_t kept = 0;
+    for (size_t i = 0; i < r->result_count; i++) {
+        uint64_t key = hash_values(r, r->results[i].values), at;
+        /* Another configuration of equal hash takes the next key. */
+        while (keymap_get(&seen, key, &at) &&
+               !same_values(r, r->results[at].values, r->results[i].values))
+            key++;
+        if (keymap_get(&seen, key, &at)) {
+            result_deinit(&r->results[i]);
+            continue;
+        }
+        if (!status && !keymap_put(&seen, key, kept))
+            status = error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+        r->results[kept++] = r->results[i];
+    }
+    r->result_count = kept;
+    keymap_deinit(&seen);
+    return status;
+}
+
+/* Kernel Tuner leaves out the last two brackets of a cache that it may go on writing. */
+static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
+                                json_t **root, at_error *error)
+{
+    static const char closing[] = "}\n}";
+    while (size_bytes > 0 && strchr(" \t\r\n,", text[size_bytes - 1]))
+        size_bytes--;
+    char *closed = malloc(size_bytes + sizeof closing);
+    if (!closed)
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    memcpy(closed, text, size_bytes);
+    memcpy(closed + size_bytes, closing, sizeof closing);
+    at_status status = json_text_parse(closed, size_bytes + sizeof closing - 1, path, root, error);
+    free(closed);
+    return status;
+}
+
+static at_status read_document(recorded *out, const char *path, at_error *error)
+{
+    for (size_t i = 0; i < FORMAT_COUNT; i++)
+        if (formats[i]->detect(out->root))
+            return formats[i]->read(out, path, error);
+    return error_set_at(error, AT_FORMAT, path, 0,
+                        "neither a Kernel Tuner cache nor T4 results nor a journal");
+}
+
+static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out,
+                            at_error *error)
+{
+    at_error ignored = {0};
+    at_status status = json_text_parse(text, size_bytes, path, &out->root, error);
+    if (status == AT_FORMAT && !parse_unclosed(text, size_bytes, path, &out->root, &ignored)) {
+        status = AT_OK;
+        error_clear(error);
+    }
+    return status ? status : read_document(out, path, error);
+}
+
+at_status recorded_parse(const char *text, size_t size_bytes, const char *path, recorded *out,
+                         at_error *error)
+{
+    *out = (recorded){.device = "", .kernel = "", .objective = "time"};
+    at_status status = recorded_journal_detect(text, size_bytes)
+                           ? recorded_journal_read(text, size_bytes, out, error)
+                           : parse_json(text, size_bytes, path, out, error);
+    if (!status)
+        status = drop_repeated(out, error);
+    if (!status && out->result_count == 0)
+        status = error_set_at(error, AT_FORMAT, path, 0, "holds no results");
+    if (status)
+        recorded_deinit(out);
+    return status;
+}
+
+/* Reads a whole file, unpacking it when it is gzip. */
+static at_status read_file(const char *path, char **out, size_t *size_bytes, at_error *error)
+{
+    errno = 0;
+    gzFile file = gzopen(path, "rb");
+    if (!file && errno == ENOENT)
+        return error_set_at(error, AT_NOT_FOUND, path, 0, "there is no such file");
+    if (!file)
+        return error_set_errno(error, errno, "cannot open %s", path);
+    at_status status = AT_OK;
+    size_t capacity = (size_t)1 << 16, used = 0;
+    char *text = NULL;
+    for (;;) {
+        char *moved = realloc(text, capacity);
+        if (!moved) {
+            status = error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+            break;
+        }
+        text = moved;
+        int got = gzread(file, text + used, (unsigned)(capacity - used));
+        if (got < 0) {
+            int code;
+            status =
+                error_set_at(error, AT_IO, path, 0, "cannot be read: %s", gzerror(file, &code));
+            break;
+        }
+        used += (size_t)got;
+        if (used < capacity)
+            break;
+        if (capacity >= size_limit_bytes) {
+            status =
+                error_set_at(error, AT_FORMAT, path, 0, "larger than %zu bytes", size_limit_bytes);
+            break;
+        }
+        capacity *= 2;
+    }
+    if (gzclose_r(file) == Z_BUF_ERROR && !status)
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "the gzip data ends too early: the file is cut off");
+    if (status) {
+        free(text);
+        return status;
+    }
+    *out = text;
+    *size_bytes = used;
+    return AT_OK;
+}
+
+at_status recorded_read(const char *path, recorded *out, at_error *error)
+{
+    char *text = NULL;
+    size_t size_bytes = 0;
+    *out = (recorded){0};
+    at_status status = read_file(path, &text, &size_bytes, error);
+    if (!status)
+        status = recorded_parse(text, size_bytes, path, out, error);
+    free(text);
+    return status;
+}
+
+at_status recorded_write(const recorded *r, const char *format, char **out, at_error *error)
+{
+    const char *names[FORMAT_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < FORMAT_COUNT; i++) {
+        if (!formats[i]->write)
+            continue;
+        names[count++] = formats[i]->name;
+        if (strcmp(formats[i]->name, format) != 0)
+            continue;
+        json_t *root = formats[i]->write(r);
+        if (!root)
+            return error_set(error, AT_NO_MEMORY, "no memory to write %zu results",
+                             r->result_count);
+        at_status status = json_text_format(root, 1, out, error);
+        json_decref(root);
+        return status;
+    }
+    const char *nearest = nearest_name(format, names, count);
+    return error_set(error, AT_USAGE, "there is no format '%s': did you mean '%s'?", format,
+                     nearest ? nearest : names[0]);
+}

@@ -1,0 +1,159 @@
+/* Our own journals (journal/journal.h): JSON lines, of which the last of each variant counts. A cost is the
+ * median of the samples. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/line.h"
+#include "history/journal_file.h"
+#include "base/stats.h"
+
+/* Cuts "a=1,b=x" apart; calls `each` for every pair, in order. False when it is no such list. */
+typedef bool (*pair_visit)(void *context, size_t place, const char *name, const char *text);
+
+static bool visit_pairs(const char *configuration, pair_visit visit, void *context, size_t *count)
+{
+    char *copy = strdup(configuration), *rest = copy, *pair;
+    bool ok = copy != NULL;
+    *count = 0;
+    while (ok && (pair = strsep(&rest, ",")) != NULL) {
+        char *equals = strchr(pair, '=');
+        ok = equals && equals != pair && *count < RECORDED_MAX_PARAMETERS;
+        if (!ok)
+            break;
+        *equals = '\0';
+        ok = visit(context, (*count)++, pair, equals + 1);
+    }
+    free(copy);
+    return ok;
+}
+
+/* The texts that outlive the journal's own are kept in the recorded's root, a JSON array. */
+static const char *keep_text(recorded *r, const char *text)
+{
+    json_t *kept = json_string(text);
+    if (!kept || json_array_append_new(r->root, kept))
+        return NULL;
+    return json_string_value(kept);
+}
+
+typedef struct name_list {
+    recorded *r;
+    const char *names[RECORDED_MAX_PARAMETERS];
+} name_list;
+
+static bool visit_name(void *context, size_t place, const char *name, const char *text)
+{
+    (void)text;
+    name_list *list = context;
+    list->names[place] = keep_text(list->r, name);
+    return list->names[place] != NULL;
+}
+
+typedef struct value_list {
+    recorded *r;
+    recorded_result *result;
+} value_list;
+
+static bool visit_value(void *context, size_t place, const char *name, const char *text)
+{
+    value_list *list = context;
+    if (place >= list->r->parameter_count || strcmp(name, list->r->names[place]) != 0)
+        return false;
+    value v = value_parse(text);
+    if (v.kind == VALUE_STRING) {
+        v.string = keep_text(list->r, text);
+        if (!v.string)
+            return false;
+    }
+    list->result->values[place] = v;
+    return true;
+}
+
+static void drop_last(recorded *r)
+{
+    recorded_result *result = &r->results[--r->result_count];
+    free(result->values);
+    free(result->samples_ms);
+}
+
+static bool read_samples(recorded_result *result, const journal_entry *e)
+{
+    result->outcome = e->outcome;
+    result->compile_ms = (double)e->compile_ns / 1e6;
+    result->check_ms = (double)e->check_ns / 1e6;
+    if (e->sample_count == 0)
+        return true;
+    int64_t *sorted = malloc(e->sample_count * sizeof *sorted);
+    result->samples_ms = malloc(e->sample_count * sizeof *result->samples_ms);
+    if (!sorted || !result->samples_ms) {
+        free(sorted);
+        return false;
+    }
+    memcpy(sorted, e->samples_ns, e->sample_count * sizeof *sorted);
+    stats_summary summary = stats_summarise(sorted, e->sample_count);
+    free(sorted);
+    result->sample_count = e->sample_count;
+    for (size_t i = 0; i < e->sample_count; i++) {
+        result->samples_ms[i] = (double)e->samples_ns[i] / 1e6;
+        result->run_ms += result->samples_ms[i];
+    }
+    if (e->outcome == OUTCOME_OK && summary.median_ns > 0)
+        result->cost = (double)summary.median_ns / 1e6;
+    return true;
+}
+
+/* Adds an entry; one that is not of this journal's parameters is left out. False: no memory. */
+static bool add_entry(recorded *r, const journal_entry *e)
+{
+    size_t count;
+    if (r->parameter_count == 0) {
+        name_list list = {.r = r};
+        at_error error = {0};
+        if (!visit_pairs(e->configuration, visit_name, &list, &count))
+            return true;
+        if (recorded_set_names(r, list.names, count, &error))
+            return false;
+    }
+    value_list list = {.r = r, .result = recorded_add(r)};
+    if (!list.result)
+        return false;
+    if (!visit_pairs(e->configuration, visit_value, &list, &count) || count != r->parameter_count ||
+        (e->outcome == OUTCOME_OK && e->sample_count == 0)) {
+        drop_last(r);
+        return true;
+    }
+    return read_samples(list.result, e);
+}
+
+bool recorded_journal_detect(const char *text, size_t size_bytes)
+{
+    const char *end = memchr(text, '\n', size_bytes);
+    journal_line line;
+    bool is_line = end && journal_line_parse(text, (size_t)(end - text), &line);
+    if (is_line)
+        journal_line_deinit(&line);
+    return is_line;
+}
+
+at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out, at_error *error)
+{
+    out->root = json_array();
+    bool ok = out->root != NULL;
+    /* Backwards: of several entries for a variant the last counts. */
+    size_t end = size_bytes;
+    while (ok && end > 0) {
+        size_t start = end - 1;
+        while (start > 0 && text[start - 1] != '\n')
+            start--;
+        size_t length = end - start - (text[end - 1] == '\n');
+        journal_line line;
+        if (journal_line_parse(text + start, length, &line)) {
+            if (!line.is_finish)
+                ok = add_entry(out, &line.entry);
+            journal_line_deinit(&line);
+        }
+        end = start;
+    }
+    return ok ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+}

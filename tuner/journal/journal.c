@@ -1,0 +1,463 @@
+#include "journal/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "record/record.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* Some 100,000 variants. A larger journal is put aside (.old) and a new one begun. */
+static const size_t file_limit_bytes = 64u << 20;
+
+/* A power cut may cost this much; kill -9 costs nothing, since the lines are the system's. */
+static const int64_t sync_interval_ns = 1000000000;
+
+typedef struct slot {
+    journal_line line; /* line.root NULL: empty */
+} slot;
+
+struct journal {
+    char path[PATH_BYTES];
+    int fd;
+    uint64_t run; /* this one's number */
+    journal_key facts;
+    slot *slots; /* open addressing; a power of two */
+    size_t slot_count, entry_count, skipped;
+    uint64_t *resumed; /* runs whose entries were loaded */
+    size_t resumed_count;
+    char *waiting; /* lines that the file refused, tried again before the next; NULL: none */
+    size_t waiting_bytes;
+    bool refused; /* which was said already */
+    bool unsynced;
+    int64_t synced_ns;
+};
+
+/* ---- the map ---- */
+
+static size_t slot_of(const slot *slots, size_t slot_count, const journal_key *key)
+{
+    uint64_t h;
+    memcpy(&h, key->bytes, sizeof h);
+    size_t at = (size_t)h & (slot_count - 1);
+    while (slots[at].line.root &&
+           memcmp(slots[at].line.key.bytes, key->bytes, sizeof key->bytes) != 0)
+        at = (at + 1) & (slot_count - 1);
+    return at;
+}
+
+static at_status map_reserve(journal *j, size_t entries, at_error *error)
+{
+    if (j->slot_count >= 2 * entries)
+        return AT_OK;
+    size_t count = j->slot_count ? j->slot_count : 64;
+    while (count < 2 * entries)
+        count *= 2;
+    slot *slots = calloc(count, sizeof *slots);
+    if (!slots)
+        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
+    for (size_t i = 0; i < j->slot_count; i++)
+        if (j->slots[i].line.root)
+            slots[slot_of(slots, count, &j->slots[i].line.key)] = j->slots[i];
+    free(j->slots);
+    j->slots = slots;
+    j->slot_count = count;
+    return AT_OK;
+}
+
+/* Takes the line; the later of two of one key counts. */
+static at_status map_put(journal *j, journal_line *line, at_error *error)
+{
+    at_status status = map_reserve(j, j->entry_count + 1, error);
+    if (status) {
+        journal_line_deinit(line);
+        return status;
+    }
+    slot *s = &j->slots[slot_of(j->slots, j->slot_count, &line->key)];
+    if (s->line.root)
+        journal_line_deinit(&s->line);
+    else
+        j->entry_count++;
+    s->line = *line;
+    return AT_OK;
+}
+
+static void map_deinit(journal *j)
+{
+    for (size_t i = 0; i < j->slot_count; i++)
+        journal_line_deinit(&j->slots[i].line);
+    free(j->slots);
+    j->slots = NULL;
+    j->slot_count = j->entry_count = 0;
+}
+
+at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
+                         journal_key *out, at_error *error)
+{
+    return journal_key_of_variant(j->facts, launches, count, out, error);
+}
+
+bool journal_find(const journal *j, journal_key key, journal_entry *out)
+{
+    if (j->slot_count == 0)
+        return false;
+    const slot *s = &j->slots[slot_of(j->slots, j->slot_count, &key)];
+    if (s->line.root)
+        *out = s->line.entry;
+    return s->line.root != NULL;
+}
+
+/* ---- loading ---- */
+
+/* The lines of a file, taken apart. */
+typedef struct lines {
+    journal_line *items;
+    size_t count, capacity;
+} lines;
+
+static at_status lines_read(lines *l, const char *text, size_t size_bytes, size_t *skipped,
+                            at_error *error)
+{
+    for (size_t at = 0; at < size_bytes;) {
+        const char *end = memchr(text + at, '\n', size_bytes - at);
+        size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
+        if (l->count == l->capacity) {
+            size_t capacity = l->capacity ? 2 * l->capacity : 256;
+            journal_line *items = realloc(l->items, capacity * sizeof *items);
+            if (!items)
+                return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+            l->items = items;
+            l->capacity = capacity;
+        }
+        if (journal_line_parse(text + at, length, &l->items[l->count]))
+            l->count++;
+        else if (length > 0)
+            ++*skipped;
+        at += length + 1;
+    }
+    return AT_OK;
+}
+
+static void lines_deinit(lines *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        journal_line_deinit(&l->items[i]);
+    free(l->items);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Every run that is said to be finished, sorted. */
+static at_status collect_finished(const lines *l, uint64_t **out, size_t *count, at_error *error)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < l->count; i++)
+        total += l->items[i].finished_count;
+    *out = calloc(total ? total : 1, sizeof **out);
+    if (!*out)
+        return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+    *count = 0;
+    for (size_t i = 0; i < l->count; i++)
+        for (size_t r = 0; r < l->items[i].finished_count; r++)
+            (*out)[(*count)++] = l->items[i].finished[r];
+    qsort(*out, *count, sizeof **out, compare_u64);
+    return AT_OK;
+}
+
+static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
+{
+    for (size_t i = 0; i < j->resumed_count; i++)
+        if (j->resumed[i] == run)
+            return AT_OK;
+    uint64_t *larger = realloc(j->resumed, (j->resumed_count + 1) * sizeof *larger);
+    if (!larger)
+        return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+    j->resumed = larger;
+    j->resumed[j->resumed_count++] = run;
+    return AT_OK;
+}
+
+static at_status load_text(journal *j, const char *text, size_t size_bytes, at_error *error)
+{
+    lines l = {0};
+    uint64_t *finished = NULL;
+    size_t finished_count = 0;
+    at_status status = lines_read(&l, text, size_bytes, &j->skipped, error);
+    if (!status)
+        status = collect_finished(&l, &finished, &finished_count, error);
+    for (size_t i = 0; !status && i < l.count; i++) {
+        uint64_t run = l.items[i].run;
+        if (l.items[i].is_finish ||
+            memcmp(l.items[i].facts.bytes, j->facts.bytes, sizeof j->facts.bytes) != 0 ||
+            bsearch(&run, finished, finished_count, sizeof *finished, compare_u64))
+            continue;
+        status = remember_resumed(j, run, error);
+        if (!status)
+            status = map_put(j, &l.items[i], error);
+        l.items[i] = (journal_line){0};
+    }
+    free(finished);
+    lines_deinit(&l);
+    return status;
+}
+
+static at_status load_file(journal *j, at_error *error)
+{
+    char *text, old[PATH_BYTES + 8];
+    size_t size_bytes;
+    struct stat s;
+    if (stat(j->path, &s) == 0 && (uint64_t)s.st_size > file_limit_bytes) {
+        snprintf(old, sizeof old, "%s.old", j->path);
+        if (rename(j->path, old) != 0)
+            return error_set_errno(error, errno, "cannot put the full journal %s aside", j->path);
+    }
+    at_status status = file_read(j->path, 2 * file_limit_bytes, &text, &size_bytes, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    if (status)
+        return status;
+    status = load_text(j, text, size_bytes, error);
+    free(text);
+    return status;
+}
+
+/* ---- writing ---- */
+
+/* The file must end in a newline before a line is put behind it: a crash may have cut the last. */
+static bool ends_in_newline(int fd, off_t size)
+{
+    char last;
+    return size == 0 || (pread(fd, &last, 1, size - 1) == 1 && last == '\n');
+}
+
+/* Whole lines or nothing. */
+static at_status append_lines(journal *j, const char *text, size_t size_bytes, bool locked,
+                              at_error *error)
+{
+    off_t size = lseek(j->fd, 0, SEEK_END);
+    if (size < 0)
+        return error_set_errno(error, errno, "cannot write the journal %s", j->path);
+    at_status status = AT_OK;
+    if (!ends_in_newline(j->fd, size))
+        status = file_write_all(j->fd, j->path, "\n", 1, error);
+    if (!status)
+        status = file_write_all(j->fd, j->path, text, size_bytes, error);
+    /* A part of a line helps nobody; what cannot be cut off fails its check later. */
+    if (status && locked && ftruncate(j->fd, size) != 0)
+        return status;
+    return status;
+}
+
+/* False when the lock cannot be had: a file system without locks, or somebody stopped in the middle
+ * of a line. O_APPEND alone has to do then: the run matters more. */
+static bool lock_file(int fd)
+{
+    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
+    for (int attempt = 0; attempt < 100; attempt++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static void sync_now_and_then(journal *j)
+{
+    int64_t now = clock_now_ns();
+    j->unsynced = true;
+    if (now - j->synced_ns < sync_interval_ns)
+        return;
+    fdatasync(j->fd);
+    j->synced_ns = now;
+    j->unsynced = false;
+}
+
+static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
+{
+    bool locked = lock_file(j->fd);
+    at_status status = append_lines(j, text, size_bytes, locked, error);
+    if (locked)
+        flock(j->fd, LOCK_UN);
+    return status;
+}
+
+/* Puts the line behind those that wait; what the limit or the memory does not hold is let go. */
+static void wait_with(journal *j, const char *line)
+{
+    size_t size_bytes = strlen(line);
+    if (j->waiting_bytes + size_bytes > file_limit_bytes)
+        return;
+    char *larger = realloc(j->waiting, j->waiting_bytes + size_bytes);
+    if (!larger)
+        return;
+    memcpy(larger + j->waiting_bytes, line, size_bytes);
+    j->waiting = larger;
+    j->waiting_bytes += size_bytes;
+}
+
+/* Takes the line's text. A full disk may have room again later: nothing is lost until the end. */
+static at_status write_line(journal *j, char *line, at_error *error)
+{
+    at_error trouble = {0};
+    at_status status;
+    if (j->waiting) {
+        wait_with(j, line);
+        status = append(j, j->waiting, j->waiting_bytes, &trouble);
+    } else {
+        status = append(j, line, strlen(line), &trouble);
+        if (status)
+            wait_with(j, line);
+    }
+    free(line);
+    if (!status) {
+        free(j->waiting);
+        j->waiting = NULL;
+        j->waiting_bytes = 0;
+        sync_now_and_then(j);
+        return AT_OK;
+    }
+    if (j->refused)
+        return AT_OK;
+    j->refused = true;
+    if (error)
+        *error = trouble;
+    return error_prefix(error,
+                        "the run goes on, but could not be resumed from here unless the disk "
+                        "takes what waits for it");
+}
+
+at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error)
+{
+    char *text;
+    journal_line line;
+    at_status status = journal_line_of_entry(j->run, j->facts, key, e, &text, error);
+    if (status)
+        return status;
+    if (journal_line_parse(text, strlen(text) - 1, &line))
+        status = map_put(j, &line, error);
+    at_status written = write_line(j, text, error);
+    return status ? status : written;
+}
+
+at_status journal_finish(journal *j, at_error *error)
+{
+    char *text;
+    at_status status = remember_resumed(j, j->run, error);
+    if (!status)
+        status = journal_line_of_finish(j->run, j->resumed, j->resumed_count, &text, error);
+    return status ? status : write_line(j, text, error);
+}
+
+/* ---- opening ---- */
+
+at_status journal_folder(char *out, size_t out_bytes, at_error *error)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    int n = -1;
+    /* The XDG specification: a relative path is to be ignored. */
+    if (state && state[0] == '/')
+        n = snprintf(out, out_bytes, "%s/autotune/journal", state);
+    else if (home && *home)
+        n = snprintf(out, out_bytes, "%s/.local/state/autotune/journal", home);
+    else
+        return error_set(error, AT_NOT_FOUND,
+                         "no place for the journal: set XDG_STATE_HOME or HOME");
+    if (n < 0 || (size_t)n >= out_bytes)
+        return error_set(error, AT_IO, "the path of the journal's folder is too long");
+    return AT_OK;
+}
+
+static at_status open_file(journal *j, const char *folder, const journal_facts *f, at_error *error)
+{
+    char pattern_slug[RECORD_NAME_BYTES], gpu_slug[RECORD_NAME_BYTES];
+    record_slug(f->pattern, pattern_slug);
+    record_slug(f->device->limits.name, gpu_slug);
+    int n = snprintf(j->path, sizeof j->path, "%s/%s-%s.jsonl", folder, pattern_slug, gpu_slug);
+    if (n < 0 || (size_t)n >= sizeof j->path)
+        return error_set(error, AT_IO, "the path of the journal is too long");
+    at_status status = file_make_folder(folder, error);
+    if (!status)
+        status = load_file(j, error);
+    if (status)
+        return status;
+    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (j->fd < 0)
+        return error_set_errno(error, errno, "cannot open the journal %s", j->path);
+    return AT_OK;
+}
+
+at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
+                       at_error *error)
+{
+    *out = NULL;
+    journal *j = calloc(1, sizeof *j);
+    if (!j)
+        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
+    j->fd = -1;
+    /* No two runs have the same number: a process exists once at a moment. */
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};
+    j->run = XXH3_64bits(seed, sizeof seed);
+    j->synced_ns = clock_now_ns();
+    at_status status = journal_key_of_facts(facts, &j->facts, error);
+    if (!status)
+        status = open_file(j, folder, facts, error);
+    if (status) {
+        journal_close(j);
+        return status;
+    }
+    *out = j;
+    return AT_OK;
+}
+
+void journal_close(journal *j)
+{
+    if (!j)
+        return;
+    if (j->fd >= 0) {
+        if (j->waiting)
+            append(j, j->waiting, j->waiting_bytes, NULL);
+        if (j->unsynced)
+            fdatasync(j->fd);
+        close(j->fd);
+    }
+    map_deinit(j);
+    free(j->waiting);
+    free(j->resumed);
+    free(j);
+}
+
+const char *journal_path(const journal *j)
+{
+    return j->path;
+}
+
+size_t journal_count(const journal *j)
+{
+    return j->entry_count;
+}
+
+size_t journal_skipped(const journal *j)
+{
+    return j->skipped;
+}

@@ -1,0 +1,46 @@
+/* What an outcome depends on, as a number: a variant measured under the same key needs no measuring
+ * again.
+ *
+ * The facts are what all variants of a run share: the device and its driver, NVRTC, the problems
+ * and their reference, the way of measuring. The launches are what one variant is: the emitted
+ * source and how it is launched, for each problem. Keys are XXH3-128 of their fields, written out as
+ * in a worker's message. The only failure is AT_NO_MEMORY. */
+#ifndef AUTOTUNE_JOURNAL_KEY_H
+#define AUTOTUNE_JOURNAL_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "device/device.h"
+#include "base/error.h"
+#include "device/plan.h"
+
+/* Raised when samples that an older autotune took are no longer comparable. */
+enum { JOURNAL_MEASURING_VERSION = 1 };
+
+typedef struct journal_key {
+    unsigned char bytes[16];
+} journal_key;
+
+typedef struct journal_facts {
+    const char *pattern;              /* name; an identifier */
+    const device_properties *device;
+    const char *nvrtc_version;
+    const problem_plan *problems;     /* measured and checked: tuned, ragged ... */
+    size_t problem_count;
+    const char *reference_hash;       /* of the reference kernels' sources; "" without one */
+    bool warm_cache;
+} journal_facts;
+
+/* One kernel of a variant: what it is for one of the problems. */
+typedef struct journal_launch {
+    const char *source_hash;          /* of the emitted source */
+    const launch_plan *plan;
+} journal_launch;
+
+at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error);
+
+at_status journal_key_of_variant(journal_key facts, const journal_launch *launches, size_t count,
+                                 journal_key *out, at_error *error);
+
+#endif

@@ -1,0 +1,260 @@
+#include "journal/line.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/json_text.h"
+
+/* ,"check":"0123456789abcdef"} */
+static const char check_head[] = ",\"check\":\"";
+enum { CHECK_DIGITS = 16, CHECK_BYTES = sizeof check_head - 1 + CHECK_DIGITS + 2 };
+
+static const struct {
+    const char *name;
+    size_t offset;
+} resource_fields[] = {
+    {"registers", offsetof(kernel_resources, registers)},
+    {"stack_bytes", offsetof(kernel_resources, stack_bytes)},
+    {"spill_store_bytes", offsetof(kernel_resources, spill_store_bytes)},
+    {"spill_load_bytes", offsetof(kernel_resources, spill_load_bytes)},
+    {"static_shared_bytes", offsetof(kernel_resources, static_shared_bytes)},
+    {"constant_bytes", offsetof(kernel_resources, constant_bytes)},
+    {"barriers", offsetof(kernel_resources, barriers)},
+};
+
+static uint32_t *resource_at(kernel_resources *k, size_t field)
+{
+    return (uint32_t *)(void *)((char *)k + resource_fields[field].offset);
+}
+
+static json_t *pack_key(journal_key key)
+{
+    char hex[2 * sizeof key.bytes + 1];
+    for (size_t i = 0; i < sizeof key.bytes; i++)
+        snprintf(hex + 2 * i, 3, "%02x", key.bytes[i]);
+    return json_string(hex);
+}
+
+/* Lower-case digits only, so that a text has one number and a number one text. */
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool parse_hex(const json_t *j, unsigned char *bytes, size_t count)
+{
+    const char *text = json_string_value(j);
+    if (!text || strlen(text) != 2 * count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        bytes[i] = (unsigned char)(high * 16 + low);
+    }
+    return true;
+}
+
+static json_t *pack_u64(uint64_t v)
+{
+    char text[17];
+    snprintf(text, sizeof text, "%016" PRIx64, v);
+    return json_string(text);
+}
+
+static bool parse_u64(const json_t *j, uint64_t *out)
+{
+    unsigned char bytes[8];
+    if (!parse_hex(j, bytes, sizeof bytes))
+        return false;
+    *out = 0;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        *out = *out << 8 | bytes[i];
+    return true;
+}
+
+/* Compilers and drivers write what they like: what is not UTF-8 loses its odd bytes. */
+static json_t *pack_text(const char *text)
+{
+    char cut[JOURNAL_MESSAGE_BYTES];
+    snprintf(cut, sizeof cut, "%s", text ? text : "");
+    json_t *j = json_string(cut);
+    if (j)
+        return j;
+    for (char *c = cut; *c; c++)
+        if ((unsigned char)*c >= 0x80)
+            *c = '?';
+    return json_string(cut);
+}
+
+static json_t *pack_samples(const journal_entry *e)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < e->sample_count; i++)
+        json_append(&array, json_integer((json_int_t)e->samples_ns[i]));
+    return array;
+}
+
+static json_t *pack_resources(const journal_entry *e)
+{
+    kernel_resources k = e->resources;
+    json_t *object = json_object();
+    for (size_t i = 0; i < sizeof resource_fields / sizeof *resource_fields; i++)
+        json_put(&object, resource_fields[i].name, json_integer((json_int_t)*resource_at(&k, i)));
+    return object;
+}
+
+/* Takes `root`. The check goes in front of the closing brace. */
+static at_status finish_line(json_t *root, char **out, at_error *error)
+{
+    *out = NULL;
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+    json_decref(root);
+    size_t length = text ? strlen(text) - 1 : 0;
+    char *line = text ? malloc(length + CHECK_BYTES + 2) : NULL;
+    if (line) {
+        memcpy(line, text, length);
+        snprintf(line + length, CHECK_BYTES + 2, "%s%016" PRIx64 "\"}\n", check_head,
+                 (uint64_t)XXH3_64bits(text, length));
+        *out = line;
+    }
+    free(text);
+    return line ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a line of the journal");
+}
+
+at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
+                                const journal_entry *e, char **out, at_error *error)
+{
+    json_t *root =
+        json_pack("{so so so ss so so sI sI}", "run", pack_u64(run), "facts", pack_key(facts), "key",
+                  pack_key(key), "outcome", outcome_name(e->outcome), "configuration",
+                  pack_text(e->configuration), "samples_ns", pack_samples(e), "compile_ns",
+                  (json_int_t)e->compile_ns, "check_ns", (json_int_t)e->check_ns);
+    if (root && e->has_resources)
+        json_put(&root, "resources", pack_resources(e));
+    if (root && e->message && *e->message)
+        json_put(&root, "message", pack_text(e->message));
+    return finish_line(root, out, error);
+}
+
+at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
+                                 at_error *error)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_append(&array, pack_u64(runs[i]));
+    return finish_line(json_pack("{so so}", "run", pack_u64(run), "finished", array), out, error);
+}
+
+static bool check_passes(const char *text, size_t size_bytes)
+{
+    if (size_bytes <= CHECK_BYTES)
+        return false;
+    size_t length = size_bytes - CHECK_BYTES;
+    char tail[CHECK_BYTES + 1];
+    snprintf(tail, sizeof tail, "%s%016" PRIx64 "\"}", check_head,
+             (uint64_t)XXH3_64bits(text, length));
+    return memcmp(text + length, tail, CHECK_BYTES) == 0;
+}
+
+static bool parse_finish(const json_t *runs, journal_line *out)
+{
+    size_t count = json_array_size(runs);
+    out->is_finish = true;
+    out->finished = calloc(count ? count : 1, sizeof *out->finished);
+    if (!json_is_array(runs) || !out->finished)
+        return false;
+    for (; out->finished_count < count; out->finished_count++)
+        if (!parse_u64(json_array_get(runs, out->finished_count),
+                       &out->finished[out->finished_count]))
+            return false;
+    return true;
+}
+
+static bool parse_samples(const json_t *array, journal_line *out)
+{
+    size_t count = json_array_size(array);
+    if (!json_is_array(array) || count > JOURNAL_MAX_SAMPLES)
+        return false;
+    out->samples_ns = calloc(count ? count : 1, sizeof *out->samples_ns);
+    if (!out->samples_ns)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *j = json_array_get(array, i);
+        out->samples_ns[i] = json_integer_value(j);
+        if (!json_is_integer(j) || out->samples_ns[i] <= 0)
+            return false;
+    }
+    out->entry.samples_ns = out->samples_ns;
+    out->entry.sample_count = count;
+    return true;
+}
+
+static bool parse_resources(const json_t *object, journal_entry *e)
+{
+    e->has_resources = object != NULL;
+    for (size_t i = 0; object && i < sizeof resource_fields / sizeof *resource_fields; i++) {
+        const json_t *j = json_object_get(object, resource_fields[i].name);
+        if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > UINT32_MAX)
+            return false;
+        *resource_at(&e->resources, i) = (uint32_t)json_integer_value(j);
+    }
+    return true;
+}
+
+/* Lines of an autotune that did not write it have none. */
+static bool parse_duration(const json_t *j, int64_t *out)
+{
+    *out = json_integer_value(j);
+    return !j || (json_is_integer(j) && *out >= 0);
+}
+
+static bool parse_text(const json_t *j, const char **out)
+{
+    *out = j ? json_string_value(j) : "";
+    return *out && strlen(*out) < JOURNAL_MESSAGE_BYTES;
+}
+
+static bool parse_entry(const json_t *root, journal_line *out)
+{
+    const char *name = json_string_value(json_object_get(root, "outcome"));
+    journal_entry *e = &out->entry;
+    return parse_hex(json_object_get(root, "facts"), out->facts.bytes, sizeof out->facts.bytes) &&
+           parse_hex(json_object_get(root, "key"), out->key.bytes, sizeof out->key.bytes) && name &&
+           outcome_find(name, &e->outcome) &&
+           parse_text(json_object_get(root, "configuration"), &e->configuration) &&
+           parse_text(json_object_get(root, "message"), &e->message) &&
+           parse_samples(json_object_get(root, "samples_ns"), out) &&
+           parse_duration(json_object_get(root, "compile_ns"), &e->compile_ns) &&
+           parse_duration(json_object_get(root, "check_ns"), &e->check_ns) &&
+           parse_resources(json_object_get(root, "resources"), e);
+}
+
+bool journal_line_parse(const char *text, size_t size_bytes, journal_line *out)
+{
+    *out = (journal_line){0};
+    if (!check_passes(text, size_bytes))
+        return false;
+    json_t *root = json_loadb(text, size_bytes, JSON_REJECT_DUPLICATES, NULL);
+    out->root = root;
+    const json_t *finished = json_object_get(root, "finished");
+    bool good = parse_u64(json_object_get(root, "run"), &out->run) &&
+                (finished ? parse_finish(finished, out) : parse_entry(root, out));
+    if (!good)
+        journal_line_deinit(out);
+    return good;
+}
+
+void journal_line_deinit(journal_line *line)
+{
+    free(line->finished);
+    free(line->samples_ns);
+    json_decref(line->root);
+    *line = (journal_line){0};
+}

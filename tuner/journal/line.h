@@ -1,0 +1,66 @@
+/* One line of a journal: a JSON object whose last member, "check", is the XXH3-64 of everything
+ * before it.
+ *
+ *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
+ *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","check":"0123456789abcdef"}
+ *      what became of the variant K, measured by run R under the facts F
+ *   {"run":R,"finished":[R,...],"check":"..."}
+ *      the entries of these runs are no longer needed
+ *
+ * A line that was cut by a crash, or changed, does not pass its check and is not a line. What does
+ * pass may still come from anyone: types and sizes are checked. */
+#ifndef AUTOTUNE_JOURNAL_LINE_H
+#define AUTOTUNE_JOURNAL_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "base/error.h"
+#include "journal/key.h"
+#include "device/outcome.h"
+
+enum {
+    JOURNAL_MESSAGE_BYTES = 4096, /* longer messages are cut */
+    JOURNAL_MAX_SAMPLES = 1 << 20
+};
+
+/* What became of a variant. */
+typedef struct journal_entry {
+    outcome outcome;
+    const char *configuration; /* for people; "" unknown */
+    const char *message;       /* why it is not ok; "" */
+    const int64_t *samples_ns; /* in the order in which they were taken */
+    size_t sample_count;
+    int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
+    bool has_resources;
+    kernel_resources resources;
+} journal_entry;
+
+/* A line taken apart. A view: texts and arrays are owned by `root` and `samples_ns`. */
+typedef struct journal_line {
+    uint64_t run;
+    bool is_finish;
+    journal_key facts, key; /* of an entry */
+    journal_entry entry;
+    uint64_t *finished;    /* of a finish: runs; owned */
+    size_t finished_count;
+    int64_t *samples_ns;   /* owned */
+    void *root;            /* owned */
+} journal_line;
+
+/* Writes the entry's line, ending in a newline; the caller frees *out. AT_NO_MEMORY. */
+at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key,
+                                const journal_entry *e, char **out, at_error *error);
+
+/* Writes the line that says that the entries of `runs` are no longer needed. */
+at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
+                                 at_error *error);
+
+/* Takes a line (without its newline) apart; false when it is not one. On true the caller calls
+ * journal_line_deinit(). */
+bool journal_line_parse(const char *text, size_t size_bytes, journal_line *out);
+void journal_line_deinit(journal_line *line);
+
+#endif

@@ -1,0 +1,282 @@
+#include "library/library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/driver.h"
+#include "base/error.h"
+#include "base/nearest.h"
+#include "record/summary.h"
+
+const char *at_version(void)
+{
+    return run_tool_version();
+}
+
+const char *at_status_name(at_status status)
+{
+    return status_name(status);
+}
+
+const char *at_rule_name(at_rule rule)
+{
+    return pick_rule_name((pick_rule)rule);
+}
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* ---- results ---- */
+
+at_status at_open(const char *folder, at_results **out, at_error *error)
+{
+    *out = NULL;
+    error_clear(error);
+    at_results *results = calloc(1, sizeof *results);
+    if (!results)
+        return no_memory(error);
+    at_status status = record_load_all(folder, NULL, &results->all, error);
+    if (status)
+        free(results);
+    else
+        *out = results;
+    return status;
+}
+
+void at_close(at_results *results)
+{
+    if (!results)
+        return;
+    record_set_deinit(&results->all);
+    free(results);
+}
+
+/* ---- the GPU at hand ---- */
+
+enum { MOST_DEVICES = 64 };
+
+at_status library_current_device(device_properties *out, at_error *error)
+{
+    cuda_driver cuda = {0};
+    CUdevice current;
+    size_t count;
+    device_properties *list = NULL;
+    at_status status = cuda_driver_open(&cuda, error);
+    if (status)
+        return status;
+    status = cuda_check(&cuda, cuda.cuCtxGetDevice(&current), AT_NO_DEVICE,
+                        "no CUDA context is current in this thread", error);
+    if (status)
+        goto cleanup;
+    list = calloc(MOST_DEVICES, sizeof *list);
+    if (!list) {
+        status = no_memory(error);
+        goto cleanup;
+    }
+    /* The driver's device handles are its ordinals. */
+    status = device_api_find("cuda:0")->list(list, MOST_DEVICES, &count, error);
+    if (!status && (current < 0 || (size_t)current >= count))
+        status = error_set(error, AT_NO_DEVICE, "the current context's GPU is not listed");
+    if (!status)
+        *out = list[current];
+cleanup:
+    free(list);
+    cuda_driver_close(&cuda);
+    return status;
+}
+
+at_status at_current_gpu(at_gpu *out, at_error *error)
+{
+    device_properties p;
+    error_clear(error);
+    at_status status = library_current_device(&p, error);
+    if (status)
+        return status;
+    *out = (at_gpu){.major = p.limits.major, .minor = p.limits.minor};
+    snprintf(out->name, sizeof out->name, "%s", p.limits.name);
+    return AT_OK;
+}
+
+/* ---- picking ---- */
+
+/* A copy of the text that lives as long as the choice. */
+static const char *keep_text(at_choice *c, const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    if (copy)
+        c->texts[c->text_count++] = copy;
+    return copy;
+}
+
+static bool to_value(at_choice *c, const at_variable *v, value *out)
+{
+    switch (v->kind) {
+    case AT_KIND_INTEGER:
+        *out = (value){.kind = VALUE_INTEGER, .integer = v->integer};
+        return true;
+    case AT_KIND_NUMBER:
+        *out = (value){.kind = VALUE_NUMBER, .number = v->number};
+        return true;
+    case AT_KIND_BOOLEAN:
+        *out = (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
+        return true;
+    case AT_KIND_TEXT:
+        *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
+        return out->string != NULL;
+    }
+    return false;
+}
+
+static at_variable from_pair(const record_pair *p)
+{
+    switch (p->value.kind) {
+    case VALUE_INTEGER:
+        return at_integer(p->name, p->value.integer);
+    case VALUE_NUMBER:
+        return at_number(p->name, p->value.number);
+    case VALUE_BOOLEAN:
+        return at_boolean(p->name, p->value.boolean);
+    case VALUE_STRING:
+        break;
+    }
+    return at_text(p->name, p->value.string);
+}
+
+static at_status copy_problem(at_choice *c, const at_variable *problem, size_t count,
+                              at_error *error)
+{
+    c->problem.pairs = calloc(count + 1, sizeof *c->problem.pairs);
+    c->texts = calloc(2 * count + 1, sizeof *c->texts);
+    if (!c->problem.pairs || !c->texts)
+        return no_memory(error);
+    for (size_t i = 0; i < count; i++) {
+        record_pair *p = &c->problem.pairs[i];
+        if (!problem[i].name)
+            return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
+        p->name = keep_text(c, problem[i].name);
+        if (!p->name || !to_value(c, &problem[i], &p->value))
+            return no_memory(error);
+        c->problem.count++;
+    }
+    return AT_OK;
+}
+
+static at_status copy_records(at_choice *c, const at_results *results, at_error *error)
+{
+    c->records.records = calloc(results->all.count + 1, sizeof *c->records.records);
+    if (!c->records.records)
+        return no_memory(error);
+    for (size_t i = 0; i < results->all.count; i++)
+        if (strcmp(results->all.records[i].pattern, c->pattern) == 0)
+            c->records.records[c->records.count++] = results->all.records[i];
+    if (c->records.count == 0)
+        return error_set(error, AT_NOT_FOUND, "there are no results for '%s'", c->pattern);
+    return AT_OK;
+}
+
+static at_status choose(at_choice *c, at_error *error)
+{
+    const pick_target target = {
+        .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
+    c->rule = pick(&c->records, &target, &c->entry, &c->from);
+    c->values = c->entry ? &c->entry->configuration : pick_default(&c->records);
+    if (!c->values)
+        return error_set(error, AT_NOT_FOUND,
+                         "no result of '%s' is for a GPU like %s, and its default is not recorded",
+                         c->pattern, c->gpu.name);
+    record_format_values(c->values, c->text, sizeof c->text);
+    return AT_OK;
+}
+
+at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
+                  const at_variable *problem, size_t problem_count, at_choice **out,
+                  at_error *error)
+{
+    *out = NULL;
+    error_clear(error);
+    at_choice *c = calloc(1, sizeof *c);
+    if (!c)
+        return no_memory(error);
+    at_status status = AT_OK;
+    c->pattern = strdup(pattern_name);
+    if (!c->pattern)
+        status = no_memory(error);
+    else if (gpu)
+        c->gpu = *gpu;
+    else
+        status = at_current_gpu(&c->gpu, error);
+    if (!status)
+        status = copy_problem(c, problem, problem_count, error);
+    if (!status)
+        status = copy_records(c, results, error);
+    if (!status)
+        status = choose(c, error);
+    if (status)
+        at_choice_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+void at_choice_free(at_choice *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->text_count; i++)
+        free(c->texts[i]);
+    free(c->texts);
+    free(c->problem.pairs);
+    free(c->records.records);
+    free(c->pattern);
+    free(c);
+}
+
+at_rule at_choice_rule(const at_choice *c)
+{
+    return (at_rule)c->rule;
+}
+
+const char *at_choice_gpu(const at_choice *c)
+{
+    return c->from ? c->from->gpu : "";
+}
+
+int64_t at_choice_time_ns(const at_choice *c)
+{
+    return c->entry ? c->entry->time_ns : 0;
+}
+
+const char *at_choice_text(const at_choice *c)
+{
+    return c->text;
+}
+
+size_t at_choice_count(const at_choice *c)
+{
+    return c->values->count;
+}
+
+at_variable at_choice_at(const at_choice *c, size_t index)
+{
+    return from_pair(&c->values->pairs[index]);
+}
+
+at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, at_error *error)
+{
+    const char *names[RECORD_MAX_VALUES];
+    error_clear(error);
+    for (size_t i = 0; i < c->values->count; i++) {
+        names[i] = c->values->pairs[i].name;
+        if (strcmp(names[i], name) == 0) {
+            *out = from_pair(&c->values->pairs[i]);
+            return AT_OK;
+        }
+    }
+    const char *nearest = nearest_name(name, names, c->values->count);
+    return error_set(error, AT_NOT_FOUND, "'%s' has no parameter '%.80s'%s%s%s", c->pattern, name,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
+}

@@ -1,0 +1,33 @@
+/* What the two halves of libautotune share: library/library.c picks, library/kernel.c makes it run. */
+#ifndef AUTOTUNE_LIBRARY_LIBRARY_H
+#define AUTOTUNE_LIBRARY_LIBRARY_H
+
+#include "autotune.h"
+#include "device/device.h"
+#include "record/pick.h"
+#include "record/record.h"
+
+enum { LIBRARY_TEXT_BYTES = 4096 };
+
+struct at_results {
+    record_set all;
+};
+
+struct at_choice {
+    record_set records; /* of the pattern: a copy of the structs, which at_results owns */
+    char *pattern;
+    at_gpu gpu;
+    record_values problem; /* with its texts owned by `texts` */
+    char **texts;
+    size_t text_count;
+    pick_rule rule;
+    const record_entry *entry; /* NULL: the default */
+    const record *from;
+    const record_values *values; /* of the configuration; NULL: only the script knows it */
+    char text[LIBRARY_TEXT_BYTES];
+};
+
+/* The device of the calling thread's current context. */
+at_status library_current_device(device_properties *out, at_error *error);
+
+#endif

@@ -1,0 +1,29 @@
+/* From a choice to machine code: the pattern's script, the variant's source, the cubin.
+ *
+ * In: a choice and the device it is for. Out: the configuration that is possible for the problem at
+ * hand, its source, its plans and its cubin. No CUDA driver is needed here. */
+#ifndef AUTOTUNE_LIBRARY_SOURCE_H
+#define AUTOTUNE_LIBRARY_SOURCE_H
+
+#include "device/arch.h"
+#include "script/emit.h"
+#include "library/library.h"
+#include "device/plan.h"
+
+typedef struct library_source {
+    pick_rule rule;
+    char text[LIBRARY_TEXT_BYTES]; /* of the configuration */
+    emitted variant;               /* options are gone with the script */
+    launch_plan launch;
+    problem_plan problem;
+    unsigned char *cubin; /* owned */
+    size_t cubin_bytes;
+} library_source;
+
+/* Loads the script, picks what is possible, emits and compiles. Errors as at_prepare(). */
+at_status library_source_init(library_source *out, const at_choice *c,
+                              const at_kernel_options *options, const arch_limits *limits,
+                              const char *arch, at_error *error);
+void library_source_deinit(library_source *s);
+
+#endif

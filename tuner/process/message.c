@@ -1,0 +1,338 @@
+#include "process/message.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/clock.h"
+
+/* "ATM2": a peer built from other sources is told apart by the first four bytes. */
+enum { MAGIC = 0x324d5441 };
+
+/* Larger than any kernel image or log; a header that asks for more is corrupt. */
+static const uint64_t max_payload_bytes = 256u << 20;
+
+void message_init(message *m, uint32_t type)
+{
+    *m = (message){.type = type};
+}
+
+void message_deinit(message *m)
+{
+    free(m->bytes);
+    *m = (message){0};
+}
+
+static unsigned char *grow(message *m, size_t size_bytes)
+{
+    if (m->failed)
+        return NULL;
+    if (size_bytes > m->capacity_bytes - m->size_bytes) {
+        size_t capacity = m->capacity_bytes ? m->capacity_bytes : 256;
+        while (capacity - m->size_bytes < size_bytes) {
+            if (capacity > SIZE_MAX / 2) {
+                m->failed = true;
+                return NULL;
+            }
+            capacity *= 2;
+        }
+        unsigned char *bytes = realloc(m->bytes, capacity);
+        if (!bytes) {
+            m->failed = true;
+            return NULL;
+        }
+        m->bytes = bytes;
+        m->capacity_bytes = capacity;
+    }
+    unsigned char *at = m->bytes + m->size_bytes;
+    m->size_bytes += size_bytes;
+    return at;
+}
+
+static void store(unsigned char *at, uint64_t v, size_t size_bytes)
+{
+    for (size_t i = 0; i < size_bytes; i++)
+        at[i] = (unsigned char)(v >> (8 * i));
+}
+
+static uint64_t load(const unsigned char *at, size_t size_bytes)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < size_bytes; i++)
+        v |= (uint64_t)at[i] << (8 * i);
+    return v;
+}
+
+static void put(message *m, uint64_t v, size_t size_bytes)
+{
+    unsigned char *at = grow(m, size_bytes);
+    if (at)
+        store(at, v, size_bytes);
+}
+
+void message_put_u32(message *m, uint32_t v)
+{
+    put(m, v, 4);
+}
+
+void message_put_u64(message *m, uint64_t v)
+{
+    put(m, v, 8);
+}
+
+void message_put_f64(message *m, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put(m, bits, 8);
+}
+
+void message_put_bytes(message *m, const void *bytes, size_t size_bytes)
+{
+    put(m, size_bytes, 8);
+    unsigned char *at = grow(m, size_bytes);
+    if (at && size_bytes)
+        memcpy(at, bytes, size_bytes);
+}
+
+void message_put_string(message *m, const char *text)
+{
+    message_put_bytes(m, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static const unsigned char *take(message *m, size_t size_bytes)
+{
+    if (m->failed || m->size_bytes - m->position < size_bytes) {
+        m->failed = true;
+        return NULL;
+    }
+    const unsigned char *at = m->bytes + m->position;
+    m->position += size_bytes;
+    return at;
+}
+
+uint32_t message_get_u32(message *m)
+{
+    const unsigned char *at = take(m, 4);
+    return at ? (uint32_t)load(at, 4) : 0;
+}
+
+uint64_t message_get_u64(message *m)
+{
+    const unsigned char *at = take(m, 8);
+    return at ? load(at, 8) : 0;
+}
+
+double message_get_f64(message *m)
+{
+    uint64_t bits = message_get_u64(m);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+const void *message_get_bytes(message *m, size_t *size_bytes)
+{
+    uint64_t size = message_get_u64(m);
+    const unsigned char *at = size <= SIZE_MAX ? take(m, (size_t)size) : NULL;
+    *size_bytes = at ? (size_t)size : 0;
+    return at ? (const void *)at : "";
+}
+
+const char *message_get_string(message *m)
+{
+    size_t size;
+    const char *text = message_get_bytes(m, &size);
+    if (size == 0 || memchr(text, '\0', size) != text + size - 1) {
+        m->failed = true;
+        return "";
+    }
+    return text;
+}
+
+bool message_complete(const message *m)
+{
+    return !m->failed && m->position == m->size_bytes;
+}
+
+static at_status write_all(int fd, const unsigned char *bytes, size_t size_bytes, at_error *error)
+{
+    while (size_bytes > 0) {
+        /* A dead peer is an error value here, not a SIGPIPE. */
+        ssize_t n = send(fd, bytes, size_bytes, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
+        bytes += n;
+        size_bytes -= (size_t)n;
+    }
+    return AT_OK;
+}
+
+/* The magic, which also checks the rest of the header: a damaged size must not make a reader wait
+ * for bytes that never come, nor a damaged type pass for another. */
+static uint32_t first_word(const unsigned char header[MESSAGE_HEADER_BYTES])
+{
+    return MAGIC ^ (uint32_t)XXH3_64bits(header + 4, MESSAGE_HEADER_BYTES - 4);
+}
+
+void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES])
+{
+    store(header + 4, m->type, 4);
+    store(header + 8, m->size_bytes, 8);
+    store(header + 16, XXH3_64bits(m->bytes, m->size_bytes), 8);
+    store(header, first_word(header), 4);
+}
+
+/* Prepares `out` for the payload that the header announces. */
+static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES], message *out,
+                               at_error *error)
+{
+    uint64_t size = load(header + 8, 8);
+    message_init(out, (uint32_t)load(header + 4, 4));
+    if (load(header, 4) != first_word(header) || size > max_payload_bytes)
+        return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
+    if (size > 0 && !grow(out, (size_t)size)) {
+        message_deinit(out);
+        return error_set(error, AT_NO_MEMORY, "no memory for a worker message of %zu bytes",
+                         (size_t)size);
+    }
+    return AT_OK;
+}
+
+static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], const message *m,
+                            at_error *error)
+{
+    if (XXH3_64bits(m->bytes, m->size_bytes) == load(header + 16, 8))
+        return AT_OK;
+    return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
+}
+
+at_status message_send(int fd, const message *m, at_error *error)
+{
+    if (m->failed)
+        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
+    unsigned char header[MESSAGE_HEADER_BYTES];
+    message_header(m, header);
+    at_status status = write_all(fd, header, sizeof header, error);
+    return status ? status : write_all(fd, m->bytes, m->size_bytes, error);
+}
+
+/* `deadline_ms` < 0: none. */
+static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64_t deadline_ms,
+                          at_error *error)
+{
+    size_t done = 0;
+    while (done < size_bytes) {
+        int wait = -1;
+        if (deadline_ms >= 0) {
+            int64_t left = deadline_ms - clock_now_ms();
+            wait = left > 0 ? (int)left : 0;
+        }
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        int ready = poll(&p, 1, wait);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return done ? error_set(error, AT_WORKER, "the worker stopped in the middle of a frame")
+                        : error_set(error, AT_NOT_FOUND, "the worker did not answer in time");
+        ssize_t n = read(fd, bytes + done, size_bytes - done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket failed: %s", strerror(errno));
+        if (n == 0)
+            return error_set(error, AT_WORKER, "the worker closed its socket");
+        done += (size_t)n;
+    }
+    return AT_OK;
+}
+
+at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
+{
+    message_init(out, 0);
+    int64_t deadline_ms = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
+    unsigned char header[MESSAGE_HEADER_BYTES];
+    at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
+    if (!status)
+        status = decode_header(header, out, error);
+    if (status)
+        return status;
+    /* The rest of a frame follows its header at once; a worker that dies closes the socket. */
+    int64_t body_deadline_ms = deadline_ms < 0 ? -1 : clock_now_ms() + 10000;
+    status = read_all(fd, out->bytes, out->size_bytes, body_deadline_ms, error);
+    if (status == AT_NOT_FOUND)
+        status = error_set(error, AT_WORKER, "the worker stopped in the middle of a frame");
+    if (!status)
+        status = check_body(header, out, error);
+    if (status)
+        message_deinit(out);
+    return status;
+}
+
+at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
+                         at_error *error)
+{
+    *frame = m->failed ? NULL : malloc(MESSAGE_HEADER_BYTES + m->size_bytes);
+    *frame_bytes = 0;
+    if (!*frame)
+        return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
+    message_header(m, *frame);
+    if (m->size_bytes)
+        memcpy(*frame + MESSAGE_HEADER_BYTES, m->bytes, m->size_bytes);
+    *frame_bytes = MESSAGE_HEADER_BYTES + m->size_bytes;
+    return AT_OK;
+}
+
+/* Reads towards `wanted` bytes without waiting; AT_OK when they are all there. */
+static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wanted,
+                           at_error *error)
+{
+    while (*got < wanted) {
+        ssize_t n = recv(fd, bytes + *got, wanted - *got, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return AT_NOT_FOUND;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket failed: %s", strerror(errno));
+        if (n == 0)
+            return error_set(error, AT_WORKER, "the worker closed its socket");
+        *got += (size_t)n;
+    }
+    return AT_OK;
+}
+
+at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error)
+{
+    message_init(out, 0);
+    bool new_header = r->header_got_bytes < sizeof r->header;
+    at_status status = read_some(fd, r->header, &r->header_got_bytes, sizeof r->header, error);
+    if (!status && new_header)
+        status = decode_header(r->header, &r->body, error);
+    if (!status)
+        status = read_some(fd, r->body.bytes, &r->body_got_bytes, r->body.size_bytes, error);
+    if (!status)
+        status = check_body(r->header, &r->body, error);
+    if (status)
+        return status;
+    *out = r->body;
+    *r = (message_reader){0};
+    return AT_OK;
+}
+
+void message_reader_deinit(message_reader *r)
+{
+    message_deinit(&r->body);
+    *r = (message_reader){0};
+}
+
+bool message_reader_busy(const message_reader *r)
+{
+    return r->header_got_bytes > 0;
+}

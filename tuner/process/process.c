@@ -1,0 +1,138 @@
+#include "process/process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void close_range_of(unsigned first, unsigned last)
+{
+#ifdef SYS_close_range
+    /* One call instead of one for each number that the limit allows, which may be a million. */
+    if (syscall(SYS_close_range, first, last, 0u) == 0)
+        return;
+#endif
+    long limit = sysconf(_SC_OPEN_MAX);
+    if (limit < 0 || limit > 65536)
+        limit = 65536;
+    for (unsigned fd = first; fd <= last && fd < (unsigned)limit; fd++)
+        close((int)fd);
+}
+
+/* An inherited socket of another worker would keep that worker alive after the tuner's end. */
+static void close_all_but(int keep)
+{
+    unsigned first = STDERR_FILENO + 1, kept = (unsigned)keep;
+    if (kept > first)
+        close_range_of(first, kept - 1);
+    close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
+}
+
+static void become_worker(const char *name, pid_t parent)
+{
+    prctl(PR_SET_NAME, name);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) /* it died before the line above */
+        _exit(1);
+    /* Handlers of the tuner's, which the fork took along. */
+    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH,
+                                  SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
+        signal(handled[i], SIG_DFL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+at_status worker_start(const char *name, worker_body body, void *context, worker *out,
+                       at_error *error)
+{
+    *out = (worker){.fd = -1};
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_set_errno(error, errno, "cannot make a socket for the %s worker", name);
+    /* What is buffered now would be written twice. */
+    fflush(NULL);
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid < 0) {
+        int code = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return error_set_errno(error, code, "cannot start the %s worker", name);
+    }
+    if (pid == 0) {
+        become_worker(name, parent);
+        close_all_but(ends[1]);
+        _exit(body(ends[1], context));
+    }
+    close(ends[1]);
+    *out = (worker){.pid = pid, .fd = ends[0]};
+    return AT_OK;
+}
+
+static void describe_end(int status, char *why, size_t why_size_bytes)
+{
+    if (WIFEXITED(status))
+        snprintf(why, why_size_bytes, "exited with status %d", WEXITSTATUS(status));
+    else if (WIFSIGNALED(status))
+        snprintf(why, why_size_bytes, "killed by signal %d (%s)", WTERMSIG(status),
+                 strsignal(WTERMSIG(status)));
+    else
+        snprintf(why, why_size_bytes, "ended in an unknown way");
+}
+
+/* Reaps the worker if it has ended by now. */
+static bool reap(worker *w, int *status)
+{
+    pid_t ended;
+    do
+        ended = waitpid(w->pid, status, WNOHANG);
+    while (ended < 0 && errno == EINTR);
+    return ended != 0;
+}
+
+void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
+{
+    if (why && why_size_bytes)
+        snprintf(why, why_size_bytes, "not running");
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+    if (w->pid <= 0)
+        return;
+    int status = 0;
+    bool ended = reap(w, &status);
+    for (; !ended && grace_ms > 0; grace_ms--) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        ended = reap(w, &status);
+    }
+    if (ended) {
+        if (why)
+            describe_end(status, why, why_size_bytes);
+    } else {
+        kill(w->pid, SIGKILL);
+        while (waitpid(w->pid, &status, 0) < 0 && errno == EINTR)
+            ;
+        if (why)
+            snprintf(why, why_size_bytes, "still running");
+    }
+    w->pid = 0;
+}
+
+void worker_stop(worker *w, char *why, size_t why_size_bytes)
+{
+    worker_collect(w, 0, why, why_size_bytes);
+}

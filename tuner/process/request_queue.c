@@ -1,0 +1,161 @@
+#include "process/request_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+at_status request_new(message *m, uint64_t id, request **out, at_error *error)
+{
+    *out = NULL;
+    request *r = m->failed ? NULL : malloc(sizeof *r);
+    if (!r) {
+        message_deinit(m);
+        return error_set(error, AT_NO_MEMORY, "no memory for a request to the device worker");
+    }
+    *r = (request){.message = *m, .id = id};
+    *m = (message){0};
+    *out = r;
+    return AT_OK;
+}
+
+at_status request_replay(const request *r, request **out, at_error *error)
+{
+    message copy;
+    message_init(&copy, r->message.type);
+    copy.bytes = malloc(r->message.size_bytes > 0 ? r->message.size_bytes : 1);
+    copy.failed = !copy.bytes;
+    if (copy.bytes) {
+        memcpy(copy.bytes, r->message.bytes, r->message.size_bytes);
+        copy.size_bytes = copy.capacity_bytes = r->message.size_bytes;
+    }
+    at_status status = request_new(&copy, r->id, out, error);
+    if (!status)
+        (*out)->silent = true;
+    return status;
+}
+
+void request_free(request *r)
+{
+    if (!r)
+        return;
+    message_deinit(&r->message);
+    free(r);
+}
+
+void request_queue_deinit(request_queue *q)
+{
+    while (q->first)
+        request_free(request_queue_pop(q));
+}
+
+void request_queue_append(request_queue *q, request *r)
+{
+    r->next = NULL;
+    if (q->last)
+        q->last->next = r;
+    else
+        q->first = r;
+    q->last = r;
+    if (!q->unsent)
+        q->unsent = r;
+    q->count += !r->silent;
+}
+
+void request_queue_prepend(request_queue *q, request *r)
+{
+    r->next = q->first;
+    q->first = r;
+    if (!q->last)
+        q->last = r;
+    q->unsent = r;
+    q->sent_bytes = 0;
+    q->count += !r->silent;
+}
+
+request *request_queue_pop(request_queue *q)
+{
+    request *r = q->first;
+    if (!r)
+        return NULL;
+    q->first = r->next;
+    if (!q->first)
+        q->last = NULL;
+    if (q->unsent == r) {
+        q->unsent = r->next;
+        q->sent_bytes = 0;
+    }
+    q->count -= !r->silent;
+    r->next = NULL;
+    return r;
+}
+
+bool request_queue_started(const request_queue *q)
+{
+    return q->first && q->unsent != q->first;
+}
+
+void request_queue_rewind(request_queue *q)
+{
+    request *kept = q->first;
+    *q = (request_queue){0};
+    while (kept) {
+        request *next = kept->next;
+        if (kept->silent)
+            request_free(kept);
+        else
+            request_queue_append(q, kept);
+        kept = next;
+    }
+}
+
+/* Sends what is left of one part; *done when it went as a whole. */
+static at_status send_part(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
+                           bool *done, at_error *error)
+{
+    *done = false;
+    while (*sent < size_bytes) {
+        ssize_t n = send(fd, bytes + *sent, size_bytes - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return AT_OK;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
+        *sent += (size_t)n;
+    }
+    *done = true;
+    return AT_OK;
+}
+
+static at_status send_first(request_queue *q, int fd, bool *done, at_error *error)
+{
+    const message *m = &q->unsent->message;
+    size_t sent = q->sent_bytes;
+    at_status status = AT_OK;
+    *done = true;
+    if (sent == 0)
+        message_header(m, q->header);
+    if (sent < sizeof q->header)
+        status = send_part(fd, q->header, sizeof q->header, &sent, done, error);
+    if (!status && *done) {
+        size_t body = sent - sizeof q->header;
+        status = send_part(fd, m->bytes, m->size_bytes, &body, done, error);
+        sent = sizeof q->header + body;
+    }
+    q->sent_bytes = sent;
+    return status;
+}
+
+at_status request_queue_send(request_queue *q, int fd, at_error *error)
+{
+    while (q->unsent) {
+        bool done;
+        at_status status = send_first(q, fd, &done, error);
+        if (status || !done)
+            return status;
+        q->unsent = q->unsent->next;
+        q->sent_bytes = 0;
+    }
+    return AT_OK;
+}

@@ -1,0 +1,413 @@
+#include "ptx/parse.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/parser.h"
+
+void ptx_module_free(ptx_module *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->variable_count; i++)
+        free(m->variables[i].initial);
+    free(m->text);
+    free(m->register_types);
+    free(m->variables);
+    free(m->functions);
+    free(m->statements);
+    free(m->operands);
+    free(m->labels);
+    free(m->locations);
+    free(m->files);
+    free(m);
+}
+
+int ptx_module_entry(const ptx_module *m, const char *name)
+{
+    for (size_t i = 0; i < m->function_count; i++)
+        if (m->functions[i].is_entry && (!name || ptx_text_is(m->functions[i].name, name)))
+            return (int)i;
+    return PTX_NONE;
+}
+
+static bool ends_in(ptx_text text, const char *end)
+{
+    size_t length = strlen(end);
+    return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
+}
+
+/* What follows the first folder called include; the text itself where there is none. */
+static ptx_text past_include(ptx_text file)
+{
+    static const char folder[] = "/include/";
+    uint32_t length = sizeof folder - 1;
+    for (uint32_t i = 0; i + length <= file.length; i++)
+        if (memcmp(file.at + i, folder, length) == 0)
+            return (ptx_text){file.at + i + length, file.length - i - length};
+    return file;
+}
+
+/* The file as it was called where it comes from, and whether it is a header that came with the
+ * toolkit, which is not where a person looks for an error. NVRTC takes the name of a #line for that
+ * of a file in its include folder: what is no header there is a template. */
+static ptx_text name_file(ptx_text file, bool *is_header)
+{
+    ptx_text name = past_include(file);
+    bool is_template = ends_in(name, ".tmpl") || ends_in(name, ".cu");
+    *is_header = name.length < file.length && !is_template;
+    return is_template ? name : file;
+}
+
+void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
+{
+    *file = (ptx_text){"", 0};
+    *line = 0;
+    while (location != PTX_NONE) {
+        const ptx_location *l = &m->locations[location];
+        bool header = false;
+        if (l->file >= 0 && (size_t)l->file < m->file_count)
+            *file = name_file(m->files[l->file], &header);
+        *line = l->line;
+        if (!header)
+            return;
+        location = l->outer;
+    }
+}
+
+at_status ptx_expect(ptx_parser *p, char c)
+{
+    if (!ptx_at(p, c))
+        return ptx_fail(p, "expected '%c', not %s", c, ptx_token_text(p));
+    ptx_advance(p);
+    return AT_OK;
+}
+
+at_status ptx_take_integer(ptx_parser *p, int64_t *out)
+{
+    bool negative = ptx_at(p, '-');
+    if (negative)
+        ptx_advance(p);
+    if (p->token.kind != PTX_TOKEN_INTEGER)
+        return ptx_fail(p, "expected an integer, not %s", ptx_token_text(p));
+    *out = (int64_t)(negative ? 0 - p->token.bits : p->token.bits);
+    ptx_advance(p);
+    return AT_OK;
+}
+
+/* Skips to and over the end of a directive that does not matter here. */
+static at_status skip_past(ptx_parser *p, char c)
+{
+    while (!ptx_at(p, c)) {
+        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
+            return ptx_fail(p, "expected '%c' before the end of the directive", c);
+        ptx_advance(p);
+    }
+    ptx_advance(p);
+    return AT_OK;
+}
+
+/* .section NAME { ... }: debug information. */
+static at_status skip_section(ptx_parser *p)
+{
+    ptx_advance(p);
+    if (p->token.kind == PTX_TOKEN_MODIFIER || p->token.kind == PTX_TOKEN_WORD)
+        ptx_advance(p);
+    at_status status = ptx_expect(p, '{');
+    if (status)
+        return status;
+    /* Its contents may hold anything between the braces. */
+    while (!ptx_at(p, '}')) {
+        if (p->token.kind == PTX_TOKEN_END)
+            return ptx_fail(p, "a .section does not end");
+        ptx_advance(p);
+    }
+    ptx_advance(p);
+    return AT_OK;
+}
+
+static at_status parse_file(ptx_parser *p)
+{
+    ptx_advance(p);
+    int64_t number = 0;
+    at_status status = ptx_take_integer(p, &number);
+    if (status)
+        return status;
+    if (p->token.kind != PTX_TOKEN_STRING || number < 0 || number > 65535)
+        return ptx_fail(p, "a .file directive needs a number and a name");
+    ptx_module *m = p->module;
+    while (m->file_count <= (size_t)number) {
+        ptx_text *files = ptx_grow(m->files, m->file_count, sizeof *files);
+        if (!files)
+            return ptx_no_memory(p);
+        m->files = files;
+        files[m->file_count++] = (ptx_text){"", 0};
+    }
+    m->files[number] = p->token.text;
+    ptx_advance(p);
+    while (ptx_at(p, ',')) {
+        ptx_advance(p);
+        ptx_advance(p);
+    }
+    return AT_OK;
+}
+
+static int add_location(ptx_parser *p, int file, int line, int outer)
+{
+    ptx_module *m = p->module;
+    ptx_location *l = ptx_grow(m->locations, m->location_count, sizeof *l);
+    if (!l)
+        return PTX_NONE;
+    m->locations = l;
+    l[m->location_count] = (ptx_location){file, line, outer};
+    return (int)m->location_count++;
+}
+
+static int clamp_int(int64_t v)
+{
+    return v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
+}
+
+/* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
+at_status ptx_parse_loc(ptx_parser *p)
+{
+    ptx_advance(p);
+    int64_t at[3], outer_at[3];
+    at_status status = AT_OK;
+    for (int i = 0; i < 3 && !status; i++)
+        status = ptx_take_integer(p, &at[i]);
+    if (status)
+        return status;
+    int outer = PTX_NONE;
+    if (ptx_at(p, ',')) {
+        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at"))) {
+            if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_MODIFIER)
+                return ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
+            ptx_advance(p);
+        }
+        ptx_advance(p);
+        for (int i = 0; i < 3 && !status; i++)
+            status = ptx_take_integer(p, &outer_at[i]);
+        if (status)
+            return status;
+        /* The caller's own location comes a few directives before, itself perhaps inlined. */
+        const ptx_module *m = p->module;
+        for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;)
+            if (m->locations[i].file == outer_at[0] && m->locations[i].line == outer_at[1])
+                outer = (int)i;
+        if (outer == PTX_NONE)
+            outer = add_location(p, clamp_int(outer_at[0]), clamp_int(outer_at[1]), PTX_NONE);
+    }
+    if (at[1] == 0) /* "no line": stay with the line before */
+        return AT_OK;
+    p->location = add_location(p, clamp_int(at[0]), clamp_int(at[1]), outer);
+    return p->location == PTX_NONE ? ptx_no_memory(p) : AT_OK;
+}
+
+static int new_function(ptx_parser *p)
+{
+    ptx_module *m = p->module;
+    ptx_function *f = ptx_grow(m->functions, m->function_count, sizeof *f);
+    if (!f)
+        return PTX_NONE;
+    m->functions = f;
+    f[m->function_count] = (ptx_function){.line = p->token.line};
+    return (int)m->function_count++;
+}
+
+/* "( .param ..., .param ... )": declares variables; *first and *count say which. */
+static at_status parse_parameters(ptx_parser *p, int *first, int *count)
+{
+    at_status status = ptx_expect(p, '(');
+    *first = (int)p->module->variable_count;
+    while (!status && !ptx_at(p, ')')) {
+        status = ptx_parse_parameter(p);
+        if (!status && ptx_at(p, ','))
+            ptx_advance(p);
+        else if (!status && !ptx_at(p, ')'))
+            status = ptx_fail(p, "expected ',' or ')' after a parameter, not %s",
+                              ptx_token_text(p));
+    }
+    *count = (int)p->module->variable_count - *first;
+    return status ? status : ptx_expect(p, ')');
+}
+
+/* A name that a prototype declared before keeps its index, so that calls resolve. */
+static at_status name_function(ptx_parser *p, int *index)
+{
+    if (p->token.kind != PTX_TOKEN_WORD)
+        return ptx_fail(p, "expected a function's name, not %s", ptx_token_text(p));
+    int kind, found;
+    if (ptx_scope_find(&p->names, p->token.text, &kind, &found)) {
+        if (kind != PTX_NAME_FUNCTION || p->module->functions[found].has_body)
+            return ptx_fail(p, "%s is defined twice", ptx_token_text(p));
+        p->module->functions[found] = p->module->functions[*index];
+        p->module->function_count--;
+        *index = found;
+    } else if (!ptx_scope_put(&p->names, p->token.text, PTX_NAME_FUNCTION, *index, 0)) {
+        return ptx_no_memory(p);
+    }
+    p->module->functions[*index].name = p->token.text;
+    ptx_advance(p);
+    return AT_OK;
+}
+
+static at_status check_labels(ptx_parser *p, size_t first)
+{
+    for (size_t i = first; i < p->module->label_count; i++) {
+        const ptx_label *l = &p->module->labels[i];
+        if (l->statement == PTX_NONE && l->count == 0)
+            return error_set_at(p->error, AT_FORMAT, p->module->name, l->line,
+                                "the label or name %.*s is not defined", (int)l->name.length,
+                                l->name.at);
+    }
+    return AT_OK;
+}
+
+static at_status parse_body(ptx_parser *p, int index)
+{
+    ptx_module *m = p->module;
+    ptx_function *f = &m->functions[index];
+    size_t labels = m->label_count;
+    f->has_body = true;
+    f->first_statement = (int)m->statement_count;
+    f->first_register = (int)m->register_count;
+    p->function = index;
+    p->location = PTX_NONE;
+    at_status status = ptx_parse_block(p, 0);
+    p->function = PTX_NONE;
+    f->statement_count = (int)m->statement_count - f->first_statement;
+    f->register_count = (int)m->register_count - f->first_register;
+    ptx_scope_deinit(&p->label_names);
+    return status ? status : check_labels(p, labels);
+}
+
+static at_status parse_function(ptx_parser *p, bool is_entry)
+{
+    ptx_advance(p);
+    int index = new_function(p);
+    if (index == PTX_NONE)
+        return ptx_no_memory(p);
+    size_t mark = p->names.count;
+    int first_result = 0, result_count = 0, first = 0, count = 0;
+    at_status status = AT_OK;
+    if (ptx_at(p, '('))
+        status = parse_parameters(p, &first_result, &result_count);
+    /* The function's own name outlives the names of its results, so those come again after it. */
+    ptx_scope_pop(&p->names, mark);
+    if (!status)
+        status = name_function(p, &index);
+    mark = p->names.count;
+    for (int i = 0; i < result_count && !status; i++)
+        if (!ptx_scope_put(&p->names, p->module->variables[first_result + i].name,
+                           PTX_NAME_VARIABLE, first_result + i, 0))
+            status = ptx_no_memory(p);
+    if (!status && ptx_at(p, '('))
+        status = parse_parameters(p, &first, &count);
+    if (status)
+        return status;
+    ptx_function *f = &p->module->functions[index];
+    f->is_entry = is_entry;
+    f->first_parameter = first;
+    f->parameter_count = count;
+    f->first_result = first_result;
+    f->result_count = result_count;
+    /* .maxntid 256, 1, 1 and other hints to the assembler. */
+    while (!ptx_at(p, '{') && !ptx_at(p, ';')) {
+        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
+            return ptx_fail(p, "expected a function's body");
+        ptx_advance(p);
+    }
+    if (ptx_at(p, ';'))
+        ptx_advance(p);
+    else
+        status = parse_body(p, index);
+    ptx_scope_pop(&p->names, mark);
+    return status;
+}
+
+static at_status parse_target(ptx_parser *p)
+{
+    ptx_advance(p);
+    if (p->token.kind != PTX_TOKEN_WORD || p->token.text.length >= sizeof p->module->target)
+        return ptx_fail(p, "expected a target architecture, not %s", ptx_token_text(p));
+    memcpy(p->module->target, p->token.text.at, p->token.text.length);
+    ptx_advance(p);
+    while (ptx_at(p, ',')) {
+        ptx_advance(p);
+        ptx_advance(p);
+    }
+    return AT_OK;
+}
+
+static at_status parse_top(ptx_parser *p)
+{
+    if (p->token.kind != PTX_TOKEN_MODIFIER)
+        return ptx_fail(p, "expected a directive, not %s", ptx_token_text(p));
+    ptx_text t = p->token.text;
+    if (ptx_text_is(t, ".version") || ptx_text_is(t, ".address_size")) {
+        ptx_advance(p);
+        ptx_advance(p);
+        return AT_OK;
+    }
+    if (ptx_text_is(t, ".target"))
+        return parse_target(p);
+    if (ptx_text_is(t, ".file"))
+        return parse_file(p);
+    if (ptx_text_is(t, ".section"))
+        return skip_section(p);
+    if (ptx_text_is(t, ".pragma") || ptx_text_is(t, ".alias"))
+        return skip_past(p, ';');
+    if (ptx_text_is(t, ".visible") || ptx_text_is(t, ".weak") || ptx_text_is(t, ".common")) {
+        ptx_advance(p);
+        return AT_OK;
+    }
+    if (ptx_text_is(t, ".extern")) {
+        p->is_extern = true;
+        ptx_advance(p);
+        return AT_OK;
+    }
+    p->is_extern = false;
+    if (ptx_text_is(t, ".entry") || ptx_text_is(t, ".func"))
+        return parse_function(p, ptx_text_is(t, ".entry"));
+    if (ptx_text_is(t, ".loc"))
+        return ptx_parse_loc(p);
+    return ptx_parse_variable(p);
+}
+
+at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module **out,
+                    at_error *error)
+{
+    *out = NULL;
+    while (size > 0 && text[size - 1] == '\0')
+        size--;
+    if (size > (size_t)64 << 20)
+        return error_set_at(error, AT_FORMAT, name, 0, "PTX of more than 64 MiB");
+    ptx_module *m = calloc(1, sizeof *m);
+    ptx_parser p = {.module = m, .error = error, .function = PTX_NONE, .location = PTX_NONE};
+    at_status status = AT_OK;
+    if (m)
+        m->text = malloc(size + 1);
+    if (!m || !m->text) {
+        status = error_set(error, AT_NO_MEMORY, "no memory for %zu bytes of PTX", size);
+        goto cleanup;
+    }
+    memcpy(m->text, text, size);
+    m->text[size] = '\0';
+    strncpy(m->name, name, sizeof m->name - 1);
+    ptx_lexer_init(&p.lexer, m->text, size);
+    ptx_advance(&p);
+    while (!status && p.token.kind != PTX_TOKEN_END)
+        status = parse_top(&p);
+    if (!status && m->target[0] == '\0')
+        status = error_set_at(error, AT_FORMAT, name, 0, "this is not PTX: it has no .target");
+cleanup:
+    ptx_scope_deinit(&p.names);
+    ptx_scope_deinit(&p.label_names);
+    if (status)
+        ptx_module_free(m);
+    else
+        *out = m;
+    return status;
+}

@@ -1,0 +1,353 @@
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "record/record.h"
+#include "record/schema.h"
+#include "record/summary.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* Merging takes milliseconds: who holds the lock longer is stuck. */
+enum { LOCK_TIMEOUT_MS = 30000 };
+
+/* Figures are rounded to what a measurement can know. */
+enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
+
+/* Members of an entry that this version writes; any other is somebody else's and is kept. */
+static const char *const entry_members[] = {
+    "problem",          "configuration", "time",          "gbps",     "ceiling_gbps",
+    "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",
+    "verdict",          "resources",     "search",        "baseline", "hashes",
+    "device",           "measured",      "date",          "tool",
+};
+
+static json_t *pack_problem(const run_summary *s)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < s->problem_count; i++) {
+        const pattern_variable *v = &s->problem[i];
+        json_put(&object, v->name, json_from_value(v->value));
+    }
+    return object;
+}
+
+static json_t *pack_configuration(const run_summary *s, const run_result *r)
+{
+    return json_from_values(s->parameters, r->values, s->parameter_count);
+}
+
+static json_t *pack_time(const stats_summary *t)
+{
+    return json_pack("{sI sI sI sI sI sI sI}", "median_ns", (json_int_t)t->median_ns, "low_ns",
+                     (json_int_t)t->low_ns, "high_ns", (json_int_t)t->high_ns, "min_ns",
+                     (json_int_t)t->min_ns, "q1_ns", (json_int_t)t->q1_ns, "q3_ns",
+                     (json_int_t)t->q3_ns, "samples", (json_int_t)t->count);
+}
+
+static json_t *pack_resources(const run_result *r)
+{
+    const kernel_resources *k = &r->resources;
+    return json_pack("{si si si si si si si si so}", "registers", (int)k->registers, "stack_bytes",
+                     (int)k->stack_bytes, "spill_store_bytes", (int)k->spill_store_bytes,
+                     "spill_load_bytes", (int)k->spill_load_bytes, "static_shared_bytes",
+                     (int)k->static_shared_bytes, "dynamic_shared_bytes",
+                     (int)r->dynamic_shared_bytes, "constant_bytes", (int)k->constant_bytes,
+                     "block_threads", (int)r->block_threads, "occupancy",
+                     json_rounded(r->occupancy.fraction, FRACTION_DIGITS));
+}
+
+static json_t *pack_baseline(const run_summary *s, const run_result *r)
+{
+    if (!r)
+        return json_null();
+    json_t *object = json_pack("{so}", "configuration", pack_configuration(s, r));
+    if (object && r->time.count > 0) {
+        json_put(&object, "time", pack_time(&r->time));
+        json_put(&object, "gbps", json_rounded(r->gbps, RATE_DIGITS));
+        json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
+    }
+    return object;
+}
+
+static json_t *pack_search(const run_summary *s)
+{
+    json_t *counts = json_object();
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
+    return json_pack("{ss? ss? sI sI so ss sI sI so so}", "strategy", s->strategy, "effort",
+                     s->effort, "seed",
+                     (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
+                     "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end",
+                     run_end_name(s->end), "cartesian",
+                     (json_int_t)(s->space_cartesian > INT64_MAX ? INT64_MAX : s->space_cartesian),
+                     "valid", (json_int_t)s->space_valid, "counts", counts, "wall_s",
+                     json_rounded(s->wall_s, SECONDS_DIGITS));
+}
+
+static json_t *pack_device(const run_summary *s)
+{
+    char cuda[16];
+    snprintf(cuda, sizeof cuda, "%d.%d", s->device.cuda_version / 1000,
+             s->device.cuda_version % 1000 / 10);
+    return json_pack("{ss si ss ss ss}", "arch", s->device.arch, "sm_count",
+                     s->device.limits.sm_count, "driver", s->device.driver, "cuda", cuda, "nvrtc",
+                     s->nvrtc_version);
+}
+
+static const char *cache_name(const run_summary *s)
+{
+    return s->warm_cache ? "warm" : "cold";
+}
+
+static const char *objective_name(const run_summary *s)
+{
+    return s->objective ? s->objective : "time";
+}
+
+/* New reference; NULL when out of memory (or for texts that are not UTF-8). */
+static json_t *pack_entry(const run_summary *s)
+{
+    const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
+    json_t *entry = json_pack(
+        "{so so so so so so sI so ss sI so so so s{ss ss ss} so s{ss ss} ss ss}", "problem",
+        pack_problem(s), "configuration", pack_configuration(s, best), "time",
+        pack_time(&best->time), "gbps", json_rounded(best->gbps, RATE_DIGITS), "ceiling_gbps",
+        json_rounded(s->ceiling_gbps, RATE_DIGITS), "ceiling_fraction",
+        json_rounded(best->ceiling_fraction, FRACTION_DIGITS), "traffic_bytes",
+        (json_int_t)s->traffic_bytes, "speedup", json_rounded(s->speedup, FRACTION_DIGITS),
+        "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "resources",
+        pack_resources(best), "baseline", pack_baseline(s, baseline), "search", pack_search(s),
+        "hashes", "script", s->script_hash, "template", s->template_hash, "source",
+        best->source_hash, "device", pack_device(s), "measured", "cache", cache_name(s),
+        "objective", objective_name(s), "date", s->date, "tool", run_tool_version());
+    if (entry && best->energy_j > 0)
+        json_put(&entry, "energy",
+                 json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",
+                           json_rounded(best->power_w, 4)));
+    return entry;
+}
+
+static json_t *pack_head(const run_summary *s)
+{
+    char capability[16];
+    snprintf(capability, sizeof capability, "%d.%d", s->device.limits.major,
+             s->device.limits.minor);
+    return json_pack("{ss si ss ss ss s[]}", "schema", RECORD_SCHEMA, "version", RECORD_VERSION,
+                     "pattern", s->pattern, "gpu", s->device.limits.name, "compute_capability",
+                     capability, "entries");
+}
+
+static bool same_problem(const run_summary *s, const record_values *problem)
+{
+    if (problem->count != s->problem_count)
+        return false;
+    for (size_t i = 0; i < s->problem_count; i++) {
+        const value *v = record_get(problem, s->problem[i].name);
+        if (!v || !value_equal(*v, s->problem[i].value))
+            return false;
+    }
+    return true;
+}
+
+static size_t find_entry(const run_summary *s, const record *old)
+{
+    bool energy = strcmp(objective_name(s), "energy") == 0;
+    size_t at = 0;
+    while (at < old->entry_count &&
+           !(old->entries[at].warm_cache == s->warm_cache && old->entries[at].energy == energy &&
+             same_problem(s, &old->entries[at].problem)))
+        at++;
+    return at;
+}
+
+const record_entry *record_find_entry(const record *r, const run_summary *s)
+{
+    size_t at = find_entry(s, r);
+    return at < r->entry_count ? &r->entries[at] : NULL;
+}
+
+static bool measured_in_run(const run_summary *s, const record_values *configuration)
+{
+    for (size_t i = 0; i < s->result_count; i++) {
+        const run_result *r = &s->results[i];
+        bool same = r->time.count > 0 && configuration->count == s->parameter_count;
+        for (size_t p = 0; same && p < s->parameter_count; p++) {
+            const value *v = record_get(configuration, s->parameters[p]);
+            same = v && value_equal(*v, r->values[p]);
+        }
+        if (same)
+            return true;
+    }
+    return false;
+}
+
+/* A short run must not push out what a long one found: the earlier entry stays when it is of the
+ * same script and template, surely faster, and was not among what this run measured. */
+static bool keep_earlier(const run_summary *s, const record_entry *old, const json_t *old_json)
+{
+    const run_result *best = run_summary_best(s);
+    const json_t *hashes = json_object_get(old_json, "hashes");
+    const char *script = json_string_value(json_object_get(hashes, "script"));
+    const char *template = json_string_value(json_object_get(hashes, "template"));
+    return script && template && strcmp(script, s->script_hash) == 0 &&
+           strcmp(template, s->template_hash) == 0 && !old->energy &&
+           old->time_high_ns < best->time.low_ns && !measured_in_run(s, &old->configuration);
+}
+
+/* Copies the members that this version does not know. */
+static bool keep_unknown(json_t *entry, json_t *old)
+{
+    const char *name;
+    json_t *member;
+    json_object_foreach(old, name, member)
+    {
+        bool known = false;
+        for (size_t i = 0; i < sizeof entry_members / sizeof *entry_members; i++)
+            known = known || strcmp(entry_members[i], name) == 0;
+        if (!known && json_object_set(entry, name, member) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Puts the run's entry into `root`, whose typed reading is `old`. */
+static at_status put_entry(const run_summary *s, const record *old, json_t *root,
+                           record_change *change, at_error *error)
+{
+    json_t *entries = json_object_get(root, "entries");
+    size_t at = find_entry(s, old);
+    bool exists = at < old->entry_count;
+    json_t *earlier = exists ? json_array_get(entries, at) : NULL;
+    if (exists && keep_earlier(s, &old->entries[at], earlier)) {
+        *change = RECORD_KEPT;
+        return AT_OK;
+    }
+    *change = exists ? RECORD_REPLACED : RECORD_ADDED;
+    json_t *entry = pack_entry(s);
+    bool done =
+        entry && (!exists || keep_unknown(entry, earlier)) &&
+        (exists ? json_array_set(entries, at, entry) : json_array_append(entries, entry)) == 0;
+    json_decref(entry);
+    if (!done)
+        return error_set(error, AT_NO_MEMORY,
+                         "no memory to write the record, or a name that is not UTF-8");
+    return AT_OK;
+}
+
+/* The file is read back from its text before it replaces anything: what autotune could not read
+ * later is never written. */
+static at_status write_root(const char *path, const json_t *root, at_error *error)
+{
+    char *text = NULL;
+    record check;
+    at_status status = json_text_format(root, 2, &text, error);
+    if (status)
+        return status;
+    size_t length = strlen(text);
+    status = record_parse(text, length, path, &check, error);
+    if (!status) {
+        record_deinit(&check);
+        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
+        status = file_replace(path, text, length + 1, error);
+    }
+    free(text);
+    return status;
+}
+
+static at_status check_run(const run_summary *s, at_error *error)
+{
+    const run_result *best = run_summary_best(s);
+    if (s->device.predicted || s->compiled_only)
+        return error_set(error, AT_USAGE,
+                         "predicted times are no results: nothing is recorded for %s",
+                         s->device.spec);
+    if (!best || best->time.count == 0)
+        return error_set(error, AT_USAGE, "there is no winner to record");
+    return AT_OK;
+}
+
+/* Reads what is there, or starts a new file. */
+static at_status read_or_start(const char *path, const run_summary *s, record *old, at_error *error)
+{
+    at_status status = record_read(path, old, error);
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    *old = (record){.root = pack_head(s)};
+    return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
+}
+
+static at_status make_record_folder(const char *results_dir, const char *gpu, char *folder,
+                                    size_t folder_bytes, at_error *error)
+{
+    char slug[RECORD_NAME_BYTES];
+    record_slug(gpu, slug);
+    int n = snprintf(folder, folder_bytes, "%s/%s", results_dir, slug);
+    if (n < 0 || (size_t)n >= folder_bytes)
+        return error_set(error, AT_USAGE, "the path of the results folder is too long");
+    return file_make_folder(folder, error);
+}
+
+at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
+                                at_error *error)
+{
+    char path[PATH_BYTES], folder[PATH_BYTES];
+    record old;
+    at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
+    if (!status)
+        status = make_record_folder(results_dir, gpu, folder, sizeof folder, error);
+    if (status)
+        return status;
+    status = record_read(path, &old, error);
+    if (!status)
+        record_deinit(&old);
+    else if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return file_check_writable(folder, error);
+}
+
+at_status record_merge(const char *results_dir, run_summary *s, record_change *change,
+                       at_error *error)
+{
+    char path[PATH_BYTES], folder[PATH_BYTES];
+    record old = {0};
+    int lock = -1;
+    at_status status = check_run(s, error);
+    if (!status)
+        status =
+            record_path(results_dir, s->device.limits.name, s->pattern, path, sizeof path, error);
+    if (!status)
+        status =
+            make_record_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
+    if (!status)
+        status = file_lock_folder(folder, LOCK_TIMEOUT_MS, &lock, error);
+    if (status)
+        return status;
+    status = read_or_start(path, s, &old, error);
+    if (status)
+        goto cleanup;
+    if (old.gpu && strcmp(old.gpu, s->device.limits.name) != 0) {
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "this record is of another GPU, '%s'; move it away or choose another "
+                              "results folder",
+                              old.gpu);
+        goto cleanup;
+    }
+    status = put_entry(s, &old, old.root, change, error);
+    if (!status && *change != RECORD_KEPT)
+        status = write_root(path, old.root, error);
+    if (!status)
+        snprintf(s->record_path, sizeof s->record_path, "%s", path);
+cleanup:
+    record_deinit(&old);
+    file_unlock(lock);
+    return status;
+}

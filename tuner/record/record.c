@@ -1,0 +1,446 @@
+#include "record/record.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "record/schema.h"
+#include "record/summary.h"
+
+enum { PATH_BYTES = 4096 };
+
+/* A record of a hundred problems is some 200 KiB. */
+static const size_t file_limit_bytes = 16u << 20;
+
+void record_slug(const char *gpu, char out[RECORD_NAME_BYTES])
+{
+    size_t n = 0;
+    for (const char *c = gpu; *c && n + 1 < RECORD_NAME_BYTES; c++) {
+        bool digit = *c >= '0' && *c <= '9';
+        bool upper = *c >= 'A' && *c <= 'Z';
+        bool lower = *c >= 'a' && *c <= 'z';
+        if (digit || upper || lower)
+            out[n++] = upper ? (char)(*c - 'A' + 'a') : *c;
+        else if (n > 0 && out[n - 1] != '-')
+            out[n++] = '-';
+    }
+    while (n > 0 && out[n - 1] == '-')
+        n--;
+    out[n] = '\0';
+    if (n == 0)
+        strcpy(out, "unknown");
+}
+
+at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
+                      size_t out_bytes, at_error *error)
+{
+    if (!record_is_name(pattern_name))
+        return error_set(error, AT_USAGE,
+                         "'%.80s' cannot name a record: use letters, digits and underscores, "
+                         "starting with a letter, 63 at most",
+                         pattern_name);
+    char slug[RECORD_NAME_BYTES];
+    record_slug(gpu, slug);
+    int n = snprintf(out, out_bytes, "%s/%s/%s.json", results_dir, slug, pattern_name);
+    if (n < 0 || (size_t)n >= out_bytes)
+        return error_set(error, AT_USAGE, "the path of the results folder is too long");
+    return AT_OK;
+}
+
+bool record_is_name(const char *text)
+{
+    size_t length = strlen(text);
+    if (length == 0 || length >= RECORD_NAME_BYTES || (text[0] >= '0' && text[0] <= '9'))
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(c >= '0' && c <= '9'))
+            return false;
+    }
+    return true;
+}
+
+bool record_is_text(const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= RECORD_TEXT_BYTES)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)text[i];
+        /* C1 controls are 0xC2 0x80-0x9F in UTF-8. */
+        bool c1 = c == 0xC2 && (unsigned char)text[i + 1] < 0xA0;
+        if (c < 0x20 || c == 0x7F || c1)
+            return false;
+    }
+    return true;
+}
+
+/* What is being read, for messages. */
+typedef struct reading {
+    const char *path;
+    size_t entry; /* 1-based; 0: the head of the file */
+    at_error *error;
+} reading;
+
+static at_status bad(const reading *r, const char *what, const char *expected)
+{
+    if (r->entry)
+        return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                            "entry %zu: %s must be %s; correct the file or move it away", r->entry,
+                            what, expected);
+    return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                        "%s must be %s; correct the file or move it away", what, expected);
+}
+
+static at_status no_memory(const reading *r)
+{
+    return error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
+}
+
+static at_status read_values(const reading *r, const json_t *object, const char *what,
+                             record_values *out)
+{
+    size_t count = json_object_size(object);
+    if (!json_is_object(object))
+        return bad(r, what, "an object");
+    if (count > RECORD_MAX_VALUES)
+        return bad(r, what, "64 names at most");
+    out->pairs = calloc(count ? count : 1, sizeof *out->pairs);
+    if (!out->pairs)
+        return no_memory(r);
+    const char *name;
+    json_t *member;
+    /* jansson's iteration takes a mutable object, and does not change it. */
+    json_object_foreach((json_t *)(uintptr_t)object, name, member)
+    {
+        record_pair *p = &out->pairs[out->count];
+        if (!record_is_name(name))
+            return bad(r, what, "named by identifiers of 63 letters at most");
+        if (!json_to_value(member, &p->value) ||
+            (json_is_string(member) && !record_is_text(p->value.string)))
+            return bad(r, what, "numbers, booleans and short strings without control characters");
+        p->name = name;
+        out->count++;
+    }
+    return AT_OK;
+}
+
+/* An optional member that is a number of at least 0. */
+static at_status read_number(const reading *r, const json_t *object, const char *name, double *out)
+{
+    const json_t *j = json_object_get(object, name);
+    *out = 0;
+    if (!j || json_is_null(j))
+        return AT_OK;
+    *out = json_number_value(j);
+    if (!json_is_number(j) || !isfinite(*out) || *out < 0)
+        return bad(r, name, "a number, not negative");
+    return AT_OK;
+}
+
+/* An optional member that is a short text; "" without it. */
+static at_status read_text(const reading *r, const json_t *object, const char *name,
+                           const char **out)
+{
+    const json_t *j = json_object_get(object, name);
+    *out = "";
+    if (!j || json_is_null(j))
+        return AT_OK;
+    if (!json_is_string(j) || !record_is_text(json_string_value(j)))
+        return bad(r, name, "a short text without control characters");
+    *out = json_string_value(j);
+    return AT_OK;
+}
+
+/* One of two words; the first without the member. */
+static at_status read_choice(const reading *r, const json_t *object, const char *name,
+                             const char *first, const char *second, bool *is_second)
+{
+    const char *text;
+    at_status status = read_text(r, object, name, &text);
+    if (status)
+        return status;
+    *is_second = strcmp(text, second) == 0;
+    if (!*is_second && *text && strcmp(text, first) != 0)
+        return bad(r, name, "one of the words that results/README.md lists");
+    return AT_OK;
+}
+
+static at_status read_time(const reading *r, const json_t *entry, record_entry *out)
+{
+    const json_t *time = json_object_get(entry, "time");
+    const struct {
+        const char *name;
+        int64_t *to;
+    } fields[] = {{"median_ns", &out->time_ns},
+                  {"low_ns", &out->time_low_ns},
+                  {"high_ns", &out->time_high_ns}};
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        const json_t *j = json_object_get(time, fields[i].name);
+        *fields[i].to = json_integer_value(j);
+        if (!json_is_integer(j) || *fields[i].to <= 0)
+            return bad(r, fields[i].name, "a whole number of nanoseconds above 0, under \"time\"");
+    }
+    return AT_OK;
+}
+
+static at_status read_entry(const reading *r, const json_t *entry, record_entry *out)
+{
+    const json_t *baseline = json_object_get(entry, "baseline");
+    const json_t *measured = json_object_get(entry, "measured");
+    at_status status = json_is_object(entry) ? AT_OK : bad(r, "it", "an object");
+    if (!status)
+        status = read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
+    if (!status)
+        status = read_values(r, json_object_get(entry, "configuration"), "configuration",
+                             &out->configuration);
+    if (!status && baseline)
+        status = read_values(r, json_object_get(baseline, "configuration"),
+                             "baseline.configuration", &out->baseline);
+    if (!status)
+        status = read_time(r, entry, out);
+    if (!status)
+        status = read_number(r, entry, "gbps", &out->gbps);
+    if (!status)
+        status = read_number(r, entry, "ceiling_fraction", &out->ceiling_fraction);
+    if (!status)
+        status = read_number(r, entry, "speedup", &out->speedup);
+    if (!status)
+        status = read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
+    if (!status)
+        status = read_choice(r, measured, "objective", "time", "energy", &out->energy);
+    if (!status)
+        status = read_text(r, entry, "date", &out->date);
+    if (!status)
+        status = read_text(r, entry, "tool", &out->tool);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "search"), "effort", &out->effort);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "hashes"), "script", &out->script_hash);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "hashes"), "template", &out->template_hash);
+    return status;
+}
+
+/* "9.0" exactly. */
+static bool read_capability(const char *text, int *major, int *minor)
+{
+    char again[16];
+    if (sscanf(text, "%3d.%1d", major, minor) != 2 || *major < 1)
+        return false;
+    snprintf(again, sizeof again, "%d.%d", *major, *minor);
+    return strcmp(text, again) == 0;
+}
+
+/* The schema and its version come first: a file of another version is named as that, whatever else
+ * it holds. */
+static at_status read_version(const reading *r, const json_t *root)
+{
+    const json_t *schema = json_object_get(root, "schema");
+    const json_t *version = json_object_get(root, "version");
+    if (!json_is_string(schema) || strcmp(json_string_value(schema), RECORD_SCHEMA) != 0 ||
+        !json_is_integer(version))
+        return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                            "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
+                            "\"); move it away or choose another results folder");
+    if (json_integer_value(version) != RECORD_VERSION)
+        return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                            "a record of version %" JSON_INTEGER_FORMAT
+                            "; autotune %s reads version %d: use the autotune that wrote it, or "
+                            "choose another results folder",
+                            json_integer_value(version), run_tool_version(), RECORD_VERSION);
+    return AT_OK;
+}
+
+static at_status read_head(const reading *r, const json_t *root, record *out)
+{
+    const char *capability;
+    at_status status = read_version(r, root);
+    if (!status)
+        status = read_text(r, root, "pattern", &out->pattern);
+    if (!status && !record_is_name(out->pattern))
+        status = bad(r, "pattern", "an identifier");
+    if (!status)
+        status = read_text(r, root, "gpu", &out->gpu);
+    if (!status && !*out->gpu)
+        status = bad(r, "gpu", "the GPU's name");
+    if (!status)
+        status = read_text(r, root, "compute_capability", &capability);
+    if (!status && !read_capability(capability, &out->major, &out->minor))
+        status = bad(r, "compute_capability", "a text like \"9.0\"");
+    return status;
+}
+
+static at_status read_root(const char *path, record *out, at_error *error)
+{
+    reading r = {.path = path, .error = error};
+    const json_t *root = out->root;
+    at_status status = read_head(&r, root, out);
+    if (status)
+        return status;
+    const json_t *entries = json_object_get(root, "entries");
+    size_t count = json_array_size(entries);
+    if (!json_is_array(entries) || count > RECORD_MAX_ENTRIES)
+        return bad(&r, "entries", "an array of 10000 entries at most");
+    out->path = strdup(path);
+    out->entries = calloc(count ? count : 1, sizeof *out->entries);
+    if (!out->path || !out->entries)
+        return no_memory(&r);
+    for (size_t i = 0; i < count && !status; i++) {
+        r.entry = i + 1;
+        out->entry_count = i + 1;
+        status = read_entry(&r, json_array_get(entries, i), &out->entries[i]);
+    }
+    return status;
+}
+
+at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
+                       at_error *error)
+{
+    *out = (record){0};
+    json_t *root;
+    at_status status = json_text_parse(text, size_bytes, path, &root, error);
+    if (status)
+        return status;
+    out->root = root;
+    status = read_root(path, out, error);
+    if (status)
+        record_deinit(out);
+    return status;
+}
+
+at_status record_read(const char *path, record *out, at_error *error)
+{
+    char *text;
+    size_t size_bytes;
+    *out = (record){0};
+    at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
+    if (status)
+        return status;
+    status = record_parse(text, size_bytes, path, out, error);
+    free(text);
+    return status;
+}
+
+void record_deinit(record *r)
+{
+    for (size_t i = 0; i < r->entry_count; i++) {
+        free(r->entries[i].problem.pairs);
+        free(r->entries[i].configuration.pairs);
+        free(r->entries[i].baseline.pairs);
+    }
+    free(r->entries);
+    free(r->path);
+    json_decref(r->root);
+    *r = (record){0};
+}
+
+const value *record_get(const record_values *values, const char *name)
+{
+    for (size_t i = 0; i < values->count; i++)
+        if (strcmp(values->pairs[i].name, name) == 0)
+            return &values->pairs[i].value;
+    return NULL;
+}
+
+void record_format_values(const record_values *values, char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < values->count && used + 1 < size_bytes; i++) {
+        char v[RECORD_TEXT_BYTES];
+        value_format(values->pairs[i].value, v, sizeof v);
+        int n = snprintf(text + used, size_bytes - used, "%s%s=%s", i ? "," : "",
+                         values->pairs[i].name, v);
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static at_status set_add(record_set *set, const char *path, at_error *error)
+{
+    record *larger = realloc(set->records, (set->count + 1) * sizeof *larger);
+    if (!larger)
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    set->records = larger;
+    at_status status = record_read(path, &set->records[set->count], error);
+    if (!status)
+        set->count++;
+    return status;
+}
+
+static bool is_record_file(const char *name, const char *pattern_name)
+{
+    size_t length = strlen(name);
+    if (length <= 5 || name[0] == '.' || strcmp(name + length - 5, ".json") != 0)
+        return false;
+    return !pattern_name ||
+           (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);
+}
+
+static at_status load_folder(const char *folder, const char *pattern_name, record_set *set,
+                             at_error *error)
+{
+    at_status status = AT_OK;
+    DIR *d = opendir(folder);
+    if (!d)
+        return error_set_errno(error, errno, "cannot open the folder %s", folder);
+    for (struct dirent *e; !status && (e = readdir(d));) {
+        char path[PATH_BYTES + 300];
+        if (!is_record_file(e->d_name, pattern_name))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        status = set_add(set, path, error);
+    }
+    closedir(d);
+    return status;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+    int by_gpu = strcmp(x->gpu, y->gpu);
+    return by_gpu ? by_gpu : strcmp(x->pattern, y->pattern);
+}
+
+at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
+                          at_error *error)
+{
+    *out = (record_set){0};
+    at_status status = AT_OK;
+    DIR *d = opendir(results_dir);
+    if (!d && errno == ENOENT)
+        return error_set(error, AT_NOT_FOUND, "there is no results folder %s", results_dir);
+    if (!d)
+        return error_set_errno(error, errno, "cannot open the results folder %s", results_dir);
+    for (struct dirent *e; !status && (e = readdir(d));) {
+        char folder[PATH_BYTES];
+        struct stat s;
+        int n = snprintf(folder, sizeof folder, "%s/%s", results_dir, e->d_name);
+        if (e->d_name[0] == '.' || n < 0 || n >= PATH_BYTES)
+            continue;
+        if (stat(folder, &s) == 0 && S_ISDIR(s.st_mode))
+            status = load_folder(folder, pattern_name, out, error);
+    }
+    closedir(d);
+    if (status)
+        record_set_deinit(out);
+    else if (out->count)
+        qsort(out->records, out->count, sizeof *out->records, compare_records);
+    return status;
+}
+
+void record_set_deinit(record_set *set)
+{
+    for (size_t i = 0; i < set->count; i++)
+        record_deinit(&set->records[i]);
+    free(set->records);
+    *set = (record_set){0};
+}

@@ -1,0 +1,116 @@
+/* Records: what is kept of a run, one JSON file a GPU and pattern, results/<gpu>/<pattern>.json.
+ *
+ * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it,
+ * and for the exporters and the library the entries as plain data. The schema is documented in
+ * results/README.md. Files come from other people too: everything is bounded and checked when it
+ * is read (sizes, types, names that are identifiers, no control characters), and a file that cannot
+ * be understood is an error that leaves it as it is. Merging reads, changes and replaces the file
+ * under a lock of its folder, atomically; what this version does not know is kept. */
+#ifndef AUTOTUNE_RECORD_RECORD_H
+#define AUTOTUNE_RECORD_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/value.h"
+
+struct run_summary; /* record/summary.h */
+
+enum {
+    RECORD_VERSION = 1,
+    RECORD_NAME_BYTES = 64,  /* of a pattern, variable or parameter, with the NUL */
+    RECORD_TEXT_BYTES = 256, /* of a string value or a GPU's name, with the NUL */
+    RECORD_MAX_VALUES = 64,  /* variables of a problem, parameters of a configuration */
+    RECORD_MAX_ENTRIES = 10000
+};
+
+typedef struct record_pair {
+    const char *name; /* an identifier */
+    value value;
+} record_pair;
+
+typedef struct record_values { /* in the file's order */
+    size_t count;
+    record_pair *pairs;
+} record_values;
+
+/* The fastest configuration for one problem. */
+typedef struct record_entry {
+    record_values problem;
+    record_values configuration;
+    record_values baseline;                     /* the pattern's default; count 0: not recorded */
+    int64_t time_ns, time_low_ns, time_high_ns; /* median of a launch, its 95 % interval */
+    double gbps, ceiling_fraction, speedup;     /* 0: not recorded */
+    bool warm_cache;                            /* measured with the data in the L2 */
+    bool energy;                                /* chosen for energy, not for time */
+    const char *date, *tool;                    /* "" when not recorded */
+    const char *effort, *script_hash, *template_hash; /* likewise */
+} record_entry;
+
+typedef struct record {
+    char *path;
+    const char *pattern, *gpu;
+    int major, minor; /* compute capability */
+    size_t entry_count;
+    record_entry *entries;
+    void *root; /* the parsed file, which owns the texts */
+} record;
+
+typedef struct record_set {
+    size_t count;
+    record *records; /* by GPU name, then pattern */
+} record_set;
+
+/* The entry of these records for a run's GPU, problem, cache mode and objective; NULL: none. */
+const record_entry *record_find_entry(const record *r, const struct run_summary *s);
+
+/* What merging did. */
+typedef enum record_change {
+    RECORD_ADDED, /* the first entry for its problem */
+    RECORD_REPLACED,
+    RECORD_KEPT /* the earlier entry is faster, and this run did not try its configuration */
+} record_change;
+
+/* "NVIDIA H200" -> "nvidia-h200": lower-case letters, digits and single hyphens; never empty. */
+void record_slug(const char *gpu, char out[RECORD_NAME_BYTES]);
+
+/* <results_dir>/<slug>/<pattern>.json. AT_USAGE when the pattern's name cannot be a file's name. */
+at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
+                      size_t out_bytes, at_error *error);
+
+/* Fails where record_merge() would for reasons that are known beforehand: makes the folders, reads
+ * the file that is there, tries to write. For a run to call before its first measurement. */
+at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
+                                at_error *error);
+
+/* Merges the run's best configuration into its file: one entry a problem (and cache mode, and
+ * objective). Writes the path to s->record_path. AT_USAGE for a run with predicted times, which
+ * never enter a record, or without a best; AT_FORMAT for a file of another version or damaged
+ * (which stays as it is); AT_IO. */
+at_status record_merge(const char *results_dir, struct run_summary *s, record_change *change,
+                       at_error *error);
+
+/* Parses and checks one file's text; `path` is for messages. The caller frees with record_deinit
+ * on AT_OK. */
+at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
+                       at_error *error);
+
+/* Reads one file: as record_parse, and AT_NOT_FOUND, AT_IO. */
+at_status record_read(const char *path, record *out, at_error *error);
+void record_deinit(record *r);
+
+/* Reads the records of all GPUs under `results_dir`, of one pattern (NULL: all). A folder that does
+ * not exist is AT_NOT_FOUND; finding no record is not an error (count 0). */
+at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
+                          at_error *error);
+void record_set_deinit(record_set *set);
+
+/* The value of a variable; NULL when there is none of that name. */
+const value *record_get(const record_values *values, const char *name);
+
+/* Writes "tile=64,vec=4,..." in the file's order, as far as it fits. */
+void record_format_values(const record_values *values, char *text, size_t size_bytes);
+
+#endif

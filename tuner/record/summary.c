@@ -1,0 +1,171 @@
+#include "record/summary.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const stage_names[STAGE_COUNT] = {
+    [STAGE_ENUMERATE] = "enumerate",
+    [STAGE_OPEN] = "open",
+    [STAGE_EMIT] = "emit",
+    [STAGE_COMPILE] = "compile",
+    [STAGE_CHECK] = "check",
+    [STAGE_MEASURE] = "measure",
+    [STAGE_RACE] = "race",
+    [STAGE_FINALS] = "finals",
+    [STAGE_RECORD] = "record",
+};
+
+static const char *const verdict_names[] = {
+    [VERDICT_NONE] = "none",
+    [VERDICT_CLEAR] = "clear",
+    [VERDICT_TIED] = "tied",
+    [VERDICT_INCONCLUSIVE] = "inconclusive",
+    [VERDICT_NOISY] = "noisy",
+};
+
+static const char *const end_names[] = {
+    [RUN_END_EXHAUSTED] = "exhausted",
+    [RUN_END_STRATEGY] = "strategy",
+    [RUN_END_EVALUATIONS] = "evaluations",
+    [RUN_END_SECONDS] = "seconds",
+    [RUN_END_TARGET] = "target",
+    [RUN_END_GAIN] = "gain",
+    [RUN_END_RECORDED] = "recorded",
+    [RUN_END_INTERRUPTED] = "interrupted",
+};
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory while collecting the results");
+}
+
+static void write_date(char *out, size_t size_bytes)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    if (!gmtime_r(&now, &utc) || strftime(out, size_bytes, "%Y-%m-%dT%H:%M:%SZ", &utc) == 0)
+        out[0] = '\0';
+}
+
+at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem, at_error *error)
+{
+    *s = (run_summary){
+        .pattern = p->name,
+        .pattern_summary = p->summary,
+        .problem_count = p->problem_count,
+        .problem = p->problems[problem],
+        .parameter_count = p->parameter_count,
+    };
+    write_date(s->date, sizeof s->date);
+    if (p->parameter_count == 0)
+        return AT_OK;
+    s->parameters = calloc(p->parameter_count, sizeof *s->parameters);
+    if (!s->parameters)
+        return no_memory(error);
+    for (size_t i = 0; i < p->parameter_count; i++)
+        s->parameters[i] = p->parameters[i].name;
+    return AT_OK;
+}
+
+void run_summary_deinit(run_summary *s)
+{
+    for (size_t i = 0; i < s->result_count; i++) {
+        free(s->results[i].configuration);
+        free(s->results[i].values);
+        free(s->results[i].message);
+    }
+    free(s->results);
+    for (size_t i = 0; i < s->warning_count; i++)
+        free(s->warnings[i]);
+    free(s->warnings);
+    free(s->parameters);
+    *s = (run_summary){0};
+}
+
+/* Makes room for one element more; doubles, from 16. */
+static void *grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
+{
+    if (count < *capacity)
+        return array;
+    size_t wanted = *capacity ? *capacity * 2 : 16;
+    if (wanted > SIZE_MAX / element_bytes)
+        return NULL;
+    void *grown = realloc(array, wanted * element_bytes);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}
+
+at_status run_summary_add(run_summary *s, const char *configuration, outcome o, run_result **out,
+                          at_error *error)
+{
+    run_result *results =
+        grow(s->results, s->result_count, &s->result_capacity, sizeof *s->results);
+    if (!results)
+        return no_memory(error);
+    s->results = results;
+    run_result r = {.outcome = o};
+    r.configuration = strdup(configuration);
+    r.values = calloc(s->parameter_count ? s->parameter_count : 1, sizeof *r.values);
+    if (!r.configuration || !r.values) {
+        free(r.configuration);
+        free(r.values);
+        return no_memory(error);
+    }
+    s->counts[o]++;
+    s->results[s->result_count] = r;
+    *out = &s->results[s->result_count++];
+    return AT_OK;
+}
+
+void run_summary_warn(run_summary *s, const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    char **warnings =
+        grow(s->warnings, s->warning_count, &s->warning_capacity, sizeof *s->warnings);
+    if (!warnings)
+        return;
+    s->warnings = warnings;
+    char *copy = strdup(line);
+    if (copy)
+        s->warnings[s->warning_count++] = copy;
+}
+
+const run_result *run_summary_best(const run_summary *s)
+{
+    return s->best_found && s->result_count ? &s->results[0] : NULL;
+}
+
+const run_result *run_summary_baseline(const run_summary *s)
+{
+    return s->has_baseline && s->baseline < s->result_count ? &s->results[s->baseline] : NULL;
+}
+
+const char *run_stage_name(run_stage stage)
+{
+    return (size_t)stage < STAGE_COUNT ? stage_names[stage] : "unknown";
+}
+
+const char *run_verdict_name(run_verdict verdict)
+{
+    size_t count = sizeof verdict_names / sizeof *verdict_names;
+    return (size_t)verdict < count ? verdict_names[verdict] : "unknown";
+}
+
+const char *run_end_name(run_end end)
+{
+    size_t count = sizeof end_names / sizeof *end_names;
+    return (size_t)end < count ? end_names[end] : "unknown";
+}
+
+const char *run_tool_version(void)
+{
+    return AUTOTUNE_VERSION;
+}

@@ -1,0 +1,154 @@
+/* What a run found, as plain data: filled by the tuning loop, read by the report and the record.
+ *
+ * The texts that come from the script (names, string values) are borrowed and must outlive the
+ * summary; everything that the functions below make is owned by it and freed by
+ * run_summary_deinit(). A field that is not known is zero (or empty) and is left out of tables and
+ * JSON. */
+#ifndef AUTOTUNE_RECORD_SUMMARY_H
+#define AUTOTUNE_RECORD_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/arch.h"
+#include "compile/compile.h"
+#include "device/device.h"
+#include "base/error.h"
+#include "device/outcome.h"
+#include "space/pattern.h"
+#include "base/stats.h"
+#include "base/value.h"
+
+typedef enum run_verdict {
+    VERDICT_NONE,         /* nothing was compared (no time, or one variant) */
+    VERDICT_CLEAR,        /* the best is faster than all others */
+    VERDICT_TIED,         /* not to be told apart from tied_count others */
+    VERDICT_INCONCLUSIVE, /* the budget ended before the race did */
+    VERDICT_NOISY         /* the machine's noise exceeds the difference that decided */
+} run_verdict;
+
+typedef enum run_end {
+    RUN_END_EXHAUSTED,  /* every valid configuration had its turn */
+    RUN_END_STRATEGY,   /* the strategy had nothing more to ask */
+    RUN_END_EVALUATIONS, /* as many variants as allowed */
+    RUN_END_SECONDS,     /* the time was up */
+    RUN_END_TARGET,      /* the wanted share of the ceiling was reached */
+    RUN_END_GAIN,        /* the search had stopped paying */
+    RUN_END_RECORDED,    /* a record answered: nothing was measured */
+    RUN_END_INTERRUPTED /* by the user, or by SIGTERM */
+} run_end;
+
+/* Where a run's time went. Stages overlap (compiling runs ahead of measuring), so that they add up
+ * to more than the wall time; compile is the sum over all compile workers. */
+typedef enum run_stage {
+    STAGE_ENUMERATE, /* loading the script, and the space */
+    STAGE_OPEN,      /* the device, its buffers, reference and ceiling */
+    STAGE_EMIT,
+    STAGE_COMPILE,
+    STAGE_CHECK,   /* of every variant against the reference */
+    STAGE_MEASURE, /* screening samples */
+    STAGE_RACE,
+    STAGE_FINALS,
+    STAGE_RECORD,
+    STAGE_COUNT
+} run_stage;
+
+/* One variant. */
+typedef struct run_result {
+    uint64_t index;        /* of the configuration in the space */
+    char *configuration;   /* "tile=64,vec=4,..."; owned */
+    value *values;         /* one a parameter; the array is owned, strings are borrowed */
+    outcome outcome;
+    char *message;         /* why it is not ok; owned; may be NULL */
+    stats_summary time;    /* of one launch; count 0: not measured */
+    double gbps;           /* traffic over median time, 10^9 bytes/s */
+    double ceiling_fraction; /* gbps over the measured ceiling */
+    bool has_resources;    /* it compiled */
+    kernel_resources resources;
+    uint32_t block_threads;
+    uint32_t dynamic_shared_bytes;
+    occupancy occupancy;   /* of this variant's launch on the run's device */
+    bool tied;             /* with the best; never set for the best itself */
+    bool from_journal;     /* its figures are an earlier, interrupted run's */
+    double energy_j, power_w; /* of one launch; 0 unknown */
+    char source_hash[33];
+} run_result;
+
+typedef struct run_summary {
+    const char *pattern; /* name */
+    const char *pattern_summary;
+    bool compiled_only;  /* --arch without a device: resources, no times */
+    device_properties device; /* when compiled only: kind "", arch and limits of the architecture */
+    bool warm_cache;     /* samples without the flush of the L2 */
+    const char *objective; /* "time" or "energy"; NULL: time */
+
+    size_t problem_count;
+    const pattern_variable *problem;
+    size_t parameter_count;
+    const char **parameters; /* names; the array is owned */
+
+    uint64_t space_cartesian, space_valid;
+    uint64_t counts[OUTCOME_COUNT];
+
+    /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no
+     * order), then the rest. results[0] is the best where best_found. */
+    size_t result_count, result_capacity;
+    run_result *results;
+    bool best_found;
+    bool has_baseline;
+    size_t baseline;     /* its place in `results` */
+    double speedup;      /* baseline's time over the best's; 0: not known */
+    run_verdict verdict;
+    size_t tied_count;   /* VERDICT_TIED: variants other than the best */
+
+    uint64_t traffic_bytes; /* that a perfect kernel must move */
+    double ceiling_gbps;    /* measured in this run */
+    double wall_s;
+    double stage_s[STAGE_COUNT];
+
+    uint64_t seed;
+    const char *strategy;
+    uint64_t budget_evaluations; /* 0: no limit */
+    double budget_s;             /* 0: no limit */
+    run_end end;
+    const char *effort; /* that the run amounts to, "quick" ... "exhaustive"; NULL: none */
+
+    char script_hash[33], template_hash[33];
+    char nvrtc_version[16];
+    char date[32];           /* ISO 8601, UTC: 2026-01-31T12:00:00Z */
+    char record_path[4096];  /* empty: no record was written */
+
+    size_t warning_count, warning_capacity;
+    char **warnings;         /* one line each; owned */
+} run_summary;
+
+/* An empty summary for a pattern's `problem`: names, variables and the date are set. */
+at_status run_summary_init(run_summary *s, const pattern *p, problem_kind problem,
+                           at_error *error);
+void run_summary_deinit(run_summary *s);
+
+/* Appends a result with room for every parameter's value and a copy of `configuration`, and counts
+ * its outcome. *out is valid until the next call. */
+at_status run_summary_add(run_summary *s, const char *configuration, outcome o, run_result **out,
+                          at_error *error);
+
+/* Appends a copy of one line of warning. Out of memory drops the line: a warning is not worth a
+ * run. */
+void run_summary_warn(run_summary *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The best and the baseline; NULL where there is none. */
+const run_result *run_summary_best(const run_summary *s);
+const run_result *run_summary_baseline(const run_summary *s);
+
+/* "enumerate", "compile" ...; static storage. */
+const char *run_stage_name(run_stage stage);
+/* As tables and JSON spell them; static storage. */
+const char *run_verdict_name(run_verdict verdict);
+const char *run_end_name(run_end end);
+
+/* The tool's version ("0.1.0"); static storage. */
+const char *run_tool_version(void);
+
+#endif

@@ -1,0 +1,131 @@
+/* The object that --json prints:
+ *
+ *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
+ *   counts {outcome: n}, best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
+ *   record (path), version,
+ *   and: verdict, tied (number), end, strategy, seed, cache, warnings [text], results [variant].
+ *
+ * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
+ * high] (95 %), min_ns, samples, gbps, ceiling_fraction, registers, spill_bytes (stores and loads),
+ * shared_bytes (static and dynamic), occupancy (0 .. 1), tied. What is not known is null. A device
+ * of kind "none" is an architecture that was only compiled for. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "report/report.h"
+
+/* Figures are as precise as they are known. */
+enum { FIGURE_DIGITS = 6 };
+
+static json_t *known(bool is_known, double v)
+{
+    return is_known ? json_rounded(v, FIGURE_DIGITS) : json_null();
+}
+
+static json_t *count_or_null(bool is_known, uint64_t v)
+{
+    return is_known ? json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)) : json_null();
+}
+
+static json_t *pack_variant(const run_summary *s, const run_result *r)
+{
+    if (!r)
+        return json_null();
+    const stats_summary *t = &r->time;
+    const kernel_resources *k = &r->resources;
+    bool timed = t->count > 0;
+    json_t *interval =
+        timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
+    return json_pack(
+        "{so ss so so so so so so so so so so sb}", "config",
+        json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
+        outcome_name(r->outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
+        interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
+        count_or_null(timed, t->count), "gbps", known(timed, r->gbps), "ceiling_fraction",
+        known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",
+        count_or_null(r->has_resources, k->registers), "spill_bytes",
+        count_or_null(r->has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
+        "shared_bytes",
+        count_or_null(r->has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
+        "occupancy", known(r->has_resources, r->occupancy.fraction), "tied", (int)r->tied);
+}
+
+static json_t *pack_problem(const run_summary *s)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < s->problem_count; i++)
+        json_put(&object, s->problem[i].name, json_from_value(s->problem[i].value));
+    return object;
+}
+
+static json_t *pack_counts(const run_summary *s)
+{
+    json_t *object = json_object();
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        json_put(&object, outcome_name((outcome)o), count_or_null(true, s->counts[o]));
+    return object;
+}
+
+static json_t *pack_stages(const run_summary *s)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "%s_s", run_stage_name((run_stage)i));
+        json_put(&object, name, known(true, s->stage_s[i]));
+    }
+    return object;
+}
+
+static json_t *pack_warnings(const run_summary *s)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->warning_count; i++)
+        json_append(&array, json_string(s->warnings[i]));
+    return array;
+}
+
+static json_t *pack_results(const run_summary *s, size_t top)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < s->result_count && i < top; i++)
+        json_append(&array, pack_variant(s, &s->results[i]));
+    return array;
+}
+
+static json_t *pack_summary(const run_summary *s, size_t top)
+{
+    const device_properties *d = &s->device;
+    return json_pack(
+        "{ss so s{ss ss ss} s{so so} so so so so so so so so ss ss sI ss ss? so ss so so}",
+        "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
+        d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
+        "cartesian", count_or_null(true, s->space_cartesian), "valid",
+        count_or_null(true, s->space_valid), "counts", pack_counts(s), "best",
+        pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
+        "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
+        known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s", known(true, s->wall_s), "stages",
+        pack_stages(s), "record", s->record_path[0] ? json_string(s->record_path) : json_null(),
+        "version", run_tool_version(), "verdict", run_verdict_name(s->verdict), "tied",
+        (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
+        count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
+        pack_warnings(s), "results", pack_results(s, top));
+}
+
+at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error)
+{
+    char *text = NULL;
+    json_t *root = pack_summary(s, top);
+    if (!root)
+        return error_set(error, AT_NO_MEMORY,
+                         "no memory to write the results, or a name that is not UTF-8");
+    at_status status = json_text_format(root, 2, &text, error);
+    json_decref(root);
+    if (!status && (fprintf(to, "%s\n", text) < 0 || fflush(to) != 0))
+        status = error_set_errno(error, errno, "cannot write the results");
+    free(text);
+    return status;
+}

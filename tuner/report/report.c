@@ -1,0 +1,210 @@
+#include "report/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/line.h"
+#include "report/page.h"
+#include "report/table.h"
+#include "base/units.h"
+
+enum { VALUE_BYTES = 256, LABEL_COLUMNS = 12 };
+
+typedef enum ink { INK_BOLD, INK_GOOD, INK_WARNING } ink;
+static const char *const ink_codes[] = {
+    [INK_BOLD] = "\033[1m", [INK_GOOD] = "\033[1;32m", [INK_WARNING] = "\033[33m"};
+
+static const char *start(bool colour, ink i)
+{
+    return colour ? ink_codes[i] : "";
+}
+
+static const char *stop(bool colour)
+{
+    return colour ? "\033[0m" : "";
+}
+
+/* One of the labelled lines below the table. */
+static void print_labelled(const char *label, const char *text, FILE *to)
+{
+    table_print_wrapped(LABEL_COLUMNS, label, text, to);
+}
+
+/* ---- head ---- */
+
+static void print_head(const run_summary *s, bool colour, FILE *to)
+{
+    const device_properties *d = &s->device;
+    char name[VALUE_BYTES], text[UNITS_BYTES];
+    line l = {.used = 0};
+    if (s->compiled_only)
+        line_add(&l, "compiled for %s", d->arch);
+    else
+        line_add(&l, "%s %s (%s%s%s)", d->predicted ? "predicted for" : "on",
+                 table_clean(d->limits.name, name, sizeof name), d->arch,
+                 d->driver[0] ? ", driver " : "", d->driver);
+    fprintf(to, "%s%s%s %s\n", start(colour, INK_BOLD), s->pattern, stop(colour), l.text);
+    l.used = 0;
+    for (size_t i = 0; i < s->problem_count; i++) {
+        char v[VALUE_BYTES], clean[VALUE_BYTES];
+        value_format(s->problem[i].value, v, sizeof v);
+        line_add(&l, "%s%s=%s", i ? " " : "", s->problem[i].name,
+                 table_clean(v, clean, sizeof clean));
+    }
+    if (!s->compiled_only) {
+        line_add(&l, "; %s cache", s->warm_cache ? "warm" : "cold");
+        if (s->traffic_bytes)
+            line_add(&l, "; %s to move", units_size(s->traffic_bytes, text));
+        if (s->ceiling_gbps > 0)
+            line_add(&l, "; a copy of them %s at %s GB/s",
+                     s->device.predicted ? "is predicted to run" : "runs",
+                     units_rate(s->ceiling_gbps, text));
+    }
+    fprintf(to, "%s\n\n", l.text);
+}
+
+/* ---- below the table ---- */
+
+static void print_verdict(const run_summary *s, bool colour, FILE *to)
+{
+    const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
+    line l = {.used = 0};
+    if (!best) {
+        fprintf(to, "%sno variant worked%s\n", start(colour, INK_WARNING), stop(colour));
+        return;
+    }
+    if (s->verdict == VERDICT_TIED)
+        line_add(&l, "tied with %zu other%s", s->tied_count, s->tied_count == 1 ? "" : "s");
+    else if (s->verdict == VERDICT_CLEAR)
+        line_add(&l, "clear: faster than every other");
+    else if (s->verdict == VERDICT_INCONCLUSIVE)
+        line_add(&l, "inconclusive: the run ended before the race");
+    else if (s->verdict == VERDICT_NOISY)
+        line_add(&l, "noisy: the machine's noise exceeds the difference that decided");
+    if (s->verdict != VERDICT_NONE)
+        print_labelled("verdict", l.text, to);
+    if (s->speedup > 0) {
+        l.used = 0;
+        line_add(&l, "%s%.2f times%s as fast as the baseline", start(colour, INK_GOOD), s->speedup,
+                 stop(colour));
+        if (best->ceiling_fraction > 0)
+            line_add(&l, ", %.3f of a copy of the same bytes", best->ceiling_fraction);
+        print_labelled(s->device.predicted ? "predicted" : "speed-up", l.text, to);
+    }
+    if (best->power_w > 0) {
+        l.used = 0;
+        line_add(&l, "%.4g J a launch at %.0f W", best->energy_j, best->power_w);
+        print_labelled("energy", l.text, to);
+    }
+    char clean[1024];
+    print_labelled("best", table_clean(best->configuration, clean, sizeof clean), to);
+    if (baseline && baseline != best)
+        print_labelled("baseline", table_clean(baseline->configuration, clean, sizeof clean), to);
+}
+
+static void print_counts(const run_summary *s, FILE *to)
+{
+    char text[UNITS_BYTES];
+    uint64_t tried = 0;
+    line l = {.used = 0};
+    for (int o = 0; o < OUTCOME_COUNT; o++)
+        tried += s->counts[o];
+    line_add(&l, "%s tried", units_count(tried, text));
+    line_add(&l, " of %s valid", units_count(s->space_valid, text));
+    line_add(&l, " (%s in the full product):", units_count(s->space_cartesian, text));
+    const char *separator = " ";
+    for (int o = 0; o < OUTCOME_COUNT; o++) {
+        if (s->counts[o] == 0)
+            continue;
+        line_add(&l, "%s%s %s", separator, units_count(s->counts[o], text),
+                 outcome_name((outcome)o));
+        separator = ", ";
+    }
+    print_labelled("variants", l.text, to);
+}
+
+/* One example of each way to fail, its first line cut to the page. */
+static void print_failures(const run_summary *s, FILE *to)
+{
+    for (int o = OUTCOME_OK + 1; o < OUTCOME_COUNT; o++) {
+        const run_result *example = NULL;
+        for (size_t i = 0; i < s->result_count && !example; i++)
+            if (s->results[i].outcome == (outcome)o && s->results[i].message)
+                example = &s->results[i];
+        if (!example)
+            continue;
+        char first[512], clean[512], configuration[512];
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(example->message, "\n"),
+                 example->message);
+        fprintf(to, "  %s, for example %s\n    %.96s\n", outcome_name((outcome)o),
+                table_clean(example->configuration, configuration, sizeof configuration),
+                table_clean(first, clean, sizeof clean));
+    }
+}
+
+static void print_stages(const run_summary *s, FILE *to)
+{
+    char text[UNITS_BYTES];
+    line l = {.used = 0};
+    line_add(&l, "%s in all", units_duration(s->wall_s, text));
+    const char *separator = "; of it, overlapping: ";
+    for (int i = 0; i < STAGE_COUNT; i++) {
+        if (s->stage_s[i] < 0.005)
+            continue;
+        line_add(&l, "%s%s %s%s", separator, run_stage_name((run_stage)i),
+                 units_duration(s->stage_s[i], text), i == STAGE_COMPILE ? " (all workers)" : "");
+        separator = ", ";
+    }
+    print_labelled("time", l.text, to);
+}
+
+static void print_end(const run_summary *s, FILE *to)
+{
+    static const char *const texts[] = {
+        [RUN_END_EXHAUSTED] = NULL,
+        [RUN_END_STRATEGY] = "the strategy had nothing more to try",
+        [RUN_END_EVALUATIONS] = "as many variants as allowed were tried",
+        [RUN_END_SECONDS] = "the time was up",
+        [RUN_END_TARGET] = "the wanted share of the ceiling was reached",
+        [RUN_END_GAIN] = "the search had stopped paying",
+        [RUN_END_RECORDED] = "at once: the record took as much effort; without --effort it is "
+                             "measured again",
+        [RUN_END_INTERRUPTED] = "interrupted; the same command goes on from here",
+    };
+    if ((size_t)s->end < sizeof texts / sizeof *texts && texts[s->end])
+        print_labelled("ended", texts[s->end], to);
+}
+
+static void print_foot(const run_summary *s, bool colour, FILE *to)
+{
+    char clean[1024];
+    print_counts(s, to);
+    print_failures(s, to);
+    print_stages(s, to);
+    print_end(s, to);
+    if (s->record_path[0])
+        print_labelled("record", table_clean(s->record_path, clean, sizeof clean), to);
+    for (size_t i = 0; i < s->warning_count; i++)
+        fprintf(to, "%swarning%s     %s\n", start(colour, INK_WARNING), stop(colour),
+                table_clean(s->warnings[i], clean, sizeof clean));
+}
+
+at_status report_print(const run_summary *s, const report_options *options, FILE *to,
+                       at_error *error)
+{
+    print_head(s, options->colour, to);
+    at_status status = s->compiled_only
+                           ? report_page_compiled(s, options->top, options->colour, to, error)
+                           : report_page_measured(s, options->top, options->colour, to, error);
+    if (status)
+        return status;
+    if (!s->compiled_only) {
+        fprintf(to, "\n");
+        print_verdict(s, options->colour, to);
+    }
+    print_foot(s, options->colour, to);
+    if (fflush(to) != 0 || ferror(to))
+        return error_set_errno(error, errno, "cannot write the results");
+    return AT_OK;
+}

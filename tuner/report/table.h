@@ -1,0 +1,66 @@
+/* A table of text with aligned columns, for people.
+ *
+ * Columns are declared, then cells are given row by row; widths follow from the cells. Text that
+ * comes from outside is made harmless: control characters, which a terminal would obey, become '?'.
+ * Running out of memory is remembered and reported once, by table_print(). */
+#ifndef AUTOTUNE_REPORT_TABLE_H
+#define AUTOTUNE_REPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+enum { TABLE_MAX_COLUMNS = 96, TABLE_PAGE_COLUMNS = 100 };
+
+typedef enum table_align { TABLE_RIGHT, TABLE_LEFT } table_align;
+
+typedef enum table_style { TABLE_PLAIN, TABLE_BEST, TABLE_DIM } table_style;
+
+typedef struct table {
+    size_t column_count;
+    struct {
+        char *head;
+        table_align align;
+        size_t width; /* of the widest cell, head included, in characters */
+    } columns[TABLE_MAX_COLUMNS];
+    size_t cell_count, cell_capacity;
+    struct table_cell {
+        char *text;
+        table_style style; /* of the whole row, in its first cell */
+        char *note;        /* below the row, in its first cell; NULL: none */
+    } *cells;
+    bool failed;
+} table;
+
+void table_init(table *t);
+void table_deinit(table *t);
+
+/* Declares the next column; before the first cell. Columns beyond the maximum are dropped with
+ * their cells' places: count them first. */
+void table_add_column(table *t, const char *head, table_align align);
+
+/* Gives the next cell, in reading order. */
+void table_add_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Words for a line of their own below the row of the last cell, continued where the page ends. */
+void table_note_row(table *t, const char *words);
+
+/* How the row of the last cell is shown, where colour is. */
+void table_style_row(table *t, table_style style);
+
+/* Characters of a line. */
+size_t table_width(const table *t);
+
+/* Prints the head and the rows, each line indented by two spaces. `colour`: terminal escapes. */
+at_status table_print(const table *t, bool colour, FILE *to, at_error *error);
+
+/* Prints a label and words behind it, continued below the first of them where a page of
+ * TABLE_PAGE_COLUMNS ends. `indent` is the width of the label's column. */
+void table_print_wrapped(int indent, const char *label, const char *words, FILE *to);
+
+/* Writes `text` to `out` with every control character replaced by '?', cut to fit; returns out. */
+char *table_clean(const char *text, char *out, size_t out_bytes);
+
+#endif

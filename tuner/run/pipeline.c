@@ -1,0 +1,444 @@
+#include "run/pipeline.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "script/emit.h"
+
+enum {
+    CONFIGURATION_BYTES = 2048,
+    DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
+    COMPILED_AHEAD = 256, /* compiled variants waiting for the device */
+    MOST_FDS = 1100
+};
+
+struct pipeline {
+    session *session;
+    journal *log;
+    size_t samples;
+    candidates table;
+    uint16_t *indices; /* scratch: one configuration */
+    int64_t start_ns;
+
+    /* Rings of ids; capacity grows with the table. */
+    struct queue {
+        uint64_t *ids;
+        size_t head, count, capacity;
+    } compiled, finished;
+
+    size_t compiling; /* candidates with a compile request out */
+    uint8_t *parts;   /* compile results that each candidate still waits for; grows with the table */
+    size_t parts_capacity;
+    size_t trying;    /* requests at the device */
+    bool abandoned;   /* nothing more goes to the device */
+    pipeline_state state;
+};
+
+static at_status queue_push(struct queue *q, uint64_t id, at_error *error)
+{
+    if (q->count == q->capacity) {
+        size_t capacity = q->capacity ? 2 * q->capacity : 256;
+        uint64_t *ids = malloc(capacity * sizeof *ids);
+        if (!ids)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
+        for (size_t i = 0; i < q->count; i++)
+            ids[i] = q->ids[(q->head + i) % q->capacity];
+        free(q->ids);
+        *q = (struct queue){.ids = ids, .count = q->count, .capacity = capacity};
+    }
+    q->ids[(q->head + q->count++) % q->capacity] = id;
+    return AT_OK;
+}
+
+static uint64_t queue_pop(struct queue *q)
+{
+    uint64_t id = q->ids[q->head];
+    q->head = (q->head + 1) % q->capacity;
+    q->count--;
+    return id;
+}
+
+at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error)
+{
+    pipeline *p = calloc(1, sizeof *p);
+    uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
+    if (!p || !indices) {
+        free(p);
+        free(indices);
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
+    p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
+    *out = p;
+    return AT_OK;
+}
+
+void pipeline_free(pipeline *p)
+{
+    if (!p)
+        return;
+    candidates_deinit(&p->table);
+    free(p->compiled.ids);
+    free(p->finished.ids);
+    free(p->parts);
+    free(p->indices);
+    free(p);
+}
+
+void pipeline_abandon_queue(pipeline *p)
+{
+    p->compiled.count = 0;
+    p->abandoned = true;
+}
+
+size_t pipeline_in_flight(const pipeline *p)
+{
+    return p->compiling + p->compiled.count + p->trying;
+}
+
+size_t pipeline_room(const pipeline *p)
+{
+    size_t width = 3 * compile_width(p->session->pool);
+    if (p->compiled.count >= COMPILED_AHEAD || p->compiling >= width)
+        return 0;
+    return width - p->compiling;
+}
+
+static at_status finish(pipeline *p, candidate *c, outcome o, const char *message, at_error *error)
+{
+    candidate_finish(c, o, message);
+    p->state.finished++;
+    return queue_push(&p->finished, c->id, error);
+}
+
+static at_status submit(pipeline *p, const candidate *c, const emitted *source, size_t slot,
+                        at_error *error)
+{
+    const struct pattern *described = script_pattern(p->session->script);
+    return compile_submit(p->session->pool,
+                          &(compile_request){.id = c->id * DEVICE_SLOTS + slot,
+                                             .source = source->source,
+                                             .name = described->template_path,
+                                             .entry = c->launches[slot].entry,
+                                             .arch = p->session->properties.arch,
+                                             .options = source->options,
+                                             .option_count = source->option_count,
+                                             .want_ptx = p->session->properties.predicted},
+                          error);
+}
+
+/* The ragged problem's launch, and its source where that differs. */
+static at_status emit_ragged(pipeline *p, candidate *c, emitted *out, bool *differs,
+                             at_error *error)
+{
+    script *s = p->session->script;
+    size_t broken;
+    *differs = false;
+    if (!p->session->device || !script_pattern(s)->has_problem[PROBLEM_RAGGED])
+        return AT_OK;
+    at_status status =
+        script_valid(s, PROBLEM_RAGGED, p->indices, &c->present[1], &broken, error);
+    if (status || !c->present[1])
+        return status;
+    status = script_launch_plan(s, PROBLEM_RAGGED, p->indices, &c->launches[1], error);
+    if (!status)
+        status = emit_variant(s, PROBLEM_RAGGED, p->indices, true, out, error);
+    *differs = !status && strcmp(out->hash, c->source_hash) != 0;
+    return status;
+}
+
+static at_status grow_parts(pipeline *p, at_error *error)
+{
+    if (p->table.count <= p->parts_capacity)
+        return AT_OK;
+    size_t capacity = 2 * p->table.count + 256;
+    uint8_t *parts = realloc(p->parts, capacity);
+    if (!parts)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    memset(parts + p->parts_capacity, 0, capacity - p->parts_capacity);
+    p->parts = parts;
+    p->parts_capacity = capacity;
+    return AT_OK;
+}
+
+static at_status set_key(const pipeline *p, candidate *c, const emitted *tuned,
+                         const emitted *ragged, at_error *error)
+{
+    journal_launch launches[DEVICE_SLOTS] = {
+        {.source_hash = tuned->hash, .plan = &c->launches[0]},
+        {.source_hash = ragged->hash, .plan = &c->launches[1]}};
+    if (!p->log)
+        return AT_OK;
+    return journal_key_of(p->log, launches, c->present[1] ? 2 : 1, &c->key, error);
+}
+
+/* The configuration as the journal has it. */
+static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
+{
+    space_at(p->session->space, c->configuration, p->indices);
+    script_format_configuration(p->session->script, p->indices, text, size_bytes);
+}
+
+static void keep_in_journal(pipeline *p, const candidate *c)
+{
+    if (!p->log)
+        return;
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    at_error trouble = {0};
+    journal_append(p->log, c->key,
+                   &(journal_entry){.configuration = text,
+                                    .outcome = c->outcome,
+                                    .message = c->message,
+                                    .has_resources = c->has_resources,
+                                    .resources = c->resources,
+                                    .compile_ns = c->compile_ns,
+                                    .check_ns = c->check_ns,
+                                    .samples_ns = c->samples_ns,
+                                    .sample_count = c->sample_count},
+                   &trouble);
+    if (trouble.status)
+        p->state.journal_trouble = trouble;
+}
+
+/* An outcome of the journal stands for the work. */
+static bool recall(pipeline *p, candidate *c)
+{
+    journal_entry entry;
+    if (!p->log || !journal_find(p->log, c->key, &entry))
+        return false;
+    if (entry.outcome == OUTCOME_OK && entry.sample_count < p->samples)
+        return false;
+    c->from_journal = true;
+    c->has_resources = entry.has_resources;
+    c->resources = entry.resources;
+    candidate_keep_samples(c, entry.samples_ns, entry.sample_count);
+    c->outcome = entry.outcome;
+    free(c->message);
+    c->message = entry.message && *entry.message ? strdup(entry.message) : NULL;
+    /* Another configuration may have the same kernel: whoever reads the journal must find both. */
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    if (strcmp(text, entry.configuration) != 0)
+        keep_in_journal(p, c);
+    return true;
+}
+
+static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_error *error)
+{
+    session *s = p->session;
+    emitted tuned = {0}, ragged = {0};
+    bool two = false;
+    int64_t start_ns = clock_now_ns();
+    space_at(s->space, c->configuration, p->indices);
+    c->present[0] = true;
+    at_status status =
+        script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
+    if (!status)
+        status = emit_variant(s->script, s->problem, p->indices, true, &tuned, error);
+    if (!status) {
+        snprintf(c->source_hash, sizeof c->source_hash, "%s", tuned.hash);
+        status = emit_ragged(p, c, &ragged, &two, error);
+    }
+    if (!status)
+        status = set_key(p, c, &tuned, two ? &ragged : &tuned, error);
+    p->state.emit_ns += clock_now_ns() - start_ns;
+    if (status)
+        goto cleanup;
+    if (recallable && recall(p, c)) {
+        p->state.resumed++;
+        status = finish(p, c, c->outcome, c->message, error);
+        goto cleanup;
+    }
+    status = submit(p, c, &tuned, 0, error);
+    if (!status && two)
+        status = submit(p, c, &ragged, 1, error);
+    if (!status) {
+        p->parts[c->id] = two ? 2 : 1;
+        p->compiling++;
+    }
+cleanup:
+    emitted_deinit(&tuned);
+    emitted_deinit(&ragged);
+    return status;
+}
+
+at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
+{
+    candidate *c;
+    at_status status = candidates_add(&p->table, configuration, &c, error);
+    if (!status)
+        status = grow_parts(p, error);
+    return status ? status : emit_and_submit(p, c, true, error);
+}
+
+at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
+{
+    return emit_and_submit(p, c, false, error);
+}
+
+static outcome compile_failure(compile_outcome o)
+{
+    return o == COMPILE_TIMEOUT ? OUTCOME_TIMEOUT
+           : o == COMPILE_CRASHED ? OUTCOME_CRASHED
+                                  : OUTCOME_COMPILE_ERROR;
+}
+
+static at_status compiled(pipeline *p, candidate *c, at_error *error)
+{
+    if (c->finished) /* compiled again for the race */
+        return AT_OK;
+    if (p->session->device)
+        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
+    return finish(p, c, OUTCOME_OK, NULL, error);
+}
+
+static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
+{
+    candidate *c = p->table.items[r->id / DEVICE_SLOTS];
+    size_t slot = r->id % DEVICE_SLOTS;
+    p->state.compile_ns += r->cached ? 0 : r->time_ns;
+    c->compile_ns += c->finished ? 0 : r->time_ns;
+    if (r->outcome == COMPILE_OK) {
+        bool ptx = p->session->properties.predicted;
+        c->images[slot] = ptx ? r->ptx : r->cubin;
+        c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
+        *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
+        if (slot == 0) {
+            c->resources = r->resources;
+            c->has_resources = true;
+        }
+    }
+    bool last = --p->parts[c->id] == 0;
+    p->compiling -= last;
+    if (r->outcome != COMPILE_OK && !c->finished) {
+        at_status status = finish(p, c, compile_failure(r->outcome), r->log, error);
+        keep_in_journal(p, c);
+        return status;
+    }
+    return last ? compiled(p, c, error) : AT_OK;
+}
+
+static at_status feed_device(pipeline *p, at_error *error)
+{
+    while (p->compiled.count && p->trying < DEVICE_QUEUE) {
+        candidate *c = p->table.items[queue_pop(&p->compiled)];
+        if (c->finished) /* its other half did not compile */
+            continue;
+        device_variant variant;
+        candidate_variant(c, &variant);
+        at_status status =
+            device_worker_try(p->session->device, c->id, &variant, p->samples, error);
+        if (status)
+            return status;
+        p->trying++;
+    }
+    return AT_OK;
+}
+
+static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
+{
+    candidate *c = p->table.items[e->id];
+    p->trying--;
+    p->state.check_ns += e->check_ns;
+    p->state.measure_ns += e->measure_ns;
+    c->check_ns = e->check_ns;
+    candidate_keep_samples(c, e->samples_ns, e->sample_count);
+    at_status status = finish(p, c, e->outcome, e->message, error);
+    keep_in_journal(p, c);
+    if (e->outcome != OUTCOME_OK)
+        candidate_drop_images(c);
+    return status;
+}
+
+static at_status take_event(pipeline *p, const device_event *e, at_error *error)
+{
+    p->state.restarts = e->restarts;
+    switch (e->kind) {
+    case DEVICE_READY:
+        p->state.device_ready = true;
+        p->state.ready = e->ready;
+        p->state.ceiling_ns = e->ceiling_ns;
+        p->state.setup_ns = clock_now_ns() - p->start_ns;
+        return AT_OK;
+    case DEVICE_TRIED:
+        return take_tried(p, e, error);
+    case DEVICE_FAILED:
+        return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
+    default:
+        return error_set(error, AT_INTERNAL, "the device answered what was not asked (%d)",
+                         (int)e->kind);
+    }
+}
+
+/* Takes everything that is there without waiting; *moved tells whether anything was. */
+static at_status drain(pipeline *p, bool *moved, at_error *error)
+{
+    *moved = false;
+    at_status status = AT_OK;
+    while (!status && compile_pending(p->session->pool)) {
+        compile_result r;
+        status = compile_take(p->session->pool, 0, &r, error);
+        if (status)
+            break;
+        *moved = true;
+        status = take_compiled(p, &r, error);
+        compile_result_deinit(&r);
+    }
+    if (status && status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    if (!p->session->device)
+        return AT_OK;
+    do {
+        device_event e;
+        status = feed_device(p, error);
+        if (!status)
+            status = device_worker_take(p->session->device, 0, &e, error);
+        if (status)
+            break;
+        *moved = true;
+        status = take_event(p, &e, error);
+        device_event_deinit(&e);
+    } while (!status);
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
+{
+    bool moved;
+    at_status status = drain(p, &moved, error);
+    if (status || moved || !timeout_ms)
+        return status;
+    struct pollfd fds[MOST_FDS];
+    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 1);
+    if (p->session->device) {
+        fds[count++] = device_worker_pollfd(p->session->device);
+        int deadline_ms = device_worker_next_deadline_ms(p->session->device);
+        if (deadline_ms >= 0 && deadline_ms < timeout_ms)
+            timeout_ms = deadline_ms;
+    }
+    poll(fds, (nfds_t)count, timeout_ms);
+    return drain(p, &moved, error);
+}
+
+candidate *pipeline_take(pipeline *p)
+{
+    return p->finished.count ? p->table.items[queue_pop(&p->finished)] : NULL;
+}
+
+const candidates *pipeline_candidates(const pipeline *p)
+{
+    return &p->table;
+}
+
+const pipeline_state *pipeline_get_state(const pipeline *p)
+{
+    return &p->state;
+}

@@ -1,0 +1,66 @@
+/* The pipeline: configurations through emit, compile, check and first samples.
+ *
+ * In: configurations of the session's space. Out: candidates with an outcome, in the order in which
+ * they finish. Compiling runs ahead of the device by a bounded amount; the device always has a few
+ * requests queued. With a session that has no device a candidate is finished once compiled. */
+#ifndef AUTOTUNE_RUN_PIPELINE_H
+#define AUTOTUNE_RUN_PIPELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "run/variant.h"
+#include "base/error.h"
+#include "journal/journal.h"
+#include "run/session.h"
+
+typedef struct pipeline pipeline;
+
+typedef struct pipeline_state { /* for progress and the summary */
+    bool device_ready;
+    device_ready ready;     /* of the device, once it is */
+    int64_t ceiling_ns;     /* median of the set-up's copies */
+    uint64_t finished;
+    uint64_t resumed;       /* of them, answered from the journal */
+    int64_t emit_ns, compile_ns, check_ns, measure_ns; /* summed over variants */
+    int64_t setup_ns;       /* from pipeline_new() until the device was ready */
+    int restarts;           /* of the device worker */
+    at_error journal_trouble; /* why the journal ended early; clear when it did not */
+} pipeline_state;
+
+/* `samples`: first samples a variant (DEVICE_MAX_SAMPLES at most). `log` may be NULL. The session
+ * and the journal are borrowed. */
+at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error);
+void pipeline_free(pipeline *p); /* NULL is fine; candidates go with it */
+
+/* How many configurations it would take now without running further ahead than is useful. */
+size_t pipeline_room(const pipeline *p);
+
+/* Starts a configuration. */
+at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
+
+/* Starts again what is left of a candidate whose machine code was dropped: compiles it and leaves
+ * the outcome as it is. It is ready when candidate->images[0] is there. */
+at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
+
+/* Configurations started and not finished. */
+size_t pipeline_in_flight(const pipeline *p);
+
+/* Time is up: what was compiled and still waits for the device will not be tried. It has no outcome
+ * and is not taken. */
+void pipeline_abandon_queue(pipeline *p);
+
+/* Moves everything that can move; waits up to `timeout_ms` when nothing can. AT_DEVICE or
+ * AT_NO_DEVICE when the device is gone for good. */
+at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
+
+/* The next finished candidate, each once; NULL when there is none yet. */
+candidate *pipeline_take(pipeline *p);
+
+/* All candidates so far. */
+const candidates *pipeline_candidates(const pipeline *p);
+
+const pipeline_state *pipeline_get_state(const pipeline *p);
+
+#endif

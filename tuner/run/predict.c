@@ -1,0 +1,360 @@
+#include "run/predict.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/cores.h"
+#include "script/emit.h"
+#include "base/interrupt.h"
+#include "base/rng.h"
+#include "sim/estimate.h"
+
+enum {
+    STEP_MS = 50,
+    MAX_THREADS = 64,
+    FLIGHT_PER_WORKER = 3 /* variants between emission and prediction, for each that works on them */
+};
+
+/* Of a budget in seconds, what may go by before measuring begins. */
+static const double BUDGET_SHARE = 0.5;
+
+/* A compiled variant on its way to a thread. */
+typedef struct job {
+    uint64_t configuration;
+    launch_plan launch;
+    compile_result compiled;
+} job;
+
+/* What the threads share. The lock guards everything but what is set before they start. */
+typedef struct crew {
+    pthread_mutex_t lock;
+    pthread_cond_t arrived, done;
+    job *ring; /* `capacity` of them */
+    size_t capacity, head, count;
+    bool closed;
+    double *times_ns;
+    uint64_t reached, predicted;
+    at_error trouble; /* the first that is no variant's fault */
+    sim_estimate *estimates[MAX_THREADS];
+    pthread_t threads[MAX_THREADS];
+    size_t estimate_count, thread_count;
+    size_t taken; /* estimates that a thread owns */
+} crew;
+
+/* The thread that emits and compiles. */
+typedef struct feeder {
+    session *session;
+    const prior_options *options;
+    crew *crew;
+    uint64_t *order;     /* configurations */
+    uint64_t total, begun, settled;
+    job *compiling;      /* `flight` places; the id of a compile request is its place */
+    size_t *places;      /* that are free, a stack */
+    size_t place_count, flight;
+    uint16_t *indices;   /* scratch: one configuration */
+} feeder;
+
+/* A thread: takes jobs until there are no more. */
+
+static bool take_job(crew *c, job *out)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->count == 0 && !c->closed)
+        pthread_cond_wait(&c->arrived, &c->lock);
+    bool any = c->count > 0;
+    if (any) {
+        *out = c->ring[c->head];
+        c->head = (c->head + 1) % c->capacity;
+        c->count--;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return any;
+}
+
+static void settle(crew *c, uint64_t configuration, double time_ns)
+{
+    pthread_mutex_lock(&c->lock);
+    c->times_ns[configuration] = time_ns;
+    c->reached++;
+    c->predicted += isfinite(time_ns);
+    pthread_cond_signal(&c->done);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void note_trouble(crew *c, const at_error *error)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->trouble.status)
+        c->trouble = *error;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static double estimate(crew *c, sim_estimate *e, const job *j)
+{
+    const compile_result *r = &j->compiled;
+    double time_ns;
+    at_error error = {0};
+    if (r->outcome != COMPILE_OK)
+        return INFINITY;
+    const device_image image = {.bytes = r->ptx,
+                                .size_bytes = r->ptx_bytes,
+                                .registers = r->resources.registers,
+                                .static_shared_bytes = r->resources.static_shared_bytes};
+    at_status status = sim_estimate_time(e, &image, &j->launch, &time_ns, &error);
+    if (!status)
+        return time_ns;
+    if (status != AT_COMPILE && status != AT_DEVICE)
+        note_trouble(c, &error);
+    return INFINITY;
+}
+
+static void *work(void *context)
+{
+    crew *c = context;
+    job j;
+    pthread_mutex_lock(&c->lock);
+    sim_estimate *mine = c->estimates[c->taken++];
+    pthread_mutex_unlock(&c->lock);
+    while (take_job(c, &j)) {
+        double time_ns = estimate(c, mine, &j);
+        compile_result_deinit(&j.compiled);
+        settle(c, j.configuration, time_ns);
+    }
+    return NULL;
+}
+
+/* The crew. */
+
+static void crew_free(crew *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->lock);
+    c->closed = true;
+    for (; c->count > 0; c->count--) {
+        compile_result_deinit(&c->ring[c->head].compiled);
+        c->head = (c->head + 1) % c->capacity;
+    }
+    pthread_cond_broadcast(&c->arrived);
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < c->thread_count; i++)
+        pthread_join(c->threads[i], NULL);
+    for (size_t i = 0; i < c->estimate_count; i++)
+        sim_estimate_free(c->estimates[i]);
+    pthread_cond_destroy(&c->arrived);
+    pthread_cond_destroy(&c->done);
+    pthread_mutex_destroy(&c->lock);
+    free(c->ring);
+    free(c);
+}
+
+static size_t choose_threads(void)
+{
+    size_t cores = cores_usable();
+    return cores > MAX_THREADS ? MAX_THREADS : cores;
+}
+
+static at_status crew_new(const session *s, size_t threads, size_t capacity, double *times_ns,
+                          crew **out, at_error *error)
+{
+    crew *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->arrived, NULL);
+    pthread_cond_init(&c->done, NULL);
+    c->capacity = capacity;
+    c->times_ns = times_ns;
+    c->ring = calloc(capacity, sizeof *c->ring);
+    at_status status = c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    for (size_t i = 0; !status && i < threads; i++) {
+        status = sim_estimate_new(s->properties.arch, &s->plans[0], &c->estimates[i], error);
+        c->estimate_count += !status;
+    }
+    while (!status && c->thread_count < threads &&
+           pthread_create(&c->threads[c->thread_count], NULL, work, c) == 0)
+        c->thread_count++;
+    if (!status && c->thread_count == 0)
+        status = error_set(error, AT_NO_MEMORY, "no thread can be started for predictions");
+    if (status)
+        crew_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+/* Room is certain: no more variants are in flight than the ring holds. */
+static void give_job(crew *c, const job *j)
+{
+    pthread_mutex_lock(&c->lock);
+    c->ring[(c->head + c->count++) % c->capacity] = *j;
+    pthread_cond_signal(&c->arrived);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Feeding them. */
+
+static void feeder_deinit(feeder *f)
+{
+    crew_free(f->crew);
+    free(f->order);
+    free(f->compiling);
+    free(f->places);
+    free(f->indices);
+}
+
+static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
+{
+    session *s = f->session;
+    size_t threads = choose_threads();
+    f->flight = FLIGHT_PER_WORKER * (compile_width(s->pool) + threads);
+    f->order = calloc((size_t)f->total + 1, sizeof *f->order);
+    f->compiling = calloc(f->flight, sizeof *f->compiling);
+    f->places = calloc(f->flight, sizeof *f->places);
+    f->indices = calloc(space_parameter_count(s->space) + 1, sizeof *f->indices);
+    if (!f->order || !f->compiling || !f->places || !f->indices)
+        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    for (uint64_t i = 0; i < f->total; i++)
+        f->order[i] = i;
+    rng r = rng_seeded(f->options->seed);
+    rng_shuffle(&r, f->order, (size_t)f->total);
+    while (f->place_count < f->flight) {
+        f->places[f->place_count] = f->place_count;
+        f->place_count++;
+    }
+    return crew_new(s, threads, f->flight, times_ns, &f->crew, error);
+}
+
+/* Emits the next configuration and has it compiled. */
+static at_status begin(feeder *f, at_error *error)
+{
+    session *s = f->session;
+    emitted source = {0};
+    size_t place = f->places[f->place_count - 1];
+    job *j = &f->compiling[place];
+    *j = (job){.configuration = f->order[f->begun]};
+    space_at(s->space, j->configuration, f->indices);
+    at_status status = script_launch_plan(s->script, s->problem, f->indices, &j->launch, error);
+    if (!status)
+        status = emit_variant(s->script, s->problem, f->indices, true, &source, error);
+    if (!status)
+        status = compile_submit(s->pool,
+                                &(compile_request){.id = place,
+                                                   .source = source.source,
+                                                   .name = script_pattern(s->script)->template_path,
+                                                   .entry = j->launch.entry,
+                                                   .arch = s->properties.arch,
+                                                   .options = source.options,
+                                                   .option_count = source.option_count,
+                                                   .want_ptx = true},
+                                error);
+    emitted_deinit(&source);
+    if (!status) {
+        f->place_count--;
+        f->begun++;
+    }
+    return status;
+}
+
+static at_status take_compiled(feeder *f, at_error *error)
+{
+    compile_result r;
+    at_status status = compile_take(f->session->pool, STEP_MS, &r, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    if (status)
+        return status;
+    job *j = &f->compiling[r.id];
+    j->compiled = r;
+    f->places[f->place_count++] = (size_t)r.id;
+    give_job(f->crew, j);
+    return AT_OK;
+}
+
+/* What the threads have settled; `wait`: for something more, a little. */
+static at_status look(feeder *f, bool wait, prior *out, at_error *error)
+{
+    crew *c = f->crew;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += STEP_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    pthread_mutex_lock(&c->lock);
+    if (wait && c->reached == f->settled)
+        pthread_cond_timedwait(&c->done, &c->lock, &until);
+    f->settled = out->reached = c->reached;
+    out->predicted = c->predicted;
+    at_status status = c->trouble.status;
+    if (status && error)
+        *error = c->trouble;
+    pthread_mutex_unlock(&c->lock);
+    return status;
+}
+
+static bool may_begin(const feeder *f)
+{
+    const prior_options *o = f->options;
+    double past_s = (double)(clock_now_ns() - o->start_ns) / 1e9;
+    return f->begun < f->total && (o->budget_s <= 0 || past_s < BUDGET_SHARE * o->budget_s);
+}
+
+static at_status feed(feeder *f, prior *out, at_error *error)
+{
+    session *s = f->session;
+    at_status status = AT_OK;
+    while (!status && (may_begin(f) || f->settled < f->begun)) {
+        while (!status && may_begin(f) && f->begun - f->settled < f->flight)
+            status = begin(f, error);
+        bool compiling = compile_pending(s->pool) > 0;
+        if (!status && compiling)
+            status = take_compiled(f, error);
+        if (!status)
+            status = look(f, !compiling, out, error);
+        if (!status && s->device)
+            status = device_worker_watch(s->device, error);
+        if (!status && interrupt_take())
+            status = error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
+        progress_update(f->options->progress, &(progress_state){.stage = "predicting",
+                                                                .done = out->reached,
+                                                                .total = out->count,
+                                                                .failed = out->reached -
+                                                                          out->predicted,
+                                                                .now_ns = clock_now_ns()});
+    }
+    return status;
+}
+
+at_status prior_predict(session *s, const prior_options *o, prior *out, at_error *error)
+{
+    uint64_t count = space_count(s->space);
+    feeder f = {.session = s, .options = o, .total = count};
+    *out = (prior){.count = count};
+    if (count > PRIOR_MAX_CONFIGURATIONS)
+        return error_set(error, AT_USAGE,
+                         "a model can order spaces of up to %d configurations, and this one has "
+                         "%" PRIu64 ": leave --strategy out, or narrow the space",
+                         PRIOR_MAX_CONFIGURATIONS, count);
+    out->times_ns = malloc(((size_t)count + 1) * sizeof *out->times_ns);
+    if (!out->times_ns)
+        return error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    for (uint64_t i = 0; i < count; i++)
+        out->times_ns[i] = NAN;
+    at_status status = feeder_init(&f, out->times_ns, error);
+    if (!status)
+        status = feed(&f, out, error);
+    feeder_deinit(&f);
+    return status;
+}
+
+void prior_deinit(prior *p)
+{
+    free(p->times_ns);
+    *p = (prior){0};
+}

@@ -1,0 +1,42 @@
+/* Predicted times of a whole space, for a search that follows them.
+ *
+ * In: a session. Out: a predicted time for each configuration. Variants are emitted and compiled to
+ * PTX in the session's pool, a bounded number at a time, while threads run samples of those that are
+ * ready on a simulated device of the session's architecture. Configurations come in random order, so
+ * that what a time limit leaves is a fair sample. */
+#ifndef AUTOTUNE_RUN_PREDICT_H
+#define AUTOTUNE_RUN_PREDICT_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "report/progress.h"
+#include "run/session.h"
+
+/* Configurations of the largest space that is predicted: each costs a compilation. */
+enum { PRIOR_MAX_CONFIGURATIONS = 20000 };
+
+typedef struct prior_options {
+    uint64_t seed;       /* of the order */
+    int64_t start_ns;    /* of the run, monotonic */
+    double budget_s;     /* of the run; half of it may go by before predicting ends; 0: no limit */
+    progress *progress;  /* borrowed; shows the stage "predicting"; NULL: silent */
+} prior_options;
+
+typedef struct prior {
+    double *times_ns;   /* owned; by configuration. INFINITY: does not compile, does not fit or
+                           faults. NAN: there was no time for it */
+    uint64_t count;     /* of the space */
+    uint64_t reached;   /* of them, predicted or found not to work */
+    uint64_t predicted; /* of those, with a time */
+} prior;
+
+/* Predicts for the problem that the session tunes; the session needs no device, but its pool, space
+ * and plans. Nothing is left in the pool. AT_USAGE: the space is larger than
+ * PRIOR_MAX_CONFIGURATIONS, or no figures are known of the chip. AT_INTERRUPTED: a signal came; the
+ * pool may hold work. AT_SCRIPT, AT_NO_MEMORY, AT_NO_TOOLCHAIN. The caller calls prior_deinit, also
+ * after a failure. */
+at_status prior_predict(session *s, const prior_options *o, prior *out, at_error *error);
+void prior_deinit(prior *p);
+
+#endif

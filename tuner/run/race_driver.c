@@ -1,0 +1,454 @@
+#include "run/race_driver.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "run/clock_watch.h"
+
+enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
+
+struct contest {
+    session *session;
+    pipeline *pipeline;
+    race *race;
+    candidate **entrants;
+    size_t count;
+    uint64_t seed;
+    bool *held;
+    bool *in_block;
+    uint64_t *ids;
+    int64_t ceiling_ns[CEILING_SAMPLES];
+    size_t ceiling_count;
+    clock_watch watch;
+    bool checked; /* the finalists, on fresh data */
+    bool board_asked;
+    bool energy_wanted, energy_known;
+    energy_estimate *energies;   /* one for each entrant */
+    race_standing *by_energy;    /* the ranking, when energies are known */
+    race_result result;          /* what points to it */
+    contest_state state;
+};
+
+static at_status allocate(contest *c, const candidates *all, at_error *error)
+{
+    for (size_t i = 0; i < all->count; i++)
+        c->count += all->items[i]->finished && all->items[i]->outcome == OUTCOME_OK;
+    if (!c->count)
+        return error_set(error, AT_NOT_FOUND, "no variant worked");
+    c->entrants = calloc(c->count, sizeof *c->entrants);
+    c->held = calloc(c->count, sizeof *c->held);
+    c->in_block = calloc(c->count, sizeof *c->in_block);
+    c->ids = calloc(c->count, sizeof *c->ids);
+    c->energies = calloc(c->count, sizeof *c->energies);
+    c->by_energy = calloc(c->count, sizeof *c->by_energy);
+    if (!c->entrants || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    return AT_OK;
+}
+
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
+                      contest **out, at_error *error)
+{
+    const candidates *all = pipeline_candidates(p);
+    race_entrant *entrants = NULL;
+    race_options rules = race_defaults();
+    contest *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    c->session = s;
+    clock_watch_init(&c->watch);
+    c->pipeline = p;
+    c->seed = o->seed;
+    c->energy_wanted = o->energy;
+    at_status status = allocate(c, all, error);
+    if (status)
+        goto cleanup;
+    entrants = calloc(c->count, sizeof *entrants);
+    if (!entrants) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    rules.seed = o->seed;
+    const device_ready *ready = &pipeline_get_state(p)->ready;
+    /* A sample that averages a batch resolves that much less than a tick. */
+    rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
+    if (o->finals_blocks)
+        rules.finals_blocks = o->finals_blocks;
+    if (o->tie_margin >= 0)
+        rules.tie_margin = o->tie_margin;
+    for (size_t i = 0, n = 0; i < all->count; i++) {
+        candidate *one = all->items[i];
+        if (!one->finished || one->outcome != OUTCOME_OK)
+            continue;
+        if (one == baseline)
+            rules.default_entrant = (uint32_t)n;
+        entrants[n] = (race_entrant){
+            .fastest_ns = candidate_fastest_ns(one),
+            .registers = one->resources.registers,
+            .shared_bytes =
+                one->resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
+            .order = one->configuration};
+        c->entrants[n++] = one;
+    }
+    status = race_new(&rules, entrants, c->count, &c->race, error);
+cleanup:
+    free(entrants);
+    if (status)
+        contest_free(c);
+    else
+        *out = c;
+    return status;
+}
+
+void contest_free(contest *c)
+{
+    if (!c)
+        return;
+    race_free(c->race);
+    free(c->entrants);
+    free(c->held);
+    free(c->in_block);
+    free(c->ids);
+    free(c->energies);
+    free(c->by_energy);
+    free(c);
+}
+
+/* The race drops entrants for good, so what is not in a block can go. */
+static at_status release_dropped(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    memset(c->in_block, 0, c->count * sizeof *c->in_block);
+    for (size_t i = 0; i < count; i++)
+        c->in_block[order[i]] = true;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->held[i] || c->in_block[i])
+            continue;
+        c->held[i] = false;
+        at_status status = device_worker_release(c->session->device, i, error);
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
+static at_status ensure_images(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        while (!status && !pipeline_room(c->pipeline))
+            status = pipeline_step(c->pipeline, STEP_MS, error);
+        candidate *one = c->entrants[order[i]];
+        if (!status && !c->held[order[i]] && !one->images[0])
+            status = pipeline_recompile(c->pipeline, one, error);
+    }
+    while (!status && pipeline_in_flight(c->pipeline))
+        status = pipeline_step(c->pipeline, STEP_MS, error);
+    return status;
+}
+
+static void exclude(contest *c, uint32_t entrant, outcome o, const char *message)
+{
+    candidate_finish(c->entrants[entrant], o, message);
+    race_exclude(c->race, entrant);
+    c->held[entrant] = false;
+    c->state.excluded++;
+}
+
+static at_status await(contest *c, device_event *out, at_error *error)
+{
+    at_status status;
+    do {
+        error_clear(error);
+        status = device_worker_take(c->session->device, STEP_MS, out, error);
+    } while (status == AT_NOT_FOUND);
+    if (status)
+        return status;
+    if (out->kind == DEVICE_FAILED) {
+        status = error_set(error, out->status ? out->status : AT_DEVICE, "%s", out->message);
+        device_event_deinit(out);
+    }
+    return status;
+}
+
+static at_status await_held(contest *c, size_t waiting, at_error *error)
+{
+    while (waiting > 0) {
+        device_event e;
+        at_status status = await(c, &e, error);
+        if (status)
+            return status;
+        waiting--;
+        if (e.outcome == OUTCOME_OK)
+            c->held[e.id] = true;
+        else
+            exclude(c, (uint32_t)e.id, e.outcome, e.message);
+        device_event_deinit(&e);
+    }
+    return AT_OK;
+}
+
+static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    enum { HOLDS_AHEAD = 16 };
+    size_t waiting = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t entrant = order[i];
+        if (c->held[entrant])
+            continue;
+        device_variant variant;
+        at_status status = AT_OK;
+        if (!c->entrants[entrant]->images[0]) {
+            exclude(c, entrant, OUTCOME_COMPILE_ERROR, "it compiled once, but not again");
+            continue;
+        }
+        candidate_variant(c->entrants[entrant], &variant);
+        status = device_worker_hold(c->session->device, entrant, &variant, error);
+        if (!status && ++waiting == HOLDS_AHEAD) {
+            status = await_held(c, waiting, error);
+            waiting = 0;
+        }
+        if (status)
+            return status;
+    }
+    return await_held(c, waiting, error);
+}
+
+static void keep_ceiling(contest *c, int64_t ceiling_ns)
+{
+    if (ceiling_ns <= 0)
+        return;
+    c->ceiling_ns[c->ceiling_count++ % CEILING_SAMPLES] = ceiling_ns;
+    size_t count = c->ceiling_count < CEILING_SAMPLES ? c->ceiling_count : CEILING_SAMPLES;
+    int64_t sorted[CEILING_SAMPLES];
+    memcpy(sorted, c->ceiling_ns, count * sizeof *sorted);
+    c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
+}
+
+static void note_others(contest *c, uint32_t others)
+{
+    if (others > c->state.others)
+        c->state.others = others;
+}
+
+/* Asks the board what throttles the chip and who else uses it. Nobody may be able to tell. */
+static at_status ask_board(contest *c, at_error *error)
+{
+    device_event e;
+    at_status status = device_worker_energy(c->session->device, 0, 0, error);
+    if (!status)
+        status = await(c, &e, error);
+    if (status)
+        return status;
+    c->board_asked = true;
+    c->state.throttle = e.throttle;
+    note_others(c, e.others);
+    device_event_deinit(&e);
+    return AT_OK;
+}
+
+/* A block at another clock than the others is measured again, whole. */
+static at_status take_block(contest *c, const device_event *e, at_error *error)
+{
+    clock_verdict verdict = clock_watch_judge(&c->watch, e->sm_clock_khz);
+    c->state.redone = c->watch.redone;
+    c->state.throttled = c->watch.throttled;
+    c->state.sm_clock_khz = clock_watch_median_khz(&c->watch);
+    if (verdict == CLOCK_REDO) {
+        race_redo(c->race);
+        return AT_OK;
+    }
+    keep_ceiling(c, e->ceiling_ns);
+    race_tell(c->race, e->samples_ns);
+    return verdict == CLOCK_THROTTLED ? ask_board(c, error) : AT_OK;
+}
+
+static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    device_event e;
+    for (size_t i = 0; i < count; i++)
+        c->ids[i] = order[i];
+    at_status status = device_worker_block(c->session->device, c->ids, count, true, error);
+    if (!status)
+        status = await(c, &e, error);
+    if (status)
+        return status;
+    if (e.outcome == OUTCOME_OK && e.sample_count == count) {
+        status = take_block(c, &e, error);
+    } else if (e.id < c->count) {
+        exclude(c, (uint32_t)e.id, e.outcome, e.message);
+    } else {
+        status = error_set(error, AT_INTERNAL, "a block failed and no variant is to blame: %s",
+                           e.message);
+    }
+    device_event_deinit(&e);
+    return status;
+}
+
+/* Whoever reached the finals computes the right thing on data it has not seen, or is out. */
+static at_status check_finalists(contest *c, at_error *error)
+{
+    const race_result *result = race_conclude(c->race);
+    size_t waiting = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        const race_standing *standing = &result->ranking[i];
+        if (standing->failed || !c->held[standing->entrant])
+            continue;
+        at_status status = device_worker_recheck(c->session->device, standing->entrant,
+                                                 c->seed + 1, error);
+        if (status)
+            return status;
+        waiting++;
+    }
+    while (waiting-- > 0) {
+        device_event e;
+        at_status status = await(c, &e, error);
+        if (status)
+            return status;
+        if (e.outcome != OUTCOME_OK)
+            exclude(c, (uint32_t)e.id, e.outcome, e.message);
+        device_event_deinit(&e);
+    }
+    /* Where no finalist was fit, others race in their place and are checked in their turn. */
+    const uint32_t *order;
+    c->checked = race_next(c->race, &order) == 0;
+    return AT_OK;
+}
+
+/* Finalists are still loaded. Where time decides, the winner's energy is read for the record. */
+static at_status measure_energies(contest *c, at_error *error)
+{
+    const race_result *result = race_conclude(c->race);
+    uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
+    c->energy_known = true;
+    for (size_t i = 0; i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (result->ranking[i].failed || !c->held[entrant] ||
+            (!c->energy_wanted && entrant != result->winner))
+            continue;
+        device_event e;
+        at_status status = device_worker_energy(c->session->device, entrant, chunks, error);
+        if (!status)
+            status = await(c, &e, error);
+        if (status)
+            return status;
+        note_others(c, e.others);
+        /* The board's energy is theirs too. */
+        if (!e.others)
+            c->energies[entrant] = e.energy;
+        if (c->energy_wanted && !(c->energies[entrant].launch_j > 0))
+            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
+                     e.others ? "other processes compute on the GPU" : e.message);
+        device_event_deinit(&e);
+    }
+    /* Energies of some do not rank all. */
+    if (c->state.energy_trouble[0])
+        memset(c->energies, 0, c->count * sizeof *c->energies);
+    return AT_OK;
+}
+
+at_status contest_step(contest *c, bool *finished, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    *finished = false;
+    if (!c->board_asked) {
+        at_status asked = ask_board(c, error);
+        c->state.race_ns += clock_now_ns() - start_ns;
+        return asked;
+    }
+    const uint32_t *order;
+    size_t count = race_next(c->race, &order);
+    race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
+    uint64_t excluded = c->state.excluded;
+    at_status status = AT_OK;
+    if (count) {
+        status = release_dropped(c, order, count, error);
+        if (!status)
+            status = ensure_images(c, order, count, error);
+        if (!status)
+            status = hold_block(c, order, count, error);
+        /* Someone who could not be loaded has left the race: it asks for another block then. */
+        if (!status && c->state.excluded == excluded)
+            status = sample_block(c, order, count, error);
+    } else if (!c->checked) {
+        status = check_finalists(c, error);
+    } else if (!c->energy_known) {
+        status = measure_energies(c, error);
+    } else {
+        *finished = true;
+    }
+    c->state.stage = stage;
+    *(stage == RACE_FINALS ? &c->state.finals_ns : &c->state.race_ns) += clock_now_ns() - start_ns;
+    return status;
+}
+
+void contest_stop(contest *c)
+{
+    race_stop(c->race);
+}
+
+const contest_state *contest_get_state(const contest *c)
+{
+    return &c->state;
+}
+
+/* The least energy first; those without one keep their order behind. Insertion: finalists are few. */
+static void rank_by_energy(contest *c, const race_result *by_time)
+{
+    size_t ranked = 0;
+    for (size_t i = 0; i < by_time->count; i++) {
+        race_standing s = by_time->ranking[i];
+        double launch_j = c->energies[s.entrant].launch_j;
+        size_t at = i;
+        if (launch_j > 0 && !s.failed) {
+            at = ranked++;
+            memmove(&c->by_energy[at + 1], &c->by_energy[at], (i - at) * sizeof s);
+            while (at > 0 && c->energies[c->by_energy[at - 1].entrant].launch_j > launch_j) {
+                c->by_energy[at] = c->by_energy[at - 1];
+                at--;
+            }
+        }
+        c->by_energy[at] = s;
+        c->by_energy[at].tied = false;
+    }
+    c->result = *by_time;
+    c->result.ranking = c->by_energy;
+    c->result.winner = c->result.fastest = c->by_energy[0].entrant;
+    energy_estimate best = c->energies[c->result.winner];
+    c->result.tied = 0;
+    for (size_t i = 1; i < ranked; i++) {
+        c->by_energy[i].tied = c->energies[c->by_energy[i].entrant].low_j <= best.high_j;
+        c->result.tied += c->by_energy[i].tied;
+    }
+    c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
+    c->result.half_width = best.high_j / best.launch_j - 1;
+    c->result.noisy = false;
+}
+
+const race_result *contest_result(contest *c)
+{
+    const race_result *by_time = race_conclude(c->race);
+    bool known = c->energy_wanted && by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
+                 c->energies[by_time->winner].launch_j > 0;
+    if (!known)
+        return by_time;
+    rank_by_energy(c, by_time);
+    return &c->result;
+}
+
+energy_estimate contest_energy(const contest *c, uint32_t entrant)
+{
+    return c->energies[entrant];
+}
+
+candidate *contest_candidate(const contest *c, uint32_t entrant)
+{
+    return c->entrants[entrant];
+}
+
+const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count)
+{
+    return race_samples(c->race, entrant, count);
+}

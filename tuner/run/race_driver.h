@@ -1,0 +1,59 @@
+/* The contest: the race between candidates, run on the device.
+ *
+ * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
+ * checked once more on fresh data after it was measured; with --objective energy the finalists are
+ * ranked by what a launch costs, measured after the race. The state machine is race.h's; this
+ * module loads kernels, has blocks sampled, and watches the clock. */
+#ifndef AUTOTUNE_RUN_RACE_DRIVER_H
+#define AUTOTUNE_RUN_RACE_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/variant.h"
+#include "base/error.h"
+#include "cmd/options.h"
+#include "run/pipeline.h"
+#include "search/race.h"
+#include "run/session.h"
+
+typedef struct contest contest;
+
+typedef struct contest_state { /* for progress */
+    race_stage stage;
+    uint64_t done, left; /* samples */
+    int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
+    int64_t race_ns, finals_ns; /* wall time spent */
+    uint64_t redone;     /* blocks measured again because the clock had moved */
+    uint64_t throttled;  /* times that the chip stayed away from its clock */
+    double sm_clock_khz; /* median of the latest blocks; 0 unknown */
+    uint64_t throttle;   /* why, as nvml_throttle_text() spells it; 0 not known */
+    uint32_t others;     /* other processes seen computing on the GPU, at most */
+    uint64_t excluded;   /* entrants that failed during the race */
+    char energy_trouble[256]; /* why there are no energies although they were asked for */
+} contest_state;
+
+/* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
+ * NULL; seed, blocks
+ * and margin come from the command line. AT_NOT_FOUND when no candidate is ok. */
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
+                      contest **out, at_error *error);
+void contest_free(contest *c); /* NULL is fine */
+
+/* Has the next block sampled; *finished is set when there is none left and the finalists are
+ * checked. AT_DEVICE when the device is gone for good: the result so far stands. */
+at_status contest_step(contest *c, bool *finished, at_error *error);
+
+/* No further blocks. */
+void contest_stop(contest *c);
+
+const contest_state *contest_get_state(const contest *c);
+
+/* The race's result as it stands, and the candidate behind an entrant. */
+const race_result *contest_result(contest *c);
+candidate *contest_candidate(const contest *c, uint32_t entrant);
+/* The energy of a launch of this entrant; launch_j 0: not measured. */
+energy_estimate contest_energy(const contest *c, uint32_t entrant);
+const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count);
+
+#endif

@@ -1,0 +1,260 @@
+#include "run/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "script/emit.h"
+#include "base/file.h"
+#include "base/hash_text.h"
+#include "base/interrupt.h"
+#include "base/paths.h"
+#include "run/setup.h"
+
+enum { STEP_MS = 100 };
+
+/* Waits for an event of the device, giving way to an interrupt. */
+static at_status await_event(device_worker *w, device_event *out, at_error *error)
+{
+    for (;;) {
+        at_status status = device_worker_take(w, STEP_MS, out, error);
+        if (status != AT_NOT_FOUND)
+            return status;
+        error_clear(error);
+        if (interrupt_take())
+            return error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
+    }
+}
+
+static at_status open_device(session *s, const char *spec, device_cache cache, at_error *error)
+{
+    device_event event;
+    at_status status = device_worker_start(
+        &(device_worker_options){.spec = spec, .cache = cache}, &s->device, error);
+    if (!status)
+        status = await_event(s->device, &event, error);
+    if (status)
+        return status;
+    if (event.kind == DEVICE_OPENED)
+        s->properties = event.properties;
+    else
+        status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
+    device_event_deinit(&event);
+    return status;
+}
+
+/* The default device: the first GPU, else a simulated one where this build has it. */
+static at_status open_default_device(session *s, device_cache cache, at_error *error)
+{
+    at_status status = open_device(s, "cuda:0", cache, error);
+    if (status == AT_NO_DEVICE && device_api_find("sim:sm_90")) {
+        snprintf(s->driver_less, sizeof s->driver_less, "%s", error->message);
+        device_worker_free(s->device);
+        s->device = NULL;
+        error_clear(error);
+        return open_device(s, "sim:sm_90", cache, error);
+    }
+    if (status == AT_NO_DEVICE) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", error->message);
+        error_set(error, AT_NO_DEVICE,
+                  "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
+                  "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
+                  why);
+    }
+    return status;
+}
+
+static at_status open_target(const options *o, session *s, at_error *error)
+{
+    device_cache cache = o->warm ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
+    if (o->arch && !o->device) {
+        at_status status = arch_find(o->arch, &s->properties.limits, error);
+        snprintf(s->properties.arch, sizeof s->properties.arch, "%s", s->properties.limits.name);
+        return status;
+    }
+    if (o->arch)
+        return error_set(error, AT_USAGE, "--arch compiles without a device: leave out one of "
+                                          "--arch and --device");
+    return o->device ? open_device(s, o->device, cache, error)
+                     : open_default_device(s, cache, error);
+}
+
+static at_status load_space(const options *o, session *s, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    at_status status = target_load_script(o, &s->properties.limits, &s->script, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(s->script);
+    s->problem = s->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
+                                                                              : PROBLEM_TUNED;
+    if (o->given[OPTION_RECORD] && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE,
+                         "--record is refused: %s, and a record holds measurements of a real GPU only",
+                         s->device ? "the times of a simulated device are predictions"
+                                   : "--arch measures nothing");
+    if (s->device && !p->measurable)
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "the pattern has no buffers or no reference, so nothing can be measured; "
+                            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
+                            "compiles its space");
+    status = script_space(s->script, s->problem, &s->space, error);
+    s->enumerate_ns = clock_now_ns() - start_ns;
+    return status;
+}
+
+typedef enum part { PART_SUPPORT, PART_REFERENCE, PART_RAGGED, PART_COUNT } part;
+
+static at_status submit_support(session *s, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES + 64];
+    char *source = NULL;
+    size_t size_bytes;
+    at_status status = paths_find(&p, error);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/device_support.cu", p.template_dir);
+    status = file_read(path, 1 << 20, &source, &size_bytes, error);
+    if (!status)
+        status = compile_submit(s->pool,
+                                &(compile_request){.id = PART_SUPPORT,
+                                                   .source = source,
+                                                   .name = "device_support.cu",
+                                                   .entry = "at_empty",
+                                                   .arch = s->properties.arch},
+                                error);
+    free(source);
+    return status;
+}
+
+/* hash := hash of (hash, more) */
+static void extend_hash(char hash[33], const char more[33])
+{
+    char both[65];
+    snprintf(both, sizeof both, "%s%s", hash, more);
+    hash_text(XXH3_128bits(both, strlen(both)), hash);
+}
+
+static at_status submit_reference(session *s, problem_kind problem, part id, at_error *error)
+{
+    emitted source = {0};
+    const pattern *p = script_pattern(s->script);
+    launch_plan launch;
+    at_status status = script_reference_plan(s->script, problem, &launch, error);
+    if (!status)
+        status = emit_reference(s->script, problem, true, &source, error);
+    if (!status)
+        status = compile_submit(s->pool,
+                                &(compile_request){.id = id,
+                                                   .source = source.source,
+                                                   .name = p->reference_path,
+                                                   .entry = launch.entry,
+                                                   .arch = s->properties.arch,
+                                                   .want_ptx = s->properties.predicted},
+                                error);
+    if (!status)
+        extend_hash(s->reference_hash, source.hash);
+    emitted_deinit(&source);
+    return status;
+}
+
+static device_image image_of(const compile_result *r, bool ptx)
+{
+    return (device_image){.bytes = ptx ? (const void *)r->ptx : r->cubin,
+                          .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
+                          .registers = r->resources.registers,
+                          .static_shared_bytes = r->resources.static_shared_bytes};
+}
+
+static at_status take_parts(session *s, size_t waiting, compile_result *parts, at_error *error)
+{
+    static const char *const names[] = {"the device's helper kernels", "the reference kernel",
+                                        "the reference kernel for the ragged problem"};
+    while (waiting > 0) {
+        compile_result r;
+        at_status status = compile_take(s->pool, STEP_MS, &r, error);
+        if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            if (interrupt_take())
+                return error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
+            continue;
+        }
+        if (status)
+            return status;
+        waiting--;
+        if (r.outcome != COMPILE_OK)
+            status = error_set(error, AT_SCRIPT, "%s cannot be compiled (%s):\n%s", names[r.id],
+                               compile_outcome_name(r.outcome), r.log ? r.log : "");
+        parts[r.id] = r;
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* Compiles the references and sends the set-up; its answer (DEVICE_READY) is the pipeline's. */
+static at_status send_setup(session *s, at_error *error)
+{
+    compile_result parts[PART_COUNT] = {0};
+    device_problem *problems = calloc(DEVICE_SLOTS, sizeof *problems);
+    const problem_kind kinds[DEVICE_SLOTS] = {s->problem, PROBLEM_RAGGED};
+    size_t slots = script_pattern(s->script)->has_problem[PROBLEM_RAGGED] ? 2 : 1;
+    bool ptx = s->properties.predicted;
+    at_status status = AT_OK;
+    if (!problems)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!ptx)
+        status = submit_support(s, error);
+    for (size_t i = 0; !status && i < slots; i++)
+        status = submit_reference(s, kinds[i], (part)(PART_REFERENCE + i), error);
+    if (!status)
+        status = take_parts(s, slots + !ptx, parts, error);
+    for (size_t i = 0; !status && i < slots; i++) {
+        status = script_problem_plan(s->script, kinds[i], 1, &problems[i].plan, error);
+        if (!status)
+            status = script_reference_plan(s->script, kinds[i], &problems[i].reference_launch,
+                                           error);
+        problems[i].reference = image_of(&parts[PART_REFERENCE + i], ptx);
+    }
+    if (!status) {
+        for (size_t i = 0; i < slots; i++)
+            s->plans[i] = problems[i].plan;
+        s->slots = slots;
+        device_image support = image_of(&parts[PART_SUPPORT], false);
+        status = device_worker_setup(s->device, &support, problems, slots, error);
+    }
+    for (size_t i = 0; i < PART_COUNT; i++)
+        compile_result_deinit(&parts[i]);
+    free(problems);
+    return status;
+}
+
+at_status session_init(const options *o, session *out, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    *out = (session){0};
+    at_status status = target_check_script(o, error);
+    if (!status)
+        status = compile_pool_new(
+            &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache}, &out->pool, error);
+    if (!status)
+        status = open_target(o, out, error);
+    out->open_ns = clock_now_ns() - start_ns;
+    if (!status)
+        status = load_space(o, out, error);
+    if (!status && out->device)
+        status = send_setup(out, error);
+    return status;
+}
+
+void session_deinit(session *s)
+{
+    space_free(s->space);
+    script_free(s->script);
+    device_worker_free(s->device);
+    compile_pool_free(s->pool);
+    *s = (session){0};
+}

@@ -1,0 +1,42 @@
+/* A session: everything a run works with, opened in the right order.
+ *
+ * The compile workers are forked first, while the process is small; then the device worker, which
+ * tells the architecture long before it is ready; then the script is loaded for that device and its
+ * space enumerated; then the reference kernels are compiled and the device sets up, which goes on
+ * while the first variants compile. */
+#ifndef AUTOTUNE_RUN_SESSION_H
+#define AUTOTUNE_RUN_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "compile/compile.h"
+#include "bench/client.h"
+#include "base/error.h"
+#include "cmd/options.h"
+#include "device/plan.h"
+#include "script/script.h"
+#include "space/space.h"
+
+typedef struct session {
+    compile_pool *pool;
+    device_worker *device; /* NULL: compile only */
+    device_properties properties; /* compile only: kind "", arch and limits of --arch */
+    script *script;
+    problem_kind problem;  /* that is tuned */
+    space *space;
+    problem_plan plans[DEVICE_SLOTS]; /* tuned, ragged */
+    size_t slots;          /* of them; 0: compile only */
+    char reference_hash[33]; /* of the reference kernels' sources */
+    char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */
+    int64_t enumerate_ns;  /* loading the script, building the space */
+    int64_t open_ns;       /* until the device was described */
+} session;
+
+/* Opens a session for the command line. With --arch and no --device nothing is opened but the
+ * compiler. Errors name the remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The
+ * caller calls session_deinit, also after a failure. */
+at_status session_init(const options *o, session *out, at_error *error);
+void session_deinit(session *s);
+
+#endif

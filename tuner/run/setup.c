@@ -1,0 +1,48 @@
+#include "run/setup.h"
+
+#include <stdio.h>
+
+#include "bench/client.h"
+#include "base/paths.h"
+
+at_status target_find(const char *arch, arch_limits *out, at_error *error)
+{
+    if (arch)
+        return arch_find(arch, out, error);
+    device_properties first;
+    size_t count;
+    at_error none = {0};
+    if (device_worker_list("cuda", &first, 1, &count, &none) == AT_OK && count > 0) {
+        *out = first.limits;
+        snprintf(out->name, sizeof out->name, "%s", first.arch);
+        return AT_OK;
+    }
+    return arch_find("sm_90", out, error);
+}
+
+at_status target_check_script(const options *o, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    return status ? status : paths_find_script(&p, o->operand, path, sizeof path, error);
+}
+
+at_status target_load_script(const options *o, const arch_limits *limits, script **out,
+                             at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    if (!status)
+        status = paths_find_script(&p, o->operand, path, sizeof path, error);
+    if (status)
+        return status;
+    return script_load(path,
+                       &(script_options){.lua_dir = p.lua_dir,
+                                         .template_dir = p.template_dir,
+                                         .settings = o->settings,
+                                         .setting_count = o->setting_count,
+                                         .device = *limits},
+                       out, error);
+}

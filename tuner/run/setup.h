@@ -1,0 +1,25 @@
+/* What a command works for: the GPU or the architecture, and the script loaded for it.
+ *
+ * Constraints and templates may read `device.*`, so a script is loaded for a target. Commands that
+ * need no GPU take --arch, else the first GPU's limits, else sm_90. */
+#ifndef AUTOTUNE_RUN_SETUP_H
+#define AUTOTUNE_RUN_SETUP_H
+
+#include "device/arch.h"
+#include "base/error.h"
+#include "cmd/options.h"
+#include "script/script.h"
+
+/* The architecture's name and limits from --arch, or of the machine's first GPU (found by a worker
+ * process), or of sm_90 where there is none. */
+at_status target_find(const char *arch, arch_limits *out, at_error *error);
+
+/* Is there such a script? For commands that have much to do before they load it. */
+at_status target_check_script(const options *o, at_error *error);
+
+/* Finds and loads the script `o->operand` with --set for the limits of a device. The caller frees
+ * *out. */
+at_status target_load_script(const options *o, const arch_limits *limits, script **out,
+                             at_error *error);
+
+#endif

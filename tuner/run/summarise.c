@@ -1,0 +1,306 @@
+#include "run/summarise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "script/emit.h"
+
+enum { TEXT_BYTES = 4096 };
+
+typedef struct builder {
+    const summarise_input *in;
+    run_summary *out;
+    uint16_t *indices;
+    bool *added; /* by candidate id */
+    double ceiling_gbps;
+} builder;
+
+static double gbps(const builder *b, int64_t time_ns)
+{
+    return time_ns > 0 ? (double)b->in->session->plans[0].traffic_bytes / (double)time_ns : 0;
+}
+
+static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
+{
+    const session *s = b->in->session;
+    const pattern *p = script_pattern(s->script);
+    char text[TEXT_BYTES];
+    run_result *r;
+    space_at(s->space, c->configuration, b->indices);
+    script_format_configuration(s->script, b->indices, text, sizeof text);
+    at_status status = run_summary_add(b->out, text, c->outcome, &r, error);
+    if (status)
+        return status;
+    b->added[c->id] = true;
+    r->index = c->configuration;
+    for (size_t i = 0; i < p->parameter_count; i++)
+        r->values[i] = p->parameters[i].values[b->indices[i]];
+    r->message = c->message ? strdup(c->message) : NULL;
+    r->has_resources = c->has_resources;
+    r->resources = c->resources;
+    r->block_threads =
+        c->launches[0].block[0] * c->launches[0].block[1] * c->launches[0].block[2];
+    r->dynamic_shared_bytes = c->launches[0].dynamic_shared_bytes;
+    r->from_journal = c->from_journal;
+    memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
+    if (c->has_resources)
+        r->occupancy = occupancy_compute(
+            &s->properties.limits, (int)r->block_threads, (int)c->resources.registers,
+            (size_t)c->resources.static_shared_bytes + r->dynamic_shared_bytes);
+    if (standing && standing->time.count) {
+        energy_estimate energy = contest_energy(b->in->contest, standing->entrant);
+        r->energy_j = energy.launch_j;
+        r->power_w = energy.power_w;
+        r->time = standing->time;
+    } else if (c->sample_count) {
+        int64_t sorted[DEVICE_MAX_SAMPLES];
+        memcpy(sorted, c->samples_ns, c->sample_count * sizeof *sorted);
+        r->time = stats_summarise(sorted, c->sample_count);
+    }
+    r->gbps = gbps(b, r->time.median_ns);
+    r->ceiling_fraction = b->ceiling_gbps > 0 ? r->gbps / b->ceiling_gbps : 0;
+    return AT_OK;
+}
+
+static run_verdict verdict_of(const race_result *r)
+{
+    if (r->verdict == RACE_INCONCLUSIVE)
+        return VERDICT_INCONCLUSIVE;
+    if (r->verdict == RACE_TIED)
+        return VERDICT_TIED;
+    return r->noisy ? VERDICT_NOISY : VERDICT_CLEAR;
+}
+
+static const race_standing *standing_of(const race_result *r, const contest *c,
+                                        uint64_t configuration)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (contest_candidate(c, r->ranking[i].entrant)->configuration == configuration)
+            return &r->ranking[i];
+    return NULL;
+}
+
+static void compare_with_baseline(builder *b, const race_result *r)
+{
+    const run_result *best = run_summary_best(b->out), *base = run_summary_baseline(b->out);
+    if (!best || !base || base->outcome != OUTCOME_OK || best->time.median_ns <= 0)
+        return;
+    b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
+    const race_standing *won = r ? standing_of(r, b->in->contest, best->index) : NULL;
+    const race_standing *was = r ? standing_of(r, b->in->contest, base->index) : NULL;
+    if (won && was && won->left_at == RACE_FINALS && was->left_at == RACE_FINALS && won->ratio > 0)
+        b->out->speedup = was->ratio / won->ratio;
+}
+
+static at_status add_ranked(builder *b, at_error *error)
+{
+    contest *c = b->in->contest;
+    const race_result *r = contest_result(c);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < r->count; i++) {
+        const race_standing *standing = &r->ranking[i];
+        const candidate *one = contest_candidate(c, standing->entrant);
+        if (standing->failed || one->outcome != OUTCOME_OK)
+            continue;
+        status = add(b, one, standing, error);
+        if (!status)
+            b->out->results[b->out->result_count - 1].tied =
+                standing->tied && standing->entrant != r->winner;
+    }
+    if (status)
+        return status;
+    b->out->best_found = r->has_winner;
+    b->out->objective = r->has_winner && contest_energy(c, r->winner).launch_j > 0 &&
+                                b->in->options->energy
+                            ? "energy"
+                            : "time";
+    b->out->verdict = b->out->result_count > 1 ? verdict_of(r) : VERDICT_NONE;
+    b->out->tied_count = r->tied;
+    if (r->noisy && r->has_winner && b->out->result_count > 1)
+        run_summary_warn(b->out,
+                         "the machine is noisy: the interval that decided is +-%.2f %%, wider than "
+                         "the difference to the runner-up",
+                         100 * r->half_width);
+    return AT_OK;
+}
+
+static int by_median(const void *a, const void *b)
+{
+    const run_result *x = a, *y = b;
+    if (x->time.median_ns != y->time.median_ns)
+        return x->time.median_ns < y->time.median_ns ? -1 : 1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+/* Without a race the lowest median wins, and nothing says how sure that is. */
+static void rank_by_median(builder *b)
+{
+    size_t ok = 0;
+    while (ok < b->out->result_count && b->out->results[ok].outcome == OUTCOME_OK)
+        ok++;
+    if (ok > 1)
+        qsort(b->out->results, ok, sizeof *b->out->results, by_median);
+    b->out->best_found = ok > 0;
+}
+
+static at_status add_rest(builder *b, at_error *error)
+{
+    const candidates *all = pipeline_candidates(b->in->pipeline);
+    at_status status = AT_OK;
+    /* Those that are ok first: without a race that is their order of arrival. */
+    for (int ok = 1; ok >= 0; ok--)
+        for (size_t i = 0; !status && i < all->count; i++) {
+            const candidate *c = all->items[i];
+            if (c->finished && !b->added[c->id] && (c->outcome == OUTCOME_OK) == ok)
+                status = add(b, c, NULL, error);
+        }
+    return status;
+}
+
+static void mark_baseline(builder *b)
+{
+    for (size_t i = 0; b->in->has_baseline && i < b->out->result_count; i++)
+        if (b->out->results[i].index == b->in->baseline) {
+            b->out->has_baseline = true;
+            b->out->baseline = i;
+            return;
+        }
+}
+
+static void fill_stages(builder *b)
+{
+    const session *s = b->in->session;
+    const pipeline_state *p = pipeline_get_state(b->in->pipeline);
+    double *stage_s = b->out->stage_s;
+    stage_s[STAGE_ENUMERATE] = (double)s->enumerate_ns / 1e9;
+    stage_s[STAGE_OPEN] = (double)(s->open_ns + p->setup_ns) / 1e9;
+    stage_s[STAGE_EMIT] = (double)p->emit_ns / 1e9;
+    stage_s[STAGE_COMPILE] = (double)p->compile_ns / 1e9;
+    stage_s[STAGE_CHECK] = (double)p->check_ns / 1e9;
+    stage_s[STAGE_MEASURE] = (double)p->measure_ns / 1e9;
+    if (!b->in->contest)
+        return;
+    const contest_state *c = contest_get_state(b->in->contest);
+    stage_s[STAGE_RACE] = (double)c->race_ns / 1e9;
+    stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
+}
+
+/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short is
+ * none. */
+static const char *effort_of(const summarise_input *in)
+{
+    if (in->end == RUN_END_EXHAUSTED)
+        return effort_name(EFFORT_EXHAUSTIVE);
+    bool cut_short = in->end == RUN_END_INTERRUPTED || in->end == RUN_END_SECONDS;
+    return in->options->given[OPTION_EFFORT] && !cut_short ? effort_name(in->options->effort)
+                                                           : NULL;
+}
+
+static void fill_facts(builder *b)
+{
+    const session *s = b->in->session;
+    const options *o = b->in->options;
+    run_summary *out = b->out;
+    out->compiled_only = s->device == NULL;
+    out->device = s->properties;
+    out->warm_cache = o->warm;
+    out->space_cartesian = space_cartesian(s->space);
+    out->space_valid = space_count(s->space);
+    out->traffic_bytes = s->plans[0].traffic_bytes;
+    out->seed = o->seed;
+    out->strategy = b->in->strategy;
+    out->budget_evaluations = b->in->limits.evaluations;
+    out->budget_s = b->in->limits.seconds;
+    out->end = b->in->end;
+    out->effort = effort_of(b->in);
+    script_hash(s->script, out->script_hash);
+    emit_template_hash(s->script, out->template_hash);
+    snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->pool));
+}
+
+static int64_t ceiling_ns(const summarise_input *in)
+{
+    int64_t raced_ns = in->contest ? contest_get_state(in->contest)->ceiling_ns : 0;
+    return raced_ns ? raced_ns : pipeline_get_state(in->pipeline)->ceiling_ns;
+}
+
+static void warn_throttled(builder *b, const contest_state *c)
+{
+    char reasons[128];
+    nvml_throttle_text(c->throttle, reasons, sizeof reasons);
+    run_summary_warn(b->out,
+                     "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
+                     "%.0f MHz)",
+                     reasons[0] ? " by its " : "", reasons, (unsigned long long)c->throttled,
+                     c->sm_clock_khz / 1e3);
+}
+
+static void warn_others(builder *b, uint32_t others)
+{
+    run_summary_warn(b->out,
+                     "%u other process%s computed on this GPU during the race, and disturbed these "
+                     "times: tune again when it is free",
+                     others, others > 1 ? "es" : "");
+}
+
+static void warn(builder *b)
+{
+    const session *s = b->in->session;
+    const pipeline_state *p = pipeline_get_state(b->in->pipeline);
+    const contest_state *c = b->in->contest ? contest_get_state(b->in->contest) : NULL;
+    if (s->driver_less[0])
+        run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
+                         s->driver_less, s->properties.spec);
+    if (p->restarts)
+        run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
+                         p->restarts);
+    if (p->journal_trouble.status)
+        run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
+    if (c && c->redone)
+        run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
+                         (unsigned long long)c->redone);
+    if (c && c->throttled)
+        warn_throttled(b, c);
+    if (c && c->others)
+        warn_others(b, c->others);
+    if (c && c->energy_trouble[0])
+        run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
+                         c->energy_trouble);
+    if (s->device && !s->properties.predicted &&
+        s->plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
+        run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
+}
+
+at_status summarise(const summarise_input *in, run_summary *out, at_error *error)
+{
+    int64_t copy_ns = ceiling_ns(in);
+    builder b = {.in = in, .out = out};
+    at_status status = AT_OK;
+    b.indices = calloc(space_parameter_count(in->session->space) + 1, sizeof *b.indices);
+    b.added = calloc(pipeline_candidates(in->pipeline)->count + 1, sizeof *b.added);
+    if (!b.indices || !b.added) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    b.ceiling_gbps = out->ceiling_gbps = gbps(&b, copy_ns);
+    fill_facts(&b);
+    if (in->contest)
+        status = add_ranked(&b, error);
+    if (!status)
+        status = add_rest(&b, error);
+    if (status)
+        goto cleanup;
+    if (!in->contest && in->session->device)
+        rank_by_median(&b);
+    mark_baseline(&b);
+    compare_with_baseline(&b, in->contest ? contest_result(in->contest) : NULL);
+    fill_stages(&b);
+    warn(&b);
+    out->wall_s = (double)(clock_now_ns() - in->start_ns) / 1e9;
+cleanup:
+    free(b.indices);
+    free(b.added);
+    return status;
+}

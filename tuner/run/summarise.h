@@ -1,0 +1,33 @@
+/* From what the stages hold to the summary of the run: ranking, figures, counts, warnings. */
+#ifndef AUTOTUNE_RUN_SUMMARISE_H
+#define AUTOTUNE_RUN_SUMMARISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "run/race_driver.h"
+#include "base/error.h"
+#include "cmd/options.h"
+#include "run/pipeline.h"
+#include "record/summary.h"
+#include "run/session.h"
+
+typedef struct summarise_input {
+    const options *options;
+    const session *session;
+    const pipeline *pipeline;
+    contest *contest;     /* NULL: nothing was raced */
+    const char *strategy; /* static storage */
+    bool has_baseline;
+    uint64_t baseline;    /* configuration */
+    stopping_limits limits; /* that the run had */
+    run_end end;
+    int64_t start_ns;     /* of the run, clock_now_ns() */
+} summarise_input;
+
+/* Fills a summary that run_summary_init() made. Formulas: GB/s = traffic / median time; ceiling =
+ * traffic / median time of a copy that moves as many bytes; speed-up = ratio of the paired times
+ * where both were in the finals, of the medians otherwise. */
+at_status summarise(const summarise_input *in, run_summary *out, at_error *error);
+
+#endif

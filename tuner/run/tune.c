@@ -1,0 +1,522 @@
+#include "run/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/race_driver.h"
+#include "script/emit.h"
+#include "base/interrupt.h"
+#include "base/paths.h"
+#include "run/pipeline.h"
+#include "run/predict.h"
+#include "report/progress.h"
+#include "run/recall.h"
+#include "record/record.h"
+#include "run/session.h"
+#include "search/strategy.h"
+#include "search/stopping.h"
+#include "run/summarise.h"
+#include "history/warm_start.h"
+
+enum {
+    STEP_MS = 50,
+    FIRST_SAMPLES = 3, /* of each variant when it is tried: two to screen by, one may be unlucky */
+    ASK_AT_ONCE = 64,
+    WARM_STARTS = 32 /* configurations of earlier measurements that are tried first */
+};
+
+/* A simulated device works through variants a thousand times slower than a GPU; without a budget it
+ * gets one that a newcomer waits for. */
+static const double SIMULATED_BUDGET_S = 40;
+
+/* Of a budget in seconds, what searching may take: the rest is for the race. */
+static const double SEARCH_SHARE = 0.85;
+
+struct tune {
+    const options *options;
+    stopping_limits limits; /* of the search; seconds: of the whole run */
+    stopping stopping;
+    record recalled; /* answers instead of a search, when `answer` is set */
+    const record_entry *answer;
+    warm_start warm;
+    prior prior; /* where the strategy wants one */
+    int64_t start_ns;
+    session session;
+    strategy *strategy;
+    journal *journal;
+    pipeline *pipeline;
+    contest *contest;
+    progress *progress;
+    run_summary summary;
+    bool has_baseline;
+    uint64_t baseline; /* configuration */
+    int64_t best_ns;   /* of the search so far; 0: none */
+    uint64_t asked, failed;
+    run_end end;
+};
+
+static double elapsed_s(const tune *t)
+{
+    return (double)(clock_now_ns() - t->start_ns) / 1e9;
+}
+
+static bool interrupted(tune *t)
+{
+    if (interrupt_take())
+        t->end = RUN_END_INTERRUPTED;
+    return t->end == RUN_END_INTERRUPTED;
+}
+
+static void find_baseline(tune *t)
+{
+    const pattern *p = script_pattern(t->session.script);
+    t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
+    if (p->baseline && !t->has_baseline)
+        run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
+                                      "problem: there is no baseline to compare with");
+}
+
+static uint64_t evaluations(const tune *t)
+{
+    uint64_t valid = space_count(t->session.space), most = t->limits.evaluations;
+    return most && most < valid ? most : valid;
+}
+
+/* For strategies, which do not know of time: what a budget in seconds is likely to buy, and less
+ * than everything, for nothing says that there will be time for all. */
+static uint64_t likely_evaluations(const tune *t)
+{
+    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
+    uint64_t valid = space_count(t->session.space);
+    if (t->limits.seconds <= 0)
+        return t->limits.evaluations;
+    double rate = t->session.properties.predicted ? SIMULATED_RATE : GPU_RATE;
+    uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
+    if (t->limits.evaluations && t->limits.evaluations < likely)
+        likely = t->limits.evaluations;
+    return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
+}
+
+/* A prediction is the same each time: once is enough, and there is nothing to race. */
+static size_t samples_of(const tune *t)
+{
+    if (t->session.properties.predicted)
+        return 1;
+    return t->options->fixed_samples ? t->options->fixed_samples : FIRST_SAMPLES;
+}
+
+static bool races(const tune *t)
+{
+    return t->session.device && !t->session.properties.predicted && !t->options->fixed_samples;
+}
+
+/* A run without a journal is a run all the same. */
+static void open_journal(tune *t)
+{
+    char folder[PATHS_BYTES];
+    at_error trouble = {0};
+    at_status status = journal_folder(folder, sizeof folder, &trouble);
+    if (!status)
+        status = journal_open(folder,
+                              &(journal_facts){.pattern = script_pattern(t->session.script)->name,
+                                               .device = &t->session.properties,
+                                               .nvrtc_version =
+                                                   compile_nvrtc_version(t->session.pool),
+                                               .problems = t->session.plans,
+                                               .problem_count = t->session.slots,
+                                               .reference_hash = t->session.reference_hash,
+                                               .warm_cache = t->options->warm},
+                              &t->journal, &trouble);
+    if (status)
+        run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
+}
+
+static void set_limits(tune *t)
+{
+    const options *o = t->options;
+    if (o->given[OPTION_EFFORT])
+        t->limits = effort_limits(o->effort, space_count(t->session.space));
+    if (o->budget.evaluations)
+        t->limits.evaluations = o->budget.evaluations;
+    t->limits.seconds = o->budget.seconds;
+    if (t->session.properties.predicted && !o->given[OPTION_BUDGET] && !o->given[OPTION_EFFORT])
+        t->limits.seconds = SIMULATED_BUDGET_S;
+}
+
+static at_status read_warm_start(tune *t, at_error *error)
+{
+    recorded earlier;
+    at_status status = recorded_read(t->options->warm_start, &earlier, error);
+    if (status)
+        return status;
+    status = warm_start_init(&t->warm, &earlier, t->session.space,
+                             script_pattern(t->session.script)->baseline, WARM_STARTS, error);
+    recorded_deinit(&earlier);
+    if (!status && t->warm.unmatched)
+        run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
+                         t->warm.unmatched, t->options->warm_start);
+    return status;
+}
+
+/* The default first, then what was fast before. */
+static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
+{
+    size_t count = 0;
+    if (t->has_baseline)
+        starts[count++] = t->baseline;
+    for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
+        if (!t->has_baseline || t->warm.configurations[i] != t->baseline)
+            starts[count++] = t->warm.configurations[i];
+    return count;
+}
+
+/* With --effort, a record that took as much is final. */
+static void recall(tune *t)
+{
+    const options *o = t->options;
+    if (!o->given[OPTION_EFFORT] || !t->session.device || t->session.properties.predicted)
+        return;
+    t->summary.device = t->session.properties;
+    t->summary.warm_cache = o->warm;
+    t->summary.objective = o->energy ? "energy" : "time";
+    script_hash(t->session.script, t->summary.script_hash);
+    emit_template_hash(t->session.script, t->summary.template_hash);
+    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
+        t->answer = NULL;
+}
+
+static at_status predict(tune *t, at_error *error)
+{
+    prior_options o = {t->options->seed, t->start_ns, t->limits.seconds, t->progress};
+    at_status status = prior_predict(&t->session, &o, &t->prior, error);
+    if (!status && t->prior.reached < t->prior.count)
+        run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
+                         (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
+    return status;
+}
+
+static at_status open_run(tune *t, at_error *error)
+{
+    const options *o = t->options;
+    uint64_t starts[WARM_STARTS + 1];
+    at_status status = session_init(o, &t->session, error);
+    if (!status)
+        status = run_summary_init(&t->summary, script_pattern(t->session.script),
+                                  t->session.problem, error);
+    if (!status && t->session.device && !t->session.properties.predicted && o->record)
+        status = record_check_writable(o->results_dir, t->session.properties.limits.name,
+                                       script_pattern(t->session.script)->name, error);
+    if (!status) {
+        set_limits(t);
+        find_baseline(t);
+        recall(t);
+    }
+    if (!status && o->warm_start)
+        status = read_warm_start(t, error);
+    size_t start_count = status ? 0 : list_starts(t, starts);
+    t->progress = progress_new(STDERR_FILENO, o->quiet);
+    if (!status && !t->answer && t->session.device && strategy_wants_prior(o->strategy))
+        status = predict(t, error);
+    if (!status)
+        status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
+                              &(strategy_options){.space = t->session.space,
+                                                  .seed = o->seed,
+                                                  .budget = likely_evaluations(t),
+                                                  .start = starts,
+                                                  .start_count = start_count,
+                                                  .prior = t->prior.times_ns},
+                              &t->strategy, error);
+    if (!status && t->session.device && !t->session.properties.predicted)
+        open_journal(t);
+    if (!status)
+        status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
+    return status;
+}
+
+static void show_search(tune *t)
+{
+    const pipeline_state *s = pipeline_get_state(t->pipeline);
+    double traffic = (double)t->session.plans[0].traffic_bytes;
+    double limit_s = t->stopping.limits.seconds;
+    progress_update(t->progress,
+                    &(progress_state){
+                        .stage = t->session.device && !s->device_ready ? "opening" : "search",
+                        .done = s->finished,
+                        .total = evaluations(t),
+                        .failed = t->failed,
+                        .best_ns = t->best_ns,
+                        .best_gbps = t->best_ns ? traffic / (double)t->best_ns : 0,
+                        .ceiling_fraction = t->best_ns ? (double)s->ceiling_ns / (double)t->best_ns
+                                                       : 0,
+                        .now_ns = clock_now_ns(),
+                        .until_end_s = limit_s > 0 ? limit_s - elapsed_s(t) : 0});
+}
+
+/* What the race would drop unmeasured needs its machine code no more. */
+static void thin_out(const tune *t, candidate *c)
+{
+    int64_t fastest_ns = candidate_fastest_ns(c);
+    bool is_baseline = t->has_baseline && c->configuration == t->baseline;
+    if (!t->session.device ||
+        (fastest_ns && !is_baseline &&
+         (double)fastest_ns > race_defaults().prior_ratio * (double)t->best_ns))
+        candidate_drop_images(c);
+}
+
+static void learn(tune *t, candidate *c)
+{
+    int64_t fastest_ns = candidate_fastest_ns(c);
+    bool ok = c->outcome == OUTCOME_OK;
+    if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
+        t->best_ns = fastest_ns;
+    t->failed += !ok;
+    stopping_note(&t->stopping, ok && fastest_ns ? (double)fastest_ns : INFINITY);
+    strategy_tell(t->strategy, c->configuration,
+                  ok && fastest_ns ? (double)fastest_ns : STRATEGY_FAILED);
+    thin_out(t, c);
+}
+
+static at_status ask(tune *t, bool *more, at_error *error)
+{
+    uint64_t wanted[ASK_AT_ONCE];
+    size_t room = pipeline_room(t->pipeline);
+    uint64_t left = evaluations(t) - t->asked;
+    if (room > ASK_AT_ONCE)
+        room = ASK_AT_ONCE;
+    if (room > left)
+        room = (size_t)left;
+    *more = false;
+    if (!room)
+        return AT_OK;
+    size_t count = strategy_ask(t->strategy, room, wanted);
+    *more = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        at_status status = pipeline_add(t->pipeline, wanted[i], error);
+        if (status)
+            return status;
+        t->asked++;
+    }
+    return AT_OK;
+}
+
+/* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
+static void set_target(tune *t)
+{
+    int64_t ceiling_ns = pipeline_get_state(t->pipeline)->ceiling_ns;
+    if (t->options->stop_at > 0 && ceiling_ns > 0)
+        t->stopping.limits.target_cost = (double)ceiling_ns / t->options->stop_at;
+}
+
+static bool must_stop(tune *t)
+{
+    static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
+                                               [STOP_SECONDS] = RUN_END_SECONDS,
+                                               [STOP_TARGET] = RUN_END_TARGET,
+                                               [STOP_GAIN] = RUN_END_GAIN};
+    set_target(t);
+    stop_reason reason = stopping_check(&t->stopping, elapsed_s(t));
+    if (reason)
+        t->end = ends[reason];
+    return reason != STOP_NONE || interrupted(t);
+}
+
+static run_end end_of_search(const tune *t)
+{
+    if (t->asked == space_count(t->session.space))
+        return RUN_END_EXHAUSTED;
+    return t->limits.evaluations && t->asked == evaluations(t) ? RUN_END_EVALUATIONS
+                                                               : RUN_END_STRATEGY;
+}
+
+static at_status search(tune *t, at_error *error)
+{
+    bool ended = false;
+    for (;;) {
+        bool more = false;
+        at_status status = AT_OK;
+        if (!ended && must_stop(t)) {
+            ended = true;
+            pipeline_abandon_queue(t->pipeline);
+        }
+        if (t->end == RUN_END_INTERRUPTED)
+            return AT_OK;
+        if (!ended)
+            status = ask(t, &more, error);
+        if (!status && !more && !pipeline_in_flight(t->pipeline))
+            break;
+        if (!status)
+            status = pipeline_step(t->pipeline, STEP_MS, error);
+        for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+            learn(t, c);
+        if (status)
+            return status;
+        show_search(t);
+    }
+    /* A limit that was reached with the last variant of the space cut nothing short. */
+    if (!ended || t->asked == space_count(t->session.space))
+        t->end = end_of_search(t);
+    return AT_OK;
+}
+
+/* NULL: it was not tried. */
+static const candidate *tried_baseline(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (size_t i = 0; t->has_baseline && i < all->count; i++)
+        if (all->items[i]->configuration == t->baseline)
+            return all->items[i];
+    return NULL;
+}
+
+/* The candidate of the script's default, tried now if no strategy asked for it. */
+static at_status try_baseline(tune *t, const candidate **out, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    *out = tried_baseline(t);
+    if (!t->has_baseline || *out || t->end == RUN_END_INTERRUPTED)
+        return AT_OK;
+    at_status status = pipeline_add(t->pipeline, t->baseline, error);
+    while (!status && pipeline_in_flight(t->pipeline))
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+        learn(t, c);
+    *out = all->items[all->count - 1];
+    return status;
+}
+
+static void show_race(tune *t)
+{
+    const contest_state *s = contest_get_state(t->contest);
+    progress_update(t->progress, &(progress_state){.stage = race_stage_name(s->stage),
+                                                   .done = s->done,
+                                                   .total = s->done + s->left,
+                                                   .failed = t->failed,
+                                                   .best_ns = t->best_ns,
+                                                   .now_ns = clock_now_ns()});
+}
+
+static at_status race_on_device(tune *t, at_error *error)
+{
+    const candidate *baseline;
+    at_status status = try_baseline(t, &baseline, error);
+    if (!status)
+        status = contest_new(&t->session, t->pipeline, baseline, t->options, &t->contest, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    bool finished = status != AT_OK;
+    if (t->end == RUN_END_INTERRUPTED && !status)
+        contest_stop(t->contest);
+    while (!finished && t->end != RUN_END_INTERRUPTED) {
+        if (interrupted(t) || (t->limits.seconds > 0 && elapsed_s(t) > t->limits.seconds))
+            contest_stop(t->contest);
+        status = contest_step(t->contest, &finished, error);
+        if (status)
+            break;
+        show_race(t);
+    }
+    if (t->end == RUN_END_INTERRUPTED)
+        contest_stop(t->contest);
+    return status;
+}
+
+/* The device is gone before a race began: what was measured is ranked as it stands. */
+static void rank_unraced(tune *t)
+{
+    if (!contest_new(&t->session, t->pipeline, tried_baseline(t), t->options, &t->contest, NULL))
+        contest_stop(t->contest);
+}
+
+static at_status keep(tune *t, at_error *error)
+{
+    const options *o = t->options;
+    if (!o->record || !t->session.device || t->session.properties.predicted ||
+        !t->summary.best_found)
+        return AT_OK;
+    record_change change;
+    at_status status = record_merge(o->results_dir, &t->summary, &change, error);
+    if (!status && change == RECORD_KEPT)
+        run_summary_warn(&t->summary, "the record keeps an earlier configuration, which was faster "
+                                      "and was not tried this time");
+    return status;
+}
+
+at_status tune_run(const options *o, tune **out, at_error *error)
+{
+    *out = NULL;
+    tune *t = calloc(1, sizeof *t);
+    if (!t)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    t->options = o;
+    t->start_ns = clock_now_ns();
+    interrupt_hold();
+    at_status status = open_run(t, error);
+    if (status) {
+        tune_free(t);
+        return status;
+    }
+    t->stopping.limits = t->limits;
+    t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
+    at_status found = t->answer ? AT_OK : search(t, error);
+    if (!found && !t->answer && races(t))
+        found = race_on_device(t, error);
+    if (found && t->session.device && !t->contest)
+        rank_unraced(t);
+    progress_free(t->progress);
+    t->progress = NULL;
+    /* What went wrong so far is the run's status, but what was measured is kept all the same. */
+    at_error trouble = {0};
+    status = summarise(&(summarise_input){.options = o,
+                                          .session = &t->session,
+                                          .pipeline = t->pipeline,
+                                          .contest = t->contest,
+                                          .strategy = strategy_get_kind(t->strategy)->name,
+                                          .has_baseline = t->has_baseline,
+                                          .baseline = t->baseline,
+                                          .limits = t->limits,
+                                          .end = t->end,
+                                          .start_ns = t->start_ns},
+                       &t->summary, &trouble);
+    if (!status && t->answer)
+        status = recall_fill(&t->recalled, t->answer, &t->summary, &trouble);
+    else if (!status)
+        status = keep(t, &trouble);
+    if (!found && !status && t->end != RUN_END_INTERRUPTED && t->journal)
+        journal_finish(t->journal, NULL);
+    *out = t;
+    if (found)
+        return found;
+    if (status && error)
+        *error = trouble;
+    if (!status && t->end == RUN_END_INTERRUPTED)
+        status = error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
+    return status;
+}
+
+void tune_free(tune *t)
+{
+    if (!t)
+        return;
+    progress_free(t->progress);
+    contest_free(t->contest);
+    pipeline_free(t->pipeline);
+    stopping_deinit(&t->stopping);
+    record_deinit(&t->recalled);
+    warm_start_deinit(&t->warm);
+    journal_close(t->journal);
+    strategy_free(t->strategy);
+    prior_deinit(&t->prior);
+    run_summary_deinit(&t->summary);
+    session_deinit(&t->session);
+    free(t);
+}
+
+const run_summary *tune_summary(const tune *t)
+{
+    return &t->summary;
+}

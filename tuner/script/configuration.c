@@ -1,0 +1,150 @@
+/* Configurations as text: "tile=64,vec=4". */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "script/state.h"
+
+at_status script_test_constraint(void *context, const space_question *question, bool *holds,
+                                 at_error *error)
+{
+    script_test *test = context;
+    at_status status =
+        expression_test_each(test->s, &test->s->constraint_tests[question->constraint],
+                             test->problem, question, holds, error);
+    test->failed = test->failed || status != AT_OK;
+    return status;
+}
+
+at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
+                       size_t *broken, at_error *error)
+{
+    *valid = true;
+    for (size_t i = 0; i < s->pattern.constraint_count && *valid; i++) {
+        at_status status =
+            expression_test(s, &s->constraint_tests[i], problem, indices, valid, error);
+        if (status)
+            return status;
+        if (!*valid)
+            *broken = i;
+    }
+    return AT_OK;
+}
+
+at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
+                                at_error *error)
+{
+    const char *names[SCRIPT_MAX_NAMES] = {NULL};
+    size_t count = s->pattern.parameter_count;
+    for (*parameter = 0; *parameter < count; ++*parameter) {
+        names[*parameter] = s->parameters[*parameter].name;
+        if (strcmp(names[*parameter], name) == 0)
+            return AT_OK;
+    }
+    const char *nearest = nearest_name(name, names, count);
+    if (nearest)
+        return error_set(error, AT_USAGE,
+                         "the pattern %s has no parameter '%s'; did you mean '%s'?",
+                         s->pattern.name, name, nearest);
+    error_set(error, AT_USAGE, "the pattern %s has no parameter '%s'; it has", s->pattern.name,
+              name);
+    for (size_t i = 0; error && i < count; i++) {
+        size_t used = strlen(error->message);
+        snprintf(error->message + used, sizeof error->message - used, "%s %s", i ? "," : "",
+                 names[i]);
+    }
+    return AT_USAGE;
+}
+
+/* Appends what snprintf would to text[0 .. size), as far as it fits. */
+static void list_values(const space_parameter *p, char *text, size_t size_bytes)
+{
+    enum { MOST_SHOWN = 24 };
+    size_t used = 0;
+    for (size_t i = 0; i < p->value_count && used < size_bytes; i++) {
+        if (i == MOST_SHOWN) {
+            snprintf(text + used, size_bytes - used, ", ... (%zu values)", p->value_count);
+            return;
+        }
+        char shown[80];
+        value_format(p->values[i], shown, sizeof shown);
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", i ? ", " : "", shown);
+    }
+}
+
+at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
+                            at_error *error)
+{
+    const space_parameter *p = &s->parameters[parameter];
+    value v = value_parse(typed);
+    for (size_t i = 0; i < p->value_count; i++) {
+        /* What a person types as 4 may be the string "4" in the script. */
+        if (value_equal(p->values[i], v) ||
+            (p->values[i].kind == VALUE_STRING && strcmp(p->values[i].string, typed) == 0)) {
+            *index = (uint16_t)i;
+            return AT_OK;
+        }
+    }
+    char values[1024];
+    list_values(p, values, sizeof values);
+    return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s", typed, p->name,
+                     values);
+}
+
+/* One NAME=VALUE of `length` bytes. */
+static at_status parse_item(const script *s, const char *item, size_t length, bool *given,
+                            uint16_t *indices, at_error *error)
+{
+    char text[512];
+    if (length >= sizeof text)
+        return error_set(error, AT_USAGE, "--config: '%.40s...' is too long", item);
+    memcpy(text, item, length);
+    text[length] = '\0';
+    char *equals = strchr(text, '=');
+    if (!equals)
+        return error_set(error, AT_USAGE, "--config: '%s' is not NAME=VALUE", text);
+    *equals = '\0';
+    size_t parameter;
+    at_status status = script_find_parameter(s, text, &parameter, error);
+    if (status)
+        return status;
+    if (given[parameter])
+        return error_set(error, AT_USAGE, "--config: %s is given twice", text);
+    given[parameter] = true;
+    return script_find_value(s, parameter, equals + 1, &indices[parameter], error);
+}
+
+at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
+                                     at_error *error)
+{
+    bool given[SCRIPT_MAX_NAMES] = {false};
+    memcpy(indices, s->pattern.baseline, s->pattern.parameter_count * sizeof *indices);
+    for (const char *item = text; *item;) {
+        size_t length = strcspn(item, ",");
+        at_status status = parse_item(s, item, length, given, indices, error);
+        if (status)
+            return status;
+        item += length;
+        if (*item == ',')
+            item++;
+    }
+    return AT_OK;
+}
+
+int script_format_configuration(const script *s, const uint16_t *indices, char *text,
+                                size_t size_bytes)
+{
+    size_t used = 0;
+    if (size_bytes > 0)
+        text[0] = '\0';
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        const space_parameter *p = &s->parameters[i];
+        size_t left = used < size_bytes ? size_bytes - used : 0;
+        int n = snprintf(left ? text + used : NULL, left, "%s%s=", i ? "," : "", p->name);
+        used += (size_t)n;
+        left = used < size_bytes ? size_bytes - used : 0;
+        n = value_format(p->values[indices[i]], left ? text + used : NULL, left);
+        used += (size_t)n;
+    }
+    return (int)used;
+}

@@ -1,0 +1,348 @@
+#include "script/emit.h"
+
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/hash_text.h"
+#include "script/state.h"
+
+/* Enough for a value of each parameter of every pattern that people write. */
+enum { MOST_TRIAL_RUNS = 1000 };
+
+/* The source being written, and where the compiler believes it is. */
+typedef struct output {
+    char *bytes;
+    size_t size_bytes, capacity_bytes;
+    bool line_marks;
+    bool blank;       /* a blank line is due before the next line */
+    bool continued;   /* the last line ended in a backslash: no directive may follow */
+    lua_Integer file; /* of the next line, as a #line directive or counting from it tells */
+    lua_Integer line;
+} output;
+
+static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes)
+{
+    /* One byte more than asked for, for the NUL in the end. */
+    if (size_bytes >= o->capacity_bytes - o->size_bytes) {
+        size_t capacity = o->capacity_bytes ? o->capacity_bytes * 2 : 8192;
+        while (capacity - o->size_bytes <= size_bytes)
+            capacity *= 2;
+        char *moved = realloc(o->bytes, capacity);
+        if (!moved)
+            sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory for the emitted source");
+        o->bytes = moved;
+        o->capacity_bytes = capacity;
+    }
+    memcpy(o->bytes + o->size_bytes, bytes, size_bytes);
+    o->size_bytes += size_bytes;
+}
+
+/* `names` is the stack index of the list of names. */
+static void append_mark(lua_State *L, output *o, int names, lua_Integer file, lua_Integer line)
+{
+    char number[40];
+    append(L, o, number, (size_t)snprintf(number, sizeof number, "#line %lld \"", (long long)line));
+    lua_rawgeti(L, names, file);
+    const char *name = luaL_checkstring(L, -1);
+    for (const char *c = name; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            append(L, o, "\\", 1);
+        append(L, o, c, 1);
+    }
+    lua_pop(L, 1);
+    append(L, o, "\"\n", 2);
+    o->file = file;
+    o->line = line;
+}
+
+/* One line without its end; `mark` 0 when it follows from the line before. */
+static void append_line(lua_State *L, output *o, int names, const char *text, size_t length,
+                        lua_Integer mark)
+{
+    while (length > 0 && strchr(" \t\r", text[length - 1]) && text[length - 1] != '\0')
+        length--;
+    if (length == 0) {
+        /* A backslash joins the line behind it, so that an empty one ends a macro. */
+        o->blank = o->size_bytes > 0;
+        o->continued = false;
+        return;
+    }
+    if (o->blank) {
+        append(L, o, "\n", 1);
+        o->line++;
+        o->blank = false;
+    }
+    bool drifted = mark != 0 && (mark >> 24 != o->file || (mark & 0xffffff) != o->line);
+    if (o->line_marks && drifted && !o->continued)
+        append_mark(L, o, names, mark >> 24, mark & 0xffffff);
+    append(L, o, text, length);
+    append(L, o, "\n", 1);
+    o->line++;
+    o->continued = text[length - 1] == '\\';
+}
+
+/* The table `out` (stack index) holds a mark and a text by turns. */
+static void assemble(lua_State *L, output *o, int out, int names)
+{
+    lua_Integer count = (lua_Integer)lua_rawlen(L, out);
+    for (lua_Integer i = 1; i < count; i += 2) {
+        lua_rawgeti(L, out, i);
+        lua_rawgeti(L, out, i + 1);
+        lua_Integer mark = lua_tointeger(L, -2);
+        size_t length;
+        const char *text = luaL_checklstring(L, -1, &length);
+        for (const char *end = text + length; text;) {
+            const char *newline = memchr(text, '\n', (size_t)(end - text));
+            append_line(L, o, names, text, (size_t)((newline ? newline : end) - text), mark);
+            text = newline ? newline + 1 : NULL;
+            mark = 0;
+        }
+        lua_pop(L, 2);
+    }
+    append(L, o, "", 0); /* an empty source is "" */
+    o->bytes[o->size_bytes] = '\0';
+}
+
+typedef struct emission {
+    script *s;
+    const script_kernel *kernel;
+    problem_kind problem;
+    const uint16_t *indices; /* NULL for the reference */
+    output output;
+    emitted *out;
+} emission;
+
+/* Pushes the environment of one run: a table of its own, so that what the template assigns is gone
+ * with the run. */
+static void push_scope(lua_State *L, const emission *e)
+{
+    script *s = e->s;
+    lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
+    for (size_t i = 0; i < s->pattern.problem_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_setfield(L, -3, s->problems[e->problem][i].name);
+    }
+    lua_pop(L, 1);
+    for (size_t i = 0; e->indices && i < s->pattern.parameter_count; i++) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->value_tables[i]);
+        lua_rawgeti(L, -1, e->indices[i] + 1);
+        lua_setfield(L, -3, s->parameters[i].name);
+        lua_pop(L, 1);
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_metatable);
+    lua_setmetatable(L, -2);
+}
+
+/* Evaluates the NVRTC options; the script keeps the strings. */
+static void write_options(lua_State *L, emission *e)
+{
+    const script_kernel *k = e->kernel;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->kept_strings);
+    int kept = lua_gettop(L);
+    for (size_t i = 0; i < k->option_count; i++) {
+        const char *option = expression_string(L, &k->options[i], e->problem, e->indices);
+        if (option[0] != '\0') {
+            lua_pushvalue(L, -1);
+            if (lua_rawget(L, kept) == LUA_TNIL) {
+                lua_pop(L, 1);
+                lua_pushvalue(L, -1);
+                lua_pushvalue(L, -1);
+                lua_pushvalue(L, -1);
+                lua_rawset(L, kept);
+            }
+            e->out->options[e->out->option_count++] = lua_tostring(L, -1);
+        }
+        lua_settop(L, kept);
+    }
+    lua_pop(L, 1);
+}
+
+/* Runs the template; leaves on the stack the names of the files and the lines that it wrote. */
+static void run_template(lua_State *L, const emission *e)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->template_module);
+    lua_getfield(L, -1, "names");
+    lua_getfield(L, -2, "run");
+    lua_remove(L, -3);
+    lua_pushstring(L, e->kernel->template_name);
+    push_scope(L, e);
+    lua_call(L, 2, 1);
+}
+
+static int emit(lua_State *L)
+{
+    emission *e = lua_touserdata(L, 1);
+    run_template(L, e);
+    assemble(L, &e->output, lua_gettop(L), lua_gettop(L) - 1);
+    write_options(L, e);
+    return 0;
+}
+
+static at_status run(script *s, const script_kernel *kernel, problem_kind problem,
+                     const uint16_t *indices, bool line_marks, emitted *out, at_error *error)
+{
+    *out = (emitted){0};
+    emission e = {.s = s, .kernel = kernel, .problem = problem, .indices = indices, .out = out};
+    e.output.line_marks = line_marks;
+    at_status status = sandbox_call(&s->box, emit, &e, true, error);
+    if (status) {
+        free(e.output.bytes);
+        *out = (emitted){0};
+        return status;
+    }
+    out->source = e.output.bytes;
+    out->size_bytes = e.output.size_bytes;
+    hash_text(XXH3_128bits(out->source, out->size_bytes), out->hash);
+    return AT_OK;
+}
+
+at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                       emitted *out, at_error *error)
+{
+    return run(s, &s->kernel, problem, indices, line_marks, out, error);
+}
+
+at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitted *out,
+                         at_error *error)
+{
+    *out = (emitted){0};
+    if (!s->reference.template_path)
+        return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
+    return run(s, &s->reference, problem, NULL, line_marks, out, error);
+}
+
+void emitted_deinit(emitted *e)
+{
+    free(e->source);
+    *e = (emitted){0};
+}
+
+void emit_template_hash(const script *s, char hex[33])
+{
+    hash_text((XXH128_hash_t){.low64 = s->template_hash[0], .high64 = s->template_hash[1]}, hex);
+}
+
+int emit_read_template(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    const char *const folders[] = {s->folder, s->template_dir};
+    char path[PATH_MAX];
+    if (!script_find_file(folders, 2, name, path, sizeof path)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    script_range *range = script_new_range(L);
+    at_error error = {0};
+    if (script_read_file(path, range, &error))
+        sandbox_raise_error(L, &error);
+    /* Which file comes first depends on which variant is emitted first; the sum does not. */
+    XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
+    s->template_hash[0] += h.low64;
+    s->template_hash[1] += h.high64;
+    lua_pushlstring(L, range->bytes, range->size_bytes);
+    lua_pushstring(L, path);
+    return 2;
+}
+
+/* __index of a template's scope, behind the names that exist. */
+static int unknown_name(lua_State *L)
+{
+    const script *s = script_of(L);
+    const char *name = luaL_tolstring(L, 2, NULL);
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
+        if (strcmp(name, s->parameters[i].name) == 0)
+            return luaL_error(
+                L, "'%s' is a parameter, and the reference is the same for all variants", name);
+    const char *nearest = script_nearest_name(L, s->template_environment, name);
+    if (nearest)
+        return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
+    return luaL_error(L, "there is no '%s'", name);
+}
+
+void emit_open(lua_State *L)
+{
+    script *s = script_of(L);
+    script_run_own(L, "template.lua");
+    int module = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    int environment = lua_gettop(L);
+
+    /* template.lua's helpers call those that are written in C, and both are the templates'. */
+    lua_getfield(L, module, "helpers");
+    lua_getfield(L, environment, "ctype");
+    lua_setfield(L, -2, "ctype");
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_settable(L, environment);
+    }
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, unknown_name);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, environment);
+
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, environment);
+    lua_setfield(L, -2, "__index");
+    s->template_metatable = luaL_ref(L, LUA_REGISTRYINDEX);
+
+    lua_settop(L, module);
+    s->template_module = luaL_ref(L, LUA_REGISTRYINDEX);
+}
+
+static void compile(lua_State *L, const char *name)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->template_module);
+    lua_getfield(L, -1, "compile");
+    lua_pushstring(L, name);
+    lua_call(L, 1, 0);
+    lua_pop(L, 1);
+}
+
+static int try_template(lua_State *L)
+{
+    run_template(L, lua_touserdata(L, 1));
+    return 0;
+}
+
+/* Runs the kernel's template once for each parameter value and forgets what it writes, errors
+ * included: it is there to read templates that are included under computed names, so that the hash
+ * covers them from the start. What is wrong shows when such a variant is wanted. */
+static void read_computed_includes(lua_State *L, script *s)
+{
+    uint16_t indices[SCRIPT_MAX_NAMES];
+    memcpy(indices, s->pattern.baseline, s->pattern.parameter_count * sizeof *indices);
+    int runs_left = MOST_TRIAL_RUNS, top = lua_gettop(L);
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        for (size_t v = 0; v < s->parameters[i].value_count && runs_left-- > 0; v++) {
+            indices[i] = (uint16_t)v;
+            emission e = {.s = s, .kernel = &s->kernel, .indices = indices};
+            lua_pushcfunction(L, try_template);
+            lua_pushlightuserdata(L, &e);
+            lua_pcall(L, 1, 0, 0);
+            lua_settop(L, top);
+            s->box.raised = false;
+        }
+        indices[i] = s->pattern.baseline[i];
+    }
+}
+
+void emit_compile_templates(lua_State *L)
+{
+    script *s = script_of(L);
+    compile(L, s->kernel.template_name);
+    if (s->reference.template_path)
+        compile(L, s->reference.template_name);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
+    lua_getfield(L, -1, "computed_includes");
+    if (lua_toboolean(L, -1))
+        read_computed_includes(L, s);
+    lua_pop(L, 2);
+}

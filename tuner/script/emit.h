@@ -1,0 +1,40 @@
+/* The emitter: template and configuration in, CUDA source out.
+ *
+ * A line that starts with % is Lua, ${...} a Lua expression; configuration, problem and device
+ * values are in scope. The emitted source carries #line directives back to the template wherever
+ * the numbering would drift. */
+#ifndef AUTOTUNE_SCRIPT_EMIT_H
+#define AUTOTUNE_SCRIPT_EMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "script/script.h"
+
+typedef struct emitted {
+    char *source;            /* NUL-terminated; owned, freed by emitted_deinit */
+    size_t size_bytes;       /* without the NUL */
+    char hash[33];           /* XXH3-128 of the source, hex */
+    const char *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
+    size_t option_count;
+} emitted;
+
+/* Emits the variant `indices` of the script's template for `problem`. Errors: AT_SCRIPT naming the
+ * template and its line. */
+at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                       emitted *out, at_error *error);
+
+/* Emits the reference kernel for `problem`. AT_NOT_FOUND when the pattern has none. */
+at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitted *out,
+                         at_error *error);
+
+void emitted_deinit(emitted *e);
+
+/* Sum of the XXH3-128 of every template that the kernel and the reference consist of, as 32 hex
+ * digits and NUL. Loading reads them all, but for an include under a name that depends on several
+ * parameters at once, which counts from when a variant first needs it. */
+void emit_template_hash(const script *s, char hex[33]);
+
+#endif

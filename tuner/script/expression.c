@@ -1,0 +1,440 @@
+#include "script/expression.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "script/lexer.h"
+#include "script/state.h"
+
+/* Longer expressions are left to Lua. */
+enum { MOST_STEPS = 256 };
+
+static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
+                                       "false", "for",   "function", "goto", "if",     "in",
+                                       "local", "nil",   "not",      "or",   "repeat", "return",
+                                       "then",  "true",  "until",    "while"};
+
+static bool is_keyword(const char *name)
+{
+    for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++)
+        if (strcmp(keywords[i], name) == 0)
+            return true;
+    return false;
+}
+
+int expression_raise(lua_State *L, const expression *e, const char *format, ...)
+{
+    at_error error = {.status = AT_SCRIPT, .line = e->line};
+    snprintf(error.file, sizeof error.file, "%s", script_of(L)->path);
+    int used = snprintf(error.message, sizeof error.message, "%s: \"%.200s\": ", e->what, e->text);
+    va_list args;
+    va_start(args, format);
+    if (used > 0 && (size_t)used < sizeof error.message)
+        vsnprintf(error.message + used, sizeof error.message - (size_t)used, format, args);
+    va_end(args);
+    sandbox_raise_error(L, &error);
+}
+
+/* Compile-time state: the names found so far, in the order of the function's parameters. */
+typedef struct names {
+    expression_input inputs[2 * SCRIPT_MAX_NAMES];
+    size_t count;
+} names;
+
+static bool find_name(const script *s, const char *name, expression_input *input)
+{
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
+        if (strcmp(s->parameters[i].name, name) == 0) {
+            *input = (expression_input){true, (uint16_t)i};
+            return true;
+        }
+    for (size_t i = 0; i < s->pattern.problem_count; i++)
+        if (strcmp(s->problems[PROBLEM_TUNED][i].name, name) == 0) {
+            *input = (expression_input){false, (uint16_t)i};
+            return true;
+        }
+    return false;
+}
+
+static const char *input_name(const script *s, expression_input input)
+{
+    return input.is_parameter ? s->parameters[input.index].name
+                              : s->problems[PROBLEM_TUNED][input.index].name;
+}
+
+static void add_input(names *found, expression_input input)
+{
+    for (size_t i = 0; i < found->count; i++)
+        if (found->inputs[i].is_parameter == input.is_parameter &&
+            found->inputs[i].index == input.index)
+            return;
+    found->inputs[found->count++] = input;
+}
+
+/* The environment's own names are `device`, helper functions and libraries. */
+static bool is_helper(lua_State *L, const char *name)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_pushstring(L, name);
+    bool known = lua_rawget(L, -2) != LUA_TNIL;
+    lua_pop(L, 2);
+    return known;
+}
+
+static void raise_unknown(lua_State *L, const expression *e, const char *name)
+{
+    const char *nearest = script_nearest_name(L, script_of(L)->expression_environment, name);
+    if (nearest)
+        expression_raise(L, e, "there is no '%s'; did you mean '%s'?", name, nearest);
+    expression_raise(L, e,
+                     "there is no '%s' among the parameters, the problem's variables and the "
+                     "helper functions",
+                     name);
+}
+
+/* Misspelt fields of `device` are told when the script is loaded, like any other name. */
+static void check_device_field(lua_State *L, const expression *e, lexer ahead)
+{
+    if (!token_is(lexer_next(&ahead), "."))
+        return;
+    token field = lexer_next(&ahead);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)field.length, field.text);
+    const char *nearest;
+    if (field.kind != TOKEN_NAME || script_is_device_field(name, &nearest))
+        return;
+    if (nearest)
+        expression_raise(L, e, "there is no 'device.%s'; did you mean 'device.%s'?", name, nearest);
+    expression_raise(L, e, "there is no 'device.%s'", name);
+}
+
+static void scan(lua_State *L, const expression *e, bool constant, names *found)
+{
+    const script *s = script_of(L);
+    lexer l = lexer_make(e->text, strlen(e->text));
+    bool member = false;
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
+        bool skip = member || t.kind != TOKEN_NAME;
+        member = token_is(t, ".") || token_is(t, ":");
+        if (skip)
+            continue;
+        lexer ahead = l;
+        if (token_is(lexer_next(&ahead), "="))
+            continue; /* a key in a table constructor: an expression assigns nothing */
+        char name[128];
+        snprintf(name, sizeof name, "%.*s", (int)t.length, t.text);
+        if (strcmp(name, "function") == 0)
+            expression_raise(L, e, "an expression cannot define a function");
+        expression_input input;
+        if (is_keyword(name))
+            continue;
+        if (find_name(s, name, &input)) {
+            if (constant && input.is_parameter)
+                expression_raise(
+                    L, e, "'%s' is a parameter, but this must be the same for all variants", name);
+            add_input(found, input);
+        } else if (!is_helper(L, name)) {
+            raise_unknown(L, e, name);
+        } else if (strcmp(name, "device") == 0) {
+            check_device_field(L, e, l);
+        }
+    }
+}
+
+/* Pushes "return function(a,b) return (text) end": arguments of a function that takes a fixed
+ * number cost less than those of a chunk, and constraints are tested by the hundred thousand. */
+static void push_chunk(lua_State *L, const expression *e, const names *found)
+{
+    const script *s = script_of(L);
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, "return function(");
+    for (size_t i = 0; i < found->count; i++) {
+        luaL_addstring(&b, i ? "," : "");
+        luaL_addstring(&b, input_name(s, found->inputs[i]));
+    }
+    luaL_addstring(&b, ") return (");
+    luaL_addstring(&b, e->text);
+    luaL_addstring(&b, "\n) end"); /* the text may end in a comment */
+    luaL_pushresult(&b);
+}
+
+static bool vector_type_of(value_kind kind, vector_type *type)
+{
+    *type = kind == VALUE_BOOLEAN ? VECTOR_TRUTH : VECTOR_WHOLE;
+    return kind == VALUE_BOOLEAN || kind == VALUE_INTEGER;
+}
+
+/* The type of all values that an input takes. */
+static bool vector_type_of_input(const script *s, expression_input input, vector_type *type)
+{
+    if (!input.is_parameter) {
+        value_kind kind = s->problems[PROBLEM_TUNED][input.index].value.kind;
+        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
+            if (s->problems[problem][input.index].value.kind != kind)
+                return false;
+        return vector_type_of(kind, type);
+    }
+    const space_parameter *p = &s->parameters[input.index];
+    for (size_t v = 0; v < p->value_count; v++)
+        if (p->values[v].kind != p->values[0].kind)
+            return false;
+    return vector_type_of(p->values[0].kind, type);
+}
+
+/* `device.field`, where that is a whole number. */
+static bool resolve_field(lua_State *L, token name, token field, vector_operand *operand)
+{
+    if (!token_is(name, "device") || field.kind != TOKEN_NAME)
+        return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
+    lua_getfield(L, -1, "device");
+    lua_pushlstring(L, field.text, field.length);
+    lua_gettable(L, -2);
+    bool whole = lua_isinteger(L, -1);
+    *operand = (vector_operand){
+        .type = VECTOR_WHOLE, .is_constant = true, .constant = lua_tointeger(L, -1)};
+    lua_pop(L, 3);
+    return whole;
+}
+
+typedef struct vector_scope {
+    lua_State *L;
+    const expression *e;
+} vector_scope;
+
+static bool resolve_operand(void *context, token name, token field, vector_operand *operand)
+{
+    const vector_scope *scope = context;
+    const script *s = script_of(scope->L);
+    for (size_t i = 0; i < scope->e->input_count; i++) {
+        expression_input input = scope->e->inputs[i];
+        if (token_is(name, input_name(s, input))) {
+            *operand = (vector_operand){.input = i};
+            return field.kind == TOKEN_END && vector_type_of_input(s, input, &operand->type);
+        }
+    }
+    return resolve_field(scope->L, name, field, operand);
+}
+
+void expression_prepare_tests(lua_State *L, expression *e)
+{
+    vector_step steps[MOST_STEPS];
+    vector_scope scope = {L, e};
+    e->step_count = vector_compile(e->text, resolve_operand, &scope, steps, MOST_STEPS);
+    if (!e->step_count)
+        return;
+    e->steps = script_allocate(L, e->step_count * sizeof *e->steps);
+    memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
+}
+
+/* The message on top of the stack; "expression:1: attempt to ..." without its place. */
+static const char *failure_message(lua_State *L)
+{
+    if (lua_type(L, -1) != LUA_TSTRING)
+        return "failed";
+    const char *message = lua_tostring(L, -1);
+    if (strncmp(message, "expression:", 11) != 0)
+        return message;
+    const char *rest = strstr(message, ": ");
+    return rest ? rest + 2 : message;
+}
+
+/* Lua's message; what it finds wrong with the bracket behind the text is that the text ends. */
+static void raise_syntax(lua_State *L, const expression *e)
+{
+    int line = 0, bracket_line = 2;
+    for (const char *c = e->text; *c; c++)
+        bracket_line += *c == '\n';
+    sscanf(lua_tostring(L, -1), "expression:%d:", &line);
+    const char *what = failure_message(L);
+    const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
+    if (near)
+        expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
+    expression_raise(L, e, "%s", what);
+}
+
+void expression_compile(lua_State *L, expression *e, bool constant)
+{
+    script *s = script_of(L);
+    if (e->text[strspn(e->text, " \t\r\n")] == '\0')
+        expression_raise(L, e, "the expression is empty");
+    names found = {.count = 0};
+    scan(L, e, constant, &found);
+    e->input_count = found.count;
+    e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
+    for (size_t i = 0; i < found.count; i++) {
+        e->inputs[i] = found.inputs[i];
+        e->reads_parameters = e->reads_parameters || found.inputs[i].is_parameter;
+    }
+    push_chunk(L, e, &found);
+    size_t size_bytes;
+    const char *chunk = lua_tolstring(L, -1, &size_bytes);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    if (!sandbox_load(L, chunk, size_bytes, "=expression"))
+        raise_syntax(L, e);
+    lua_call(L, 0, 1);
+    e->function = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pop(L, 1);
+}
+
+int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
+{
+    lua_State *L = s->box.L;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->function);
+    for (size_t i = 0; i < e->input_count; i++) {
+        expression_input input = e->inputs[i];
+        value v = input.is_parameter ? s->parameters[input.index].values[indices[input.index]]
+                                     : s->problems[problem][input.index].value;
+        switch (v.kind) {
+        case VALUE_INTEGER:
+            lua_pushinteger(L, v.integer);
+            break;
+        case VALUE_NUMBER:
+            lua_pushnumber(L, v.number);
+            break;
+        case VALUE_BOOLEAN:
+            lua_pushboolean(L, v.boolean);
+            break;
+        case VALUE_STRING: /* from a table, because making a string may allocate */
+            lua_rawgeti(L, LUA_REGISTRYINDEX,
+                        input.is_parameter ? s->value_tables[input.index]
+                                           : s->problem_tables[problem]);
+            lua_rawgeti(L, -1, (input.is_parameter ? indices[input.index] : input.index) + 1);
+            lua_remove(L, -2);
+            break;
+        }
+    }
+    return (int)e->input_count;
+}
+
+/* Lua's message, with the expression and its place. */
+static at_status blame(script *s, const expression *e, const char *message, at_error *error)
+{
+    return error_set_at(error, AT_SCRIPT, s->path, e->line, "%s: \"%.200s\": %s", e->what, e->text,
+                        message);
+}
+
+at_status expression_test(script *s, const expression *e, problem_kind problem,
+                          const uint16_t *indices, bool *holds, at_error *error)
+{
+    lua_State *L = s->box.L;
+    s->box.raised = false;
+    s->box.refused = false;
+    s->box.instructions_left = s->box.instruction_limit;
+    int top = lua_gettop(L);
+    if (!lua_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16))
+        return error_set(error, AT_NO_MEMORY, "out of memory for Lua's stack");
+    at_status status = AT_OK;
+    int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
+    if (result == LUA_ERRMEM)
+        status = sandbox_failure(&s->box, result, error);
+    else if (result != LUA_OK)
+        status = blame(s, e, failure_message(L), error);
+    else if (lua_type(L, -1) != LUA_TBOOLEAN) {
+        char message[128];
+        snprintf(message, sizeof message, "gives a %s where true or false is needed",
+                 luaL_typename(L, -1));
+        status = blame(s, e, message, error);
+    } else
+        *holds = lua_toboolean(L, -1);
+    lua_settop(L, top);
+    return status;
+}
+
+static int64_t whole_of(value v)
+{
+    return v.kind == VALUE_BOOLEAN ? v.boolean : v.integer;
+}
+
+/* The question's values from `first` on, `count` of them, without Lua; false when Lua must say. */
+static bool test_vector(const script *s, const expression *e, problem_kind problem,
+                        const space_question *q, size_t first, size_t count, bool *holds)
+{
+    int64_t inputs[2 * SCRIPT_MAX_NAMES], values[VECTOR_MOST_VALUES];
+    size_t varied = SIZE_MAX;
+    for (size_t i = 0; i < e->input_count; i++) {
+        size_t index = e->inputs[i].index;
+        if (!e->inputs[i].is_parameter)
+            inputs[i] = whole_of(s->problems[problem][index].value);
+        else if (index == q->varied)
+            varied = i;
+        else
+            inputs[i] = whole_of(s->parameters[index].values[q->indices[index]]);
+    }
+    for (size_t i = 0; i < count && varied != SIZE_MAX; i++)
+        values[i] = whole_of(s->parameters[q->varied].values[q->choices[first + i]]);
+    return vector_evaluate(e->steps, e->step_count, inputs, varied, values, count, holds);
+}
+
+at_status expression_test_each(script *s, const expression *e, problem_kind problem,
+                               const space_question *q, bool *holds, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t first = 0; first < q->count && !status; first += VECTOR_MOST_VALUES) {
+        size_t count = q->count - first;
+        if (count > VECTOR_MOST_VALUES)
+            count = VECTOR_MOST_VALUES;
+        if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
+            continue;
+        for (size_t i = first; i < first + count && !status; i++) {
+            q->indices[q->varied] = q->choices[i];
+            status = expression_test(s, e, problem, q->indices, &holds[i], error);
+        }
+    }
+    return status;
+}
+
+void expression_any(lua_State *L, const expression *e, problem_kind problem,
+                    const uint16_t *indices)
+{
+    script *s = script_of(L);
+    luaL_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16, NULL);
+    /* A protected call of its own, because the place to blame is the expression's. */
+    int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    if (result != LUA_OK)
+        expression_raise(L, e, "%s", failure_message(L));
+}
+
+int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
+                           const uint16_t *indices, int64_t least, int64_t most)
+{
+    expression_any(L, e, problem, indices);
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        expression_raise(L, e, "gives a %s where a whole number is needed", luaL_typename(L, -1));
+    int whole;
+    int64_t n = lua_tointegerx(L, -1, &whole);
+    if (!whole)
+        expression_raise(L, e, "gives %.17g where a whole number is needed", lua_tonumber(L, -1));
+    if (n < least || n > most)
+        expression_raise(L, e, "gives %lld, which is not between %lld and %lld", (long long)n,
+                         (long long)least, (long long)most);
+    lua_pop(L, 1);
+    return n;
+}
+
+double expression_number(lua_State *L, const expression *e, problem_kind problem,
+                         const uint16_t *indices)
+{
+    expression_any(L, e, problem, indices);
+    if (lua_type(L, -1) != LUA_TNUMBER)
+        expression_raise(L, e, "gives a %s where a number is needed", luaL_typename(L, -1));
+    double n = lua_tonumber(L, -1);
+    if (!isfinite(n))
+        expression_raise(L, e, "gives %g, which is not a finite number", n);
+    lua_pop(L, 1);
+    return n;
+}
+
+const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
+                              const uint16_t *indices)
+{
+    expression_any(L, e, problem, indices);
+    if (lua_type(L, -1) != LUA_TSTRING)
+        expression_raise(L, e, "gives a %s where a string is needed", luaL_typename(L, -1));
+    return lua_tostring(L, -1);
+}

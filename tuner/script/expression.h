@@ -1,0 +1,76 @@
+/* Expressions: a line of Lua over parameters, problem variables, `device` and helper functions.
+ *
+ * Compiled once, when the script is loaded, into a Lua function that takes the names it reads as
+ * arguments. An expression can call helpers but not define functions, so it always ends. */
+#ifndef AUTOTUNE_SCRIPT_EXPRESSION_H
+#define AUTOTUNE_SCRIPT_EXPRESSION_H
+
+#include <lua.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "script/expression_vector.h"
+#include "space/pattern.h"
+#include "space/space.h"
+
+struct script;
+
+typedef struct expression_input {
+    bool is_parameter; /* else a problem variable */
+    uint16_t index;
+} expression_input;
+
+typedef struct expression {
+    const char *text; /* as the script spells it; NULL: absent */
+    const char *what; /* for messages: "where[2]", "launch.grid" */
+    int line;         /* of the script; 0 unknown */
+    int function;     /* registry reference */
+    size_t input_count;
+    expression_input *inputs;
+    bool reads_parameters;
+    vector_step *steps; /* of a constraint: the same without Lua, where that can be */
+    size_t step_count;  /* 0: it can not */
+} expression;
+
+/* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
+ * unknown name; `constant` refuses names of parameters, because the value must be the same for all
+ * variants. */
+void expression_compile(lua_State *L, expression *e, bool constant);
+
+/* Compiles `e`, which expression_compile() has, so that expression_test_each() is quick. */
+void expression_prepare_tests(lua_State *L, expression *e);
+
+/* Pushes the function and its arguments: expression_push(), then lua_call(L, result, 1). Allocates
+ * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
+int expression_push(struct script *s, const expression *e, problem_kind problem,
+                    const uint16_t *indices);
+
+/* Evaluate inside a running sandbox_call(); anything but a value of the right type raises an error
+ * that names the expression and its line. */
+int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,
+                           const uint16_t *indices, int64_t least, int64_t most);
+double expression_number(lua_State *L, const expression *e, problem_kind problem,
+                         const uint16_t *indices);
+/* Leaves the string on the stack. */
+const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
+                              const uint16_t *indices);
+/* Leaves the value on the stack, whatever it is. */
+void expression_any(lua_State *L, const expression *e, problem_kind problem,
+                    const uint16_t *indices);
+
+/* Evaluates outside of any sandbox_call(): quick, and safe because nothing that runs before the
+ * protected call allocates. AT_SCRIPT when the result is not a boolean or the expression fails. */
+at_status expression_test(struct script *s, const expression *e, problem_kind problem,
+                          const uint16_t *indices, bool *holds, at_error *error);
+
+/* As expression_test, for each of the values that `question` has. */
+at_status expression_test_each(struct script *s, const expression *e, problem_kind problem,
+                               const space_question *question, bool *holds, at_error *error);
+
+/* Raises "WHAT: message" at the expression's line. */
+int expression_raise(lua_State *L, const expression *e, const char *format, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,51 @@
+/* Expressions of whole numbers and truth values, evaluated for many values of a name at once and
+ * without Lua: most constraints are such, and a search space asks them by the hundred thousand.
+ *
+ * Understood are whole decimal numbers, true, false, names, + - * // %, the comparisons, and, or,
+ * not and brackets, with Lua's precedence and its results: 64-bit arithmetic that wraps around,
+ * division that rounds down. Whatever else Lua has is left to Lua. */
+#ifndef AUTOTUNE_SCRIPT_EXPRESSION_VECTOR_H
+#define AUTOTUNE_SCRIPT_EXPRESSION_VECTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/lexer.h"
+
+enum { VECTOR_MOST_VALUES = 64 }; /* evaluated at once */
+
+typedef enum vector_type { VECTOR_WHOLE, VECTOR_TRUTH } vector_type;
+
+/* What a name stands for: a constant, or the input at a place. */
+typedef struct vector_operand {
+    vector_type type;
+    bool is_constant;
+    int64_t constant; /* a truth value is 0 or 1, here and everywhere */
+    size_t input;
+} vector_operand;
+
+/* Fills in what `name`, or `name.field` (else `field` is TOKEN_END), stands for; false when that is
+ * neither a whole number nor a truth value. */
+typedef bool (*vector_resolve)(void *context, token name, token field, vector_operand *operand);
+
+/* One step of an evaluation, opaque but for its size. */
+typedef struct vector_step {
+    int code;
+    size_t input;
+    int64_t constant;
+} vector_step;
+
+/* Compiles the text, which Lua has accepted as an expression, into at most `capacity` steps; returns
+ * how many, or 0 when it must be left to Lua. */
+size_t vector_compile(const char *text, vector_resolve resolve, void *context, vector_step *steps,
+                      size_t capacity);
+
+/* Evaluates for each of `count` (1 .. VECTOR_MOST_VALUES) values of the input at `varied`, the other
+ * inputs being as in `inputs`: holds[i] answers for values[i]. `varied` may be SIZE_MAX: none is,
+ * and the answers are all the same. False, with nothing to be relied on in `holds`, when a divisor
+ * is zero: whether that is an error is for Lua to say. */
+bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
+                     size_t varied, const int64_t *values, size_t count, bool *holds);
+
+#endif

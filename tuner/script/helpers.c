@@ -1,0 +1,203 @@
+/* The functions that expressions and templates call by name, and `device`. */
+#include <lauxlib.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "script/state.h"
+
+static lua_Integer check_positive(lua_State *L, int argument)
+{
+    lua_Integer n = luaL_checkinteger(L, argument);
+    luaL_argcheck(L, n > 0, argument, "must be positive");
+    return n;
+}
+
+/* ceil_div(a, b): a / b rounded up; a >= 0. */
+static int ceil_div(lua_State *L)
+{
+    lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
+    luaL_argcheck(L, a >= 0, 1, "must not be negative");
+    lua_pushinteger(L, a / b + (a % b != 0));
+    return 1;
+}
+
+/* round_up(a, b): the first multiple of b that is not below a. */
+static int round_up(lua_State *L)
+{
+    lua_Integer a = luaL_checkinteger(L, 1), b = check_positive(L, 2);
+    luaL_argcheck(L, a >= 0 && a <= LUA_MAXINTEGER - b, 1, "is out of range");
+    lua_pushinteger(L, (a + b - 1) / b * b);
+    return 1;
+}
+
+/* log2(n): the exponent of the largest power of two that is not above n. */
+static int log2_floor(lua_State *L)
+{
+    lua_Integer n = check_positive(L, 1);
+    int exponent = 0;
+    while (n >>= 1)
+        exponent++;
+    lua_pushinteger(L, exponent);
+    return 1;
+}
+
+static int is_pow2(lua_State *L)
+{
+    lua_Integer n = luaL_checkinteger(L, 1);
+    lua_pushboolean(L, n > 0 && (n & (n - 1)) == 0);
+    return 1;
+}
+
+static const dtype_info *check_dtype(lua_State *L, int argument)
+{
+    dtype type;
+    const char *name = luaL_checkstring(L, argument);
+    if (dtype_find(name, &type))
+        return dtype_get(type);
+    const char *names[DTYPE_COUNT];
+    for (int i = 0; i < DTYPE_COUNT; i++)
+        names[i] = dtype_get((dtype)i)->name;
+    const char *nearest = nearest_name(name, names, DTYPE_COUNT);
+    luaL_error(L, "there is no element type '%s'%s%s%s", name, nearest ? "; did you mean '" : "",
+               nearest ? nearest : "", nearest ? "'?" : "");
+    return NULL;
+}
+
+static int size_of(lua_State *L)
+{
+    lua_pushinteger(L, (lua_Integer)check_dtype(L, 1)->size_bytes);
+    return 1;
+}
+
+static int ctype(lua_State *L)
+{
+    lua_pushstring(L, check_dtype(L, 1)->c_name);
+    return 1;
+}
+
+static int is_float(lua_State *L)
+{
+    lua_pushboolean(L, check_dtype(L, 1)->is_float);
+    return 1;
+}
+
+/* bits_type(dtype): the unsigned integer of the same size, for moving bits about. */
+static int bits_type(lua_State *L)
+{
+    static const char *const names[] = {[1] = "unsigned char",
+                                        [2] = "unsigned short",
+                                        [4] = "unsigned int",
+                                        [8] = "unsigned long long"};
+    lua_pushstring(L, names[check_dtype(L, 1)->size_bytes]);
+    return 1;
+}
+
+typedef enum field_kind { FIELD_INT, FIELD_SIZE, FIELD_DOUBLE, FIELD_TEXT } field_kind;
+
+static const struct {
+    const char *name;
+    field_kind kind;
+    size_t offset;
+} device_fields[] = {
+    {"bandwidth", FIELD_DOUBLE, offsetof(arch_limits, bandwidth_bytes_per_s)},
+    {"clock_khz", FIELD_INT, offsetof(arch_limits, clock_khz)},
+    {"global_bytes", FIELD_SIZE, offsetof(arch_limits, global_bytes)},
+    {"l2_bytes", FIELD_SIZE, offsetof(arch_limits, l2_bytes)},
+    {"major", FIELD_INT, offsetof(arch_limits, major)},
+    {"max_blocks_per_sm", FIELD_INT, offsetof(arch_limits, max_blocks_per_sm)},
+    {"max_registers_per_thread", FIELD_INT, offsetof(arch_limits, max_registers_per_thread)},
+    {"max_shared_per_block", FIELD_SIZE, offsetof(arch_limits, max_shared_per_block_bytes)},
+    {"max_threads_per_block", FIELD_INT, offsetof(arch_limits, max_threads_per_block)},
+    {"max_threads_per_sm", FIELD_INT, offsetof(arch_limits, max_threads_per_sm)},
+    {"minor", FIELD_INT, offsetof(arch_limits, minor)},
+    {"name", FIELD_TEXT, offsetof(arch_limits, name)},
+    {"registers_per_sm", FIELD_INT, offsetof(arch_limits, registers_per_sm)},
+    {"shared_per_sm", FIELD_SIZE, offsetof(arch_limits, shared_per_sm_bytes)},
+    {"sm_count", FIELD_INT, offsetof(arch_limits, sm_count)},
+    {"warp_size", FIELD_INT, offsetof(arch_limits, warp_size)},
+};
+
+enum { DEVICE_FIELDS = sizeof device_fields / sizeof *device_fields };
+
+const char *script_nearest_name(lua_State *L, int environment, const char *name)
+{
+    const script *s = script_of(L);
+    const char *known[2 * SCRIPT_MAX_NAMES + 128];
+    size_t count = 0;
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
+        known[count++] = s->parameters[i].name;
+    for (size_t i = 0; i < s->pattern.problem_count; i++)
+        known[count++] = s->problems[PROBLEM_TUNED][i].name;
+    int top = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, environment);
+    lua_pushnil(L);
+    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
+        lua_pop(L, 1);
+        known[count++] = lua_tostring(L, -1);
+    }
+    lua_settop(L, top);
+    return nearest_name(name, known, count);
+}
+
+bool script_is_device_field(const char *name, const char **nearest)
+{
+    const char *names[DEVICE_FIELDS];
+    for (size_t i = 0; i < DEVICE_FIELDS; i++) {
+        names[i] = device_fields[i].name;
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    *nearest = nearest_name(name, names, DEVICE_FIELDS);
+    return false;
+}
+
+static void push_device(lua_State *L, const arch_limits *limits)
+{
+    lua_createtable(L, 0, DEVICE_FIELDS);
+    for (size_t i = 0; i < DEVICE_FIELDS; i++) {
+        const char *field = (const char *)limits + device_fields[i].offset;
+        switch (device_fields[i].kind) {
+        case FIELD_INT:
+            lua_pushinteger(L, *(const int *)(const void *)field);
+            break;
+        case FIELD_SIZE:
+            lua_pushinteger(L, (lua_Integer) * (const size_t *)(const void *)field);
+            break;
+        case FIELD_DOUBLE:
+            lua_pushnumber(L, *(const double *)(const void *)field);
+            break;
+        case FIELD_TEXT:
+            lua_pushstring(L, field);
+            break;
+        }
+        lua_setfield(L, -2, device_fields[i].name);
+    }
+    sandbox_protect(L, "device");
+}
+
+/* Lua's own functions that expressions call without "math." in front. */
+static void add_math(lua_State *L)
+{
+    static const char *const names[] = {"abs", "ceil", "floor", "max", "min"};
+    lua_getfield(L, -1, "math");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        lua_getfield(L, -1, names[i]);
+        lua_setfield(L, -3, names[i]);
+    }
+    lua_pop(L, 1);
+}
+
+void script_add_helpers(lua_State *L)
+{
+    static const luaL_Reg helpers[] = {
+        {"bits_type", bits_type}, {"ceil_div", ceil_div}, {"ctype", ctype},
+        {"is_float", is_float},   {"is_pow2", is_pow2},   {"log2", log2_floor},
+        {"round_up", round_up},   {"sizeof", size_of},    {NULL, NULL},
+    };
+    luaL_setfuncs(L, helpers, 0);
+    add_math(L);
+    push_device(L, &script_of(L)->options.device);
+    lua_setfield(L, -2, "device");
+}

@@ -1,0 +1,188 @@
+/* What the tool's own Lua and the expressions call. */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/lexer.h"
+#include "base/nearest.h"
+#include "script/state.h"
+
+enum { MAX_STEPS = 8 };
+
+/* Reads the arguments of host.line and host.keys: a path of keys and positions. */
+static size_t read_steps(lua_State *L, source_step steps[MAX_STEPS])
+{
+    size_t count = (size_t)lua_gettop(L);
+    if (count > MAX_STEPS)
+        count = MAX_STEPS;
+    for (size_t i = 0; i < count; i++) {
+        if (lua_type(L, (int)i + 1) == LUA_TNUMBER)
+            steps[i] = (source_step){NULL, (size_t)lua_tointeger(L, (int)i + 1)};
+        else
+            steps[i] = (source_step){luaL_checkstring(L, (int)i + 1), 0};
+    }
+    return count;
+}
+
+static int host_line(lua_State *L)
+{
+    const script *s = script_of(L);
+    source_step steps[MAX_STEPS];
+    size_t count = read_steps(L, steps);
+    sandbox_charge(L, s->source.size_bytes / 4);
+    lua_pushinteger(L, source_line(s->source.bytes, s->source.size_bytes, steps, count));
+    return 1;
+}
+
+static int host_keys(lua_State *L)
+{
+    const script *s = script_of(L);
+    source_step steps[MAX_STEPS];
+    size_t count = read_steps(L, steps);
+    lua_newtable(L);
+    token key;
+    for (size_t n = 0; n < 2 * SCRIPT_MAX_NAMES; n++) {
+        sandbox_charge(L, s->source.size_bytes / 4);
+        if (!source_key(s->source.bytes, s->source.size_bytes, steps, count, n, &key))
+            break;
+        lua_pushlstring(L, key.text, key.length);
+        lua_rawseti(L, -2, (lua_Integer)n + 1);
+    }
+    return 1;
+}
+
+static int host_fail(lua_State *L)
+{
+    int line = (int)luaL_checkinteger(L, 1);
+    const char *message = luaL_checkstring(L, 2);
+    bool usage = lua_toboolean(L, 3);
+    sandbox_raise(L, usage ? AT_USAGE : AT_SCRIPT, usage ? NULL : script_of(L)->path,
+                  usage ? 0 : line, "%s", message);
+}
+
+/* host.fail_in(file, line, message) */
+static int host_fail_in(lua_State *L)
+{
+    sandbox_raise(L, AT_SCRIPT, luaL_checkstring(L, 1), (int)luaL_checkinteger(L, 2), "%s",
+                  luaL_checkstring(L, 3));
+}
+
+static int host_nearest(lua_State *L)
+{
+    const char *names[256];
+    size_t count = 0;
+    const char *typed = luaL_checkstring(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    for (; count < 256 && lua_rawgeti(L, 2, (lua_Integer)count + 1) == LUA_TSTRING; count++) {
+        names[count] = lua_tostring(L, -1); /* kept by the table */
+        lua_pop(L, 1);
+    }
+    const char *nearest = nearest_name(typed, names, count);
+    lua_pushstring(L, nearest);
+    return 1;
+}
+
+/* host.parse(text): what a person typed, as a Lua value. */
+static int host_parse(lua_State *L)
+{
+    value v = value_parse(luaL_checkstring(L, 1));
+    switch (v.kind) {
+    case VALUE_INTEGER:
+        lua_pushinteger(L, v.integer);
+        break;
+    case VALUE_NUMBER:
+        lua_pushnumber(L, v.number);
+        break;
+    case VALUE_BOOLEAN:
+        lua_pushboolean(L, v.boolean);
+        break;
+    case VALUE_STRING:
+        lua_pushstring(L, v.string);
+        break;
+    }
+    return 1;
+}
+
+static int host_settings(lua_State *L)
+{
+    const script_options *o = &script_of(L)->options;
+    lua_newtable(L);
+    for (size_t i = 0; i < o->setting_count; i++) {
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, o->settings[i].name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, o->settings[i].text);
+        lua_setfield(L, -2, "text");
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 1;
+}
+
+static int host_dtypes(lua_State *L)
+{
+    lua_newtable(L);
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        lua_pushstring(L, dtype_get((dtype)i)->name);
+        lua_rawseti(L, -2, i + 1);
+    }
+    return 1;
+}
+
+/* host.is_helper(name): is the name taken by what expressions can call? */
+static int host_is_helper(lua_State *L)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->template_environment);
+    lua_pushvalue(L, 1);
+    lua_pushboolean(L, lua_rawget(L, -2) != LUA_TNIL);
+    return 1;
+}
+
+/* host.declare(table): keeps the description and returns the token that stands for it. */
+static int host_declare(lua_State *L)
+{
+    script *s = script_of(L);
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_rawseti(L, LUA_REGISTRYINDEX, s->declared);
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_rawseti(L, LUA_REGISTRYINDEX, s->token);
+    return 1;
+}
+
+/* host.load(text, source): a function whose first parameter is its environment, or nil, message. */
+static int host_load(lua_State *L)
+{
+    size_t size_bytes;
+    const char *text = luaL_checklstring(L, 1, &size_bytes);
+    int result = luaL_loadbufferx(L, text, size_bytes, luaL_checkstring(L, 2), "t");
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    if (result == LUA_OK)
+        return 1;
+    lua_pushnil(L);
+    lua_insert(L, -2);
+    return 2;
+}
+
+/* host.own(file): what another of the tool's own Lua files returns. */
+static int host_own(lua_State *L)
+{
+    script_run_own(L, luaL_checkstring(L, 1));
+    return 1;
+}
+
+void script_push_host(lua_State *L)
+{
+    static const luaL_Reg functions[] = {
+        {"declare", host_declare},     {"dtypes", host_dtypes},
+        {"fail", host_fail},           {"fail_in", host_fail_in},
+        {"is_helper", host_is_helper}, {"keys", host_keys},
+        {"line", host_line},           {"load", host_load},
+        {"nearest", host_nearest},     {"own", host_own},
+        {"parse", host_parse},         {"read_template", emit_read_template},
+        {"settings", host_settings},   {NULL, NULL},
+    };
+    luaL_newlib(L, functions);
+}

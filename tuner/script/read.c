@@ -1,0 +1,282 @@
+/* From the table that at.pattern{...} made to plain data. The table is autotune.lua's work and has
+ * the right shape; what remains to be checked here are expressions and files. */
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/state.h"
+
+static const char *read_string(lua_State *L, const char *field)
+{
+    lua_getfield(L, -1, field);
+    const char *copy = script_copy(L, luaL_checkstring(L, -1));
+    lua_pop(L, 1);
+    return copy;
+}
+
+static int read_integer(lua_State *L, const char *field)
+{
+    lua_getfield(L, -1, field);
+    int n = (int)lua_tointeger(L, -1);
+    lua_pop(L, 1);
+    return n;
+}
+
+static bool read_boolean(lua_State *L, const char *field)
+{
+    lua_getfield(L, -1, field);
+    bool b = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return b;
+}
+
+/* Pushes the list `field` and returns its length; 0 pushes nothing. */
+static size_t enter_list(lua_State *L, const char *field)
+{
+    if (lua_getfield(L, -1, field) == LUA_TTABLE && lua_rawlen(L, -1) > 0)
+        return lua_rawlen(L, -1);
+    lua_pop(L, 1);
+    return 0;
+}
+
+/* The scalar on top of the stack; strings are copied. */
+static value read_value(lua_State *L)
+{
+    switch (lua_type(L, -1)) {
+    case LUA_TBOOLEAN:
+        return (value){.kind = VALUE_BOOLEAN, .boolean = lua_toboolean(L, -1)};
+    case LUA_TNUMBER:
+        if (lua_isinteger(L, -1))
+            return (value){.kind = VALUE_INTEGER, .integer = lua_tointeger(L, -1)};
+        return (value){.kind = VALUE_NUMBER, .number = lua_tonumber(L, -1)};
+    default:
+        return (value){.kind = VALUE_STRING, .string = script_copy(L, luaL_checkstring(L, -1))};
+    }
+}
+
+/* The expression in the table on top of the stack. */
+static expression read_expression(lua_State *L, bool constant)
+{
+    expression e = {.text = read_string(L, "text"),
+                    .what = read_string(L, "what"),
+                    .line = read_integer(L, "line")};
+    expression_compile(L, &e, constant);
+    return e;
+}
+
+static expression read_expression_field(lua_State *L, const char *field, bool constant)
+{
+    expression e = {0};
+    if (lua_getfield(L, -1, field) == LUA_TTABLE)
+        e = read_expression(L, constant);
+    lua_pop(L, 1);
+    return e;
+}
+
+static size_t read_expression_list(lua_State *L, const char *field, bool constant, expression *out,
+                                   size_t capacity)
+{
+    size_t count = enter_list(L, field);
+    if (count == 0)
+        return 0;
+    if (count > capacity)
+        count = capacity;
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        out[i] = read_expression(L, constant);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    return count;
+}
+
+static void read_problem(lua_State *L, script *s)
+{
+    static const char *const fields[PROBLEM_KINDS] = {"tuned", "ragged", "simulated"};
+    size_t count = enter_list(L, "problem");
+    s->pattern.problem_count = count;
+    for (int kind = 0; kind < PROBLEM_KINDS; kind++) {
+        s->problems[kind] = script_allocate(L, count * sizeof **s->problems);
+        lua_createtable(L, (int)count, 0);
+        for (size_t i = 0; i < count; i++) {
+            lua_rawgeti(L, -2, (lua_Integer)i + 1);
+            s->problems[kind][i].name = read_string(L, "name");
+            lua_getfield(L, -1, fields[kind]);
+            s->problems[kind][i].value = read_value(L);
+            lua_rawseti(L, -3, (lua_Integer)i + 1);
+            lua_pop(L, 1);
+        }
+        s->problem_tables[kind] = luaL_ref(L, LUA_REGISTRYINDEX);
+        s->pattern.problems[kind] = s->problems[kind];
+    }
+    if (count)
+        lua_pop(L, 1);
+    s->pattern.has_problem[PROBLEM_TUNED] = true;
+    s->pattern.has_problem[PROBLEM_RAGGED] = read_boolean(L, "has_ragged");
+    s->pattern.has_problem[PROBLEM_SIMULATED] = read_boolean(L, "has_simulated");
+}
+
+static void read_parameters(lua_State *L, script *s)
+{
+    size_t count = enter_list(L, "parameters");
+    s->parameters = script_allocate(L, count * sizeof *s->parameters);
+    s->value_tables = script_allocate(L, count * sizeof *s->value_tables);
+    uint16_t *baseline = script_allocate(L, count * sizeof *baseline);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        s->parameters[i].name = read_string(L, "name");
+        baseline[i] = (uint16_t)(read_integer(L, "baseline") - 1);
+        size_t value_count = enter_list(L, "values");
+        value *values = script_allocate(L, value_count * sizeof *values);
+        for (size_t v = 0; v < value_count; v++) {
+            lua_rawgeti(L, -1, (lua_Integer)v + 1);
+            values[v] = read_value(L);
+            lua_pop(L, 1);
+        }
+        s->value_tables[i] = luaL_ref(L, LUA_REGISTRYINDEX);
+        s->parameters[i].values = values;
+        s->parameters[i].value_count = value_count;
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    s->pattern.parameter_count = count;
+    s->pattern.parameters = s->parameters;
+    s->pattern.baseline = baseline;
+}
+
+static void read_constraints(lua_State *L, script *s)
+{
+    size_t count = enter_list(L, "constraints");
+    s->constraint_tests = script_allocate(L, count * sizeof *s->constraint_tests);
+    space_constraint *constraints = script_allocate(L, count * sizeof *constraints);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        expression e = read_expression(L, false);
+        expression_prepare_tests(L, &e);
+        s->constraint_tests[i] = e;
+        size_t *read = script_allocate(L, e.input_count * sizeof *read);
+        size_t read_count = 0;
+        for (size_t k = 0; k < e.input_count; k++)
+            if (e.inputs[k].is_parameter)
+                read[read_count++] = e.inputs[k].index;
+        constraints[i] = (space_constraint){e.text, e.line, read, read_count};
+        lua_pop(L, 1);
+    }
+    if (count)
+        lua_pop(L, 1);
+    s->pattern.constraint_count = count;
+    s->pattern.constraints = constraints;
+}
+
+static buffer_role read_role(lua_State *L)
+{
+    static const char *const names[] = {"input", "output", "inout", "scratch", NULL};
+    lua_getfield(L, -1, "role");
+    buffer_role role = (buffer_role)luaL_checkoption(L, -1, NULL, names);
+    lua_pop(L, 1);
+    return role;
+}
+
+static void read_buffers(lua_State *L, script *s)
+{
+    size_t count = enter_list(L, "buffers");
+    s->buffers = script_allocate(L, count * sizeof *s->buffers);
+    for (size_t i = 0; i < count; i++) {
+        script_buffer *b = &s->buffers[i];
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        b->name = read_string(L, "name");
+        b->line = read_integer(L, "line");
+        b->role = read_role(L);
+        b->type = read_expression_field(L, "dtype", true);
+        b->count = read_expression_field(L, "count", true);
+        b->fill = read_expression_field(L, "fill", true);
+        b->limit = read_expression_field(L, "limit", true);
+        b->rank = (uint32_t)read_expression_list(L, "shape", true, b->shape, 4);
+        lua_pop(L, 1);
+    }
+    if (count)
+        lua_pop(L, 1);
+    s->buffer_count = count;
+}
+
+static void read_argument(lua_State *L, script_argument *a, bool constant)
+{
+    static const char *const names[] = {
+        [ARGUMENT_BUFFER] = "buffer", [ARGUMENT_PLAIN] = "plain",   [ARGUMENT_INT32] = "int32",
+        [ARGUMENT_UINT32] = "uint32", [ARGUMENT_INT64] = "int64",   [ARGUMENT_UINT64] = "uint64",
+        [ARGUMENT_FLOAT] = "float",   [ARGUMENT_DOUBLE] = "double", [ARGUMENT_BOOL] = "bool",
+        [ARGUMENT_TYPES] = NULL};
+    lua_getfield(L, -1, "type");
+    a->type = (argument_type)luaL_checkoption(L, -1, NULL, names);
+    lua_pop(L, 1);
+    if (a->type == ARGUMENT_BUFFER)
+        a->buffer = (uint32_t)read_integer(L, "buffer") - 1;
+    else
+        a->value = read_expression_field(L, "value", constant);
+}
+
+static void find_template(lua_State *L, script *s, script_kernel *k)
+{
+    const char *const folders[] = {s->folder, s->template_dir};
+    char path[PATH_MAX];
+    if (!script_find_file(folders, 2, k->template_name, path, sizeof path))
+        sandbox_raise(L, AT_SCRIPT, s->path, k->template_line,
+                      "there is no template '%.100s' in the script's folder (%s) nor among the "
+                      "installed ones (%s)",
+                      k->template_name, s->folder, s->template_dir);
+    k->template_path = script_copy(L, path);
+}
+
+/* The table on top of the stack; `constant`: the reference, which no parameter may change. */
+static void read_kernel(lua_State *L, script *s, script_kernel *k, bool constant)
+{
+    k->template_name = read_string(L, "template");
+    k->template_line = read_integer(L, "template_line");
+    k->entry = read_string(L, "entry");
+    size_t count = enter_list(L, "args");
+    k->arguments = script_allocate(L, count * sizeof *k->arguments);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        read_argument(L, &k->arguments[i], constant);
+        lua_pop(L, 1);
+    }
+    if (count)
+        lua_pop(L, 1);
+    k->argument_count = count;
+    read_expression_list(L, "grid", constant, k->grid, 3);
+    read_expression_list(L, "block", constant, k->block, 3);
+    k->shared = read_expression_field(L, "shared", constant);
+    k->option_count = read_expression_list(L, "options", constant, k->options, SCRIPT_MAX_OPTIONS);
+    find_template(L, s, k);
+}
+
+void script_read_pattern(lua_State *L)
+{
+    script *s = script_of(L);
+    pattern *p = &s->pattern;
+    luaL_checkstack(L, 64, NULL);
+    p->path = s->path;
+    p->name = read_string(L, "name");
+    p->summary = read_string(L, "summary");
+    p->measurable = read_boolean(L, "measurable");
+    read_problem(L, s);
+    read_parameters(L, s);
+    read_constraints(L, s);
+    read_buffers(L, s);
+    s->traffic = read_expression_field(L, "traffic", true);
+    s->tolerance = read_expression_field(L, "tolerance", true);
+    s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
+    s->deterministic = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    lua_getfield(L, -1, "kernel");
+    read_kernel(L, s, &s->kernel, false);
+    lua_pop(L, 1);
+    if (lua_getfield(L, -1, "reference") == LUA_TTABLE)
+        read_kernel(L, s, &s->reference, true);
+    lua_pop(L, 2);
+    p->entry = s->kernel.entry;
+    p->template_path = s->kernel.template_path;
+    p->reference_path = s->reference.template_path;
+}

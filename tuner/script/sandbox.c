@@ -1,0 +1,314 @@
+#include "script/sandbox.h"
+
+#include <inttypes.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/nearest.h"
+#include "script/sandbox_library.h"
+
+static const size_t default_memory_bytes = (size_t)256 << 20;
+
+/* About two seconds of the Lua VM under a count hook; the scripts that come with the tool take a
+ * few thousand. */
+static const int64_t default_instructions = 200 * 1000 * 1000;
+
+/* The hook's period: rare enough to cost little, often enough to stop soon even where each
+ * instruction is slow (comparing strings of many MiB). */
+enum { HOOK_PERIOD = 200 };
+
+/* For what no count of instructions shows, processor time is the backstop. */
+static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
+
+/* A block this large is a string or a table that is about to be filled, which takes time too. */
+enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
+
+static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
+{
+    sandbox *s = context;
+    if (!block)
+        old_bytes = 0; /* Lua passes the kind of the object there */
+    if (new_bytes == 0) {
+        free(block);
+        s->used_bytes -= old_bytes;
+        return NULL;
+    }
+    if (new_bytes > old_bytes && new_bytes - old_bytes > s->limit_bytes - s->used_bytes) {
+        s->refused = true;
+        return NULL;
+    }
+    if (new_bytes >= LARGE_BYTES && new_bytes > old_bytes) {
+        s->instructions_left -= (int64_t)(new_bytes / LARGE_BYTES_PER_INSTRUCTION);
+        if (s->instructions_left < 0)
+            return NULL;
+    }
+    void *moved = realloc(block, new_bytes);
+    if (moved)
+        s->used_bytes = s->used_bytes - old_bytes + new_bytes;
+    return moved;
+}
+
+static int64_t cpu_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+sandbox *sandbox_of(lua_State *L)
+{
+    return *(sandbox **)lua_getextraspace(L);
+}
+
+void sandbox_charge(lua_State *L, uint64_t instructions)
+{
+    sandbox *s = sandbox_of(L);
+    int64_t cost = instructions > INT64_MAX / 2 ? INT64_MAX / 2 : (int64_t)instructions;
+    s->instructions_left -= cost;
+    if (s->instructions_left < 0)
+        luaL_error(L, "this ran for more than %I instructions: does every loop end?",
+                   (LUAI_UACINT)s->instruction_limit);
+}
+
+static void hook(lua_State *L, lua_Debug *ar)
+{
+    (void)ar;
+    if (cpu_now_ns() > sandbox_of(L)->cpu_deadline_ns)
+        luaL_error(L, "this ran for more than %d s: does every loop end?",
+                   (int)(cpu_limit_ns / 1000000000));
+    sandbox_charge(L, HOOK_PERIOD);
+}
+
+/* "chunk:12: what happened" -> "what happened": the place is told apart from the message. */
+static const char *without_place(const char *message, const lua_Debug *ar)
+{
+    size_t length = strlen(ar->short_src);
+    if (strncmp(message, ar->short_src, length) != 0 || message[length] != ':')
+        return message;
+    const char *rest = message + length + 1;
+    rest += strspn(rest, "0123456789");
+    return strncmp(rest, ": ", 2) == 0 ? rest + 2 : message;
+}
+
+static at_status write_memory_error(const sandbox *s, at_error *error)
+{
+    if (s->instructions_left < 0)
+        return error_set_at(error, AT_SCRIPT, s->path, 0,
+                            "the script ran for more than %" PRId64
+                            " instructions: does every loop end?",
+                            s->instruction_limit);
+    if (!s->refused)
+        return error_set(error, AT_NO_MEMORY, "out of memory while running the script");
+    return error_set_at(error, AT_SCRIPT, s->path, 0,
+                        "the script needs more than its %zu KiB of memory", s->limit_bytes >> 10);
+}
+
+/* Message handler: runs where the error happened, with the stack still there. The place is the
+ * innermost function of a user's file; the tool's own Lua has names that start with '='. */
+static int on_error(lua_State *L)
+{
+    sandbox *s = sandbox_of(L);
+    if (s->raised)
+        return 1;
+    const char *message = lua_tostring(L, 1);
+    if (!message)
+        message =
+            lua_pushfstring(L, "an error with a %s instead of a message", luaL_typename(L, 1));
+    at_error *error = &s->error;
+    s->raised = true;
+    /* The buffers of Lua's library word this themselves. */
+    if (strcmp(message, "not enough memory") == 0) {
+        write_memory_error(s, error);
+        return 1;
+    }
+    const char *file = s->path;
+    int line = s->line;
+    lua_Debug ar;
+    for (int level = 0; lua_getstack(L, level, &ar); level++) {
+        lua_getinfo(L, "Sl", &ar);
+        if (ar.currentline <= 0)
+            continue;
+        message = without_place(message, &ar);
+        if (ar.source[0] == '@') {
+            file = ar.source + 1;
+            line = ar.currentline;
+            break;
+        }
+    }
+    error_set_at(error, AT_SCRIPT, file, line, "%s", message);
+    return 1;
+}
+
+int sandbox_raise_error(lua_State *L, const at_error *error)
+{
+    sandbox *s = sandbox_of(L);
+    s->error = *error;
+    s->raised = true;
+    lua_pushnil(L);
+    lua_error(L);
+    abort(); /* not reached: lua_error does not return, and is not declared so */
+}
+
+int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
+                  ...)
+{
+    at_error error = {.status = status, .line = line};
+    if (file)
+        strncpy(error.file, file, sizeof error.file - 1);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error.message, sizeof error.message, format, args);
+    va_end(args);
+    sandbox_raise_error(L, &error);
+}
+
+int sandbox_raise_memory(lua_State *L)
+{
+    at_error error = {0};
+    write_memory_error(sandbox_of(L), &error);
+    sandbox_raise_error(L, &error);
+}
+
+at_status sandbox_failure(sandbox *s, int result, at_error *error)
+{
+    if (result == LUA_ERRMEM) {
+        write_memory_error(s, &s->error);
+    } else if (!s->raised) {
+        const char *message = lua_type(s->L, -1) == LUA_TSTRING ? lua_tostring(s->L, -1) : "";
+        error_set_at(&s->error, AT_SCRIPT, s->path, 0, "%s", message);
+    }
+    lua_pop(s->L, 1);
+    if (s->error.status == AT_OK) /* an error inside the error handler */
+        error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script failed while it was failing");
+    if (error)
+        *error = s->error;
+    return s->error.status;
+}
+
+at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
+                       at_error *error)
+{
+    s->raised = false;
+    s->refused = false;
+    s->instructions_left = s->instruction_limit;
+    error_clear(&s->error);
+    if (counted) {
+        s->cpu_deadline_ns = cpu_now_ns() + cpu_limit_ns;
+        lua_sethook(s->L, hook, LUA_MASKCOUNT, HOOK_PERIOD);
+    }
+    lua_pushcfunction(s->L, on_error);
+    int handler = lua_gettop(s->L);
+    lua_pushcfunction(s->L, function);
+    lua_pushlightuserdata(s->L, argument);
+    int result = lua_pcall(s->L, 1, 0, handler);
+    at_status status = result == LUA_OK ? AT_OK : sandbox_failure(s, result, error);
+    lua_settop(s->L, handler - 1);
+    if (counted)
+        lua_sethook(s->L, NULL, 0, 0);
+    return status;
+}
+
+static int missing_key(lua_State *L)
+{
+    const char *names[128];
+    size_t count = 0;
+    const char *what = lua_tostring(L, lua_upvalueindex(2));
+    const char *key = luaL_tolstring(L, 2, NULL);
+    lua_pushnil(L);
+    while (count < 128 && lua_next(L, lua_upvalueindex(1))) {
+        if (lua_type(L, -2) == LUA_TSTRING)
+            names[count++] = lua_tostring(L, -2);
+        lua_pop(L, 1);
+    }
+    const char *nearest = nearest_name(key, names, count);
+    if (nearest)
+        return luaL_error(L, "%s has no field '%s'; did you mean '%s'?", what, key, nearest);
+    return luaL_error(L, "%s has no field '%s'", what, key);
+}
+
+static int refuse_change(lua_State *L)
+{
+    return luaL_error(L, "this table is shared and cannot be changed");
+}
+
+void sandbox_protect(lua_State *L, const char *what)
+{
+    lua_newtable(L); /* table view */
+    lua_createtable(L, 0, 2);
+    if (what) {
+        /* The fields themselves go into a table with a handler for those that are not there. */
+        lua_createtable(L, 0, 1);
+        lua_pushvalue(L, -4);
+        lua_pushstring(L, what);
+        lua_pushcclosure(L, missing_key, 2);
+        lua_setfield(L, -2, "__index");
+        lua_setmetatable(L, -4);
+    }
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_pushcfunction(L, refuse_change);
+    lua_setfield(L, -2, "__newindex");
+    lua_setmetatable(L, -2);
+    lua_remove(L, -2);
+}
+
+bool sandbox_load(lua_State *L, const char *text, size_t size_bytes, const char *source)
+{
+    int result = luaL_loadbufferx(L, text, size_bytes, source, "t");
+    if (result == LUA_ERRMEM)
+        sandbox_raise_memory(L);
+    bool loaded = result == LUA_OK;
+    lua_insert(L, -2);
+    if (loaded)
+        lua_setupvalue(L, -2, 1);
+    else
+        lua_pop(L, 1);
+    return loaded;
+}
+
+void sandbox_push_environment(lua_State *L)
+{
+    lua_newtable(L);
+    lua_getfield(L, LUA_REGISTRYINDEX, sandbox_base_key);
+    lua_pushnil(L);
+    while (lua_next(L, -2)) {
+        lua_pushvalue(L, -2);
+        lua_insert(L, -2);
+        lua_settable(L, -5);
+    }
+    lua_pop(L, 1);
+}
+
+static int set_up(lua_State *L)
+{
+    sandbox_open_library(L);
+    return 0;
+}
+
+at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
+                       uint64_t instruction_limit, at_error *error)
+{
+    *s = (sandbox){.path = path};
+    s->limit_bytes = memory_limit_bytes ? memory_limit_bytes : default_memory_bytes;
+    s->instruction_limit = default_instructions;
+    if (instruction_limit > 0 && instruction_limit < INT64_MAX / 2)
+        s->instruction_limit = (int64_t)instruction_limit;
+    s->L = lua_newstate(allocate, s);
+    if (!s->L)
+        return write_memory_error(s, error);
+    *(sandbox **)lua_getextraspace(s->L) = s;
+    at_status status = sandbox_call(s, set_up, NULL, false, error);
+    if (status)
+        sandbox_deinit(s);
+    return status;
+}
+
+void sandbox_deinit(sandbox *s)
+{
+    if (s->L)
+        lua_close(s->L);
+    s->L = NULL;
+}

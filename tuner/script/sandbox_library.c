@@ -1,0 +1,319 @@
+#include "script/sandbox_library.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "script/sandbox.h"
+
+const char sandbox_base_key[] = "autotune.base";
+
+/* Bytes that a C function copies or scans in the time of one VM instruction, roughly. */
+enum { BYTES_PER_INSTRUCTION = 8 };
+
+/* Longest string that string.rep makes. */
+enum { LONGEST_REPEAT_BYTES = 64 << 20 };
+
+/* Calls the original function, upvalue 1, with all arguments. */
+static int forward(lua_State *L)
+{
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, LUA_MULTRET);
+    return lua_gettop(L);
+}
+
+/* For functions whose work is proportional to their first argument's length. */
+static int linear_in_string(lua_State *L)
+{
+    size_t length = 0;
+    if (lua_type(L, 1) == LUA_TSTRING)
+        lua_tolstring(L, 1, &length);
+    sandbox_charge(L, length / BYTES_PER_INSTRUCTION);
+    return forward(L);
+}
+
+static int repeat(lua_State *L)
+{
+    size_t length, separator_length;
+    luaL_checklstring(L, 1, &length);
+    lua_Integer n = luaL_checkinteger(L, 2);
+    luaL_optlstring(L, 3, "", &separator_length);
+    size_t piece = length + separator_length;
+    if (n <= 0 || piece == 0) {
+        /* The original counts to n even for an empty string. */
+        lua_pushliteral(L, "");
+        return 1;
+    }
+    if ((uint64_t)n > LONGEST_REPEAT_BYTES / piece)
+        return luaL_error(L, "string.rep would make more than %d MiB", LONGEST_REPEAT_BYTES >> 20);
+    sandbox_charge(L, (uint64_t)n * piece / BYTES_PER_INSTRUCTION);
+    return forward(L);
+}
+
+/* Position of the ] that closes the set opened at `i`, whose characters are no quantifiers. */
+static size_t skip_set(const char *pattern, size_t length, size_t i)
+{
+    i++;
+    if (i < length && pattern[i] == '^')
+        i++;
+    if (i < length && pattern[i] == ']')
+        i++;
+    while (i < length && pattern[i] != ']')
+        i += pattern[i] == '%' ? 2 : 1;
+    return i;
+}
+
+/* Upper bound of the steps that matching takes. Each of the quantifiers * + - tries every length at
+ * every place that those before it lead to, each ? both ways; there are length + 1 places to
+ * start, or one when the pattern is anchored. */
+static double pattern_cost(const char *pattern, size_t pattern_length, size_t length, bool anchored)
+{
+    double cost = anchored ? 1 : (double)length + 1;
+    for (size_t i = 0; i < pattern_length; i++) {
+        if (pattern[i] == '%' && i + 1 < pattern_length)
+            i++;
+        else if (pattern[i] == '[')
+            i = skip_set(pattern, pattern_length, i);
+        else if (pattern[i] == '?')
+            cost *= 2;
+        else if (strchr("*+-", pattern[i]) && pattern[i] != '\0')
+            cost *= (double)length + 1;
+    }
+    return cost;
+}
+
+static int match(lua_State *L, bool can_be_anchored)
+{
+    size_t length, pattern_length;
+    luaL_checklstring(L, 1, &length);
+    const char *pattern = luaL_checklstring(L, 2, &pattern_length);
+    double cost =
+        pattern_cost(pattern, pattern_length, length, can_be_anchored && pattern[0] == '^');
+    if (cost > (double)sandbox_of(L)->instruction_limit)
+        return luaL_error(L,
+                          "matching a pattern with so many quantifiers against %I bytes could "
+                          "take for ever",
+                          (LUAI_UACINT)length);
+    /* The bound is far above what most matches take. */
+    sandbox_charge(L, (uint64_t)(cost / 2) + length / BYTES_PER_INSTRUCTION);
+    return forward(L);
+}
+
+static int match_once(lua_State *L)
+{
+    return match(L, true);
+}
+
+static int match_all(lua_State *L) /* string.gmatch, to which ^ is a letter */
+{
+    return match(L, false);
+}
+
+static int linear_in_table(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    sandbox_charge(L, lua_rawlen(L, 1));
+    return forward(L);
+}
+
+/* table.insert at the end is the common case and moves nothing. */
+static int insert(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (lua_gettop(L) != 2)
+        sandbox_charge(L, lua_rawlen(L, 1));
+    return forward(L);
+}
+
+static int sort(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    double n = (double)lua_rawlen(L, 1);
+    double comparisons = n * log2(n + 2);
+    sandbox_charge(L, comparisons < 1e18 ? (uint64_t)comparisons : UINT64_MAX);
+    return forward(L);
+}
+
+/* Sorts keys: numbers by value, then strings byte by byte, then booleans. */
+static int key_before(lua_State *L)
+{
+    int a = lua_type(L, 1), b = lua_type(L, 2);
+    bool before;
+    if (a != b)
+        before = a == LUA_TNUMBER || (a == LUA_TSTRING && b == LUA_TBOOLEAN);
+    else if (a == LUA_TBOOLEAN)
+        before = lua_toboolean(L, 1) < lua_toboolean(L, 2);
+    else
+        before = lua_compare(L, 1, 2, LUA_OPLT);
+    lua_pushboolean(L, before);
+    return 1;
+}
+
+/* upvalues: table, its sorted keys, position in them */
+static int next_pair(lua_State *L)
+{
+    lua_Integer i = lua_tointeger(L, lua_upvalueindex(3));
+    for (;;) {
+        lua_settop(L, 0);
+        if (lua_rawgeti(L, lua_upvalueindex(2), ++i) == LUA_TNIL)
+            return 1;
+        lua_pushvalue(L, -1);
+        if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL)
+            break; /* else: removed meanwhile */
+    }
+    lua_pushinteger(L, i);
+    lua_replace(L, lua_upvalueindex(3));
+    return 2;
+}
+
+/* upvalue: table.sort */
+static int sorted_pairs(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 1);
+    lua_newtable(L);
+    lua_Integer count = 0;
+    lua_pushnil(L);
+    while (lua_next(L, 1)) {
+        lua_pop(L, 1);
+        int type = lua_type(L, -1);
+        if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TBOOLEAN)
+            return luaL_error(L, "pairs: a key is a %s; keys are numbers, strings and booleans",
+                              lua_typename(L, type));
+        lua_pushvalue(L, -1);
+        lua_rawseti(L, 2, ++count);
+    }
+    sandbox_charge(L, (uint64_t)count * 8);
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_pushvalue(L, 2);
+    lua_pushcfunction(L, key_before);
+    lua_call(L, 2, 0);
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, next_pair, 3);
+    return 1;
+}
+
+typedef struct library_entry {
+    const char *library; /* NULL: a function of the base library */
+    const char *name;
+    lua_CFunction wrapper; /* NULL: as it is */
+} library_entry;
+
+static const library_entry entries[] = {
+    {NULL, "assert", NULL},
+    {NULL, "error", NULL},
+    {NULL, "ipairs", NULL},
+    {NULL, "rawequal", NULL},
+    {NULL, "select", NULL},
+    {NULL, "tonumber", linear_in_string},
+    {NULL, "tostring", NULL},
+    {NULL, "type", NULL},
+    {"math", "abs", NULL},
+    {"math", "ceil", NULL},
+    {"math", "cos", NULL},
+    {"math", "exp", NULL},
+    {"math", "floor", NULL},
+    {"math", "fmod", NULL},
+    {"math", "huge", NULL},
+    {"math", "log", NULL},
+    {"math", "max", NULL},
+    {"math", "maxinteger", NULL},
+    {"math", "min", NULL},
+    {"math", "mininteger", NULL},
+    {"math", "modf", NULL},
+    {"math", "pi", NULL},
+    {"math", "sin", NULL},
+    {"math", "sqrt", NULL},
+    {"math", "tan", NULL},
+    {"math", "tointeger", NULL},
+    {"math", "type", NULL},
+    {"math", "ult", NULL},
+    {"string", "byte", NULL},
+    {"string", "char", NULL},
+    {"string", "find", match_once},
+    {"string", "format", linear_in_string},
+    {"string", "gmatch", match_all},
+    {"string", "gsub", match_once},
+    {"string", "len", NULL},
+    {"string", "lower", linear_in_string},
+    {"string", "match", match_once},
+    {"string", "rep", repeat},
+    {"string", "reverse", linear_in_string},
+    {"string", "sub", linear_in_string},
+    {"string", "upper", linear_in_string},
+    {"table", "concat", linear_in_table},
+    {"table", "insert", insert},
+    {"table", "pack", NULL},
+    {"table", "remove", linear_in_table},
+    {"table", "sort", sort},
+    {"table", "unpack", linear_in_table},
+};
+
+/* Puts the entries of `library`, whose original is on top of the stack, into the table below. */
+static void copy_entries(lua_State *L, const char *library)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        const library_entry *e = &entries[i];
+        if ((e->library == NULL) != (library == NULL) ||
+            (library && strcmp(e->library, library) != 0))
+            continue;
+        lua_getfield(L, -1, e->name);
+        if (e->wrapper)
+            lua_pushcclosure(L, e->wrapper, 1);
+        lua_setfield(L, -3, e->name);
+    }
+}
+
+static void open_one(lua_State *L, const char *name, lua_CFunction opener)
+{
+    lua_newtable(L);
+    lua_pushcfunction(L, opener);
+    lua_pushstring(L, name);
+    lua_call(L, 1, 1);
+    copy_entries(L, name);
+    /* Lua looks there for a function's name when it words an error; scripts cannot. */
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_insert(L, -2);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
+void sandbox_open_library(lua_State *L)
+{
+    lua_newtable(L);
+    int base = lua_gettop(L);
+
+    lua_pushcfunction(L, luaopen_base); /* returns, and fills, the table of globals */
+    lua_call(L, 0, 1);
+    copy_entries(L, NULL);
+    lua_pop(L, 1);
+    lua_pushnil(L);
+    lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+
+    open_one(L, "math", luaopen_math);
+    sandbox_protect(L, "math");
+    lua_setfield(L, base, "math");
+
+    open_one(L, "table", luaopen_table);
+    lua_getfield(L, -1, "sort");
+    lua_pushcclosure(L, sorted_pairs, 1);
+    lua_setfield(L, base, "pairs");
+    sandbox_protect(L, "table");
+    lua_setfield(L, base, "table");
+
+    open_one(L, "string", luaopen_string);
+    /* luaopen_string gave strings a metatable that leads to all of the library. */
+    lua_pushliteral(L, "");
+    lua_createtable(L, 0, 1);
+    lua_pushvalue(L, -3);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_pop(L, 1);
+    sandbox_protect(L, "string");
+    lua_setfield(L, base, "string");
+
+    lua_setfield(L, LUA_REGISTRYINDEX, sandbox_base_key);
+}

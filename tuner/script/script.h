@@ -1,0 +1,87 @@
+/* Pattern scripts: Lua in, a pattern and evaluated plans out.
+ *
+ * The only modules that touch Lua are behind this header and script/emit.h; script/state.h names them. The
+ * script runs in a sandbox: no io, os, debug, load, binary chunks, or modules outside the script's
+ * own folder and the tool's Lua folder; with a memory and an instruction limit. Every error names
+ * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
+ * thread. */
+#ifndef AUTOTUNE_SCRIPT_SCRIPT_H
+#define AUTOTUNE_SCRIPT_SCRIPT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/arch.h"
+#include "base/error.h"
+#include "space/pattern.h"
+#include "device/plan.h"
+#include "space/space.h"
+
+typedef struct script script;
+
+typedef struct script_setting { /* one --set NAME=VALUE */
+    const char *name;
+    const char *text;
+} script_setting;
+
+typedef struct script_options {
+    const char *lua_dir;       /* holds autotune.lua, template.lua and the installed patterns */
+    const char *template_dir;  /* installed templates; the script's own folder is searched first */
+    const script_setting *settings;
+    size_t setting_count;
+    arch_limits device;        /* what `device.*` means in expressions */
+    size_t memory_limit_bytes;   /* 0: 256 MiB */
+    uint64_t instruction_limit;  /* 0: a default that a page of Lua never reaches, a few seconds */
+} script_options;
+
+/* Loads the script at `path`. On success *out owns the pattern. Errors: AT_SCRIPT (with file and
+ * line), AT_USAGE (an unknown --set name), AT_IO, AT_NO_MEMORY. */
+at_status script_load(const char *path, const script_options *options, script **out,
+                      at_error *error);
+void script_free(script *s); /* NULL is fine */
+
+const pattern *script_pattern(const script *s);
+
+/* The valid configurations for `problem`; the caller frees the space, before the script. An empty
+ * space is AT_SCRIPT, naming the constraint that removed the last configurations. */
+at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
+
+/* Does the configuration satisfy every constraint under `problem`? When not, *broken is the index
+ * of the first constraint that fails. */
+at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
+                       size_t *broken, at_error *error);
+
+/* Evaluates buffers, tolerance and traffic for a problem. Values that depend on the configuration
+ * are an error: buffers are shared by all variants. */
+at_status script_problem_plan(script *s, problem_kind problem, uint64_t seed, problem_plan *out,
+                              at_error *error);
+
+/* Evaluates entry, grid, block, dynamic shared memory and arguments of one configuration. */
+at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
+                             launch_plan *out, at_error *error);
+
+/* As script_launch_plan for the reference kernel. */
+at_status script_reference_plan(script *s, problem_kind problem, launch_plan *out, at_error *error);
+
+/* The place of the parameter `name`. Errors: AT_USAGE naming the nearest, or all. */
+at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
+                                at_error *error);
+
+/* The place, among the values of a parameter, of the one that a person types so. Errors: AT_USAGE
+ * listing the values. */
+at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
+                            at_error *error);
+
+/* Parses "tile=64,vec=4,..." into value indices; parameters that are not named keep the baseline's
+ * value. Errors: AT_USAGE naming the nearest parameter or listing the valid values. */
+at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
+                                     at_error *error);
+
+/* Writes "tile=64,vec=4,..." in the parameters' order; what snprintf would return. */
+int script_format_configuration(const script *s, const uint16_t *indices, char *text,
+                                size_t size_bytes);
+
+/* XXH3-128 of the script and every Lua file that it loaded, as 32 hex digits and NUL. */
+void script_hash(const script *s, char hex[33]);
+
+#endif

@@ -1,0 +1,144 @@
+/* What the files that make up script/script.h and script/emit.h share; nobody else includes this.
+ *
+ * script/script.c loads and owns; script/host.c is what the tool's own Lua calls, script/helpers.c what
+ * expressions and templates call; script/read.c turns the table that autotune.lua made into plain
+ * data; script/evaluate.c, script/constraints.c and script/configuration.c evaluate; script/emit.c runs templates.
+ * script/sandbox.c and script/expression.c lie below all of them. */
+#ifndef AUTOTUNE_SCRIPT_STATE_H
+#define AUTOTUNE_SCRIPT_STATE_H
+
+#include <lua.h>
+
+#include "script/expression.h"
+#include "device/plan.h"
+#include "script/sandbox.h"
+#include "script/script.h"
+
+enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_OPTIONS = 16, SCRIPT_MAX_FILE_BYTES = 4 << 20 };
+
+typedef struct arena_block {
+    struct arena_block *next;
+} arena_block;
+
+typedef struct script_buffer {
+    const char *name;
+    int line;
+    buffer_role role;
+    expression type, count, fill, limit; /* fill and limit: text NULL when absent */
+    uint32_t rank;
+    expression shape[4];
+} script_buffer;
+
+typedef enum argument_type {
+    ARGUMENT_BUFFER, ARGUMENT_PLAIN, ARGUMENT_INT32, ARGUMENT_UINT32, ARGUMENT_INT64,
+    ARGUMENT_UINT64, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TYPES
+} argument_type;
+
+typedef struct script_argument {
+    argument_type type;
+    uint32_t buffer;
+    expression value;
+} script_argument;
+
+/* A template of the kernel or the reference, with what launches it. */
+typedef struct script_kernel {
+    const char *template_name; /* as the script spells it */
+    const char *template_path; /* as found */
+    int template_line;
+    const char *entry;
+    size_t argument_count;
+    script_argument *arguments;
+    expression grid[3], block[3], shared; /* text NULL when absent */
+    size_t option_count;
+    expression options[SCRIPT_MAX_OPTIONS];
+} script_kernel;
+
+typedef struct script_range { /* of bytes */
+    char *bytes;
+    size_t size_bytes;
+} script_range;
+
+struct script {
+    sandbox box;
+    script_options options; /* what `settings` points to is used while loading only */
+    char *path, *folder, *lua_dir, *template_dir;
+    script_range source;    /* of the script itself, for lines */
+    void *hash;             /* XXH3 state of the Lua files read */
+    uint64_t template_hash[2]; /* sum of the templates' XXH3-128, low half first */
+    arena_block *arena;     /* everything that the pattern points to */
+    pattern pattern;
+    pattern_variable *problems[PROBLEM_KINDS];
+    space_parameter *parameters;
+    int *value_tables;      /* registry references: each parameter's values as a Lua array */
+    int problem_tables[PROBLEM_KINDS]; /* likewise, one for each problem */
+    expression *constraint_tests;
+    size_t buffer_count;
+    script_buffer *buffers;
+    expression traffic, tolerance;
+    bool deterministic_given, deterministic;
+    script_kernel kernel, reference;
+    int expression_environment; /* registry references */
+    int template_environment;
+    int template_module;        /* what template.lua returns */
+    int template_metatable;     /* of the environment of one run */
+    int kept_strings;           /* set of strings that C points to */
+    int declared;               /* what at.pattern made, and what it returned for it */
+    int token;
+};
+
+/* Zeroed memory that lives as long as the script; raises AT_NO_MEMORY. */
+void *script_allocate(lua_State *L, size_t size_bytes);
+const char *script_copy(lua_State *L, const char *text);
+
+script *script_of(lua_State *L);
+
+/* Opens and reads a whole regular file of at most SCRIPT_MAX_FILE_BYTES; the caller frees
+ * out->bytes, which has a NUL behind the end. AT_IO, AT_NO_MEMORY. */
+at_status script_read_file(const char *path, script_range *out, at_error *error);
+
+/* Finds `name` under one of the folders: a relative path of plain components that leads to a file
+ * below that folder, symbolic links included. Fills `path`; false when there is none. */
+bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
+                      size_t path_bytes);
+
+/* Pushes the table of functions that autotune.lua and template.lua get as their argument. */
+void script_push_host(lua_State *L);
+
+/* The tool's functions that expressions and templates share (ceil_div, sizeof ...), added to the
+ * table on top of the stack; and `device`. */
+void script_add_helpers(lua_State *L);
+
+/* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
+bool script_is_device_field(const char *name, const char **nearest);
+
+/* Of the parameters, the problem's variables and the names in an environment (a reference in the
+ * registry), the one most like `name`; NULL when none is. It lives as long as the environment does. */
+const char *script_nearest_name(lua_State *L, int environment, const char *name);
+
+/* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua) and leaves its
+ * result on the stack. */
+void script_run_own(lua_State *L, const char *file);
+
+/* Reads the canonical table on top of the stack into the script; pops it. Raises. */
+void script_read_pattern(lua_State *L);
+
+/* A userdata that frees the bytes of the range in it when it is collected. */
+script_range *script_new_range(lua_State *L);
+
+/* In script/emit.c: loads template.lua; compiles the templates; host.read_template(name). All
+ * raise. */
+void emit_open(lua_State *L);
+void emit_compile_templates(lua_State *L);
+int emit_read_template(lua_State *L);
+
+/* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */
+typedef struct script_test {
+    script *s;
+    problem_kind problem;
+    bool failed; /* a test raised an error, which is not the same as a constraint that fails */
+} script_test;
+
+at_status script_test_constraint(void *context, const space_question *question, bool *holds,
+                                 at_error *error);
+
+#endif

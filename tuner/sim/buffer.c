@@ -1,0 +1,254 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <xxhash.h>
+
+#include "sim/program/bits.h"
+#include "sim/device.h"
+#include "sim/program/operations.h"
+
+static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
+
+static uint64_t mapped(uint64_t size_bytes)
+{
+    return size_bytes ? size_bytes : 1;
+}
+
+at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
+                         at_error *error)
+{
+    *out = NULL;
+    device_buffer *b = calloc(1, sizeof *b);
+    if (!b)
+        return error_set(error, AT_NO_MEMORY, "no memory for the buffer %s", name);
+    /* Pages that nothing touches cost nothing. */
+    void *bytes = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *valid = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *b = (device_buffer){.base = d->next_base, .size_bytes = size_bytes,
+                         .bytes = bytes == MAP_FAILED ? NULL : bytes,
+                         .valid = valid == MAP_FAILED ? NULL : valid};
+    strncpy(b->name, name, sizeof b->name - 1);
+    if (!b->bytes || !b->valid) {
+        sim_buffer_free(d, b);
+        return error_set(error, AT_DEVICE, "%s needs %.1f MiB, more than this machine has", name,
+                         (double)size_bytes / 1048576.0);
+    }
+    d->next_base += (size_bytes + DEVICE_GUARD_BYTES + alignment - 1) / alignment * alignment;
+    b->next = d->buffers;
+    d->buffers = b;
+    *out = b;
+    return AT_OK;
+}
+
+static void forget_valid(device_buffer *b)
+{
+    if (b->valid)
+        munmap(b->valid, mapped(b->size_bytes));
+    b->valid = NULL;
+}
+
+void sim_buffer_free(device *d, device_buffer *b)
+{
+    if (!b)
+        return;
+    for (device_buffer **at = &d->buffers; *at; at = &(*at)->next) {
+        if (*at == b) {
+            *at = b->next;
+            break;
+        }
+    }
+    if (b->bytes)
+        munmap(b->bytes, mapped(b->size_bytes));
+    forget_valid(b);
+    free(b);
+}
+
+/* The same contents as the support kernels of a GPU make (device_support.cu): the output function
+ * of SplitMix64, so that element i is a function of seed and i alone. */
+static uint64_t random_bits(uint64_t seed, uint64_t i)
+{
+    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static uint64_t convert_integer(uint64_t v, dtype type)
+{
+    switch (type) {
+    case DTYPE_HALF: return sim_float_to_half((float)v);
+    case DTYPE_BFLOAT16: return sim_float_to_bfloat((float)v);
+    case DTYPE_FLOAT: return sim_float_bits((float)v);
+    case DTYPE_DOUBLE: return sim_double_bits((double)v);
+    default: return v;
+    }
+}
+
+static uint64_t uniform(uint64_t r, dtype type)
+{
+    float sign = (int64_t)r < 0 ? -1.0f : 1.0f;
+    switch (type) {
+    case DTYPE_HALF: return sim_float_to_half(sign * (float)(r & 0x7ff) * 0x1p-11f);
+    case DTYPE_BFLOAT16: return sim_float_to_bfloat(sign * (float)(r & 0xff) * 0x1p-8f);
+    case DTYPE_FLOAT: return sim_float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE: return sim_double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    default: return r;
+    }
+}
+
+static uint64_t high_product(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
+                          at_error *error)
+{
+    (void)d;
+    size_t bytes = dtype_get(plan->type)->size_bytes;
+    if (plan->count > b->size_bytes / bytes)
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
+    for (uint64_t i = 0; i < plan->count; i++) {
+        uint64_t r = random_bits(seed, i), bits;
+        switch (plan->fill) {
+        case FILL_UNIFORM: bits = uniform(r, plan->type); break;
+        case FILL_BITS: bits = r; break;
+        case FILL_INDEX: bits = convert_integer(i, plan->type); break;
+        default: bits = convert_integer(high_product(r, plan->fill_limit), plan->type); break;
+        }
+        memcpy(b->bytes + i * bytes, &bits, bytes);
+    }
+    forget_valid(b);
+    return AT_OK;
+}
+
+at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
+{
+    (void)d;
+    if (!b->valid) {
+        void *valid = mmap(NULL, mapped(b->size_bytes), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (valid == MAP_FAILED)
+            return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
+        b->valid = valid;
+    } else {
+        memset(b->valid, 0, b->size_bytes);
+    }
+    memset(b->bytes, pattern ? 0x6b : 0xa5, b->size_bytes);
+    return AT_OK;
+}
+
+at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *from, at_error *error)
+{
+    (void)d;
+    if (to->size_bytes != from->size_bytes)
+        return error_set(error, AT_INTERNAL, "a copy between buffers of different sizes");
+    memcpy(to->bytes, from->bytes, to->size_bytes);
+    if (from->valid && to->valid)
+        memcpy(to->valid, from->valid, to->size_bytes);
+    else if (!from->valid)
+        forget_valid(to);
+    return AT_OK;
+}
+
+at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum, at_error *error)
+{
+    (void)d;
+    (void)error;
+    *sum = XXH3_64bits(b->bytes, b->size_bytes);
+    return AT_OK;
+}
+
+/* Nothing can write outside a simulated buffer: it faults. */
+at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
+                            at_error *error)
+{
+    (void)d;
+    (void)b;
+    (void)error;
+    *out = (device_guard_report){.intact = true};
+    return AT_OK;
+}
+
+static double element(const uint8_t *bytes, uint64_t i, dtype type)
+{
+    union {
+        int8_t s8; uint8_t u8; int16_t s16; uint16_t u16; int32_t s32; uint32_t u32; int64_t s64;
+        uint64_t u64; float f; double d;
+    } v;
+    size_t size = dtype_get(type)->size_bytes;
+    memcpy(&v, bytes + i * size, size);
+    switch (type) {
+    case DTYPE_INT8: return v.s8;
+    case DTYPE_UINT8: return v.u8;
+    case DTYPE_INT16: return v.s16;
+    case DTYPE_UINT16: return v.u16;
+    case DTYPE_INT32: return v.s32;
+    case DTYPE_UINT32: return v.u32;
+    case DTYPE_INT64: return (double)v.s64;
+    case DTYPE_UINT64: return (double)v.u64;
+    case DTYPE_HALF: return sim_half_to_float(v.u16);
+    case DTYPE_BFLOAT16: return sim_bfloat_to_float(v.u16);
+    case DTYPE_FLOAT: return v.f;
+    default: return v.d;
+    }
+}
+
+static void note_wrong(device_comparison *out, uint64_t i)
+{
+    if (out->wrong++ == 0)
+        out->first = i;
+}
+
+static void compare_exact(const device_buffer *found, const device_buffer *expected, uint64_t count,
+                          size_t bytes, device_comparison *out)
+{
+    if (memcmp(found->bytes, expected->bytes, count * bytes) == 0)
+        return;
+    for (uint64_t i = 0; i < count; i++)
+        if (memcmp(found->bytes + i * bytes, expected->bytes + i * bytes, bytes) != 0)
+            note_wrong(out, i);
+}
+
+/* Relative to the largest magnitude that is expected; NaN is never right. */
+static void compare_close(const device_buffer *found, const device_buffer *expected,
+                          const buffer_plan *plan, double tolerance, device_comparison *out)
+{
+    double magnitude = 0, worst = 0;
+    for (uint64_t i = 0; i < plan->count; i++)
+        magnitude = fmax(magnitude, fabs(element(expected->bytes, i, plan->type)));
+    for (uint64_t i = 0; i < plan->count; i++) {
+        double error = fabs(element(found->bytes, i, plan->type) -
+                            element(expected->bytes, i, plan->type));
+        if (!(error <= tolerance * magnitude))
+            note_wrong(out, i);
+        worst = fmax(worst, error);
+    }
+    if (worst > 0 && magnitude > 0)
+        out->worst = worst / magnitude;
+}
+
+at_status sim_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
+                             const buffer_plan *plan, double tolerance, device_comparison *out,
+                             at_error *error)
+{
+    (void)d;
+    size_t bytes = dtype_get(plan->type)->size_bytes;
+    *out = (device_comparison){0};
+    if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
+        return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
+    if (tolerance > 0)
+        compare_close(found, expected, plan, tolerance, out);
+    else
+        compare_exact(found, expected, plan->count, bytes, out);
+    if (out->wrong > 0) {
+        out->expected = element(expected->bytes, out->first, plan->type);
+        out->found = element(found->bytes, out->first, plan->type);
+    }
+    return AT_OK;
+}

@@ -1,0 +1,408 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/decode/decoder.h"
+
+static bool is_short_float(ptx_type t)
+{
+    return t == PTX_F16 || t == PTX_F16X2 || t == PTX_BF16 || t == PTX_BF16X2;
+}
+
+/* The opcode without the modifiers that change nothing here. Round to nearest is the default. */
+static void canonical_name(const decoder *d, ptx_type type, char *name, size_t size)
+{
+    size_t n = (size_t)snprintf(name, size, "%s", d->op.name);
+    for (int i = 0; i < d->op.count && n < size; i++) {
+        const char *m = d->op.modifiers[i];
+        bool dropped = strcmp(m, "rn") == 0 || strcmp(m, "ftz") == 0 ||
+                       (strcmp(m, "sat") == 0 && (type == PTX_F32 || type == PTX_F64));
+        if (!dropped)
+            n += (size_t)snprintf(name + n, size - n, ".%s", m);
+    }
+}
+
+static const char *const logic_names[] = {
+    [SIM_LOGIC_AND] = "and", [SIM_LOGIC_OR] = "or",   [SIM_LOGIC_XOR] = "xor",
+    [SIM_LOGIC_NOT] = "not", [SIM_LOGIC_MOVE] = "mov"};
+
+/* and.pred, or.pred, xor.pred, not.pred, mov.pred */
+static at_status decode_logic(decoder *d)
+{
+    int op = -1;
+    for (int i = 0; i <= SIM_LOGIC_MOVE; i++)
+        if (strcmp(d->op.name, logic_names[i]) == 0)
+            op = i;
+    if (op < 0)
+        return decode_unknown(d);
+    bool unary = op >= SIM_LOGIC_NOT;
+    at_status status = decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
+    int32_t to = 0, a = 0, b = 0;
+    if (!status)
+        status = decode_predicate(d, decode_operand(d, 0), true, &to);
+    if (!status)
+        status = decode_predicate(d, decode_operand(d, 1), false, &a);
+    if (!status && !unary)
+        status = decode_predicate(d, decode_operand(d, 2), false, &b);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_LOGIC, SIM_CLASS_PREDICATE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->op = (uint8_t)op;
+    c->d = to;
+    c->a = a;
+    c->b = unary ? a : b;
+    c->negate_a = decode_operand(d, 1)->negated;
+    c->negate_b = !unary && decode_operand(d, 2)->negated;
+    return AT_OK;
+}
+
+at_status decode_arithmetic(decoder *d)
+{
+    if (d->op.type_count == 0)
+        return decode_unknown(d);
+    ptx_type type = d->op.types[d->op.type_count - 1];
+    if (type == PTX_PRED)
+        return decode_logic(d);
+    char name[OPCODE_BYTES];
+    canonical_name(d, type, name, sizeof name);
+    const sim_operation *op = sim_operation_find(name);
+    if (!op || strchr(name, '.') == NULL)
+        return decode_unknown(d);
+    at_status status = decode_count(d, op->sources + 1, op->sources + 1);
+    int32_t sources[4], to = 0, widen = SIM_NO_SLOT;
+    for (int i = 0; i < op->sources && !status; i++)
+        status = decode_source(d, decode_operand(d, i + 1), op->widths[i], type, &sources[i]);
+    if (!status)
+        status = decode_destination(d, decode_operand(d, 0), op->width, &to, &widen);
+    if (!status)
+        status = decode_compute(d, name, to, sources, op->sources);
+    if (status)
+        return status;
+    sim_instruction *c = &d->program->code[d->program->code_count - 1];
+    c->flush = decode_has(d, "ftz") && type == PTX_F32 && !is_short_float(d->op.types[0]);
+    c->saturate = decode_has(d, "sat") && type == PTX_F32;
+    return decode_finish(d, to, widen, op->width, type_is_signed(type));
+}
+
+/* mov.b64 %rd, {%r1, %r2} */
+static at_status decode_pack(decoder *d, const ptx_operand *parts, uint32_t bytes)
+{
+    static const struct {
+        uint32_t bytes;
+        int count;
+        const char *name;
+        uint32_t part_bytes;
+    } packs[] = {{4, 2, "pack.2x16", 2}, {4, 4, "pack.4x8", 1}, {8, 2, "pack.2x32", 4},
+                 {8, 4, "pack.4x16", 2}};
+    int32_t sources[4], to, widen;
+    for (size_t k = 0; k < sizeof packs / sizeof *packs; k++) {
+        if (packs[k].bytes != bytes || packs[k].count != parts->count)
+            continue;
+        at_status status = AT_OK;
+        for (int i = 0; i < parts->count && !status; i++)
+            status = decode_source(d, &d->module->operands[parts->first + i], 4, PTX_B32,
+                                   &sources[i]);
+        if (!status)
+            status = decode_destination(d, decode_operand(d, 0), bytes, &to, &widen);
+        if (!status)
+            status = decode_compute(d, packs[k].name, to, sources, parts->count);
+        return status ? status : decode_finish(d, to, widen, bytes, false);
+    }
+    return decode_fail(d, "this way to pack registers is not supported");
+}
+
+/* mov.b64 {%r1, %r2}, %rd */
+static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t bytes)
+{
+    uint32_t part = parts->count > 0 ? bytes / (uint32_t)parts->count : 0;
+    char name[32];
+    snprintf(name, sizeof name, "field.%u.%u", bytes, part);
+    if (part * (uint32_t)parts->count != bytes || !sim_operation_find(name))
+        return decode_fail(d, "this way to unpack a register is not supported");
+    int32_t from[2], to, widen;
+    at_status status = decode_source(d, decode_operand(d, 1), bytes, PTX_B64, &from[0]);
+    for (int i = 0; i < parts->count && !status; i++) {
+        status = decode_constant(d, (uint64_t)part * 8 * (uint64_t)i, 4, &from[1]);
+        if (!status)
+            status = decode_destination(d, &d->module->operands[parts->first + i], 4, &to, &widen);
+        if (!status)
+            status = decode_compute(d, name, to, from, 2);
+        if (status)
+            return status;
+        d->program->code[d->program->code_count - 1].extra = i > 0;
+        status = decode_finish(d, to, widen, 4, false);
+    }
+    return status;
+}
+
+at_status decode_mov(decoder *d)
+{
+    at_status status = decode_count(d, 2, 2);
+    if (status)
+        return status;
+    if (d->op.type_count != 1)
+        return decode_unknown(d);
+    ptx_type type = d->op.types[0];
+    if (type == PTX_PRED)
+        return decode_logic(d);
+    const ptx_operand *to = decode_operand(d, 0), *from = decode_operand(d, 1);
+    if (from->kind == PTX_OPERAND_VECTOR)
+        return decode_pack(d, from, ptx_type_bytes(type));
+    if (to->kind == PTX_OPERAND_VECTOR)
+        return decode_unpack(d, to, ptx_type_bytes(type));
+    return decode_arithmetic(d);
+}
+
+static sim_rounding rounding_of(const decoder *d)
+{
+    static const struct {
+        const char *name;
+        sim_rounding rounding;
+    } names[] = {{"rn", SIM_ROUND_NEAREST},          {"rz", SIM_ROUND_ZERO},
+                 {"rm", SIM_ROUND_DOWN},             {"rp", SIM_ROUND_UP},
+                 {"rni", SIM_ROUND_INTEGER_NEAREST}, {"rzi", SIM_ROUND_INTEGER_ZERO},
+                 {"rmi", SIM_ROUND_INTEGER_DOWN},    {"rpi", SIM_ROUND_INTEGER_UP}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (decode_has(d, names[i].name))
+            return names[i].rounding;
+    return SIM_ROUND_NONE;
+}
+
+at_status decode_cvt(decoder *d)
+{
+    if (d->op.type_count != 2)
+        return decode_unknown(d);
+    ptx_type to = d->op.types[0], from = d->op.types[1];
+    if (to == PTX_F16X2 || to == PTX_BF16X2)
+        return decode_arithmetic(d);
+    sim_rounding rounding = rounding_of(d);
+    if (!sim_convert(to, from, rounding, false, false, NULL, NULL) || decode_has(d, "relu"))
+        return decode_unknown(d);
+    at_status status = decode_count(d, 2, 2);
+    int32_t slot, source, widen;
+    if (!status)
+        status = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from, &source);
+    if (!status)
+        status = decode_destination(d, decode_operand(d, 0), type_lane_bytes(to), &slot, &widen);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_CONVERT, SIM_CLASS_CONVERT);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->type = (uint8_t)to;
+    c->source_type = (uint8_t)from;
+    c->op = (uint8_t)rounding;
+    c->flush = decode_has(d, "ftz");
+    c->saturate = decode_has(d, "sat");
+    c->width = (uint8_t)type_lane_bytes(to);
+    c->d = slot;
+    c->a = source;
+    return decode_finish(d, slot, widen, c->width, type_is_signed(to));
+}
+
+at_status decode_cvta(decoder *d)
+{
+    static const struct {
+        const char *space;
+        uint64_t window;
+    } spaces[] = {{"global", 0}, {"const", 0}, {"shared", SIM_SHARED_WINDOW},
+                  {"shared::cta", SIM_SHARED_WINDOW}, {"local", SIM_LOCAL_WINDOW}};
+    at_status status = decode_count(d, 2, 2);
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !status; i++) {
+        if (!decode_has(d, spaces[i].space))
+            continue;
+        int32_t from[2], to, widen;
+        status = decode_source(d, decode_operand(d, 1), 8, PTX_U64, &from[0]);
+        if (!status)
+            status = decode_constant(d, spaces[i].window, 8, &from[1]);
+        if (!status)
+            status = decode_destination(d, decode_operand(d, 0), 8, &to, &widen);
+        if (!status)
+            status = decode_compute(d, decode_has(d, "to") ? "space.sub" : "space.add", to, from, 2);
+        return status ? status : decode_finish(d, to, widen, 8, false);
+    }
+    return status ? status : decode_unknown(d);
+}
+
+/* The sim_logic that a comparison is combined with; -1 for none. */
+static int combine_of(const decoder *d)
+{
+    for (int i = SIM_LOGIC_AND; i <= SIM_LOGIC_XOR; i++)
+        if (decode_has(d, logic_names[i]))
+            return i;
+    return -1;
+}
+
+/* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
+at_status decode_setp(decoder *d)
+{
+    at_status status = decode_count(d, 3, 4);
+    if (status)
+        return status;
+    if (d->op.type_count != 1 || d->op.count < 2)
+        return decode_unknown(d);
+    ptx_type type = d->op.types[0];
+    /* Of a packed type both halves are compared, the high ones into q. */
+    ptx_type element = type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
+    sim_compare compare = sim_compare_find(d->op.modifiers[0], element);
+    if (!compare)
+        return decode_unknown(d);
+    const ptx_operand *to = decode_operand(d, 0);
+    int32_t p = 0, q = SIM_NO_SLOT, a = 0, b = 0, third = SIM_NO_SLOT;
+    if (to->kind == PTX_OPERAND_PAIR) {
+        status = decode_predicate(d, &d->module->operands[to->first + 1], true, &q);
+        to = &d->module->operands[to->first];
+    }
+    if (!status)
+        status = decode_predicate(d, to, true, &p);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 1), type_lane_bytes(type), type, &a);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 2), type_lane_bytes(type), type, &b);
+    if (!status && d->statement->count == 4)
+        status = decode_predicate(d, decode_operand(d, 3), false, &third);
+    if (status)
+        return status;
+    int combine = combine_of(d);
+    if ((third != SIM_NO_SLOT) != (combine >= 0))
+        return decode_unknown(d);
+    sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->d = p;
+    c->d2 = q;
+    c->a = a;
+    c->b = b;
+    c->c = third;
+    c->negate_c = third != SIM_NO_SLOT && decode_operand(d, 3)->negated;
+    c->op = (uint8_t)(combine >= 0 ? combine : 0);
+    c->type = (uint8_t)type;
+    c->flush = decode_has(d, "ftz") && type == PTX_F32;
+    c->compare = compare;
+    return AT_OK;
+}
+
+at_status decode_selp(decoder *d)
+{
+    at_status status = decode_count(d, 4, 4);
+    if (status)
+        return status;
+    if (d->op.type_count != 1)
+        return decode_unknown(d);
+    ptx_type type = d->op.types[0];
+    uint32_t width = type_lane_bytes(type);
+    int32_t to = 0, a = 0, b = 0, p = 0, widen = SIM_NO_SLOT;
+    status = decode_source(d, decode_operand(d, 1), width, type, &a);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 2), width, type, &b);
+    if (!status)
+        status = decode_predicate(d, decode_operand(d, 3), false, &p);
+    if (!status)
+        status = decode_destination(d, decode_operand(d, 0), width, &to, &widen);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->d = to;
+    c->a = a;
+    c->b = b;
+    c->c = p;
+    c->negate_c = decode_operand(d, 3)->negated;
+    c->width = (uint8_t)width;
+    return decode_finish(d, to, widen, width, type_is_signed(type));
+}
+
+/* set.CMP.DTYPE.STYPE d, a, b: all ones, or 1.0 when the destination is a float; f16x2 compares
+ * both halves. */
+at_status decode_set(decoder *d)
+{
+    at_status status = decode_count(d, 3, 3);
+    if (status)
+        return status;
+    if (d->op.type_count != 2 || d->op.count < 3)
+        return decode_unknown(d);
+    ptx_type to = d->op.types[0], from = d->op.types[1];
+    if (from == PTX_F16X2 || from == PTX_BF16X2)
+        return decode_unknown(d);
+    sim_compare compare = sim_compare_find(d->op.modifiers[0], from);
+    if (!compare || type_lane_bytes(to) != 4)
+        return decode_unknown(d);
+    int32_t a, b, slot, widen, yes, no, p = decode_new_slot(d, 0);
+    status = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from, &a);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from, &b);
+    uint64_t one = to == PTX_F32 ? 0x3f800000u : to == PTX_F16 ? 0x3c00u
+                   : to == PTX_BF16 ? 0x3f80u : to == PTX_U16 || to == PTX_S16 ? 0xffffu : UINT32_MAX;
+    if (!status)
+        status = decode_constant(d, one, 4, &yes);
+    if (!status)
+        status = decode_constant(d, 0, 4, &no);
+    if (!status)
+        status = decode_destination(d, decode_operand(d, 0), 4, &slot, &widen);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->d = p;
+    c->a = a;
+    c->b = b;
+    c->type = (uint8_t)from;
+    c->compare = compare;
+    c->flush = decode_has(d, "ftz") && from == PTX_F32;
+    c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->extra = true;
+    c->d = slot;
+    c->a = yes;
+    c->b = no;
+    c->c = p;
+    c->width = 4;
+    return decode_finish(d, slot, widen, 4, false);
+}
+
+/* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
+at_status decode_slct(decoder *d)
+{
+    at_status status = decode_count(d, 4, 4);
+    if (status)
+        return status;
+    if (d->op.type_count != 2)
+        return decode_unknown(d);
+    ptx_type type = d->op.types[0], test = d->op.types[1];
+    uint32_t width = type_lane_bytes(type);
+    int32_t a, b, value, zero, slot, widen, p = decode_new_slot(d, 0);
+    status = decode_source(d, decode_operand(d, 1), width, type, &a);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 2), width, type, &b);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 3), 4, test, &value);
+    if (!status)
+        status = decode_constant(d, 0, 4, &zero);
+    if (!status)
+        status = decode_destination(d, decode_operand(d, 0), width, &slot, &widen);
+    sim_compare compare = sim_compare_find("ge", test);
+    if (!status && (!compare || type_lane_bytes(test) != 4))
+        return decode_unknown(d);
+    sim_instruction *c = status ? NULL : decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
+    if (!c)
+        return status ? status : AT_NO_MEMORY;
+    c->d = p;
+    c->a = value;
+    c->b = zero;
+    c->compare = compare;
+    c->type = (uint8_t)test;
+    c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->extra = true;
+    c->d = slot;
+    c->a = a;
+    c->b = b;
+    c->c = p;
+    c->width = (uint8_t)width;
+    return decode_finish(d, slot, widen, width, type_is_signed(type));
+}

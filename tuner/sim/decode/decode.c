@@ -1,0 +1,505 @@
+#include "sim/decode/decode.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/flow.h"
+#include "ptx/scope.h"
+#include "sim/decode/decoder.h"
+
+/* More than any GPU has; what a kernel asks for beyond it cannot be launched anyway. */
+static const uint64_t max_shared_bytes = 1u << 20;
+static const uint32_t max_register_bytes = 64u << 20;
+
+void sim_program_free(sim_program *p)
+{
+    if (!p)
+        return;
+    free(p->code);
+    free(p->lists);
+    free(p->constants);
+    free(p->parameter_offsets);
+    free(p->parameter_sizes);
+    free(p->addresses);
+    free(p);
+}
+
+at_status decode_fail(decoder *d, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const ptx_statement *s = d->statement;
+    if (!s)
+        return error_set_at(d->error, AT_FORMAT, d->module->name, 0, "%s", text);
+    ptx_text file;
+    int line;
+    ptx_source_line(d->module, s->location, &file, &line);
+    if (line == 0)
+        return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s: %s",
+                            (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
+                            text);
+    return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s (%.*s:%d): %s",
+                        (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
+                        (int)(file.length > 200 ? 200 : file.length), file.at, line, text);
+}
+
+at_status decode_no_memory(decoder *d)
+{
+    return error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
+}
+
+at_status decode_unknown(decoder *d)
+{
+    return decode_fail(d, "the simulator does not know this instruction");
+}
+
+bool type_is_signed(ptx_type t)
+{
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64;
+}
+
+uint32_t type_lane_bytes(ptx_type t)
+{
+    return ptx_type_bytes(t) > 4 ? 8 : 4;
+}
+
+sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
+{
+    sim_program *p = d->program;
+    sim_instruction *code = ptx_grow(p->code, p->code_count, sizeof *code);
+    if (!code || p->code_count > 4u << 20) {
+        decode_no_memory(d);
+        p->code = code ? code : p->code;
+        return NULL;
+    }
+    p->code = code;
+    const ptx_statement *s = d->statement;
+    int32_t guard = SIM_NO_SLOT;
+    if (s->guard != PTX_NONE) {
+        ptx_operand o = {.kind = PTX_OPERAND_REGISTER, .index = s->guard};
+        if (decode_predicate(d, &o, false, &guard) != AT_OK)
+            return NULL;
+    }
+    code[p->code_count] = (sim_instruction){
+        .kind = (uint8_t)kind, .count_class = (uint8_t)count_class, .guard = guard,
+        .guard_negated = s->guard_negated, .vector = 1, .d = SIM_NO_SLOT, .d2 = SIM_NO_SLOT,
+        .a = SIM_NO_SLOT, .b = SIM_NO_SLOT, .c = SIM_NO_SLOT, .e = SIM_NO_SLOT,
+        .reconverge = SIM_EXIT_PC, .line = s->line, .location = s->location,
+        .statement = (int32_t)(s - d->module->statements)};
+    return &code[p->code_count++];
+}
+
+at_status decode_list(decoder *d, int32_t value)
+{
+    sim_program *p = d->program;
+    int32_t *lists = ptx_grow(p->lists, p->list_count, sizeof *lists);
+    if (!lists)
+        return decode_no_memory(d);
+    p->lists = lists;
+    lists[p->list_count++] = value;
+    return AT_OK;
+}
+
+const ptx_operand *decode_operand(const decoder *d, int i)
+{
+    return &d->module->operands[d->statement->first + i];
+}
+
+bool decode_has(const decoder *d, const char *modifier)
+{
+    for (int i = 0; i < d->op.count; i++)
+        if (strcmp(d->op.modifiers[i], modifier) == 0)
+            return true;
+    return false;
+}
+
+at_status decode_count(decoder *d, int least, int most)
+{
+    if (d->statement->count < least || d->statement->count > most)
+        return decode_fail(d, "wrong number of operands: %d", d->statement->count);
+    return AT_OK;
+}
+
+int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
+{
+    sim_program *p = d->program;
+    int32_t slot = (int32_t)p->register_bytes;
+    /* A cache line for each predicate keeps every slot aligned. */
+    p->register_bytes += lane_bytes ? lane_bytes * SIM_LANES : 64;
+    return slot;
+}
+
+at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *slot)
+{
+    sim_program *p = d->program;
+    if (width == 4)
+        bits &= UINT32_MAX;
+    for (size_t i = 0; i < p->constant_count; i++) {
+        if (p->constants[i].bits == bits && p->constants[i].width == width) {
+            *slot = p->constants[i].slot;
+            return AT_OK;
+        }
+    }
+    sim_constant *constants = ptx_grow(p->constants, p->constant_count, sizeof *constants);
+    if (!constants)
+        return decode_no_memory(d);
+    p->constants = constants;
+    *slot = decode_new_slot(d, width);
+    constants[p->constant_count++] = (sim_constant){*slot, (uint8_t)width, bits};
+    return AT_OK;
+}
+
+static void cut_opcode(opcode *op, ptx_text text)
+{
+    *op = (opcode){0};
+    uint32_t length = text.length < OPCODE_BYTES - 1 ? text.length : OPCODE_BYTES - 1;
+    memcpy(op->text, text.at, length);
+    op->name = op->text;
+    for (char *c = op->text; *c && op->count < OPCODE_MODIFIERS; c++) {
+        if (*c != '.')
+            continue;
+        ptx_type type;
+        ptx_text modifier = {c, (uint32_t)strcspn(c + 1, ".") + 1};
+        if (ptx_type_find(modifier, &type) && op->type_count < 4)
+            op->types[op->type_count++] = type;
+        *c = '\0';
+        op->modifiers[op->count++] = c + 1;
+    }
+}
+
+static const struct family {
+    const char *name;
+    at_status (*decode)(decoder *d);
+} families[] = {
+    {"activemask", decode_active_mask},
+    {"applypriority", decode_ignored},
+    {"atom", decode_atomic},
+    {"bar", decode_barrier},
+    {"barrier", decode_barrier},
+    {"bra", decode_branch},
+    {"brx", decode_branch_indexed},
+    {"call", decode_call},
+    {"cp", decode_cp},
+    {"createpolicy", decode_ignored},
+    {"cvt", decode_cvt},
+    {"cvta", decode_cvta},
+    {"discard", decode_ignored},
+    {"elect", decode_elect},
+    {"exit", decode_exit},
+    {"fence", decode_fence},
+    {"griddepcontrol", decode_ignored},
+    {"isspacep", decode_isspacep},
+    {"ld", decode_load},
+    {"ldu", decode_load},
+    {"match", decode_match},
+    {"membar", decode_fence},
+    {"mov", decode_mov},
+    {"nanosleep", decode_ignored},
+    {"prefetch", decode_ignored},
+    {"prefetchu", decode_ignored},
+    {"red", decode_atomic},
+    {"redux", decode_reduce},
+    {"ret", decode_return},
+    {"selp", decode_selp},
+    {"set", decode_set},
+    {"setp", decode_setp},
+    {"shfl", decode_shuffle},
+    {"slct", decode_slct},
+    {"st", decode_store},
+    {"trap", decode_trap},
+    {"vote", decode_vote},
+};
+
+static int compare_family(const void *key, const void *member)
+{
+    return strcmp(key, ((const struct family *)member)->name);
+}
+
+static at_status decode_statement(decoder *d, const ptx_statement *s)
+{
+    d->statement = s;
+    d->first_of_statement = d->program->code_count;
+    if (d->program->register_bytes > max_register_bytes)
+        return decode_fail(d, "the kernel uses too many registers");
+    cut_opcode(&d->op, s->opcode);
+    const struct family *f = bsearch(d->op.name, families, sizeof families / sizeof *families,
+                                     sizeof *families, compare_family);
+    return f ? f->decode(d) : decode_arithmetic(d);
+}
+
+/* Targets were written as statement numbers of this function; its end as its statement count. */
+static void patch_branches(decoder *d, size_t first)
+{
+    sim_program *p = d->program;
+    const int32_t *pc = d->frame->label_pc;
+    for (size_t i = first; i < p->code_count; i++) {
+        sim_instruction *c = &p->code[i];
+        /* Inlined callees are patched already: their targets are not negative. */
+        if (c->kind == SIM_BRANCH && c->target < 0)
+            c->target = pc[-c->target - 1];
+        for (int32_t t = 0; c->kind == SIM_BRANCH_INDEXED && t < c->target_count; t++) {
+            int32_t *target = &p->lists[c->target + t];
+            if (*target < 0)
+                *target = pc[-*target - 1];
+        }
+    }
+}
+
+at_status decode_function(decoder *d, const ptx_function *f)
+{
+    frame here = {.function = f, .outer = d->frame};
+    size_t first = d->program->code_count;
+    at_status status = AT_OK;
+    here.slots = malloc((size_t)(f->register_count + 1) * sizeof *here.slots);
+    here.label_pc = malloc((size_t)(f->statement_count + 1) * sizeof *here.label_pc);
+    if (!here.slots || !here.label_pc) {
+        status = decode_no_memory(d);
+        goto cleanup;
+    }
+    for (int i = 0; i < f->register_count; i++)
+        here.slots[i] = SIM_NO_SLOT;
+    d->frame = &here;
+    for (int i = 0; i < f->statement_count && !status; i++) {
+        here.label_pc[i] = (int32_t)d->program->code_count;
+        status = decode_statement(d, &d->module->statements[f->first_statement + i]);
+    }
+    here.label_pc[f->statement_count] = (int32_t)d->program->code_count;
+    if (!status)
+        patch_branches(d, first);
+    d->frame = here.outer;
+cleanup:
+    free(here.slots);
+    free(here.label_pc);
+    return status;
+}
+
+static void mark_used(const decoder *d, bool *used)
+{
+    const ptx_module *m = d->module;
+    for (size_t f = 0; f < m->function_count; f++) {
+        const ptx_function *fn = &m->functions[f];
+        if (fn->is_entry && (int)f != d->program->function)
+            continue;
+        for (int s = 0; s < fn->statement_count; s++) {
+            const ptx_statement *st = &m->statements[fn->first_statement + s];
+            for (int o = 0; o < st->count; o++) {
+                const ptx_operand *op = &m->operands[st->first + o];
+                if (op->kind == PTX_OPERAND_ADDRESS)
+                    op = &m->operands[op->first];
+                if (op->kind == PTX_OPERAND_VARIABLE)
+                    used[op->index] = true;
+            }
+        }
+    }
+}
+
+static uint64_t align_up(uint64_t v, uint64_t alignment)
+{
+    return (v + alignment - 1) & ~(alignment - 1);
+}
+
+/* Gives every variable that the kernel can reach an address in its space. Shared memory: declared
+ * arrays first, then what the launch adds, which all unsized arrays share. */
+static at_status lay_out(decoder *d)
+{
+    const ptx_module *m = d->module;
+    sim_program *p = d->program;
+    bool *used = calloc(m->variable_count + 1, sizeof *used);
+    if (!used)
+        return decode_no_memory(d);
+    mark_used(d, used);
+    /* Where nothing is unsized, an access behind the last array is out of bounds. */
+    uint64_t shared = 0, global = SIM_MODULE_BASE, dynamic_alignment = 1;
+    for (size_t i = 0; i < m->variable_count; i++) {
+        const ptx_variable *v = &m->variables[i];
+        if (v->space == PTX_SPACE_SHARED && used[i] && v->size_bytes > 0) {
+            shared = align_up(shared, v->alignment);
+            p->addresses[i] = shared;
+            shared += v->size_bytes;
+        } else if (v->space == PTX_SPACE_SHARED && used[i]) {
+            if (v->alignment > dynamic_alignment || dynamic_alignment == 1)
+                dynamic_alignment = v->alignment > 16 ? v->alignment : 16;
+        } else if ((v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && used[i]) {
+            global = align_up(global, v->alignment > 256 ? v->alignment : 256);
+            p->addresses[i] = global;
+            global += v->size_bytes;
+        }
+    }
+    p->global_bytes = global - SIM_MODULE_BASE;
+    at_status status = AT_OK;
+    if (shared > max_shared_bytes)
+        status = decode_fail(d, "%llu bytes of shared memory", (unsigned long long)shared);
+    p->static_shared_bytes = (uint32_t)align_up(shared, dynamic_alignment);
+    for (size_t i = 0; i < m->variable_count; i++)
+        if (m->variables[i].space == PTX_SPACE_SHARED && m->variables[i].size_bytes == 0)
+            p->addresses[i] = p->static_shared_bytes;
+    free(used);
+    return status;
+}
+
+static at_status lay_out_parameters(decoder *d, const ptx_function *f)
+{
+    sim_program *p = d->program;
+    p->parameter_count = (uint32_t)f->parameter_count;
+    p->parameter_offsets = calloc((size_t)f->parameter_count + 1, sizeof(uint32_t));
+    p->parameter_sizes = calloc((size_t)f->parameter_count + 1, sizeof(uint32_t));
+    if (!p->parameter_offsets || !p->parameter_sizes)
+        return decode_no_memory(d);
+    uint64_t at = 0;
+    for (int i = 0; i < f->parameter_count; i++) {
+        const ptx_variable *v = &d->module->variables[f->first_parameter + i];
+        at = align_up(at, v->alignment);
+        if (at + v->size_bytes > 32764) /* CUDA C++ Programming Guide, "Kernel parameters" */
+            return decode_fail(d, "more than 32764 bytes of kernel parameters");
+        p->addresses[f->first_parameter + i] = at;
+        p->parameter_offsets[i] = (uint32_t)at;
+        p->parameter_sizes[i] = (uint32_t)v->size_bytes;
+        at += v->size_bytes;
+    }
+    p->parameter_bytes = (uint32_t)at;
+    return AT_OK;
+}
+
+/* Counts for each instruction the backward branches that jump over or to it: inside a loop the way
+ * out must stay in the graph. */
+static void count_loops(const sim_program *p, int32_t *loops)
+{
+    memset(loops, 0, (p->code_count + 1) * sizeof *loops);
+    for (size_t i = 0; i < p->code_count; i++) {
+        if (p->code[i].kind != SIM_BRANCH || p->code[i].target > (int32_t)i)
+            continue;
+        loops[p->code[i].target]++;
+        loops[i + 1]--;
+    }
+    for (size_t i = 1; i < p->code_count; i++)
+        loops[i] += loops[i - 1];
+}
+
+/* A branch to an instruction that only ends the thread needs no meeting point of its own: those
+ * lanes are gone, the others go on together. Returns that other way's start, or -1. */
+static int32_t other_than_exit(const sim_program *p, int32_t pc)
+{
+    const sim_instruction *c = &p->code[pc];
+    int32_t count = (int32_t)p->code_count;
+    if (c->kind != SIM_BRANCH || c->guard == SIM_NO_SLOT)
+        return -1;
+    bool target_ends = c->target >= count || (p->code[c->target].kind == SIM_EXIT &&
+                                              p->code[c->target].guard == SIM_NO_SLOT);
+    bool next_ends = pc + 1 >= count || (p->code[pc + 1].kind == SIM_EXIT &&
+                                         p->code[pc + 1].guard == SIM_NO_SLOT);
+    if (target_ends == next_ends)
+        return -1;
+    return target_ends ? pc + 1 : c->target;
+}
+
+static at_status find_meeting_points(decoder *d)
+{
+    sim_program *p = d->program;
+    size_t n = p->code_count;
+    flow_edge *edges = calloc(n + 1, sizeof *edges);
+    int32_t *meet = malloc((n + 1) * sizeof *meet);
+    int32_t *other = malloc((n + 1) * sizeof *other);
+    int32_t *loops = malloc((n + 1) * sizeof *loops);
+    at_status status = AT_OK;
+    if (!edges || !meet || !other || !loops) {
+        status = decode_no_memory(d);
+        goto cleanup;
+    }
+    count_loops(p, loops);
+    for (size_t i = 0; i < n; i++) {
+        const sim_instruction *c = &p->code[i];
+        edges[i].falls_through = true;
+        other[i] = loops[i] > 0 ? -1 : other_than_exit(p, (int32_t)i);
+        if (other[i] >= 0) {
+            edges[i] = (flow_edge){other[i] == (int32_t)i + 1, &other[i],
+                                   other[i] == (int32_t)i + 1 ? 0 : 1};
+        } else if (c->kind == SIM_BRANCH) {
+            edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &c->target, 1};
+        } else if (c->kind == SIM_BRANCH_INDEXED) {
+            edges[i] = (flow_edge){c->guard != SIM_NO_SLOT, &p->lists[c->target], c->target_count};
+        } else if (c->kind == SIM_EXIT) {
+            /* Lanes that leave under a guard do not change where the others meet. */
+            edges[i].falls_through = c->guard != SIM_NO_SLOT;
+        }
+    }
+    status = flow_meeting_points(edges, n, meet, d->error);
+    for (size_t i = 0; i < n && !status; i++) {
+        int32_t at = other[i] >= 0 ? other[i] : meet[i];
+        p->code[i].reconverge = at >= 0 ? at : SIM_EXIT_PC;
+    }
+cleanup:
+    free(edges);
+    free(meet);
+    free(other);
+    free(loops);
+    return status;
+}
+
+static at_status decode_kernel(decoder *d, const ptx_function *f)
+{
+    sim_program *p = d->program;
+    for (int i = 0; i < SIM_SPECIAL_COUNT; i++)
+        p->special_slots[i] = SIM_NO_SLOT;
+    at_status status = lay_out(d);
+    if (!status)
+        status = lay_out_parameters(d, f);
+    if (!status)
+        status = decode_function(d, f);
+    /* Falling off the end is a return. */
+    static const ptx_statement end = {.opcode = {"ret", 3}, .guard = PTX_NONE,
+                                      .location = PTX_NONE};
+    d->statement = &end;
+    if (!status) {
+        sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
+        if (!c)
+            return AT_NO_MEMORY;
+        c->statement = PTX_NONE;
+        c->extra = true;
+        status = find_meeting_points(d);
+    }
+    return status;
+}
+
+at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
+                     at_error *error)
+{
+    *out = NULL;
+    int function = ptx_module_entry(module, entry);
+    if (function == PTX_NONE || !module->functions[function].has_body)
+        return error_set_at(error, AT_NOT_FOUND, module->name, 0, "there is no kernel \"%s\"",
+                            entry ? entry : "");
+    const ptx_function *f = &module->functions[function];
+    decoder d = {.module = module, .error = error};
+    at_status status = AT_OK;
+    d.program = calloc(1, sizeof *d.program);
+    d.local_at = malloc((module->variable_count + 1) * sizeof *d.local_at);
+    if (!d.program || !d.local_at) {
+        status = decode_no_memory(&d);
+        goto cleanup;
+    }
+    d.program->module = module;
+    d.program->function = function;
+    d.program->shared_cell_bytes = 4;
+    d.program->sm = atoi(strncmp(module->target, "sm_", 3) == 0 ? module->target + 3 : "0");
+    snprintf(d.program->entry, sizeof d.program->entry, "%.*s", (int)f->name.length, f->name.at);
+    d.program->addresses = calloc(module->variable_count + 1, sizeof(uint64_t));
+    if (!d.program->addresses) {
+        status = decode_no_memory(&d);
+        goto cleanup;
+    }
+    for (size_t i = 0; i < module->variable_count; i++)
+        d.local_at[i] = -1;
+    status = decode_kernel(&d, f);
+cleanup:
+    free(d.local_at);
+    if (status)
+        sim_program_free(d.program);
+    else
+        *out = d.program;
+    return status;
+}

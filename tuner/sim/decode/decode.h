@@ -1,0 +1,20 @@
+/* PTX statements to a decoded program.
+ *
+ * In: a parsed module and the name of a kernel. Out: a sim_program ready to run, which borrows the
+ * module. Calls of functions are inlined (recursion is refused). Every instruction that the
+ * simulator does not know is AT_FORMAT naming the instruction, its PTX line and its source line;
+ * nothing is skipped silently. */
+#ifndef AUTOTUNE_SIM_DECODE_DECODE_H
+#define AUTOTUNE_SIM_DECODE_DECODE_H
+
+#include "base/error.h"
+#include "sim/program/program.h"
+
+/* Decodes `entry` (NULL: the first kernel). On success *out owns the program. Errors: AT_NOT_FOUND
+ * for an unknown kernel, AT_FORMAT, AT_NO_MEMORY. */
+at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,
+                     at_error *error);
+
+void sim_program_free(sim_program *p); /* NULL is fine */
+
+#endif

@@ -1,0 +1,108 @@
+/* What the files of the decoder share; nobody else includes this. */
+#ifndef AUTOTUNE_SIM_DECODE_DECODER_H
+#define AUTOTUNE_SIM_DECODE_DECODER_H
+
+#include "sim/decode/decode.h"
+#include "sim/program/operations.h"
+
+enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 16 };
+
+/* An opcode cut at its dots: "ld" and {"global", "nc", "f32"}. */
+typedef struct opcode {
+    char text[OPCODE_BYTES];
+    const char *name;
+    const char *modifiers[OPCODE_MODIFIERS];
+    int count;
+    ptx_type types[4]; /* those of the modifiers that are types, in order */
+    int type_count;
+} opcode;
+
+/* One function being decoded: the kernel, or a callee inlined into it. */
+typedef struct frame {
+    const ptx_function *function;
+    int32_t *slots;        /* of its registers; SIM_NO_SLOT until used */
+    int32_t *label_pc;     /* of its statements: where each begins */
+    int end_fixup;         /* callees: branches to the end are patched from here */
+    struct frame *outer;
+} frame;
+
+typedef struct decoder {
+    const ptx_module *module;
+    sim_program *program;
+    frame *frame;
+    int depth;
+    const ptx_statement *statement;
+    int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
+    opcode op;
+    size_t first_of_statement; /* code index where the current statement began */
+    at_error *error;
+} decoder;
+
+/* AT_FORMAT at the current statement, naming it. */
+at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+at_status decode_no_memory(decoder *d);
+at_status decode_unknown(decoder *d);
+
+/* Appends an instruction with the current statement's guard and lines; NULL when out of memory. */
+sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
+at_status decode_list(decoder *d, int32_t value); /* appends to program->lists */
+
+const ptx_operand *decode_operand(const decoder *d, int i); /* of the statement */
+bool decode_has(const decoder *d, const char *modifier);
+/* The statement must have between `least` and `most` operands. */
+at_status decode_count(decoder *d, int least, int most);
+
+int32_t decode_new_slot(decoder *d, uint32_t lane_bytes); /* 0: predicate */
+at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *slot);
+
+/* Slot of a source operand read as lanes of `width` bytes (4 or 8) of type `type`; converts
+ * immediates, addresses of variables and registers of another width. */
+at_status decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type,
+                        int32_t *slot);
+/* Slot of a destination of `width` bytes. *widen is set to a register of the other width that must
+ * be filled from *slot afterwards (decode_finish), else SIM_NO_SLOT. */
+at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot,
+                             int32_t *widen);
+/* Emits the move that *widen asks for. */
+at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width, bool is_signed);
+at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot);
+uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
+at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
+
+bool type_is_signed(ptx_type t);
+uint32_t type_lane_bytes(ptx_type t); /* 4 or 8 */
+
+/* Families of instructions, by the file that knows them. */
+at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
+at_status decode_mov(decoder *d);
+at_status decode_cvt(decoder *d);
+at_status decode_cvta(decoder *d);
+at_status decode_setp(decoder *d);
+at_status decode_set(decoder *d);
+at_status decode_selp(decoder *d);
+at_status decode_slct(decoder *d);
+at_status decode_load(decoder *d);
+at_status decode_store(decoder *d);
+at_status decode_atomic(decoder *d);
+at_status decode_cp(decoder *d);
+at_status decode_isspacep(decoder *d);
+at_status decode_ignored(decoder *d); /* hints: prefetch, createpolicy ... */
+at_status decode_fence(decoder *d);
+at_status decode_barrier(decoder *d);
+at_status decode_shuffle(decoder *d);
+at_status decode_vote(decoder *d);
+at_status decode_match(decoder *d);
+at_status decode_reduce(decoder *d);
+at_status decode_active_mask(decoder *d);
+at_status decode_elect(decoder *d);
+at_status decode_branch(decoder *d);
+at_status decode_branch_indexed(decoder *d);
+at_status decode_return(decoder *d);
+at_status decode_exit(decoder *d);
+at_status decode_trap(decoder *d);
+at_status decode_call(decoder *d);
+
+/* Decodes all statements of a function into the program (the kernel's, or a callee's). */
+at_status decode_function(decoder *d, const ptx_function *f);
+
+#endif

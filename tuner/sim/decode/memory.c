@@ -1,0 +1,361 @@
+#include <string.h>
+
+#include "sim/decode/decoder.h"
+
+static ptx_space space_of(const decoder *d)
+{
+    static const struct {
+        const char *name;
+        ptx_space space;
+    } names[] = {{"global", PTX_SPACE_GLOBAL},      {"shared", PTX_SPACE_SHARED},
+                 {"shared::cta", PTX_SPACE_SHARED}, {"shared::cluster", PTX_SPACE_SHARED},
+                 {"local", PTX_SPACE_LOCAL},        {"const", PTX_SPACE_CONST},
+                 {"param", PTX_SPACE_PARAM},        {"param::entry", PTX_SPACE_PARAM},
+                 {"param::func", PTX_SPACE_PARAM}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (decode_has(d, names[i].name))
+            return names[i].space;
+    return PTX_SPACE_GENERIC;
+}
+
+static sim_class class_of(ptx_space space)
+{
+    static const sim_class classes[] = {
+        [PTX_SPACE_GENERIC] = SIM_CLASS_GLOBAL, [PTX_SPACE_GLOBAL] = SIM_CLASS_GLOBAL,
+        [PTX_SPACE_SHARED] = SIM_CLASS_SHARED,  [PTX_SPACE_LOCAL] = SIM_CLASS_LOCAL,
+        [PTX_SPACE_CONST] = SIM_CLASS_CONSTANT, [PTX_SPACE_PARAM] = SIM_CLASS_CONSTANT};
+    return classes[space];
+}
+
+static uint8_t vector_of(const decoder *d)
+{
+    return decode_has(d, "v2") ? 2 : decode_has(d, "v4") ? 4 : decode_has(d, "v8") ? 8 : 1;
+}
+
+/* A .param that is not the kernel's lives in local memory (sim/decode/operand.c). */
+static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_space space)
+{
+    if (space != PTX_SPACE_PARAM || base->kind != PTX_OPERAND_VARIABLE)
+        return space;
+    const ptx_function *kernel = &d->module->functions[d->program->function];
+    bool own = base->index >= kernel->first_parameter &&
+               base->index < kernel->first_parameter + kernel->parameter_count;
+    return own ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL;
+}
+
+typedef struct place { /* an address operand */
+    int32_t slot;
+    uint8_t width;
+    int64_t offset;
+    ptx_space space;
+} place;
+
+static at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out)
+{
+    if (o->kind != PTX_OPERAND_ADDRESS)
+        return decode_fail(d, "an address in brackets is needed");
+    const ptx_operand *base = &d->module->operands[o->first];
+    out->space = actual_space(d, base, space);
+    out->offset = o->offset;
+    out->width = 8;
+    if (base->kind == PTX_OPERAND_REGISTER) {
+        out->width = (uint8_t)decode_register_width(d, base);
+        if (out->width == 0)
+            return decode_fail(d, "a predicate cannot be an address");
+    }
+    if (base->kind == PTX_OPERAND_VARIABLE) {
+        /* Without a state space in the opcode the address is a generic one. */
+        const ptx_variable *v = &d->module->variables[base->index];
+        if (space == PTX_SPACE_GENERIC)
+            out->space = v->space;
+        else if (space == PTX_SPACE_PARAM ? v->space != PTX_SPACE_PARAM : v->space != space)
+            return decode_fail(d, "%.*s is not in %s memory", (int)(v->name.length > 60 ? 60 : v->name.length),
+                               v->name.at, ptx_space_name(space));
+    }
+    return decode_source(d, base, out->width, PTX_U64, &out->slot);
+}
+
+static void put_place(sim_instruction *c, const place *p)
+{
+    c->a = p->slot;
+    c->source_width = p->width;
+    c->offset = p->offset;
+    c->space = (uint8_t)p->space;
+}
+
+static void note_cell(decoder *d, ptx_space space, ptx_type type)
+{
+    uint32_t bytes = ptx_type_bytes(type);
+    if ((space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC) &&
+        bytes < d->program->shared_cell_bytes)
+        d->program->shared_cell_bytes = bytes;
+}
+
+/* The registers of a load or store: one, or a vector of as many as `count`. */
+static at_status operands_of(decoder *d, const ptx_operand *o, int count, const ptx_operand **first)
+{
+    if (count == 1 && o->kind != PTX_OPERAND_VECTOR) {
+        *first = o;
+        return AT_OK;
+    }
+    if (o->kind != PTX_OPERAND_VECTOR || o->count != count)
+        return decode_fail(d, "a vector of %d registers is needed", count);
+    *first = &d->module->operands[o->first];
+    return AT_OK;
+}
+
+static at_status memory_type(decoder *d, ptx_type *type)
+{
+    if (d->op.type_count != 1 || d->op.types[0] == PTX_PRED || d->op.types[0] == PTX_B128)
+        return decode_unknown(d);
+    *type = d->op.types[0];
+    return AT_OK;
+}
+
+static sim_hint hint_of(const decoder *d)
+{
+    return decode_has(d, "L2::256B")          ? SIM_HINT_WIDE
+           : decode_has(d, "L1::no_allocate") ? SIM_HINT_NO_ALLOCATE
+           : decode_has(d, "cs")              ? SIM_HINT_STREAMING : SIM_HINT_NONE;
+}
+
+at_status decode_load(decoder *d)
+{
+    ptx_type type = PTX_B32;
+    place at = {0};
+    const ptx_operand *to = NULL;
+    uint8_t vector = vector_of(d);
+    at_status status = decode_count(d, 2, 3);
+    if (!status)
+        status = memory_type(d, &type);
+    if (!status)
+        status = decode_address(d, decode_operand(d, 1), space_of(d), &at);
+    if (!status)
+        status = operands_of(d, decode_operand(d, 0), vector, &to);
+    uint32_t width = status ? 0 : type_lane_bytes(type);
+    int32_t slots[8], widen[8];
+    for (int i = 0; i < vector && !status; i++)
+        status = decode_destination(d, &to[i], width, &slots[i], &widen[i]);
+    if (status)
+        return status;
+    note_cell(d, at.space, type);
+    sim_instruction *c = decode_emit(d, SIM_LOAD, class_of(at.space));
+    if (!c)
+        return AT_NO_MEMORY;
+    put_place(c, &at);
+    c->op = (uint8_t)hint_of(d);
+    c->type = (uint8_t)type;
+    c->vector = vector;
+    c->width = (uint8_t)width;
+    c->list = (int32_t)d->program->list_count;
+    for (int i = 0; i < vector && !status; i++)
+        status = decode_list(d, slots[i]);
+    for (int i = 0; i < vector && !status; i++)
+        status = decode_finish(d, slots[i], widen[i], width, type_is_signed(type));
+    return status;
+}
+
+at_status decode_store(decoder *d)
+{
+    ptx_type type = PTX_B32;
+    place at = {0};
+    const ptx_operand *from = NULL;
+    uint8_t vector = vector_of(d);
+    if (decode_has(d, "async") || decode_has(d, "bulk"))
+        return decode_unknown(d);
+    at_status status = decode_count(d, 2, 3);
+    if (!status)
+        status = memory_type(d, &type);
+    if (!status)
+        status = decode_address(d, decode_operand(d, 0), space_of(d), &at);
+    if (!status)
+        status = operands_of(d, decode_operand(d, 1), vector, &from);
+    if (!status && (at.space == PTX_SPACE_PARAM || at.space == PTX_SPACE_CONST))
+        status = decode_fail(d, "%s memory cannot be written", ptx_space_name(at.space));
+    uint32_t width = status ? 0 : type_lane_bytes(type);
+    int32_t slots[8];
+    for (int i = 0; i < vector && !status; i++)
+        status = decode_source(d, &from[i], width, type, &slots[i]);
+    if (status)
+        return status;
+    note_cell(d, at.space, type);
+    sim_instruction *c = decode_emit(d, SIM_STORE, class_of(at.space));
+    if (!c)
+        return AT_NO_MEMORY;
+    put_place(c, &at);
+    c->type = (uint8_t)type;
+    c->vector = vector;
+    c->width = (uint8_t)width;
+    c->list = (int32_t)d->program->list_count;
+    for (int i = 0; i < vector && !status; i++)
+        status = decode_list(d, slots[i]);
+    return status;
+}
+
+/* Does an atomic of this kind exist for the type? */
+static bool atomic_fits(sim_atomic_op op, ptx_type t)
+{
+    bool is_float = t == PTX_F32 || t == PTX_F64 || t == PTX_F16 || t == PTX_BF16 ||
+                    t == PTX_F16X2 || t == PTX_BF16X2;
+    bool is_short = ptx_type_bytes(t) < 4;
+    bool bits = t == PTX_B32 || t == PTX_B64 || t == PTX_U32 || t == PTX_U64 || t == PTX_S32 ||
+                t == PTX_S64;
+    switch (op) {
+    case SIM_ATOMIC_ADD: return is_float || (bits && t != PTX_B32 && t != PTX_B64);
+    case SIM_ATOMIC_MIN: case SIM_ATOMIC_MAX:
+        return bits || t == PTX_F16X2 || t == PTX_BF16X2 || t == PTX_F16 || t == PTX_BF16;
+    case SIM_ATOMIC_INC: case SIM_ATOMIC_DEC: return t == PTX_U32;
+    case SIM_ATOMIC_EXCH: case SIM_ATOMIC_CAS: return bits || t == PTX_B16;
+    default: return bits && !is_short;
+    }
+}
+
+static const char *const atomic_names[] = {
+    [SIM_ATOMIC_ADD] = "add", [SIM_ATOMIC_MIN] = "min", [SIM_ATOMIC_MAX] = "max",
+    [SIM_ATOMIC_INC] = "inc", [SIM_ATOMIC_DEC] = "dec", [SIM_ATOMIC_AND] = "and",
+    [SIM_ATOMIC_OR] = "or",   [SIM_ATOMIC_XOR] = "xor", [SIM_ATOMIC_EXCH] = "exch",
+    [SIM_ATOMIC_CAS] = "cas"};
+
+/* atom[.space].OP.type d, [a], b[, c]; red without d. */
+at_status decode_atomic(decoder *d)
+{
+    bool is_red = strcmp(d->op.name, "red") == 0;
+    int op = -1;
+    for (int i = 0; i <= SIM_ATOMIC_CAS; i++)
+        if (decode_has(d, atomic_names[i]))
+            op = i;
+    ptx_type type = PTX_B32;
+    at_status status = memory_type(d, &type);
+    if (status)
+        return status;
+    ptx_space space = space_of(d);
+    bool reachable = space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
+    if (op < 0 || vector_of(d) != 1 || !atomic_fits((sim_atomic_op)op, type) ||
+        decode_has(d, "async") || !reachable)
+        return decode_unknown(d);
+    int shift = is_red ? 0 : 1, sources = op == SIM_ATOMIC_CAS ? 2 : 1;
+    status = decode_count(d, shift + 1 + sources, shift + 2 + sources);
+    uint32_t width = type_lane_bytes(type);
+    place at = {0};
+    int32_t to = 0, widen = SIM_NO_SLOT, b = SIM_NO_SLOT, c2 = SIM_NO_SLOT;
+    if (!status)
+        status = decode_address(d, decode_operand(d, shift), space, &at);
+    if (!status)
+        status = decode_source(d, decode_operand(d, shift + 1), width, type, &b);
+    if (!status && sources == 2)
+        status = decode_source(d, decode_operand(d, shift + 2), width, type, &c2);
+    if (!status && is_red)
+        to = decode_new_slot(d, width);
+    else if (!status)
+        status = decode_destination(d, decode_operand(d, 0), width, &to, &widen);
+    if (status)
+        return status;
+    note_cell(d, at.space, type);
+    sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
+    if (!c)
+        return AT_NO_MEMORY;
+    put_place(c, &at);
+    c->op = (uint8_t)op;
+    c->type = (uint8_t)type;
+    c->width = (uint8_t)width;
+    c->d = to;
+    c->d2 = is_red ? 0 : 1; /* does anyone read the old value? */
+    c->b = b;
+    c->c = c2;
+    return decode_finish(d, to, widen, width, type_is_signed(type));
+}
+
+static at_status decode_copy_async(decoder *d)
+{
+    at_status status = decode_count(d, 3, 5);
+    place to = {0}, from = {0};
+    if (!status)
+        status = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED, &to);
+    if (!status)
+        status = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL, &from);
+    const ptx_operand *size = status ? NULL : decode_operand(d, 2);
+    if (!status && (size->kind != PTX_OPERAND_INTEGER ||
+                    (size->bits != 4 && size->bits != 8 && size->bits != 16)))
+        return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
+    int32_t given = SIM_NO_SLOT;
+    /* What follows is the number of bytes to read (the rest is zero), then perhaps a cache policy. */
+    if (!status && d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
+        status = decode_source(d, decode_operand(d, 3), 4, PTX_U32, &given);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
+    if (!c)
+        return AT_NO_MEMORY;
+    put_place(c, &from);
+    c->b = to.slot;
+    c->op = to.width;
+    c->d2 = (int32_t)to.offset;
+    c->c = given;
+    c->vector = (uint8_t)size->bits;
+    return AT_OK;
+}
+
+at_status decode_cp(decoder *d)
+{
+    if (!decode_has(d, "async") || decode_has(d, "bulk") || decode_has(d, "mbarrier") ||
+        decode_has(d, "reduce"))
+        return decode_unknown(d);
+    bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");
+    if (!commit && !wait_all && !decode_has(d, "wait_group"))
+        return decode_copy_async(d);
+    int64_t left = 0;
+    if (!commit && !wait_all) {
+        at_status status = decode_count(d, 1, 1);
+        if (status)
+            return status;
+        if (decode_operand(d, 0)->kind != PTX_OPERAND_INTEGER)
+            return decode_fail(d, "the number of groups must be a constant");
+        left = (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
+    }
+    sim_instruction *c = decode_emit(d, commit ? SIM_COPY_COMMIT : SIM_COPY_WAIT, SIM_CLASS_CONTROL);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->offset = wait_all ? -1 : left;
+    return AT_OK;
+}
+
+at_status decode_isspacep(decoder *d)
+{
+    at_status status = decode_count(d, 2, 2);
+    int32_t p, a;
+    if (!status)
+        status = decode_predicate(d, decode_operand(d, 0), true, &p);
+    if (!status)
+        status = decode_source(d, decode_operand(d, 1), 8, PTX_U64, &a);
+    if (status)
+        return status;
+    sim_instruction *c = decode_emit(d, SIM_SPACE_TEST, SIM_CLASS_PREDICATE);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->space = (uint8_t)space_of(d);
+    c->d = p;
+    c->a = a;
+    return AT_OK;
+}
+
+/* Hints that change time, never values. createpolicy's result is an opaque zero. */
+at_status decode_ignored(decoder *d)
+{
+    if (strcmp(d->op.name, "createpolicy") == 0) {
+        int32_t to, widen, zero;
+        at_status status = decode_count(d, 1, 5);
+        if (!status)
+            status = decode_destination(d, decode_operand(d, 0), 8, &to, &widen);
+        if (!status)
+            status = decode_constant(d, 0, 8, &zero);
+        if (!status)
+            status = decode_compute(d, "mov.b64", to, &zero, 1);
+        return status ? status : decode_finish(d, to, widen, 8, false);
+    }
+    return decode_emit(d, SIM_NOTHING, SIM_CLASS_CONTROL) ? AT_OK : AT_NO_MEMORY;
+}
+
+at_status decode_fence(decoder *d)
+{
+    return decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER) ? AT_OK : AT_NO_MEMORY;
+}

@@ -1,0 +1,218 @@
+
+#include "sim/program/bits.h"
+#include "sim/decode/decoder.h"
+
+static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
+
+uint32_t decode_register_width(const decoder *d, const ptx_operand *o)
+{
+    ptx_type t = (ptx_type)d->module->register_types[o->index];
+    return t == PTX_PRED ? 0 : type_lane_bytes(t);
+}
+
+static int32_t register_slot(decoder *d, const ptx_operand *o)
+{
+    int32_t *slot = &d->frame->slots[o->index - d->frame->function->first_register];
+    if (*slot == SIM_NO_SLOT)
+        *slot = decode_new_slot(d, decode_register_width(d, o));
+    return *slot;
+}
+
+at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count)
+{
+    const sim_operation *op = sim_operation_find(name);
+    if (!op)
+        return decode_unknown(d);
+    sim_instruction *c = decode_emit(d, SIM_COMPUTE, (sim_class)op->count_class);
+    if (!c)
+        return AT_NO_MEMORY;
+    int32_t *sources[4] = {&c->a, &c->b, &c->c, &c->e};
+    for (int i = 0; i < count; i++)
+        *sources[i] = from[i];
+    c->d = to;
+    c->width = op->width;
+    c->compute = op->compute;
+    return AT_OK;
+}
+
+static at_status change_width(decoder *d, int32_t *slot, uint32_t from, uint32_t to, bool is_signed)
+{
+    int32_t changed = decode_new_slot(d, to);
+    at_status status = decode_compute(d, to < from ? "narrow" : is_signed ? "extend.s" : "extend.u",
+                                      changed, slot, 1);
+    if (!status)
+        d->program->code[d->program->code_count - 1].extra = true;
+    *slot = changed;
+    return status;
+}
+
+static const struct special_name {
+    const char *name;
+    sim_special special;
+} special_names[] = {
+    {"%tid.x", SIM_TID_X}, {"%tid.y", SIM_TID_Y}, {"%tid.z", SIM_TID_Z},
+    {"%ntid.x", SIM_NTID_X}, {"%ntid.y", SIM_NTID_Y}, {"%ntid.z", SIM_NTID_Z},
+    {"%ctaid.x", SIM_CTAID_X}, {"%ctaid.y", SIM_CTAID_Y}, {"%ctaid.z", SIM_CTAID_Z},
+    {"%nctaid.x", SIM_NCTAID_X}, {"%nctaid.y", SIM_NCTAID_Y}, {"%nctaid.z", SIM_NCTAID_Z},
+    {"%laneid", SIM_LANEID}, {"%warpid", SIM_WARPID}, {"%nwarpid", SIM_NWARPID},
+    {"%lanemask_eq", SIM_LANEMASK_EQ}, {"%lanemask_lt", SIM_LANEMASK_LT},
+    {"%lanemask_le", SIM_LANEMASK_LE}, {"%lanemask_gt", SIM_LANEMASK_GT},
+    {"%lanemask_ge", SIM_LANEMASK_GE}, {"%smid", SIM_SMID}, {"%nsmid", SIM_NSMID},
+    {"%gridid", SIM_GRIDID}, {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
+    {"%total_smem_size", SIM_TOTAL_SMEM}, {"%cluster_ctaid.x", SIM_ZERO_SPECIAL},
+    {"%cluster_ctaid.y", SIM_ZERO_SPECIAL}, {"%cluster_ctaid.z", SIM_ZERO_SPECIAL},
+    {"%cluster_ctarank", SIM_ZERO_SPECIAL}, {"%cluster_nctaid.x", SIM_ONE_SPECIAL},
+    {"%cluster_nctaid.y", SIM_ONE_SPECIAL}, {"%cluster_nctaid.z", SIM_ONE_SPECIAL},
+    {"%cluster_nctarank", SIM_ONE_SPECIAL},
+};
+
+static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot)
+{
+    static const char *const clocks[] = {"%clock", "%clock_hi", "%clock64", "%globaltimer",
+                                         "%globaltimer_lo", "%globaltimer_hi"};
+    for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
+        if (!ptx_text_is(o->text, clocks[i]))
+            continue;
+        sim_instruction *c = decode_emit(d, SIM_CLOCK, SIM_CLASS_MOVE);
+        if (!c)
+            return AT_NO_MEMORY;
+        c->extra = true;
+        c->width = (uint8_t)width;
+        *slot = c->d = decode_new_slot(d, width);
+        return AT_OK;
+    }
+    for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
+        if (!ptx_text_is(o->text, special_names[i].name))
+            continue;
+        int32_t *s = &d->program->special_slots[special_names[i].special];
+        if (*s == SIM_NO_SLOT)
+            *s = decode_new_slot(d, 4);
+        *slot = *s;
+        return width == 4 ? AT_OK : change_width(d, slot, 4, width, false);
+    }
+    return decode_fail(d, "the simulator does not know the register or name \"%.*s\"",
+                       (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+}
+
+static uint64_t number_bits(const ptx_operand *o, ptx_type type)
+{
+    bool is_float = type == PTX_F32 || type == PTX_F16 || type == PTX_BF16;
+    double v;
+    if (o->kind == PTX_OPERAND_DOUBLE && is_float)
+        v = sim_bits_double(o->bits);
+    else if (o->kind == PTX_OPERAND_INTEGER && (is_float || type == PTX_F64))
+        v = (double)(int64_t)o->bits;
+    else if (o->kind == PTX_OPERAND_FLOAT && (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16))
+        v = sim_bits_float((uint32_t)o->bits);
+    else
+        return o->bits;
+    switch (type) {
+    case PTX_F32: return sim_float_bits((float)v);
+    case PTX_F16: return sim_double_to_half(v);
+    case PTX_BF16: return sim_double_to_bfloat(v);
+    default: return sim_double_bits(v);
+    }
+}
+
+/* The address of a variable in its own space. Local variables get theirs at their first use. */
+static at_status variable_address(decoder *d, const ptx_operand *o, uint64_t *address)
+{
+    const ptx_variable *v = &d->module->variables[o->index];
+    const ptx_function *kernel = &d->module->functions[d->program->function];
+    bool kernel_parameter = v->space == PTX_SPACE_PARAM && o->index >= kernel->first_parameter &&
+                            o->index < kernel->first_parameter + kernel->parameter_count;
+    if (v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter)) {
+        sim_program *p = d->program;
+        if (d->local_at[o->index] < 0) {
+            uint64_t at = (p->local_bytes + (uint64_t)v->alignment - 1) & ~((uint64_t)v->alignment - 1);
+            if (at + v->size_bytes > max_local_bytes)
+                return decode_fail(d, "more than %u bytes of local memory", max_local_bytes);
+            d->local_at[o->index] = (int64_t)at;
+            p->local_bytes = (uint32_t)(at + v->size_bytes);
+        }
+        *address = (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
+        return AT_OK;
+    }
+    *address = d->program->addresses[o->index] + (uint64_t)o->offset;
+    return AT_OK;
+}
+
+at_status decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type,
+                        int32_t *slot)
+{
+    uint64_t address = 0;
+    at_status status;
+    uint32_t own;
+    switch (o->kind) {
+    case PTX_OPERAND_REGISTER:
+        own = decode_register_width(d, o);
+        if (own == 0)
+            return decode_fail(d, "a predicate where a value must be");
+        *slot = register_slot(d, o);
+        return own == width ? AT_OK : change_width(d, slot, own, width, type_is_signed(type));
+    case PTX_OPERAND_SPECIAL:
+        return special_slot(d, o, width, slot);
+    case PTX_OPERAND_INTEGER:
+    case PTX_OPERAND_FLOAT:
+    case PTX_OPERAND_DOUBLE:
+        return decode_constant(d, number_bits(o, type), width, slot);
+    case PTX_OPERAND_VARIABLE:
+        status = variable_address(d, o, &address);
+        return status ? status : decode_constant(d, address, width, slot);
+    case PTX_OPERAND_SINK:
+        return decode_constant(d, 0, width, slot);
+    case PTX_OPERAND_LABEL:
+        return decode_fail(d, "the name \"%.*s\" is not declared",
+                           (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+    default:
+        return decode_fail(d, "an operand of this kind is not supported here");
+    }
+}
+
+at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot,
+                             int32_t *widen)
+{
+    *widen = SIM_NO_SLOT;
+    if (o->kind == PTX_OPERAND_SINK) {
+        *slot = decode_new_slot(d, width);
+        return AT_OK;
+    }
+    if (o->kind != PTX_OPERAND_REGISTER)
+        return decode_fail(d, "the destination must be a register");
+    uint32_t own = decode_register_width(d, o);
+    if (own == 0)
+        return decode_fail(d, "a predicate cannot take this result");
+    *slot = register_slot(d, o);
+    if (own != width) {
+        *widen = *slot;
+        *slot = decode_new_slot(d, width);
+    }
+    return AT_OK;
+}
+
+at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width, bool is_signed)
+{
+    if (widen == SIM_NO_SLOT)
+        return AT_OK;
+    const char *name = width == 8 ? "narrow" : is_signed ? "extend.s" : "extend.u";
+    at_status status = decode_compute(d, name, widen, &slot, 1);
+    if (!status)
+        d->program->code[d->program->code_count - 1].extra = true;
+    return status;
+}
+
+at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot)
+{
+    if (o->kind == PTX_OPERAND_SINK && destination) {
+        *slot = decode_new_slot(d, 0);
+        return AT_OK;
+    }
+    if (o->kind == PTX_OPERAND_INTEGER && !destination) {
+        /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
+        return decode_constant(d, o->bits ? UINT32_MAX : 0, 4, slot);
+    }
+    if (o->kind != PTX_OPERAND_REGISTER || decode_register_width(d, o) != 0)
+        return decode_fail(d, "a predicate register is needed");
+    *slot = register_slot(d, o);
+    return AT_OK;
+}

@@ -1,0 +1,41 @@
+/* Predictions for kernels of one problem, without running them whole.
+ *
+ * In: an architecture and a problem; then PTX and a launch at a time. Out: predicted time, profile
+ * and counters of a sample of blocks. Buffers take no memory but for the pages that the sample
+ * touches; of inputs, only integers are filled, because only they can steer addresses. */
+#ifndef AUTOTUNE_SIM_ESTIMATE_H
+#define AUTOTUNE_SIM_ESTIMATE_H
+
+#include "device/device.h"
+#include "sim/kernel.h"
+#include "sim/model.h"
+
+typedef struct sim_estimate sim_estimate;
+
+/* Prepares buffers for the problem on a chip of the table ("sm_90"). AT_USAGE for an unknown one,
+ * AT_NO_MEMORY. The caller frees *out with sim_estimate_free. */
+at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estimate **out,
+                           at_error *error);
+void sim_estimate_free(sim_estimate *e); /* NULL is fine */
+
+/* What an estimate of one kernel found. */
+typedef struct sim_estimated {
+    sim_profile profile;
+    sim_prediction prediction;
+    sim_kernel kernel;      /* owned: lines and locations of the counters */
+    sim_counter *counters;  /* owned; one for each instruction of kernel.program, of the sample */
+    sim_fault fault;        /* of kind SIM_FAULT_NONE, or nothing above but the kernel is meant */
+} sim_estimated;
+
+void sim_estimated_deinit(sim_estimated *s);
+
+/* Runs `sample` blocks (0: a default) of the launch. `image` is PTX. AT_OK also when the kernel
+ * faults (out->fault). AT_COMPILE: it cannot run on this chip. */
+at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *launch,
+                              uint64_t sample, sim_estimated *out, at_error *error);
+
+/* As above, for the time alone: what a search orders by. */
+at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *launch,
+                            double *time_ns, at_error *error);
+
+#endif

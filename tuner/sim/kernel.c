@@ -1,0 +1,72 @@
+#include "sim/kernel.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/decode/decode.h"
+
+/* A module with more than this is no kernel that anybody wants to simulate. */
+static const uint64_t max_variable_bytes = 256u << 20;
+
+void sim_kernel_deinit(sim_kernel *k)
+{
+    sim_program_free(k->program);
+    ptx_module_free(k->module);
+    free(k->variables);
+    *k = (sim_kernel){0};
+}
+
+static bool in_module_memory(const sim_kernel *k, const ptx_variable *v, size_t index)
+{
+    return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) &&
+           k->program->addresses[index] >= SIM_MODULE_BASE;
+}
+
+at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
+                          const char *entry, at_error *error)
+{
+    *k = (sim_kernel){0};
+    at_status status = ptx_parse(ptx, size, name, &k->module, error);
+    if (!status)
+        status = sim_decode(k->module, entry, &k->program, error);
+    if (status)
+        goto cleanup;
+    if (k->program->global_bytes > max_variable_bytes) {
+        status = error_set_at(error, AT_FORMAT, name, 0, "%llu bytes of variables",
+                              (unsigned long long)k->program->global_bytes);
+        goto cleanup;
+    }
+    k->variables = calloc(1, k->program->global_bytes + 1);
+    if (!k->variables) {
+        status = error_set(error, AT_NO_MEMORY, "no memory for a kernel's variables");
+        goto cleanup;
+    }
+    for (size_t i = 0; i < k->module->variable_count; i++) {
+        const ptx_variable *v = &k->module->variables[i];
+        if (in_module_memory(k, v, i) && v->initial)
+            memcpy(k->variables + (k->program->addresses[i] - SIM_MODULE_BASE), v->initial,
+                   v->size_bytes);
+    }
+cleanup:
+    if (status)
+        sim_kernel_deinit(k);
+    return status;
+}
+
+at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; i < k->module->variable_count && !status; i++) {
+        const ptx_variable *v = &k->module->variables[i];
+        if (!in_module_memory(k, v, i) || v->size_bytes == 0)
+            continue;
+        sim_region r = {.base = k->program->addresses[i], .size_bytes = v->size_bytes,
+                        .read_only = v->space == PTX_SPACE_CONST};
+        r.bytes = k->variables + (r.base - SIM_MODULE_BASE);
+        snprintf(r.name, sizeof r.name, "%.*s", (int)(v->name.length > 60 ? 60 : v->name.length),
+                 v->name.at);
+        status = sim_memory_add(memory, &r, error);
+    }
+    return status;
+}

@@ -1,0 +1,28 @@
+/* A kernel of a simulated device: PTX parsed and decoded once, with its module's variables.
+ *
+ * Owns everything but the buffers that a launch names. As on a GPU, __device__ and __constant__
+ * variables start as the PTX says and keep their contents from launch to launch. */
+#ifndef AUTOTUNE_SIM_KERNEL_H
+#define AUTOTUNE_SIM_KERNEL_H
+
+#include "base/error.h"
+#include "sim/machine/memory.h"
+#include "sim/program/program.h"
+
+typedef struct sim_kernel {
+    ptx_module *module;
+    sim_program *program;
+    uint8_t *variables; /* program->global_bytes, from SIM_MODULE_BASE */
+} sim_kernel;
+
+/* Makes a kernel of PTX text; `name` is used in messages, a NULL `entry` is the first kernel.
+ * On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND, AT_NO_MEMORY. */
+at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
+                          const char *entry, at_error *error);
+void sim_kernel_deinit(sim_kernel *k);
+
+/* Adds the kernel's variables to `memory`, which must be given to sim_run() and freed by the caller
+ * before the kernel is. */
+at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error);
+
+#endif

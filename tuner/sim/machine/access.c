@@ -1,0 +1,419 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/machine/machine.h"
+#include "sim/program/operations.h"
+
+/* Where the lanes of one access found their bytes on the host. */
+typedef struct places {
+    uint64_t address[SIM_LANES]; /* in the space */
+    uint8_t *at[SIM_LANES];
+    uint8_t *valid[SIM_LANES];   /* NULL: not tracked, or all written */
+} places;
+
+static void add_base(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
+                     uint64_t *address)
+{
+    if (width == 8) {
+        const uint64_t *base = sim_lanes64(w, slot);
+        SIM_EACH_LANE(l) address[l] = base[l] + (uint64_t)offset;
+    } else {
+        const uint32_t *base = sim_lanes32(w, slot);
+        SIM_EACH_LANE(l) address[l] = base[l] + (uint64_t)offset;
+    }
+}
+
+static bool check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                            const uint64_t *address, uint32_t bytes)
+{
+    uint64_t low = 0;
+    if (mask == UINT32_MAX)
+        SIM_EACH_LANE(l) low |= address[l];
+    else
+        for (uint32_t m = mask; m; m &= m - 1)
+            low |= address[__builtin_ctz(m)];
+    if (!(low & (bytes - 1)))
+        return true;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (address[l] & (bytes - 1))
+            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
+                            "address 0x%" PRIx64 " for %u bytes", address[l], bytes);
+    }
+    return true;
+}
+
+static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           uint32_t bytes, bool is_write, places *p)
+{
+    const sim_memory *memory = b->launch->memory;
+    const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint64_t offset = r ? p->address[l] - r->base : 0;
+        if (!r || offset >= r->size_bytes) {
+            r = sim_memory_find(memory, p->address[l]);
+            offset = r ? p->address[l] - r->base : 0;
+        }
+        if (!r || bytes > r->size_bytes - offset) {
+            char where[160];
+            sim_memory_describe(memory, p->address[l], where, sizeof where);
+            w->region_hit = 0;
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "%s of %u bytes at global address 0x%" PRIx64 ", %s",
+                            is_write ? "write" : "read", bytes, p->address[l], where);
+        }
+        if (is_write && r->read_only)
+            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s", r->name);
+        p->at[l] = r->bytes + offset;
+        p->valid[l] = r->valid ? r->valid + offset : NULL;
+    }
+    w->region_hit = (uint64_t)(r - memory->regions) + 1;
+    return true;
+}
+
+/* Shared, local and parameter memory: one block of bytes from address 0. */
+static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                           uint32_t bytes, uint64_t size, places *p)
+{
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (p->address[l] >= size || bytes > size - p->address[l])
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
+                            "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
+                            c->kind == SIM_LOAD ? "read" : "write", bytes,
+                            ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
+                                               ? PTX_SPACE_SHARED : (ptx_space)c->space),
+                            p->address[l], size);
+    }
+    return true;
+}
+
+static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                    ptx_space space, uint32_t bytes, bool is_write, places *p)
+{
+    const sim_program *program = b->program;
+    if (!check_alignment(b, w, c, mask, p->address, bytes))
+        return false;
+    switch (space) {
+    case PTX_SPACE_SHARED:
+        if (!resolve_window(b, w, c, mask, bytes, b->shared_bytes, p))
+            return false;
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            p->at[l] = b->shared + p->address[l];
+            p->valid[l] = NULL;
+        }
+        return true;
+    case PTX_SPACE_LOCAL:
+        if (!resolve_window(b, w, c, mask, bytes, program->local_bytes, p))
+            return false;
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            p->at[l] = w->local + (size_t)l * program->local_bytes + p->address[l];
+            p->valid[l] = NULL;
+        }
+        return true;
+    case PTX_SPACE_PARAM:
+        if (!resolve_window(b, w, c, mask, bytes, program->parameter_bytes, p))
+            return false;
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            /* Only loads reach parameters: decoding refuses others. */
+            p->at[l] = (uint8_t *)(uintptr_t)(b->launch->parameters + p->address[l]);
+            p->valid[l] = NULL;
+        }
+        return true;
+    default:
+        return resolve_global(b, w, c, mask, bytes, is_write, p);
+    }
+}
+
+static bool all_written(const uint8_t *valid, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        if (!__atomic_load_n(&valid[i], __ATOMIC_RELAXED))
+            return false;
+    return true;
+}
+
+/* Other blocks may write the same bytes: plain accesses are relaxed atomics of the host. */
+static uint64_t load_bytes(const uint8_t *at, uint32_t bytes)
+{
+    switch (bytes) {
+    case 1: return __atomic_load_n(at, __ATOMIC_RELAXED);
+    case 2: return __atomic_load_n((const uint16_t *)(const void *)at, __ATOMIC_RELAXED);
+    case 4: return __atomic_load_n((const uint32_t *)(const void *)at, __ATOMIC_RELAXED);
+    default: return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_RELAXED);
+    }
+}
+
+static void store_bytes(uint8_t *at, uint32_t bytes, uint64_t v)
+{
+    switch (bytes) {
+    case 1: __atomic_store_n(at, (uint8_t)v, __ATOMIC_RELAXED); break;
+    case 2: __atomic_store_n((uint16_t *)(void *)at, (uint16_t)v, __ATOMIC_RELAXED); break;
+    case 4: __atomic_store_n((uint32_t *)(void *)at, (uint32_t)v, __ATOMIC_RELAXED); break;
+    default: __atomic_store_n((uint64_t *)(void *)at, v, __ATOMIC_RELAXED); break;
+    }
+}
+
+static uint64_t extend(uint64_t v, ptx_type type)
+{
+    switch (type) {
+    case PTX_S8: return (uint64_t)(int64_t)(int8_t)v;
+    case PTX_S16: return (uint64_t)(int64_t)(int16_t)v;
+    default: return v;
+    }
+}
+
+static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, const places *p,
+                         int32_t to, uint32_t skip, uint32_t bytes)
+{
+    uint32_t r32[SIM_LANES];
+    uint64_t r64[SIM_LANES];
+    if (c->width == 8) {
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            r64[l] = load_bytes(p->at[l] + skip, bytes);
+        }
+        sim_put64(w, to, r64, mask);
+        return;
+    }
+    if (bytes == 4 && mask == UINT32_MAX) {
+        SIM_EACH_LANE(l)
+        r32[l] = __atomic_load_n((const uint32_t *)(const void *)(p->at[l] + skip), __ATOMIC_RELAXED);
+    } else {
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            r32[l] = (uint32_t)extend(load_bytes(p->at[l] + skip, bytes), (ptx_type)c->type);
+        }
+    }
+    sim_put32(w, to, r32, mask);
+}
+
+static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                 ptx_space space, const places *p, uint32_t bytes)
+{
+    uint32_t total = bytes * c->vector;
+    if (b->launch->check) {
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            if (space == PTX_SPACE_SHARED &&
+                !sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], total, SIM_TOUCH_READ, NULL))
+                return false;
+            if (p->valid[l] && !all_written(p->valid[l], total)) {
+                char where[160];
+                sim_memory_describe(b->launch->memory, p->address[l], where, sizeof where);
+                return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
+                                "read of %u bytes that nothing wrote at %s", total, where);
+            }
+        }
+    }
+    const int32_t *slots = b->program->lists + c->list;
+    for (int v = 0; v < c->vector; v++)
+        load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
+    return true;
+}
+
+static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                  ptx_space space, const places *p, uint32_t bytes)
+{
+    uint32_t total = bytes * c->vector;
+    const int32_t *slots = b->program->lists + c->list;
+    bool watch = b->launch->check && space == PTX_SPACE_SHARED;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint64_t fresh[8];
+        for (int v = 0; v < c->vector; v++)
+            fresh[v] = c->width == 8 ? sim_lanes64(w, slots[v])[l] : sim_lanes32(w, slots[v])[l];
+        if (watch) {
+            uint8_t packed[64];
+            for (int v = 0; v < c->vector; v++)
+                memcpy(packed + (uint32_t)v * bytes, &fresh[v], bytes);
+            if (!sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], total, SIM_TOUCH_WRITE, packed))
+                return false;
+        }
+        for (int v = 0; v < c->vector; v++)
+            store_bytes(p->at[l] + (uint32_t)v * bytes, bytes, fresh[v]);
+        for (uint32_t i = 0; p->valid[l] && i < total; i++)
+            __atomic_store_n(&p->valid[l][i], 1, __ATOMIC_RELAXED);
+    }
+    return true;
+}
+
+static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                   ptx_space space, const places *p, uint32_t bytes)
+{
+    uint64_t old[SIM_LANES];
+    uint32_t old32[SIM_LANES];
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (b->launch->check && space == PTX_SPACE_SHARED &&
+            !sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], bytes, SIM_TOUCH_ATOMIC, NULL))
+            return false;
+        if (b->launch->check && p->valid[l] && !all_written(p->valid[l], bytes)) {
+            char where[160];
+            sim_memory_describe(b->launch->memory, p->address[l], where, sizeof where);
+            return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
+                            "atomic on %u bytes that nothing wrote at %s", bytes, where);
+        }
+        uint64_t operand = c->width == 8 ? sim_lanes64(w, c->b)[l] : sim_lanes32(w, c->b)[l];
+        uint64_t other = 0;
+        if (c->c != SIM_NO_SLOT)
+            other = c->width == 8 ? sim_lanes64(w, c->c)[l] : sim_lanes32(w, c->c)[l];
+        old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type, operand, other);
+        old32[l] = (uint32_t)old[l];
+    }
+    if (c->d2 == 0)
+        return true;
+    if (c->width == 8)
+        sim_put64(w, c->d, old, mask);
+    else
+        sim_put32(w, c->d, old32, mask);
+    return true;
+}
+
+static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                         const places *p, uint32_t bytes)
+{
+    sim_counter *n = b->counters ? &b->counters[c - b->program->code] : NULL;
+    if (space == PTX_SPACE_SHARED && n) {
+        if (c->kind == SIM_ATOMIC)
+            sim_counter_add_shared_atomic(n, p->address, mask, bytes);
+        else
+            sim_counter_add_shared(n, p->address, mask, bytes);
+    } else if (space == PTX_SPACE_LOCAL && n) {
+        /* Local memory is interleaved so that lanes at the same offset share sectors. */
+        n->requests++;
+        n->bytes += (uint64_t)__builtin_popcount(mask) * bytes;
+        n->sectors += ((uint64_t)__builtin_popcount(mask) * bytes + 31) / 32;
+    } else if (space == PTX_SPACE_GLOBAL && (n || b->launch->observer)) {
+        sim_sectors s;
+        sim_sectors_collect(p->address, mask, bytes, &s);
+        if (n)
+            sim_counter_add_sectors(n, &s);
+        if (b->launch->observer)
+            b->launch->observer(b->launch->observer_context, c,
+                                c->kind == SIM_STORE || c->kind == SIM_ATOMIC, &s);
+    }
+}
+
+static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                         ptx_space space, places *p)
+{
+    uint32_t bytes = ptx_type_bytes((ptx_type)c->type), total = bytes * c->vector;
+    if (!resolve(b, w, c, mask, space, total, c->kind != SIM_LOAD, p))
+        return false;
+    count_access(b, c, mask, space, p, total);
+    if (c->kind == SIM_LOAD)
+        return load(b, w, c, mask, space, p, bytes);
+    if (c->kind == SIM_STORE)
+        return store(b, w, c, mask, space, p, bytes);
+    return atomic(b, w, c, mask, space, p, bytes);
+}
+
+bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    places p;
+    add_base(w, c->a, c->source_width, c->offset, p.address);
+    if (c->space != PTX_SPACE_GENERIC)
+        return access_space(b, w, c, mask, (ptx_space)c->space, &p);
+    /* Each lane's address says where it points. */
+    static const struct {
+        uint64_t window;
+        ptx_space space;
+    } windows[] = {{SIM_SHARED_WINDOW, PTX_SPACE_SHARED}, {SIM_LOCAL_WINDOW, PTX_SPACE_LOCAL}};
+    for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
+        uint32_t inside = 0;
+        for (uint32_t m = mask; m; m &= m - 1) {
+            int l = __builtin_ctz(m);
+            if (p.address[l] - windows[i].window >= SIM_WINDOW_BYTES)
+                continue;
+            inside |= 1u << l;
+            p.address[l] -= windows[i].window;
+        }
+        if (inside && !access_space(b, w, c, inside, windows[i].space, &p))
+            return false;
+        mask &= ~inside;
+    }
+    return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
+}
+
+static bool queue_copy(sim_warp *w, const sim_copy *copy)
+{
+    if (w->copy_count == w->copy_capacity) {
+        size_t capacity = w->copy_capacity ? w->copy_capacity * 2 : 64;
+        sim_copy *grown = realloc(w->copies, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        w->copies = grown;
+        w->copy_capacity = capacity;
+    }
+    w->copies[w->copy_count++] = *copy;
+    return true;
+}
+
+/* Reads now; what it writes to shared memory appears when the thread waits for the group, so that a
+ * kernel that forgets to wait reads what was there before. */
+bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    places from, to;
+    uint32_t bytes = c->vector, reading = mask;
+    add_base(w, c->a, c->source_width, c->offset, from.address);
+    add_base(w, c->b, c->op, c->d2, to.address);
+    if (c->c != SIM_NO_SLOT)
+        for (int l = 0; l < SIM_LANES; l++)
+            if (sim_lanes32(w, c->c)[l] == 0)
+                reading &= ~(1u << l);
+    if (reading && !resolve(b, w, c, reading, PTX_SPACE_GLOBAL, bytes, false, &from))
+        return false;
+    if (!resolve(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
+        return false;
+    if (reading)
+        count_access(b, c, reading, PTX_SPACE_GLOBAL, &from, bytes);
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        sim_copy copy = {.lane = (uint32_t)l, .to = (uint32_t)to.address[l], .bytes = bytes,
+                         .group = w->copy_group};
+        uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
+        if (given > bytes)
+            given = bytes;
+        if (given && b->launch->check && from.valid[l] && !all_written(from.valid[l], given))
+            return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
+                            "copy of %u bytes that nothing wrote", given);
+        if (given)
+            memcpy(copy.data, from.at[l], given);
+        if (!queue_copy(w, &copy))
+            return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
+    }
+    return true;
+}
+
+void sim_copy_commit(sim_warp *w)
+{
+    w->copy_group++;
+}
+
+bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c)
+{
+    /* offset: groups that may stay in flight; -1: none, and copies not committed land too. */
+    uint64_t landed = c->offset < 0 ? UINT64_MAX
+                      : (uint64_t)c->offset < w->copy_group ? w->copy_group - (uint64_t)c->offset : 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < w->copy_count; i++) {
+        const sim_copy *copy = &w->copies[i];
+        if (copy->group >= landed) {
+            w->copies[kept++] = *copy;
+            continue;
+        }
+        if (!sim_shared_touch(b, w, c, (int)copy->lane, copy->to, copy->bytes, SIM_TOUCH_WRITE,
+                              copy->data))
+            return false;
+        memcpy(b->shared + copy->to, copy->data, copy->bytes);
+    }
+    w->copy_count = kept;
+    return true;
+}

@@ -1,0 +1,245 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/machine/machine.h"
+
+static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
+{
+    uint32_t *d = sim_lanes32(w, slot);
+    for (int l = 0; l < SIM_LANES; l++)
+        d[l] = value;
+}
+
+/* Special registers that stay the same for every block. */
+static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
+{
+    const sim_launch *launch = b->launch;
+    const int32_t *slots = b->program->special_slots;
+    const uint32_t uniform[][2] = {
+        {SIM_NTID_X, launch->block[0]},  {SIM_NTID_Y, launch->block[1]},
+        {SIM_NTID_Z, launch->block[2]},  {SIM_NCTAID_X, launch->grid[0]},
+        {SIM_NCTAID_Y, launch->grid[1]}, {SIM_NCTAID_Z, launch->grid[2]},
+        {SIM_WARPID, number},            {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
+        {SIM_SMID, 0},                   {SIM_NSMID, 1},
+        {SIM_GRIDID, 0},                 {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
+        {SIM_TOTAL_SMEM, b->shared_bytes}, {SIM_ZERO_SPECIAL, 0},
+        {SIM_ONE_SPECIAL, 1}};
+    for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
+        if (slots[uniform[i][0]] != SIM_NO_SLOT)
+            fill32(w, slots[uniform[i][0]], uniform[i][1]);
+    for (int l = 0; l < SIM_LANES; l++) {
+        uint32_t position[3], bit = 1u << l;
+        sim_thread_position(b, w->first_thread + (uint32_t)l, position);
+        const uint32_t by_lane[][2] = {
+            {SIM_TID_X, position[0]},    {SIM_TID_Y, position[1]},
+            {SIM_TID_Z, position[2]},    {SIM_LANEID, (uint32_t)l},
+            {SIM_LANEMASK_EQ, bit},      {SIM_LANEMASK_LT, bit - 1},
+            {SIM_LANEMASK_LE, bit | (bit - 1)}, {SIM_LANEMASK_GT, ~(bit | (bit - 1))},
+            {SIM_LANEMASK_GE, ~(bit - 1)}};
+        for (size_t i = 0; i < sizeof by_lane / sizeof *by_lane; i++)
+            if (slots[by_lane[i][0]] != SIM_NO_SLOT)
+                sim_lanes32(w, slots[by_lane[i][0]])[l] = by_lane[i][1];
+    }
+}
+
+static void fill_constants(const sim_program *p, const sim_warp *w)
+{
+    for (size_t i = 0; i < p->constant_count; i++) {
+        const sim_constant *c = &p->constants[i];
+        if (c->width == 4) {
+            fill32(w, c->slot, (uint32_t)c->bits);
+        } else {
+            uint64_t *d = sim_lanes64(w, c->slot);
+            for (int l = 0; l < SIM_LANES; l++)
+                d[l] = c->bits;
+        }
+    }
+}
+
+at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error)
+{
+    const sim_program *p = launch->program;
+    *b = (sim_block){.launch = launch, .program = p};
+    b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
+    b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
+    b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
+    b->shared_bytes = p->static_shared_bytes + launch->dynamic_shared_bytes;
+    size_t registers = p->register_bytes ? p->register_bytes : 64;
+    size_t local = (size_t)p->local_bytes * SIM_LANES;
+    size_t cells = (b->shared_bytes + p->shared_cell_bytes - 1) / p->shared_cell_bytes;
+    b->warps = calloc(b->warp_count, sizeof *b->warps);
+    b->memory = aligned_alloc(64, (b->warp_count * (registers + local) + 63) / 64 * 64);
+    b->shared = calloc(1, b->shared_bytes + 16u);
+    if (launch->check) {
+        b->shared_valid = calloc(1, b->shared_bytes + 16u);
+        b->cells = calloc(cells + 1, sizeof *b->cells);
+    }
+    if (launch->counters)
+        b->counters = calloc(p->code_count, sizeof *b->counters);
+    if (!b->warps || !b->memory || !b->shared ||
+        (launch->check && (!b->shared_valid || !b->cells)) || (launch->counters && !b->counters))
+        return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
+                         b->thread_count);
+    memset(b->memory, 0, b->warp_count * (registers + local));
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        sim_warp *w = &b->warps[i];
+        w->registers = b->memory + i * registers;
+        w->local = b->memory + b->warp_count * registers + i * local;
+        w->first_thread = i * SIM_LANES;
+        fill_constants(p, w);
+        fill_fixed(b, w, i);
+    }
+    return AT_OK;
+}
+
+void sim_block_deinit(sim_block *b)
+{
+    for (uint32_t i = 0; b->warps && i < b->warp_count; i++)
+        free(b->warps[i].copies);
+    free(b->warps);
+    free(b->memory);
+    free(b->shared);
+    free(b->shared_valid);
+    free(b->cells);
+    free(b->counters);
+    *b = (sim_block){0};
+}
+
+static void start_warps(sim_block *b)
+{
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        sim_warp *w = &b->warps[i];
+        uint32_t left = b->thread_count - w->first_thread;
+        w->live = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
+        w->paths[0] = (sim_path){0, SIM_EXIT_PC, w->live};
+        w->depth = 1;
+        w->state = SIM_READY;
+        w->epoch = 0;
+        w->executed = 0;
+        w->copy_count = 0;
+        w->copy_group = 0;
+        for (int k = 0; k < 3; k++)
+            if (b->program->special_slots[SIM_CTAID_X + k] != SIM_NO_SLOT)
+                fill32(w, b->program->special_slots[SIM_CTAID_X + k], b->block[k]);
+    }
+}
+
+static void release(sim_block *b, uint32_t id)
+{
+    sim_barrier_state *state = &b->barriers[id];
+    b->epoch++;
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        sim_warp *w = &b->warps[i];
+        if (w->state != SIM_WAITING || w->barrier != id)
+            continue;
+        const sim_instruction *c = &b->program->code[w->wait_pc];
+        uint32_t lanes[SIM_LANES];
+        for (int l = 0; l < SIM_LANES; l++)
+            lanes[l] = state->count;
+        if (c->op == SIM_BARRIER_POPC)
+            sim_put32(w, c->d, lanes, w->wait_mask);
+        else if (c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR)
+            sim_put_predicate(w, c->d,
+                              (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
+                              w->wait_mask);
+        w->state = SIM_READY;
+        w->epoch++;
+    }
+    *state = (sim_barrier_state){.all = true};
+}
+
+static uint32_t warps_left(const sim_block *b)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->warp_count; i++)
+        n += b->warps[i].state != SIM_DONE;
+    return n;
+}
+
+/* Opens the barriers that enough warps have reached. */
+static bool open_barriers(sim_block *b)
+{
+    bool opened = false;
+    for (uint32_t id = 0; id < SIM_BARRIERS; id++) {
+        sim_barrier_state *s = &b->barriers[id];
+        uint32_t needed = s->needed && !b->launch->first_warp_only ? s->needed : warps_left(b);
+        if (s->arrived > 0 && s->arrived >= needed) {
+            release(b, id);
+            opened = true;
+        }
+    }
+    return opened;
+}
+
+bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    int lane = __builtin_ctz(mask);
+    uint32_t id = sim_lanes32(w, c->a)[lane];
+    if (id >= SIM_BARRIERS)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "there is no barrier %u", id);
+    if (mask != w->live)
+        return sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
+                        "this thread does not reach the barrier that %d others of its warp wait at",
+                        __builtin_popcount(mask));
+    sim_barrier_state *s = &b->barriers[id];
+    if (c->b != SIM_NO_SLOT)
+        s->needed = (sim_lanes32(w, c->b)[lane] + SIM_LANES - 1) / SIM_LANES;
+    s->arrived++;
+    if (c->c != SIM_NO_SLOT) {
+        uint32_t p = sim_predicate(w, c->c, c->negate_c) & mask;
+        s->count += (uint32_t)__builtin_popcount(p);
+        s->all = s->all && p == mask;
+        s->any = s->any || p != 0;
+    }
+    if (c->op == SIM_BARRIER_ARRIVE)
+        return true;
+    w->state = SIM_WAITING;
+    w->barrier = id;
+    w->wait_pc = (int32_t)(c - b->program->code);
+    w->wait_mask = mask;
+    return true;
+}
+
+/* Nobody can go on: some wait for warps that have ended or wait elsewhere. */
+static void report_deadlock(sim_block *b)
+{
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        sim_warp *w = &b->warps[i];
+        if (w->state != SIM_WAITING)
+            continue;
+        const sim_barrier_state *s = &b->barriers[w->barrier];
+        sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
+                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: the others wait elsewhere",
+                 w->barrier, s->arrived, s->needed ? s->needed : warps_left(b));
+        return;
+    }
+}
+
+void sim_block_run(sim_block *b, uint64_t index)
+{
+    const uint32_t *grid = b->launch->grid;
+    b->index = index;
+    b->block[0] = (uint32_t)(index % grid[0]);
+    b->block[1] = (uint32_t)(index / grid[0] % grid[1]);
+    b->block[2] = (uint32_t)(index / grid[0] / grid[1]);
+    b->fault.kind = SIM_FAULT_NONE;
+    b->epoch = 0;
+    for (uint32_t i = 0; i < SIM_BARRIERS; i++)
+        b->barriers[i] = (sim_barrier_state){.all = true};
+    sim_shared_reset(b);
+    start_warps(b);
+    while (warps_left(b) > 0) {
+        bool ran = false;
+        for (uint32_t i = 0; i < b->warp_count; i++) {
+            if (b->warps[i].state != SIM_READY)
+                continue;
+            ran = true;
+            if (!sim_warp_run(b, &b->warps[i]))
+                return;
+        }
+        if (!open_barriers(b) && !ran) {
+            report_deadlock(b);
+            return;
+        }
+    }
+}

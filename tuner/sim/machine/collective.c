@@ -1,0 +1,152 @@
+#include "sim/machine/machine.h"
+#include "sim/program/operations.h"
+
+/* The lanes that a warp operation's mask names must all be here, unless they have exited. */
+static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
+                          int32_t members_slot)
+{
+    const uint32_t *members = sim_lanes32(w, members_slot);
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint32_t missing = members[l] & w->live & ~mask;
+        if (missing)
+            return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
+                            "its mask 0x%08x names lane %d, which is not here", members[l],
+                            __builtin_ctz(missing));
+    }
+    return true;
+}
+
+static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (!check_members(b, w, c, mask, c->e))
+        return false;
+    const uint32_t *a = sim_lanes32(w, c->a), *distance = sim_lanes32(w, c->b),
+                   *control = sim_lanes32(w, c->c);
+    uint32_t r[SIM_LANES], inside = 0;
+    /* PTX ISA, shfl.sync: the control word holds a clamp (bits 0-4) and a segment mask (8-12). */
+    for (int l = 0; l < SIM_LANES; l++) {
+        int clamp = (int)(control[l] & 31), segment = (int)(control[l] >> 8 & 31);
+        int n = (int)(distance[l] & 31), last = (l & segment) | (clamp & ~segment);
+        int first = l & segment, from;
+        bool ok;
+        switch (c->op) {
+        case SIM_SHUFFLE_UP: from = l - n; ok = from >= last; break;
+        case SIM_SHUFFLE_DOWN: from = l + n; ok = from <= last; break;
+        case SIM_SHUFFLE_XOR: from = l ^ n; ok = from <= last; break;
+        default: from = first | (n & ~segment); ok = from <= last; break;
+        }
+        if (!ok)
+            from = l;
+        r[l] = a[from & 31];
+        inside |= (uint32_t)ok << l;
+    }
+    sim_put32(w, c->d, r, mask);
+    if (c->d2 != SIM_NO_SLOT)
+        sim_put_predicate(w, c->d2, inside, mask);
+    return true;
+}
+
+static bool vote(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (!check_members(b, w, c, mask, c->e))
+        return false;
+    uint32_t p = sim_predicate(w, c->a, c->negate_a) & mask;
+    const uint32_t *members = sim_lanes32(w, c->e);
+    uint32_t r[SIM_LANES] = {0}, result = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint32_t here = members[l] & mask, yes = p & here;
+        bool v = c->op == SIM_VOTE_ALL ? yes == here
+                 : c->op == SIM_VOTE_ANY ? yes != 0 : yes == here || yes == 0;
+        r[l] = yes;
+        result |= (uint32_t)v << l;
+    }
+    if (c->op == SIM_VOTE_BALLOT)
+        sim_put32(w, c->d, r, mask);
+    else
+        sim_put_predicate(w, c->d, result, mask);
+    return true;
+}
+
+static bool match(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (!check_members(b, w, c, mask, c->e))
+        return false;
+    uint64_t v[SIM_LANES];
+    uint32_t r[SIM_LANES] = {0}, agree = 0;
+    SIM_EACH_LANE(l) v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint32_t members = sim_lanes32(w, c->e)[l] & mask, same = 0;
+        for (uint32_t k = members; k; k &= k - 1)
+            same |= (uint32_t)(v[__builtin_ctz(k)] == v[l]) << __builtin_ctz(k);
+        bool all = same == members;
+        r[l] = c->op == SIM_MATCH_ANY ? same : all ? members : 0;
+        agree |= (uint32_t)all << l;
+    }
+    sim_put32(w, c->d, r, mask);
+    if (c->d2 != SIM_NO_SLOT)
+        sim_put_predicate(w, c->d2, agree, mask);
+    return true;
+}
+
+static uint32_t reduce_two(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
+{
+    bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
+    switch (op) {
+    case SIM_REDUCE_ADD: return a + b;
+    case SIM_REDUCE_MIN: return less ? a : b;
+    case SIM_REDUCE_MAX: return less ? b : a;
+    case SIM_REDUCE_AND: return a & b;
+    case SIM_REDUCE_OR: return a | b;
+    default: return a ^ b;
+    }
+}
+
+static bool reduce(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    if (!check_members(b, w, c, mask, c->e))
+        return false;
+    const uint32_t *a = sim_lanes32(w, c->a), *members = sim_lanes32(w, c->e);
+    uint32_t r[SIM_LANES] = {0}, elected = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        uint32_t here = members[l] & mask;
+        int first = here ? __builtin_ctz(here) : l;
+        r[l] = a[first];
+        for (uint32_t k = here & (here - 1); k && c->op != SIM_ELECT; k &= k - 1)
+            r[l] = reduce_two(c->op, c->type == PTX_S32, r[l], a[__builtin_ctz(k)]);
+        if (c->op == SIM_ELECT) {
+            r[l] = (uint32_t)first;
+            elected |= (uint32_t)(first == l) << l;
+        }
+    }
+    sim_put32(w, c->d, r, mask);
+    if (c->op == SIM_ELECT)
+        sim_put_predicate(w, c->d2, elected, mask);
+    return true;
+}
+
+bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t active[SIM_LANES];
+    switch (c->kind) {
+    case SIM_SHUFFLE: return shuffle(b, w, c, mask);
+    case SIM_VOTE: return vote(b, w, c, mask);
+    case SIM_MATCH: return match(b, w, c, mask);
+    case SIM_REDUCE: return reduce(b, w, c, mask);
+    case SIM_ACTIVE_MASK:
+        SIM_EACH_LANE(l) active[l] = mask;
+        sim_put32(w, c->d, active, mask);
+        return true;
+    case SIM_WARP_BARRIER:
+        if (!check_members(b, w, c, mask, c->a))
+            return false;
+        w->epoch++;
+        return true;
+    default:
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "an instruction of kind %d",
+                        c->kind);
+    }
+}

@@ -1,0 +1,203 @@
+#include "sim/machine/counters.h"
+
+#include <string.h>
+
+void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes, sim_sectors *out)
+{
+    uint32_t lane_bytes = bytes >= 32 ? UINT32_MAX : (1u << bytes) - 1;
+    uint64_t highest = 0;
+    int n = 0;
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = addresses[__builtin_ctz(mask)];
+        uint64_t sector = address / SIM_SECTOR_BYTES;
+        uint32_t used = lane_bytes << (address % SIM_SECTOR_BYTES);
+        /* Ascending addresses, the usual case, need no search. */
+        int at = n - 1;
+        if (n == 0 || sector > highest)
+            at = -1;
+        while (at >= 0 && out->sector[at] != sector)
+            at--;
+        if (at < 0) {
+            at = n++;
+            out->sector[at] = sector;
+            out->used[at] = 0;
+            highest = sector > highest ? sector : highest;
+        }
+        out->used[at] |= used;
+    }
+    out->count = n;
+}
+
+void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
+{
+    c->requests++;
+    c->sectors += (uint64_t)s->count;
+    for (int i = 0; i < s->count; i++)
+        c->bytes += (uint64_t)__builtin_popcount(s->used[i]);
+}
+
+/* Wavefronts that the lanes of `mask` need: the most distinct words that any bank must deliver. */
+static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t words)
+{
+    uint64_t first[SIM_BANKS];
+    uint32_t filled = 0, most = 1;
+    bool conflict = false;
+    for (uint32_t m = mask; m && !conflict; m &= m - 1) {
+        uint64_t word = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES;
+        for (uint32_t w = 0; w < words; w++, word++) {
+            uint32_t bank = word % SIM_BANKS;
+            if (filled >> bank & 1)
+                conflict |= first[bank] != word;
+            else
+                first[bank] = word;
+            filled |= 1u << bank;
+        }
+    }
+    if (!conflict)
+        return 1;
+    uint64_t lists[SIM_BANKS][SIM_LANES];
+    uint8_t counts[SIM_BANKS] = {0};
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint64_t word = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES;
+        for (uint32_t w = 0; w < words; w++, word++) {
+            uint32_t bank = word % SIM_BANKS, i = 0;
+            while (i < counts[bank] && lists[bank][i] != word)
+                i++;
+            if (i == counts[bank]) {
+                lists[bank][i] = word;
+                counts[bank]++;
+                most = counts[bank] > most ? counts[bank] : most;
+            }
+        }
+    }
+    return most;
+}
+
+/* Does every active lane share its address with its neighbour at lane ^ distance, where that is
+ * active? Then the hardware serves twice as many lanes at once. */
+static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, uint32_t lanes, int distance)
+{
+    for (uint32_t m = mask & lanes; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if ((mask >> (l ^ distance) & 1) && addresses[l] != addresses[l ^ distance])
+            return false;
+    }
+    return true;
+}
+
+static bool merges(const uint64_t *addresses, uint32_t mask, uint32_t lanes)
+{
+    return neighbours_agree(addresses, mask, lanes, 1) ||
+           neighbours_agree(addresses, mask, lanes, 2);
+}
+
+void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
+                            uint32_t bytes)
+{
+    uint32_t groups[4] = {UINT32_MAX, 0, 0, 0}, group_count = 1;
+    c->shared_requests++;
+    if (bytes == 8 && !merges(addresses, mask, UINT32_MAX)) {
+        groups[0] = 0x0000ffffu;
+        groups[1] = 0xffff0000u;
+        group_count = 2;
+    } else if (bytes == 16) {
+        group_count = 0;
+        for (int half = 0; half < 2; half++) {
+            uint32_t lanes = 0xffffu << (16 * half);
+            if (merges(addresses, mask, lanes)) {
+                groups[group_count++] = lanes;
+            } else {
+                groups[group_count++] = lanes & 0x00ff00ffu;
+                groups[group_count++] = lanes & 0xff00ff00u;
+            }
+        }
+    }
+    for (uint32_t g = 0; g < group_count; g++) {
+        if (!(mask & groups[g]))
+            continue;
+        uint32_t n = wavefronts_of(addresses, mask & groups[g], (bytes + 3) / 4);
+        c->wavefronts += n;
+        c->ideal++;
+        c->conflicts += n - 1;
+    }
+}
+
+void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
+                                   uint32_t bytes)
+{
+    /* Lanes on the same word take turns, as do those on different words of a bank. */
+    uint8_t counts[SIM_BANKS] = {0};
+    uint32_t most = 1;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint32_t bank = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES % SIM_BANKS;
+        most = ++counts[bank] > most ? counts[bank] : most;
+    }
+    c->shared_requests++;
+    c->ideal += bytes > 4 ? 2 : 1;
+    c->wavefronts += bytes > 4 && most < 2 ? 2 : most;
+    c->conflicts = c->wavefronts - c->ideal;
+}
+
+void sim_counter_sum(sim_counter *to, const sim_counter *from)
+{
+    to->issued += from->issued;
+    to->threads += from->threads;
+    to->requests += from->requests;
+    to->sectors += from->sectors;
+    to->bytes += from->bytes;
+    to->shared_requests += from->shared_requests;
+    to->wavefronts += from->wavefronts;
+    to->ideal += from->ideal;
+    to->conflicts += from->conflicts;
+}
+
+/* Where an instruction's accesses are added; NULL for one that does not touch memory. A generic
+ * access that reached shared memory has wavefronts and counts there. */
+static void add_access(const sim_instruction *i, const sim_counter *c, sim_totals *t)
+{
+    sim_counter global = *c, shared = *c;
+    global.shared_requests = global.wavefronts = global.ideal = global.conflicts = 0;
+    shared.requests = shared.sectors = shared.bytes = 0;
+    if (i->space == PTX_SPACE_LOCAL) {
+        sim_counter_sum(&t->local, &global);
+        return;
+    }
+    if (c->requests > 0)
+        sim_counter_sum(i->kind == SIM_LOAD    ? &t->global_load
+                        : i->kind == SIM_STORE ? &t->global_store
+                        : i->kind == SIM_ATOMIC ? &t->global_atomic : &t->async_copy,
+                        &global);
+    if (c->shared_requests > 0)
+        sim_counter_sum(i->kind == SIM_LOAD    ? &t->shared_load
+                        : i->kind == SIM_STORE ? &t->shared_store : &t->shared_atomic,
+                        &shared);
+}
+
+void sim_totals_compute(const sim_program *p, const sim_counter *counters, sim_totals *out)
+{
+    *out = (sim_totals){0};
+    for (size_t i = 0; i < p->code_count; i++) {
+        const sim_instruction *c = &p->code[i];
+        out->issued[c->count_class] += counters[i].issued;
+        out->issued_total += counters[i].issued;
+        out->threads_total += counters[i].threads;
+        if (c->kind == SIM_LOAD || c->kind == SIM_STORE || c->kind == SIM_ATOMIC ||
+            c->kind == SIM_COPY_ASYNC)
+            add_access(c, &counters[i], out);
+    }
+}
+
+static const char *const class_names[] = {
+    [SIM_CLASS_INTEGER] = "integer",   [SIM_CLASS_FLOAT] = "float",
+    [SIM_CLASS_DOUBLE] = "double",     [SIM_CLASS_HALF] = "half",
+    [SIM_CLASS_SPECIAL] = "special",   [SIM_CLASS_CONVERT] = "convert",
+    [SIM_CLASS_MOVE] = "move",         [SIM_CLASS_PREDICATE] = "predicate",
+    [SIM_CLASS_CONTROL] = "control",   [SIM_CLASS_GLOBAL] = "global",
+    [SIM_CLASS_SHARED] = "shared",     [SIM_CLASS_LOCAL] = "local",
+    [SIM_CLASS_CONSTANT] = "constant", [SIM_CLASS_ATOMIC] = "atomic",
+    [SIM_CLASS_BARRIER] = "barrier",   [SIM_CLASS_WARP] = "warp"};
+
+const char *sim_class_name(sim_class c)
+{
+    return class_names[c];
+}

@@ -1,0 +1,72 @@
+/* What memory sees of a warp's access, counted by Nsight Compute's definitions.
+ *
+ * Global memory: a request is one load or store instruction of a warp with at least one active
+ * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch
+ * (l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum, l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
+ * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each bank
+ * to any number of lanes; 8-byte accesses go in halves of a warp and 16-byte accesses in quarters
+ * unless neighbouring lanes ask for the same words; a conflict is a wavefront more than the fewest
+ * that the accessed width needs (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st). */
+#ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
+#define AUTOTUNE_SIM_MACHINE_COUNTERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "sim/program/program.h"
+
+enum { SIM_SECTOR_BYTES = 32, SIM_BANKS = 32, SIM_BANK_BYTES = 4 };
+
+typedef struct sim_counter { /* of one instruction, or a sum of several */
+    uint64_t issued;     /* times a warp issued it */
+    uint64_t threads;    /* lanes active then */
+    uint64_t requests;   /* global or local memory */
+    uint64_t sectors;
+    uint64_t bytes;      /* distinct bytes asked for */
+    uint64_t shared_requests;
+    uint64_t wavefronts; /* shared memory */
+    uint64_t ideal;      /* wavefronts without conflicts */
+    uint64_t conflicts;  /* wavefronts - ideal */
+} sim_counter;
+
+/* The sectors of one request: number, and which bytes of each were asked for. */
+typedef struct sim_sectors {
+    int count;
+    uint64_t sector[SIM_LANES]; /* address / 32 */
+    uint32_t used[SIM_LANES];   /* a bit a byte */
+} sim_sectors;
+
+/* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally aligned
+ * addresses. */
+void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes,
+                         sim_sectors *out);
+
+/* Adds a request with these sectors. */
+void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
+
+/* Adds an access to shared memory of `bytes` a lane (at most 16). */
+void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
+                            uint32_t bytes);
+/* As above for atomics, where lanes on one word queue up behind each other. */
+void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
+                                   uint32_t bytes);
+
+void sim_counter_sum(sim_counter *to, const sim_counter *from);
+
+/* Sums over a program by what was accessed and how. */
+typedef struct sim_totals {
+    sim_counter global_load, global_store, global_atomic, async_copy;
+    sim_counter shared_load, shared_store, shared_atomic;
+    sim_counter local;
+    uint64_t issued[SIM_CLASS_COUNT];
+    uint64_t issued_total, threads_total;
+} sim_totals;
+
+/* Sums `counters`, one for each instruction of the program. */
+void sim_totals_compute(const sim_program *p, const sim_counter *counters, sim_totals *out);
+
+const char *sim_class_name(sim_class c); /* "integer", "float" ... */
+
+#endif

@@ -1,0 +1,168 @@
+/* What the files of the interpreter share: the state of a block and of its warps.
+ *
+ * sim/machine/run.c shares out blocks, sim/machine/block.c schedules the warps of one and keeps its barriers,
+ * sim/machine/warp.c interprets, sim/machine/access.c reaches memory, sim/machine/shared.c watches shared memory for races,
+ * sim/machine/atomic.c computes atomics, sim/machine/collective.c exchanges values within a warp. Nobody else
+ * includes this. */
+#ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
+#define AUTOTUNE_SIM_MACHINE_MACHINE_H
+
+#include "sim/machine/run.h"
+
+enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32 };
+
+typedef struct sim_path { /* lanes that are at the same place */
+    int32_t pc;
+    int32_t reconverge;   /* where they wait for the others */
+    uint32_t mask;
+} sim_path;
+
+typedef enum sim_warp_state { SIM_READY, SIM_WAITING, SIM_DONE } sim_warp_state;
+
+typedef struct sim_copy { /* a cp.async that has not landed */
+    uint32_t lane, to, bytes;
+    uint32_t group;
+    uint8_t data[16];
+} sim_copy;
+
+typedef struct sim_warp {
+    uint8_t *registers;
+    uint8_t *local;         /* [lane][local_bytes] */
+    sim_path paths[SIM_MAX_PATHS];
+    int depth;
+    uint32_t live;          /* lanes that have not exited */
+    uint32_t first_thread;  /* linear index of lane 0 */
+    sim_warp_state state;
+    uint32_t barrier;       /* WAITING: which */
+    uint32_t epoch;         /* grows with every barrier of this warp: block-wide ones and its own */
+    uint64_t executed;
+    uint64_t region_hit;    /* last region used: index + 1 */
+    sim_copy *copies;
+    size_t copy_count, copy_capacity;
+    uint32_t copy_group;    /* being filled */
+    int32_t wait_pc;        /* WAITING: of the barrier */
+    uint32_t wait_mask;
+} sim_warp;
+
+typedef struct sim_cell { /* who touched a piece of shared memory last */
+    uint32_t write_epoch, read_epoch;   /* block epoch + 1; 0 never */
+    uint32_t write_order, read_order;   /* epoch of that warp then */
+    uint16_t writer, reader;            /* linear thread */
+    uint8_t many_readers;               /* SIM_READERS_* */
+    uint8_t atomic;                     /* the last write was one */
+} sim_cell;
+
+typedef struct sim_barrier_state {
+    uint32_t arrived; /* warps */
+    uint32_t needed;  /* warps; 0: all that have not exited */
+    uint32_t count;   /* bar.red.popc */
+    bool all, any;
+} sim_barrier_state;
+
+typedef struct sim_block {
+    const sim_launch *launch;
+    const sim_program *program;
+    uint32_t block[3];
+    uint64_t index;
+    uint32_t thread_count, warp_count;
+    sim_warp *warps;
+    uint8_t *shared, *shared_valid; /* the second a byte a byte; NULL when not checking */
+    sim_cell *cells;                /* NULL when not checking */
+    uint32_t shared_bytes;
+    uint32_t epoch;                 /* block-wide barriers passed */
+    sim_barrier_state barriers[SIM_BARRIERS];
+    sim_counter *counters;          /* this host thread's own; NULL when not counting */
+    uint64_t limit;
+    sim_fault fault;
+    uint8_t *memory;                /* one allocation for registers and local memory */
+} sim_block;
+
+/* Makes room for a block of the launch; registers hold constants and what does not change from block
+ * to block. */
+at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error);
+void sim_block_deinit(sim_block *b);
+/* Runs the block with that linear index; b->fault says how it went. */
+void sim_block_run(sim_block *b, uint64_t index);
+
+/* Interprets a warp until it waits, ends or faults (false). */
+bool sim_warp_run(sim_block *b, sim_warp *w);
+
+/* A warp arrives at barrier `id`; it has stopped at its instruction. */
+bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+void sim_copy_commit(sim_warp *w);
+bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c);
+bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+
+/* Applies an atomic at host address `at` of one lane; returns the old value. */
+uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
+                          uint64_t other);
+
+/* A lane reads or writes `bytes` of shared memory: false when that is a race or reads what nobody
+ * wrote. `fresh` is what a write brings, to allow several lanes to write the same value. */
+typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
+bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
+void sim_shared_reset(sim_block *b);
+
+/* Records a fault of one lane; returns false, so that a handler can return it. */
+bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+              sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3]);
+
+/* Lanes of a slot. */
+static inline uint32_t *sim_lanes32(const sim_warp *w, int32_t slot)
+{
+    return (uint32_t *)(void *)(w->registers + slot);
+}
+
+static inline uint64_t *sim_lanes64(const sim_warp *w, int32_t slot)
+{
+    return (uint64_t *)(void *)(w->registers + slot);
+}
+
+static inline uint32_t sim_predicate(const sim_warp *w, int32_t slot, bool negated)
+{
+    uint32_t p = *sim_lanes32(w, slot);
+    return negated ? ~p : p;
+}
+
+static inline void sim_put_predicate(const sim_warp *w, int32_t slot, uint32_t value, uint32_t mask)
+{
+    uint32_t *p = sim_lanes32(w, slot);
+    *p = (*p & ~mask) | (value & mask);
+}
+
+/* Writes the lanes of `mask` only. */
+static inline void sim_put32(const sim_warp *w, int32_t slot, const uint32_t *value, uint32_t mask)
+{
+    uint32_t *restrict d = sim_lanes32(w, slot);
+    if (mask == UINT32_MAX) {
+        for (int l = 0; l < SIM_LANES; l++)
+            d[l] = value[l];
+        return;
+    }
+    for (int l = 0; l < SIM_LANES; l++) {
+        uint32_t keep = (mask >> l & 1) - 1;
+        d[l] = (d[l] & keep) | (value[l] & ~keep);
+    }
+}
+
+static inline void sim_put64(const sim_warp *w, int32_t slot, const uint64_t *value, uint32_t mask)
+{
+    uint64_t *restrict d = sim_lanes64(w, slot);
+    if (mask == UINT32_MAX) {
+        for (int l = 0; l < SIM_LANES; l++)
+            d[l] = value[l];
+        return;
+    }
+    for (int l = 0; l < SIM_LANES; l++) {
+        uint64_t keep = (uint64_t)(mask >> l & 1) - 1;
+        d[l] = (d[l] & keep) | (value[l] & ~keep);
+    }
+}
+
+#endif

@@ -1,0 +1,83 @@
+#include "sim/machine/memory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/scope.h"
+
+void sim_memory_deinit(sim_memory *m)
+{
+    free(m->regions);
+    *m = (sim_memory){0};
+}
+
+at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *error)
+{
+    sim_region *grown = realloc(m->regions, (m->count + 1) * sizeof *grown);
+    if (!grown)
+        return error_set(error, AT_NO_MEMORY, "no memory for a simulated buffer");
+    m->regions = grown;
+    size_t at = m->count;
+    while (at > 0 && grown[at - 1].base > region->base)
+        at--;
+    memmove(&grown[at + 1], &grown[at], (m->count - at) * sizeof *grown);
+    grown[at] = *region;
+    m->count++;
+    return AT_OK;
+}
+
+void sim_memory_remove(sim_memory *m, uint64_t base)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        if (m->regions[i].base != base)
+            continue;
+        memmove(&m->regions[i], &m->regions[i + 1], (m->count - i - 1) * sizeof *m->regions);
+        m->count--;
+        return;
+    }
+}
+
+/* Index of the last region that starts at or below `address`; -1 when there is none. */
+static ptrdiff_t last_below(const sim_memory *m, uint64_t address)
+{
+    size_t low = 0, high = m->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->regions[middle].base <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (ptrdiff_t)low - 1;
+}
+
+const sim_region *sim_memory_find(const sim_memory *m, uint64_t address)
+{
+    ptrdiff_t i = last_below(m, address);
+    if (i < 0 || address - m->regions[i].base >= m->regions[i].size_bytes)
+        return NULL;
+    return &m->regions[i];
+}
+
+void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)
+{
+    static const uint64_t near = 1u << 20;
+    ptrdiff_t i = last_below(m, address);
+    const sim_region *below = i >= 0 ? &m->regions[i] : NULL;
+    const sim_region *above = (size_t)(i + 1) < m->count ? &m->regions[i + 1] : NULL;
+    uint64_t past = below ? address - (below->base + below->size_bytes) : UINT64_MAX;
+    uint64_t before = above ? above->base - address : UINT64_MAX;
+    if (below && address - below->base < below->size_bytes)
+        snprintf(text, size_bytes, "byte %" PRIu64 " of %s (%" PRIu64 " bytes)",
+                 address - below->base, below->name, below->size_bytes);
+    else if (below && past <= before && past < near)
+        snprintf(text, size_bytes, "%" PRIu64 " bytes behind the end of %s (%" PRIu64 " bytes)",
+                 past, below->name, below->size_bytes);
+    else if (above && before < near)
+        snprintf(text, size_bytes, "%" PRIu64 " bytes before the start of %s (%" PRIu64 " bytes)",
+                 before, above->name, above->size_bytes);
+    else
+        snprintf(text, size_bytes, "far from every buffer");
+}

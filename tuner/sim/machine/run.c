@@ -1,0 +1,119 @@
+#include "sim/machine/run.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/cores.h"
+#include "sim/machine/machine.h"
+
+enum { MAX_HOST_THREADS = 64, MAX_BLOCK_THREADS = 1024 };
+
+/* What the host threads share. */
+typedef struct crew {
+    const sim_launch *launch;
+    uint64_t total;         /* blocks to run */
+    uint64_t next;          /* atomic: position of the next block */
+    pthread_mutex_t lock;   /* of what follows */
+    sim_fault fault;        /* of the lowest block */
+    uint64_t fault_at;      /* its position; UINT64_MAX: none. Also read without the lock */
+    at_status status;
+    at_error error;
+} crew;
+
+static void note_fault(crew *c, const sim_fault *fault, uint64_t position)
+{
+    pthread_mutex_lock(&c->lock);
+    if (position < __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED)) {
+        c->fault = *fault;
+        __atomic_store_n(&c->fault_at, position, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *work(void *context)
+{
+    crew *c = context;
+    const sim_launch *launch = c->launch;
+    sim_block b;
+    at_error error = {0};
+    at_status status = sim_block_init(&b, launch, &error);
+    while (!status) {
+        uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+        /* Blocks before a faulty one still run: the lowest fault is the one reported. */
+        if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
+            break;
+        if (launch->announce_blocks && launch->observer)
+            launch->observer(launch->observer_context, NULL, false, NULL);
+        sim_block_run(&b, launch->blocks ? launch->blocks[at] : at);
+        if (b.fault.kind != SIM_FAULT_NONE)
+            note_fault(c, &b.fault, at);
+    }
+    pthread_mutex_lock(&c->lock);
+    if (status && !c->status) {
+        c->status = status;
+        c->error = error;
+    }
+    for (size_t i = 0; b.counters && i < launch->program->code_count; i++)
+        sim_counter_sum(&launch->counters[i], &b.counters[i]);
+    pthread_mutex_unlock(&c->lock);
+    sim_block_deinit(&b);
+    return NULL;
+}
+
+static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *error)
+{
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (threads == 0 || threads > MAX_BLOCK_THREADS || l->block[0] > 1024 || l->block[1] > 1024 ||
+        l->block[2] > 64)
+        return error_set(error, AT_USAGE, "a block of %u x %u x %u threads is not possible",
+                         l->block[0], l->block[1], l->block[2]);
+    if (l->grid[0] == 0 || l->grid[1] == 0 || l->grid[2] == 0 || l->grid[0] > INT32_MAX ||
+        l->grid[1] > 65535 || l->grid[2] > 65535)
+        return error_set(error, AT_USAGE, "a grid of %u x %u x %u blocks is not possible",
+                         l->grid[0], l->grid[1], l->grid[2]);
+    *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    for (uint64_t i = 0; l->blocks && i < l->block_count; i++)
+        if (l->blocks[i] >= *total)
+            return error_set(error, AT_USAGE, "block %" PRIu64 " of a grid of %" PRIu64,
+                             l->blocks[i], *total);
+    if (l->blocks)
+        *total = l->block_count;
+    return AT_OK;
+}
+
+static long thread_count(const sim_launch *l, uint64_t total)
+{
+    long n = l->threads ? l->threads : (long)cores_usable();
+    if (l->observer || n < 1)
+        n = 1;
+    if (n > MAX_HOST_THREADS)
+        n = MAX_HOST_THREADS;
+    return (uint64_t)n > total ? (long)total : n;
+}
+
+at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
+{
+    *fault = (sim_fault){0};
+    crew c = {.launch = launch, .fault_at = UINT64_MAX};
+    at_status status = check_launch(launch, &c.total, error);
+    if (status || c.total == 0)
+        return status;
+    pthread_t helpers[MAX_HOST_THREADS];
+    long wanted = thread_count(launch, c.total), started = 0;
+    pthread_mutex_init(&c.lock, NULL);
+    /* The caller's own thread is one of the crew; fewer helpers than wanted only take longer. */
+    while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, &c) == 0)
+        started++;
+    work(&c);
+    for (long i = 0; i < started; i++)
+        pthread_join(helpers[i], NULL);
+    pthread_mutex_destroy(&c.lock);
+    if (c.status) {
+        if (error)
+            *error = c.error;
+        return c.status;
+    }
+    *fault = c.fault;
+    return AT_OK;
+}

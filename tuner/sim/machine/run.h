@@ -1,0 +1,70 @@
+/* Runs a decoded kernel over a grid of thread blocks.
+ *
+ * In: a program, global memory, arguments and a launch shape. Out: memory as the kernel left it,
+ * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a barrier
+ * or its end, with a stack of diverged paths that meet again at immediate post-dominators. Blocks
+ * are independent and shared out over host threads; global atomics and plain accesses are host
+ * atomics, so that blocks may communicate as on a GPU. A fault is reported for the lowest block that
+ * has one, whichever thread found it, so that a report does not depend on the number of threads. */
+#ifndef AUTOTUNE_SIM_MACHINE_RUN_H
+#define AUTOTUNE_SIM_MACHINE_RUN_H
+
+#include "sim/machine/counters.h"
+#include "sim/machine/memory.h"
+#include "sim/program/program.h"
+
+typedef enum sim_fault_kind {
+    SIM_FAULT_NONE,
+    SIM_FAULT_BOUNDS,        /* outside every buffer, array or window */
+    SIM_FAULT_MISALIGNED,
+    SIM_FAULT_UNINITIALISED, /* read what nothing wrote */
+    SIM_FAULT_READ_ONLY,
+    SIM_FAULT_RACE,          /* shared memory, no barrier between */
+    SIM_FAULT_BARRIER,       /* divergent, or never completed */
+    SIM_FAULT_SHUFFLE,       /* a warp operation whose mask names lanes that are elsewhere */
+    SIM_FAULT_TRAP,
+    SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
+    SIM_FAULT_INTERNAL
+} sim_fault_kind;
+
+typedef struct sim_fault {
+    sim_fault_kind kind;
+    uint64_t block_index;        /* linear */
+    uint32_t block[3], thread[3];
+    int line;                    /* of the PTX */
+    char source[256];            /* "file:line", empty when unknown */
+    char message[1024];          /* the whole story in one sentence */
+} sim_fault;
+
+/* Sees every access to global memory of a sampled run, in order, on one thread. */
+typedef void (*sim_observer)(void *context, const sim_instruction *instruction, bool is_store,
+                             const sim_sectors *sectors);
+
+typedef struct sim_launch {
+    const sim_program *program;
+    const sim_memory *memory;
+    const uint8_t *parameters;     /* parameter_bytes of the program */
+    uint32_t grid[3], block[3];
+    uint32_t dynamic_shared_bytes;
+    bool check;                    /* look for races and uninitialised reads */
+    uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
+    int threads;                   /* host threads; 0: as many as cores */
+    const uint64_t *blocks;        /* linear indices of those to run; NULL: all */
+    uint64_t block_count;          /* of `blocks` */
+    sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
+    sim_observer observer;         /* or NULL; forces one host thread */
+    void *observer_context;
+    bool first_warp_only;          /* run one warp a block: barriers open at once, what others would
+                                      have written is missing; for sampling addresses */
+    bool announce_blocks;          /* the observer is told of each block's start: instruction NULL */
+} sim_launch;
+
+enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };
+
+/* Runs it. AT_OK with fault->kind SIM_FAULT_NONE when all went well; AT_OK with another kind when
+ * the kernel is at fault; AT_USAGE for an impossible launch; AT_NO_MEMORY. */
+at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error);
+
+const char *sim_fault_name(sim_fault_kind kind); /* "out of bounds", "data race" ... */
+
+#endif

@@ -1,0 +1,106 @@
+#include <string.h>
+
+#include "sim/machine/machine.h"
+
+/* How many threads read a cell since the last barrier: one (`reader`), several of the reader's warp,
+ * or threads of several warps. */
+enum { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY };
+
+void sim_shared_reset(sim_block *b)
+{
+    if (!b->cells)
+        return;
+    uint32_t bytes = b->program->shared_cell_bytes;
+    memset(b->shared_valid, 0, b->shared_bytes);
+    memset(b->cells, 0, (b->shared_bytes + bytes - 1) / bytes * sizeof *b->cells);
+}
+
+/* Is an access by thread `t` of warp `w` ordered after one by `other`, made at warp epoch `order` of
+ * its warp in the current block epoch? Same thread: yes. Same warp: when the warp synchronised. */
+static bool ordered(const sim_warp *w, uint32_t t, uint32_t other, uint32_t order)
+{
+    return t == other || (other / SIM_LANES == t / SIM_LANES && order < w->epoch);
+}
+
+static bool report_race(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                        uint32_t offset, const char *what, uint32_t other)
+{
+    uint32_t position[3];
+    sim_thread_position(b, other, position);
+    return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
+                    "shared memory byte %u of %u: %s thread (%u,%u,%u) without a barrier between",
+                    offset, b->shared_bytes, what, position[0], position[1], position[2]);
+}
+
+static bool check_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        uint32_t offset, sim_cell *cell, bool is_atomic, bool same_value)
+{
+    uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
+    /* Two atomics are ordered by the hardware; two writes of one value leave it there. */
+    bool benign = is_atomic ? cell->atomic : same_value;
+    if (cell->write_epoch == now && !benign && !ordered(w, t, cell->writer, cell->write_order))
+        return report_race(b, w, c, lane, offset, "written by this thread and by", cell->writer);
+    if (cell->read_epoch == now && !(same_value && !is_atomic)) {
+        bool fine = cell->many_readers == SIM_READERS_ONE
+                        ? ordered(w, t, cell->reader, cell->read_order)
+                        : cell->many_readers == SIM_READERS_WARP &&
+                              cell->reader / SIM_LANES == t / SIM_LANES && cell->read_order < w->epoch;
+        if (!fine)
+            return report_race(b, w, c, lane, offset, "written by this thread after a read by",
+                               cell->reader);
+    }
+    cell->write_epoch = now;
+    cell->write_order = w->epoch;
+    cell->writer = (uint16_t)t;
+    cell->atomic = is_atomic;
+    return true;
+}
+
+static bool check_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                       uint32_t offset, sim_cell *cell)
+{
+    uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
+    if (cell->write_epoch == now && !ordered(w, t, cell->writer, cell->write_order))
+        return report_race(b, w, c, lane, offset, "read by this thread after a write by",
+                           cell->writer);
+    if (cell->read_epoch != now) {
+        cell->read_epoch = now;
+        cell->many_readers = SIM_READERS_ONE;
+    } else if (cell->reader != t) {
+        if (cell->reader / SIM_LANES != t / SIM_LANES)
+            cell->many_readers = SIM_READERS_MANY;
+        else if (cell->many_readers == SIM_READERS_ONE)
+            cell->many_readers = SIM_READERS_WARP;
+    }
+    cell->reader = (uint16_t)t;
+    cell->read_order = w->epoch;
+    return true;
+}
+
+bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
+{
+    if (!b->cells)
+        return true;
+    uint32_t step = b->program->shared_cell_bytes;
+    if (touch != SIM_TOUCH_WRITE) {
+        for (uint32_t i = 0; i < bytes; i++)
+            if (!b->shared_valid[offset + i])
+                return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
+                                "shared memory byte %u of %u was never written", offset + i,
+                                b->shared_bytes);
+    }
+    for (uint32_t at = offset; at < offset + bytes; at += step) {
+        sim_cell *cell = &b->cells[at / step];
+        bool same = touch == SIM_TOUCH_WRITE && b->shared_valid[at] && fresh &&
+                    memcmp(b->shared + at, fresh + (at - offset), step) == 0;
+        bool fine = touch == SIM_TOUCH_READ
+                        ? check_read(b, w, c, lane, at, cell)
+                        : check_write(b, w, c, lane, at, cell, touch == SIM_TOUCH_ATOMIC, same);
+        if (!fine)
+            return false;
+    }
+    if (touch == SIM_TOUCH_WRITE)
+        memset(b->shared_valid + offset, 1, bytes);
+    return true;
+}

@@ -1,0 +1,364 @@
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sim/machine/machine.h"
+#include "sim/program/operations.h"
+
+/* A warp that spins on what another warp will write must let it run. */
+static const uint64_t slice_instructions = 1 << 16;
+
+static const char *const fault_names[] = {
+    [SIM_FAULT_NONE] = "none",
+    [SIM_FAULT_BOUNDS] = "out of bounds",
+    [SIM_FAULT_MISALIGNED] = "misaligned",
+    [SIM_FAULT_UNINITIALISED] = "uninitialised read",
+    [SIM_FAULT_READ_ONLY] = "write to read-only memory",
+    [SIM_FAULT_RACE] = "data race",
+    [SIM_FAULT_BARRIER] = "divergent barrier",
+    [SIM_FAULT_SHUFFLE] = "divergent warp operation",
+    [SIM_FAULT_TRAP] = "trap",
+    [SIM_FAULT_BUDGET] = "endless loop",
+    [SIM_FAULT_INTERNAL] = "internal error",
+};
+
+const char *sim_fault_name(sim_fault_kind kind)
+{
+    return fault_names[kind];
+}
+
+void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3])
+{
+    const uint32_t *n = b->launch->block;
+    position[0] = thread % n[0];
+    position[1] = thread / n[0] % n[1];
+    position[2] = thread / n[0] / n[1];
+}
+
+bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+              sim_fault_kind kind, const char *format, ...)
+{
+    sim_fault *f = &b->fault;
+    const ptx_module *m = b->program->module;
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    *f = (sim_fault){.kind = kind, .block_index = b->index, .line = c->line};
+    memcpy(f->block, b->block, sizeof f->block);
+    sim_thread_position(b, w->first_thread + (uint32_t)lane, f->thread);
+    ptx_text file;
+    int line;
+    ptx_source_line(m, c->location, &file, &line);
+    if (line > 0)
+        snprintf(f->source, sizeof f->source, "%.*s:%d", (int)(file.length > 200 ? 200 : file.length),
+                 file.at, line);
+    ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
+    snprintf(f->message, sizeof f->message,
+             "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",
+             fault_names[kind], b->program->entry, line > 0 ? f->source : "an unknown line",
+             (int)(op.length > 60 ? 60 : op.length), op.at, c->line, f->thread[0], f->thread[1],
+             f->thread[2], f->block[0], f->block[1], f->block[2], text);
+    return false;
+}
+
+static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    union {
+        uint32_t w32[SIM_LANES];
+        uint64_t w64[SIM_LANES];
+        float f[SIM_LANES];
+    } result;
+    uint32_t flushed[3][SIM_LANES];
+    /* Slots that an operation does not use point anywhere valid. */
+    const void *sources[4] = {w->registers + (c->a < 0 ? 0 : c->a),
+                              w->registers + (c->b < 0 ? 0 : c->b),
+                              w->registers + (c->c < 0 ? 0 : c->c),
+                              w->registers + (c->e < 0 ? 0 : c->e)};
+    if (c->flush) {
+        for (int i = 0; i < 3; i++) {
+            memcpy(flushed[i], sources[i], sizeof flushed[i]);
+            sim_flush(flushed[i]);
+            sources[i] = flushed[i];
+        }
+    }
+    c->compute(&result, sources);
+    if (c->flush)
+        sim_flush(result.w32);
+    if (c->saturate)
+        SIM_EACH_LANE(l) result.f[l] = result.f[l] > 1.0f ? 1.0f : result.f[l] > 0.0f ? result.f[l] : 0.0f;
+    if (c->width == 8)
+        sim_put64(w, c->d, result.w64, mask);
+    else
+        sim_put32(w, c->d, result.w32, mask);
+}
+
+static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    union {
+        uint32_t w32[SIM_LANES];
+        uint64_t w64[SIM_LANES];
+    } result;
+    sim_convert((ptx_type)c->type, (ptx_type)c->source_type, (sim_rounding)c->op, c->flush,
+                c->saturate, &result, w->registers + c->a);
+    if (c->width == 8)
+        sim_put64(w, c->d, result.w64, mask);
+    else
+        sim_put32(w, c->d, result.w32, mask);
+}
+
+static uint32_t logic(uint32_t op, uint32_t a, uint32_t b)
+{
+    switch (op) {
+    case SIM_LOGIC_AND: return a & b;
+    case SIM_LOGIC_OR: return a | b;
+    case SIM_LOGIC_XOR: return a ^ b;
+    case SIM_LOGIC_NOT: return ~a;
+    default: return a;
+    }
+}
+
+static void compare(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const void *a = w->registers + c->a, *b = w->registers + c->b;
+    uint32_t flushed[2][SIM_LANES];
+    if (c->flush) {
+        memcpy(flushed[0], a, sizeof flushed[0]);
+        memcpy(flushed[1], b, sizeof flushed[1]);
+        sim_flush(flushed[0]);
+        sim_flush(flushed[1]);
+        a = flushed[0];
+        b = flushed[1];
+    }
+    if (c->type == PTX_F16X2 || c->type == PTX_BF16X2) {
+        uint32_t high[2][SIM_LANES];
+        SIM_EACH_LANE(l)
+        {
+            high[0][l] = ((const uint32_t *)a)[l] >> 16;
+            high[1][l] = ((const uint32_t *)b)[l] >> 16;
+        }
+        sim_put_predicate(w, c->d, c->compare(a, b), mask);
+        if (c->d2 != SIM_NO_SLOT)
+            sim_put_predicate(w, c->d2, c->compare(high[0], high[1]), mask);
+        return;
+    }
+    uint32_t p = c->compare(a, b), q = ~p;
+    if (c->c != SIM_NO_SLOT) {
+        uint32_t third = sim_predicate(w, c->c, c->negate_c);
+        p = logic(c->op, p, third);
+        q = logic(c->op, q, third);
+    }
+    sim_put_predicate(w, c->d, p, mask);
+    if (c->d2 != SIM_NO_SLOT)
+        sim_put_predicate(w, c->d2, q, mask);
+}
+
+static void select_lanes(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    uint32_t p = sim_predicate(w, c->c, c->negate_c);
+    if (c->width == 8) {
+        uint64_t r[SIM_LANES];
+        const uint64_t *a = sim_lanes64(w, c->a), *b = sim_lanes64(w, c->b);
+        SIM_EACH_LANE(l) r[l] = p >> l & 1 ? a[l] : b[l];
+        sim_put64(w, c->d, r, mask);
+    } else {
+        uint32_t r[SIM_LANES];
+        const uint32_t *a = sim_lanes32(w, c->a), *b = sim_lanes32(w, c->b);
+        SIM_EACH_LANE(l) r[l] = p >> l & 1 ? a[l] : b[l];
+        sim_put32(w, c->d, r, mask);
+    }
+}
+
+static void put_clock(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    /* Four cycles an instruction: only that it grows matters. */
+    uint64_t cycles = w->executed * 4, r64[SIM_LANES];
+    uint32_t r32[SIM_LANES];
+    SIM_EACH_LANE(l) r64[l] = cycles, r32[l] = (uint32_t)cycles;
+    if (c->width == 8)
+        sim_put64(w, c->d, r64, mask);
+    else
+        sim_put32(w, c->d, r32, mask);
+}
+
+static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint64_t *a = sim_lanes64(w, c->a);
+    uint32_t p = 0;
+    SIM_EACH_LANE(l)
+    {
+        uint64_t window = a[l] & ~(SIM_WINDOW_BYTES - 1);
+        int space = window == SIM_SHARED_WINDOW  ? PTX_SPACE_SHARED
+                    : window == SIM_LOCAL_WINDOW ? PTX_SPACE_LOCAL : PTX_SPACE_GLOBAL;
+        p |= (uint32_t)(space == c->space) << l;
+    }
+    sim_put_predicate(w, c->d, p, mask);
+}
+
+static bool push(sim_block *b, sim_warp *w, const sim_instruction *c, int32_t pc,
+                 int32_t reconverge, uint32_t mask)
+{
+    if (mask == 0 || pc == reconverge)
+        return true;
+    if (w->depth == SIM_MAX_PATHS)
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "too many diverged paths");
+    w->paths[w->depth++] = (sim_path){pc, reconverge, mask};
+    return true;
+}
+
+/* The top path splits into `count` groups of lanes. It stays as the place where they meet, unless
+ * they meet where it was to meet others anyway. */
+static bool split(sim_block *b, sim_warp *w, const sim_instruction *c, const sim_path *groups,
+                  int count)
+{
+    sim_path *top = &w->paths[w->depth - 1];
+    int32_t meet = c->reconverge;
+    if (meet == top->reconverge || meet == SIM_EXIT_PC) {
+        meet = top->reconverge;
+        w->depth--;
+    } else {
+        top->pc = meet;
+    }
+    for (int i = 0; i < count; i++)
+        if (!push(b, w, c, groups[i].pc, meet, groups[i].mask))
+            return false;
+    return true;
+}
+
+/* Which of two ways ends sooner? It should go first: its lanes are gone when the others reach a
+ * barrier. */
+static bool ends_at(const sim_program *p, int32_t pc)
+{
+    for (int n = 0; n < 64 && (size_t)pc < p->code_count; n++, pc++) {
+        if (p->code[pc].kind == SIM_EXIT && p->code[pc].guard == SIM_NO_SLOT)
+            return true;
+        if (p->code[pc].kind == SIM_BARRIER || p->code[pc].kind == SIM_BRANCH_INDEXED)
+            return false;
+        if (p->code[pc].kind == SIM_BRANCH && p->code[pc].guard == SIM_NO_SLOT)
+            pc = p->code[pc].target - 1;
+    }
+    return false;
+}
+
+static bool branch(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t taken)
+{
+    sim_path *top = &w->paths[w->depth - 1];
+    uint32_t stay = top->mask & ~taken;
+    if (stay == 0) {
+        top->pc = c->target;
+        return true;
+    }
+    if (taken == 0)
+        return true;
+    sim_path groups[2] = {{top->pc, 0, stay}, {c->target, 0, taken}};
+    /* The last group runs first. */
+    if (c->reconverge == SIM_EXIT_PC && ends_at(b->program, groups[0].pc)) {
+        sim_path t = groups[0];
+        groups[0] = groups[1];
+        groups[1] = t;
+    }
+    return split(b, w, c, groups, 2);
+}
+
+static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    sim_path groups[SIM_LANES + 1];
+    int count = 0;
+    const uint32_t *index = sim_lanes32(w, c->a);
+    uint32_t stay = w->paths[w->depth - 1].mask & ~mask;
+    if (stay)
+        groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay};
+    for (uint32_t m = mask; m; m &= m - 1) {
+        int l = __builtin_ctz(m);
+        if (index[l] >= (uint32_t)c->target_count)
+            return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "branch %u of a table of %d", index[l],
+                            c->target_count);
+        int32_t pc = b->program->lists[c->target + (int32_t)index[l]];
+        int i = 0;
+        while (i < count && groups[i].pc != pc)
+            i++;
+        if (i == count)
+            groups[count++] = (sim_path){pc, 0, 0};
+        groups[i].mask |= 1u << l;
+    }
+    if (count == 1) {
+        w->paths[w->depth - 1].pc = groups[0].pc;
+        return true;
+    }
+    return split(b, w, c, groups, count);
+}
+
+static void leave(sim_warp *w, uint32_t mask)
+{
+    w->live &= ~mask;
+    for (int i = 0; i < w->depth; i++)
+        w->paths[i].mask &= ~mask;
+}
+
+/* What is rare, or stops the warp. */
+static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    switch (c->kind) {
+    case SIM_BRANCH_INDEXED: return branch_indexed(b, w, c, mask);
+    case SIM_EXIT: leave(w, mask); return true;
+    case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
+    case SIM_BARRIER: return sim_barrier_arrive(b, w, c, mask);
+    case SIM_COPY_ASYNC: return sim_copy_async(b, w, c, mask);
+    case SIM_COPY_COMMIT: sim_copy_commit(w); return true;
+    case SIM_COPY_WAIT: return sim_copy_wait(b, w, c);
+    case SIM_CLOCK: put_clock(w, c, mask); return true;
+    case SIM_SPACE_TEST: test_space(w, c, mask); return true;
+    case SIM_FENCE: __atomic_thread_fence(__ATOMIC_SEQ_CST); return true;
+    case SIM_NOTHING: return true;
+    default: return sim_collective(b, w, c, mask);
+    }
+}
+
+static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    switch (c->kind) {
+    case SIM_COMPUTE: compute(w, c, mask); return true;
+    case SIM_CONVERT: convert(w, c, mask); return true;
+    case SIM_COMPARE: compare(w, c, mask); return true;
+    case SIM_SELECT: select_lanes(w, c, mask); return true;
+    case SIM_LOGIC:
+        sim_put_predicate(w, c->d, logic(c->op, sim_predicate(w, c->a, c->negate_a),
+                                         sim_predicate(w, c->b, c->negate_b)), mask);
+        return true;
+    case SIM_LOAD: case SIM_STORE: case SIM_ATOMIC: return sim_access(b, w, c, mask);
+    case SIM_BRANCH: return branch(b, w, c, mask);
+    default: return step_other(b, w, c, mask);
+    }
+}
+
+bool sim_warp_run(sim_block *b, sim_warp *w)
+{
+    const sim_instruction *code = b->program->code;
+    uint64_t stop = w->executed + slice_instructions;
+    while (w->state == SIM_READY && w->executed < stop) {
+        sim_path *top = &w->paths[w->depth - 1];
+        if (top->pc == top->reconverge || top->mask == 0) {
+            if (--w->depth == 0)
+                w->state = SIM_DONE;
+            continue;
+        }
+        const sim_instruction *c = &code[top->pc];
+        uint32_t mask = top->mask;
+        if (c->guard != SIM_NO_SLOT)
+            mask &= sim_predicate(w, c->guard, c->guard_negated);
+        if (++w->executed > b->limit)
+            return sim_fail(b, w, c, __builtin_ctz(top->mask), SIM_FAULT_BUDGET,
+                            "a warp executed %llu instructions without an end",
+                            (unsigned long long)b->limit);
+        if (b->counters && !c->extra) {
+            sim_counter *n = &b->counters[top->pc];
+            n->issued++;
+            n->threads += (uint64_t)__builtin_popcount(mask);
+        }
+        top->pc++;
+        if (mask != 0 && !step(b, w, c, mask))
+            return false;
+    }
+    return true;
+}

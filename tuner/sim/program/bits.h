@@ -1,0 +1,36 @@
+/* The bits of a number, and the number of bits. */
+#ifndef AUTOTUNE_SIM_PROGRAM_BITS_H
+#define AUTOTUNE_SIM_PROGRAM_BITS_H
+
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t sim_float_bits(float v)
+{
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline float sim_bits_float(uint32_t bits)
+{
+    float v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline uint64_t sim_double_bits(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline double sim_bits_double(uint64_t bits)
+{
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+#endif

@@ -1,0 +1,223 @@
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "sim/program/operations.h"
+
+/* A conversion reads its source into the widest type of its kind, rounds there and writes. */
+typedef enum domain { DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT, DOMAIN_NONE } domain;
+
+static const struct {
+    domain domain;
+    int bits;
+} kinds[PTX_TYPE_COUNT] = {
+    [PTX_U8] = {DOMAIN_UNSIGNED, 8},   [PTX_S8] = {DOMAIN_SIGNED, 8},
+    [PTX_U16] = {DOMAIN_UNSIGNED, 16}, [PTX_S16] = {DOMAIN_SIGNED, 16},
+    [PTX_U32] = {DOMAIN_UNSIGNED, 32}, [PTX_S32] = {DOMAIN_SIGNED, 32},
+    [PTX_U64] = {DOMAIN_UNSIGNED, 64}, [PTX_S64] = {DOMAIN_SIGNED, 64},
+    [PTX_B8] = {DOMAIN_UNSIGNED, 8},   [PTX_B16] = {DOMAIN_UNSIGNED, 16},
+    [PTX_B32] = {DOMAIN_UNSIGNED, 32}, [PTX_B64] = {DOMAIN_UNSIGNED, 64},
+    [PTX_F16] = {DOMAIN_FLOAT, 16},    [PTX_BF16] = {DOMAIN_FLOAT, 17},
+    [PTX_F32] = {DOMAIN_FLOAT, 32},    [PTX_F64] = {DOMAIN_FLOAT, 64},
+    [PTX_F16X2] = {DOMAIN_NONE, 0},    [PTX_BF16X2] = {DOMAIN_NONE, 0},
+    [PTX_TF32] = {DOMAIN_NONE, 0},     [PTX_F32X2] = {DOMAIN_NONE, 0},
+    [PTX_B128] = {DOMAIN_NONE, 0},     [PTX_PRED] = {DOMAIN_NONE, 0},
+};
+
+static void read_integers(ptx_type from, int64_t *restrict v, const void *a)
+{
+    const uint32_t *w = a;
+    const uint64_t *d = a;
+    switch (from) {
+    case PTX_U8: case PTX_B8: SIM_EACH_LANE(l) v[l] = (uint8_t)w[l]; break;
+    case PTX_S8: SIM_EACH_LANE(l) v[l] = (int8_t)w[l]; break;
+    case PTX_U16: case PTX_B16: SIM_EACH_LANE(l) v[l] = (uint16_t)w[l]; break;
+    case PTX_S16: SIM_EACH_LANE(l) v[l] = (int16_t)w[l]; break;
+    case PTX_U32: case PTX_B32: SIM_EACH_LANE(l) v[l] = w[l]; break;
+    case PTX_S32: SIM_EACH_LANE(l) v[l] = (int32_t)w[l]; break;
+    default: SIM_EACH_LANE(l) v[l] = (int64_t)d[l]; break;
+    }
+}
+
+static void read_floats(ptx_type from, bool flush, double *restrict v, const void *a)
+{
+    const uint32_t *w = a;
+    const float *f = a;
+    const double *g = a;
+    switch (from) {
+    case PTX_F16: SIM_EACH_LANE(l) v[l] = sim_half_to_float((uint16_t)w[l]); break;
+    case PTX_BF16: SIM_EACH_LANE(l) v[l] = sim_bfloat_to_float((uint16_t)w[l]); break;
+    case PTX_F32:
+        SIM_EACH_LANE(l) v[l] = flush && fabsf(f[l]) < 0x1p-126f ? copysign(0.0, f[l]) : f[l];
+        break;
+    default: SIM_EACH_LANE(l) v[l] = g[l]; break;
+    }
+}
+
+static void write_integers(ptx_type to, void *restrict d, const int64_t *v)
+{
+    uint32_t *w = d;
+    uint64_t *x = d;
+    switch (to) {
+    case PTX_U8: case PTX_B8: SIM_EACH_LANE(l) w[l] = (uint8_t)v[l]; break;
+    case PTX_S8: SIM_EACH_LANE(l) w[l] = (uint32_t)(int8_t)v[l]; break;
+    case PTX_U16: case PTX_B16: SIM_EACH_LANE(l) w[l] = (uint16_t)v[l]; break;
+    case PTX_S16: SIM_EACH_LANE(l) w[l] = (uint16_t)v[l]; break;
+    case PTX_U32: case PTX_S32: case PTX_B32: SIM_EACH_LANE(l) w[l] = (uint32_t)v[l]; break;
+    default: SIM_EACH_LANE(l) x[l] = (uint64_t)v[l]; break;
+    }
+}
+
+/* Clamps to the destination's range; `is_unsigned` says how to read the 64 bits. */
+static int64_t clamp(int64_t v, bool is_unsigned, domain to, int bits)
+{
+    if (to == DOMAIN_UNSIGNED) {
+        if (!is_unsigned && v < 0)
+            return 0;
+        uint64_t top = bits == 64 ? UINT64_MAX : (1ull << bits) - 1;
+        return (uint64_t)v > top ? (int64_t)top : v;
+    }
+    int64_t top = bits == 64 ? INT64_MAX : ((int64_t)1 << (bits - 1)) - 1;
+    if (is_unsigned && v < 0)
+        return top;
+    return v > top ? top : v < -top - 1 ? -top - 1 : v;
+}
+
+static double round_integral(double v, sim_rounding rounding)
+{
+    switch (rounding) {
+    case SIM_ROUND_INTEGER_NEAREST: return rint(v);
+    case SIM_ROUND_INTEGER_DOWN: return floor(v);
+    case SIM_ROUND_INTEGER_UP: return ceil(v);
+    default: return trunc(v);
+    }
+}
+
+/* Out of range clamps; NaN is 0, or the top bit when either side has 64 bits (PTX ISA, cvt). */
+static int64_t float_to_integer(double v, domain to, int bits, bool wide)
+{
+    if (isnan(v))
+        return wide ? (int64_t)(1ull << (bits - 1)) : 0;
+    if (to == DOMAIN_UNSIGNED) {
+        if (v <= 0.0)
+            return 0;
+        if (v >= ldexp(1.0, bits))
+            return bits == 64 ? -1 : (int64_t)((1ull << bits) - 1);
+        return (int64_t)(uint64_t)v;
+    }
+    double top = ldexp(1.0, bits - 1);
+    if (v >= top)
+        return bits == 64 ? INT64_MAX : (int64_t)top - 1;
+    return v < -top ? (bits == 64 ? INT64_MIN : -(int64_t)top) : (int64_t)v;
+}
+
+static void write_float(ptx_type to, bool flush, bool saturate, void *restrict d, int l, double v)
+{
+    if (saturate)
+        v = v > 1.0 ? 1.0 : v > 0.0 ? v : 0.0;
+    if (to == PTX_F64) {
+        ((double *)d)[l] = v;
+    } else if (to == PTX_F32) {
+        float f = (float)v;
+        ((float *)d)[l] = flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
+    } else {
+        ((uint32_t *)d)[l] = to == PTX_F16 ? sim_double_to_half(v) : sim_double_to_bfloat(v);
+    }
+}
+
+/* Directed rounding to a half or bfloat16: round to nearest, then step back if it went too far. */
+static uint16_t direct_short(ptx_type to, double v, sim_rounding rounding)
+{
+    uint16_t bits = to == PTX_F16 ? sim_double_to_half(v) : sim_double_to_bfloat(v);
+    double got = to == PTX_F16 ? sim_half_to_float(bits) : sim_bfloat_to_float(bits);
+    if (isnan(v) || got == v)
+        return bits;
+    bool above = got > v;
+    bool step_down = above && (rounding == SIM_ROUND_DOWN || (rounding == SIM_ROUND_ZERO && v > 0));
+    bool step_up = !above && (rounding == SIM_ROUND_UP || (rounding == SIM_ROUND_ZERO && v < 0));
+    if (!step_down && !step_up)
+        return bits;
+    if ((bits & 0x7fff) == 0)
+        return step_down ? 0x8001 : 0x0001;
+    return (uint16_t)((got > 0) == step_up ? bits + 1 : bits - 1);
+}
+
+static int host_rounding(sim_rounding r)
+{
+    static const int modes[] = {[SIM_ROUND_ZERO] = FE_TOWARDZERO, [SIM_ROUND_DOWN] = FE_DOWNWARD,
+                                [SIM_ROUND_UP] = FE_UPWARD};
+    return r >= SIM_ROUND_ZERO && r <= SIM_ROUND_UP ? modes[r] : FE_TONEAREST;
+}
+
+static void integer_to_float(ptx_type to, ptx_type from, sim_rounding rounding, void *restrict d,
+                             const int64_t *v)
+{
+    bool is_unsigned = kinds[from].domain == DOMAIN_UNSIGNED;
+    int before = fegetround();
+    if (rounding > SIM_ROUND_NEAREST)
+        fesetround(host_rounding(rounding));
+    SIM_EACH_LANE(l)
+    {
+        volatile int64_t s = v[l];
+        if (to == PTX_F32)
+            ((float *)d)[l] = is_unsigned ? (float)(uint64_t)s : (float)s;
+        else if (to == PTX_F64)
+            ((double *)d)[l] = is_unsigned ? (double)(uint64_t)s : (double)s;
+        else
+            ((uint32_t *)d)[l] = direct_short(to, is_unsigned ? (double)(uint64_t)s : (double)s,
+                                              rounding);
+    }
+    fesetround(before);
+}
+
+static void float_to_float(ptx_type to, sim_rounding rounding, bool flush, bool saturate,
+                           void *restrict d, double *v)
+{
+    if (rounding >= SIM_ROUND_INTEGER_NEAREST)
+        SIM_EACH_LANE(l) v[l] = round_integral(v[l], rounding);
+    bool directed = rounding >= SIM_ROUND_ZERO && rounding <= SIM_ROUND_UP;
+    if (directed && (to == PTX_F16 || to == PTX_BF16)) {
+        SIM_EACH_LANE(l) ((uint32_t *)d)[l] = direct_short(to, v[l], rounding);
+        return;
+    }
+    int before = fegetround();
+    if (directed)
+        fesetround(host_rounding(rounding));
+    SIM_EACH_LANE(l)
+    {
+        volatile double s = v[l];
+        write_float(to, flush, saturate, d, l, s);
+    }
+    fesetround(before);
+}
+
+bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
+                 void *restrict d, const void *a)
+{
+    domain dt = kinds[to].domain, df = kinds[from].domain;
+    if (dt == DOMAIN_NONE || df == DOMAIN_NONE)
+        return false;
+    if (!d)
+        return true;
+    int64_t integers[SIM_LANES];
+    double floats[SIM_LANES];
+    if (df == DOMAIN_FLOAT) {
+        read_floats(from, flush, floats, a);
+        if (dt == DOMAIN_FLOAT) {
+            float_to_float(to, rounding, flush, saturate, d, floats);
+            return true;
+        }
+        bool wide = from == PTX_F64 || kinds[to].bits == 64;
+        SIM_EACH_LANE(l) integers[l] = float_to_integer(round_integral(floats[l], rounding), dt, kinds[to].bits, wide);
+    } else {
+        read_integers(from, integers, a);
+        if (dt == DOMAIN_FLOAT) {
+            integer_to_float(to, from, rounding, d, integers);
+            return true;
+        }
+        if (saturate)
+            SIM_EACH_LANE(l) integers[l] = clamp(integers[l], df == DOMAIN_UNSIGNED, dt, kinds[to].bits);
+    }
+    write_integers(to, d, integers);
+    return true;
+}

@@ -1,0 +1,202 @@
+#include <fenv.h>
+#include <math.h>
+
+#include "sim/program/bits.h"
+#include "sim/program/operations.h"
+
+void sim_flush(uint32_t *lanes)
+{
+    SIM_EACH_LANE(l)
+    if ((lanes[l] & 0x7f800000u) == 0)
+        lanes[l] &= 0x80000000u;
+}
+
+/* min and max return the operand that is a number; -0 is below +0. */
+static float min_float(float a, float b)
+{
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a != a ? b : b != b ? a : a < b ? a : b;
+}
+
+static float max_float(float a, float b)
+{
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a != a ? b : b != b ? a : a > b ? a : b;
+}
+
+static double min_double(double a, double b)
+{
+    if (a == b)
+        return signbit(a) ? a : b;
+    return a != a ? b : b != b ? a : a < b ? a : b;
+}
+
+static double max_double(double a, double b)
+{
+    if (a == b)
+        return signbit(a) ? b : a;
+    return a != a ? b : b != b ? a : a > b ? a : b;
+}
+
+static float either_nan(float a, float b, float otherwise)
+{
+    return a != a || b != b ? (float)NAN : otherwise;
+}
+
+/* Powers of two beyond a float's range come out as infinity or zero of the host's conversion. */
+static float exp2_approx(float a)
+{
+    return (float)exp2((double)a);
+}
+
+static float copy_sign(float sign, float magnitude)
+{
+    return copysignf(magnitude, sign);
+}
+
+#define F float
+#define G double
+SIM_OP2(add_f32, F, F, F, a[l] + b[l])
+SIM_OP2(sub_f32, F, F, F, a[l] - b[l])
+SIM_OP2(mul_f32, F, F, F, a[l] * b[l])
+SIM_OP2(div_f32, F, F, F, a[l] / b[l])
+SIM_OP2(min_f32, F, F, F, min_float(a[l], b[l]))
+SIM_OP2(max_f32, F, F, F, max_float(a[l], b[l]))
+SIM_OP2(min_nan_f32, F, F, F, either_nan(a[l], b[l], min_float(a[l], b[l])))
+SIM_OP2(max_nan_f32, F, F, F, either_nan(a[l], b[l], max_float(a[l], b[l])))
+SIM_OP1(neg_f32, F, F, -a[l])
+SIM_OP1(abs_f32, F, F, fabsf(a[l]))
+SIM_OP1(rcp_f32, F, F, 1.0f / a[l])
+SIM_OP1(sqrt_f32, F, F, sqrtf(a[l]))
+SIM_OP1(rsqrt_f32, F, F, 1.0 / sqrt((G)a[l]))
+SIM_OP1(sin_f32, F, F, sin((G)a[l]))
+SIM_OP1(cos_f32, F, F, cos((G)a[l]))
+SIM_OP1(lg2_f32, F, F, log2((G)a[l]))
+SIM_OP1(ex2_f32, F, F, exp2_approx(a[l]))
+SIM_OP1(tanh_f32, F, F, tanh((G)a[l]))
+SIM_OP2(copysign_f32, F, F, F, copy_sign(a[l], b[l]))
+SIM_OP2(add_f64, G, G, G, a[l] + b[l])
+SIM_OP2(sub_f64, G, G, G, a[l] - b[l])
+SIM_OP2(mul_f64, G, G, G, a[l] * b[l])
+SIM_OP2(div_f64, G, G, G, a[l] / b[l])
+SIM_OP3(fma_f64, G, G, G, G, fma(a[l], b[l], c[l]))
+SIM_OP2(min_f64, G, G, G, min_double(a[l], b[l]))
+SIM_OP2(max_f64, G, G, G, max_double(a[l], b[l]))
+SIM_OP1(neg_f64, G, G, -a[l])
+SIM_OP1(abs_f64, G, G, fabs(a[l]))
+SIM_OP1(rcp_f64, G, G, 1.0 / a[l])
+SIM_OP1(sqrt_f64, G, G, sqrt(a[l]))
+SIM_OP1(rsqrt_f64, G, G, 1.0 / sqrt(a[l]))
+SIM_OP2(copysign_f64, G, G, G, copysign(b[l], a[l]))
+
+SIM_OP3(fma_f32_portable, F, F, F, F, fmaf(a[l], b[l], c[l]))
+
+#if defined(__x86_64__) && defined(__GNUC__)
+/* Without this, every lane is a call of fmaf(): the baseline of x86-64 has no fused multiply-add. */
+__attribute__((target("avx2,fma"))) SIM_OP3(fma_f32_vector, F, F, F, F,
+                                            __builtin_fmaf(a[l], b[l], c[l]))
+
+static void fma_f32(void *restrict d, const void *const sources[4])
+{
+    if (__builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"))
+        fma_f32_vector(d, sources);
+    else
+        fma_f32_portable(d, sources);
+}
+#else
+#define fma_f32 fma_f32_portable
+#endif
+
+/* Directed rounding: rare, so the processor's mode is changed around one loop. The volatile
+ * operands keep the arithmetic between the two changes. */
+#define DIRECTED(name, T, count, mode, expression)                                                 \
+    static void name(void *restrict to, const void *const sources[4])                              \
+    {                                                                                              \
+        T *restrict d = to;                                                                        \
+        const T *a = sources[0], *b = sources[(count) > 1 ? 1 : 0], *c = sources[(count) > 2 ? 2 : 0]; \
+        int before = fegetround();                                                                 \
+        fesetround(mode);                                                                          \
+        SIM_EACH_LANE(l)                                                                           \
+        {                                                                                          \
+            volatile T x = a[l], y = b[l], z = c[l];                                               \
+            (void)y, (void)z;                                                                      \
+            volatile T r = expression;                                                             \
+            d[l] = r;                                                                              \
+        }                                                                                          \
+        fesetround(before);                                                                        \
+    }
+#define DIRECTED_ALL(op, T, suffix, count, expression)                                             \
+    DIRECTED(op##_rz_##suffix, T, count, FE_TOWARDZERO, expression)                                \
+    DIRECTED(op##_rm_##suffix, T, count, FE_DOWNWARD, expression)                                  \
+    DIRECTED(op##_rp_##suffix, T, count, FE_UPWARD, expression)
+
+DIRECTED_ALL(add, F, f32, 2, x + y)
+DIRECTED_ALL(sub, F, f32, 2, x - y)
+DIRECTED_ALL(mul, F, f32, 2, x * y)
+DIRECTED_ALL(div, F, f32, 2, x / y)
+DIRECTED_ALL(fma, F, f32, 3, fmaf(x, y, z))
+DIRECTED_ALL(rcp, F, f32, 1, 1.0f / x)
+DIRECTED_ALL(sqrt, F, f32, 1, sqrtf(x))
+DIRECTED_ALL(add, G, f64, 2, x + y)
+DIRECTED_ALL(sub, G, f64, 2, x - y)
+DIRECTED_ALL(mul, G, f64, 2, x * y)
+DIRECTED_ALL(div, G, f64, 2, x / y)
+DIRECTED_ALL(fma, G, f64, 3, fma(x, y, z))
+DIRECTED_ALL(rcp, G, f64, 1, 1.0 / x)
+DIRECTED_ALL(sqrt, G, f64, 1, sqrt(x))
+
+/* Two floats in a 64-bit register, since sm_100. */
+static float half_of(uint64_t pair, int which)
+{
+    return sim_bits_float((uint32_t)(pair >> (32 * which)));
+}
+
+static uint64_t pair_of(float low, float high)
+{
+    return sim_float_bits(low) | (uint64_t)sim_float_bits(high) << 32;
+}
+
+#define P uint64_t
+SIM_OP2(add_f32x2, P, P, P,
+        pair_of(half_of(a[l], 0) + half_of(b[l], 0), half_of(a[l], 1) + half_of(b[l], 1)))
+SIM_OP2(mul_f32x2, P, P, P,
+        pair_of(half_of(a[l], 0) * half_of(b[l], 0), half_of(a[l], 1) * half_of(b[l], 1)))
+SIM_OP3(fma_f32x2, P, P, P, P,
+        pair_of(fmaf(half_of(a[l], 0), half_of(b[l], 0), half_of(c[l], 0)),
+                fmaf(half_of(a[l], 1), half_of(b[l], 1), half_of(c[l], 1))))
+
+#define F1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_FLOAT}
+#define F2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_FLOAT}
+#define F3(name, fn) {name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_FLOAT}
+#define S1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_SPECIAL}
+#define S2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_SPECIAL}
+#define G1(name, fn) {name, fn, 1, 8, {8}, SIM_CLASS_DOUBLE}
+#define G2(name, fn) {name, fn, 2, 8, {8, 8}, SIM_CLASS_DOUBLE}
+#define G3(name, fn) {name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_DOUBLE}
+#define P2(name, fn) {name, fn, 2, 8, {8, 8}, SIM_CLASS_FLOAT}
+#define P3(name, fn) {name, fn, 3, 8, {8, 8, 8}, SIM_CLASS_FLOAT}
+#define ROUNDED(N, op, s) N(#op ".rz." #s, op##_rz_##s), N(#op ".rm." #s, op##_rm_##s), \
+    N(#op ".rp." #s, op##_rp_##s)
+
+const sim_operation sim_float_operations[] = {
+    F2("add.f32", add_f32), F2("sub.f32", sub_f32), F2("mul.f32", mul_f32),
+    F3("fma.f32", fma_f32), F3("mad.f32", fma_f32), S2("div.f32", div_f32),
+    S2("div.approx.f32", div_f32), S2("div.full.f32", div_f32), F2("min.f32", min_f32),
+    F2("max.f32", max_f32), F2("min.NaN.f32", min_nan_f32), F2("max.NaN.f32", max_nan_f32),
+    F1("neg.f32", neg_f32), F1("abs.f32", abs_f32), S1("rcp.f32", rcp_f32),
+    S1("rcp.approx.f32", rcp_f32), S1("sqrt.f32", sqrt_f32), S1("sqrt.approx.f32", sqrt_f32),
+    S1("rsqrt.approx.f32", rsqrt_f32), S1("sin.approx.f32", sin_f32),
+    S1("cos.approx.f32", cos_f32), S1("lg2.approx.f32", lg2_f32), S1("ex2.approx.f32", ex2_f32),
+    S1("tanh.approx.f32", tanh_f32), F2("copysign.f32", copysign_f32),
+    G2("add.f64", add_f64), G2("sub.f64", sub_f64), G2("mul.f64", mul_f64),
+    G3("fma.f64", fma_f64), G3("mad.f64", fma_f64), G2("div.f64", div_f64),
+    G2("min.f64", min_f64), G2("max.f64", max_f64), G1("neg.f64", neg_f64),
+    G1("abs.f64", abs_f64), G1("rcp.f64", rcp_f64), G1("rcp.approx.f64", rcp_f64),
+    G1("sqrt.f64", sqrt_f64), G1("rsqrt.approx.f64", rsqrt_f64), G2("copysign.f64", copysign_f64),
+    ROUNDED(F2, add, f32), ROUNDED(F2, sub, f32), ROUNDED(F2, mul, f32), ROUNDED(S2, div, f32),
+    ROUNDED(F3, fma, f32), ROUNDED(S1, rcp, f32), ROUNDED(S1, sqrt, f32), ROUNDED(G2, add, f64),
+    ROUNDED(G2, sub, f64), ROUNDED(G2, mul, f64), ROUNDED(G2, div, f64), ROUNDED(G3, fma, f64),
+    ROUNDED(G1, rcp, f64), ROUNDED(G1, sqrt, f64), P2("add.f32x2", add_f32x2),
+    P2("mul.f32x2", mul_f32x2), P3("fma.f32x2", fma_f32x2), {0}};

@@ -1,0 +1,190 @@
+#include <math.h>
+
+#include "sim/program/bits.h"
+#include "sim/program/operations.h"
+
+float sim_half_to_float(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 0x1f, mantissa = h & 0x3ff;
+    if (exponent == 31)
+        return sim_bits_float(sign | 0x7f800000u | mantissa << 13);
+    if (exponent == 0) {
+        float v = (float)mantissa * 0x1p-24f;
+        return sign ? -v : v;
+    }
+    return sim_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
+}
+
+/* Rounds a double to a float with two more significant bits than any half has, such that rounding
+ * that to a half equals rounding the double: the last bit is set when anything was lost. Boldo and
+ * Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+ * odd" (2008). */
+static float to_odd(double v)
+{
+    float f = (float)v;
+    if ((double)f == v || isnan(v) || isinf(f))
+        return isinf(f) && !isinf(v) ? copysignf(0x1.fffffep127f, f) : f;
+    if (fabs((double)f) > fabs(v))
+        f = sim_bits_float(sim_float_bits(f) - 1);
+    return sim_bits_float(sim_float_bits(f) | 1);
+}
+
+uint16_t sim_float_to_half(float v)
+{
+    uint32_t b = sim_float_bits(v), sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
+    if (magnitude > 0x7f800000u)
+        return 0x7fff;
+    if (magnitude >= 0x477ff000u) /* 65520 and above round to infinity */
+        return (uint16_t)(sign | 0x7c00u);
+    if (magnitude < 0x38800000u) { /* below 2^-14: subnormal, in units of 2^-24 */
+        float scaled = sim_bits_float(magnitude) * 0x1p24f;
+        return (uint16_t)(sign | (uint32_t)lrintf(scaled));
+    }
+    uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1);
+    return (uint16_t)(sign | ((rounded - 0x38000000u) >> 13));
+}
+
+uint16_t sim_double_to_half(double v)
+{
+    return sim_float_to_half(to_odd(v));
+}
+
+float sim_bfloat_to_float(uint16_t b)
+{
+    return sim_bits_float((uint32_t)b << 16);
+}
+
+uint16_t sim_float_to_bfloat(float v)
+{
+    uint32_t b = sim_float_bits(v);
+    if ((b & 0x7fffffffu) > 0x7f800000u)
+        return 0x7fff;
+    return (uint16_t)((b + 0x7fffu + (b >> 16 & 1)) >> 16);
+}
+
+uint16_t sim_double_to_bfloat(double v)
+{
+    return sim_float_to_bfloat(to_odd(v));
+}
+
+/* a * b + c rounded to odd in double: the product of two short numbers is exact, the sum's error
+ * is found by Knuth's two-sum. */
+static double fma_to_odd(float a, float b, float c)
+{
+    double p = (double)a * b, s = p + c;
+    if (isnan(s) || isinf(s))
+        return s;
+    double t = s - p, error = (p - (s - t)) + (c - t);
+    uint64_t bits = sim_double_bits(s);
+    if (error != 0.0 && !(bits & 1))
+        bits += (error > 0) == (s > 0) ? 1 : UINT64_MAX;
+    return sim_bits_double(bits);
+}
+
+static float min_of(float a, float b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? a : b) : a < b ? a : b;
+}
+
+static float max_of(float a, float b)
+{
+    return isnan(a) ? b : isnan(b) ? a : a == b ? (signbit(a) ? b : a) : a > b ? a : b;
+}
+
+static float propagate(float a, float b, float v)
+{
+    return isnan(a) || isnan(b) ? (float)NAN : v;
+}
+
+static float relu(float v)
+{
+    return v > 0.0f ? v : isnan(v) ? v : 0.0f;
+}
+
+static float saturate(float v)
+{
+    return v > 1.0f ? 1.0f : v > 0.0f ? v : 0.0f;
+}
+
+/* Sums and products of 11-bit (8-bit) significands rounded first to float's 24 bits round to the
+ * right half (bfloat16): Figueroa, "When is double rounding innocuous?" (1995). */
+#define DEFINE_HALF(T, load, store, store_double)                                                  \
+    static uint16_t T##_add(uint16_t a, uint16_t b) { return store(load(a) + load(b)); }           \
+    static uint16_t T##_sub(uint16_t a, uint16_t b) { return store(load(a) - load(b)); }           \
+    static uint16_t T##_mul(uint16_t a, uint16_t b) { return store(load(a) * load(b)); }           \
+    static uint16_t T##_adds(uint16_t a, uint16_t b) { return store(saturate(load(a) + load(b))); } \
+    static uint16_t T##_muls(uint16_t a, uint16_t b) { return store(saturate(load(a) * load(b))); } \
+    static uint16_t T##_min(uint16_t a, uint16_t b) { return store(min_of(load(a), load(b))); }    \
+    static uint16_t T##_max(uint16_t a, uint16_t b) { return store(max_of(load(a), load(b))); }    \
+    static uint16_t T##_minn(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return store(propagate(load(a), load(b), min_of(load(a), load(b))));                       \
+    }                                                                                              \
+    static uint16_t T##_maxn(uint16_t a, uint16_t b)                                               \
+    {                                                                                              \
+        return store(propagate(load(a), load(b), max_of(load(a), load(b))));                       \
+    }                                                                                              \
+    static uint16_t T##_fma(uint16_t a, uint16_t b, uint16_t c)                                    \
+    {                                                                                              \
+        return store_double(fma_to_odd(load(a), load(b), load(c)));                                \
+    }                                                                                              \
+    static uint16_t T##_fmar(uint16_t a, uint16_t b, uint16_t c)                                   \
+    {                                                                                              \
+        return store(relu(load(T##_fma(a, b, c))));                                                \
+    }                                                                                              \
+    static uint16_t T##_fmas(uint16_t a, uint16_t b, uint16_t c)                                   \
+    {                                                                                              \
+        return store(saturate(load(T##_fma(a, b, c))));                                            \
+    }                                                                                              \
+    static uint16_t T##_neg(uint16_t a) { return a ^ 0x8000u; }                                    \
+    static uint16_t T##_abs(uint16_t a) { return a & 0x7fffu; }                                    \
+    static uint16_t T##_ex2(uint16_t a) { return store((float)exp2((double)load(a))); }            \
+    static uint16_t T##_tanh(uint16_t a) { return store((float)tanh((double)load(a))); }
+
+DEFINE_HALF(h, sim_half_to_float, sim_float_to_half, sim_double_to_half)
+DEFINE_HALF(b, sim_bfloat_to_float, sim_float_to_bfloat, sim_double_to_bfloat)
+
+#define LO(x) ((uint16_t)(x))
+#define HI(x) ((uint16_t)((x) >> 16))
+#define PAIR(low, high) ((uint32_t)(low) | (uint32_t)(high) << 16)
+#define W uint32_t
+#define HALF1(f)                                                                                   \
+    SIM_OP1(f##_1, W, W, f(LO(a[l])))                                                              \
+    SIM_OP1(f##_2, W, W, PAIR(f(LO(a[l])), f(HI(a[l]))))
+#define HALF2(f)                                                                                   \
+    SIM_OP2(f##_1, W, W, W, f(LO(a[l]), LO(b[l])))                                                 \
+    SIM_OP2(f##_2, W, W, W, PAIR(f(LO(a[l]), LO(b[l])), f(HI(a[l]), HI(b[l]))))
+#define HALF3(f)                                                                                   \
+    SIM_OP3(f##_1, W, W, W, W, f(LO(a[l]), LO(b[l]), LO(c[l])))                                    \
+    SIM_OP3(f##_2, W, W, W, W,                                                                     \
+            PAIR(f(LO(a[l]), LO(b[l]), LO(c[l])), f(HI(a[l]), HI(b[l]), HI(c[l]))))
+#define HALF_ALL(T)                                                                                \
+    HALF2(T##_add) HALF2(T##_sub) HALF2(T##_mul) HALF2(T##_adds) HALF2(T##_muls) HALF2(T##_min)    \
+    HALF2(T##_max) HALF2(T##_minn) HALF2(T##_maxn) HALF3(T##_fma) HALF3(T##_fmar) HALF3(T##_fmas)  \
+    HALF1(T##_neg) HALF1(T##_abs) HALF1(T##_ex2) HALF1(T##_tanh)
+
+HALF_ALL(h)
+HALF_ALL(b)
+
+/* cvt.rn.f16x2.f32 d, a, b: a is the high half. */
+#define F float
+SIM_OP2(pack_half, W, F, F, PAIR(sim_float_to_half(b[l]), sim_float_to_half(a[l])))
+SIM_OP2(pack_bfloat, W, F, F, PAIR(sim_float_to_bfloat(b[l]), sim_float_to_bfloat(a[l])))
+
+#define N1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_HALF}
+#define N2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_HALF}
+#define N3(name, fn) {name, fn, 3, 4, {4, 4, 4}, SIM_CLASS_HALF}
+#define BOTH(N, op, t, f) N(op "." t, f##_1), N(op "." t "x2", f##_2)
+#define HALF_TABLE(T, t)                                                                           \
+    BOTH(N2, "add", t, T##_add), BOTH(N2, "sub", t, T##_sub), BOTH(N2, "mul", t, T##_mul),         \
+        BOTH(N2, "add.sat", t, T##_adds), BOTH(N2, "mul.sat", t, T##_muls),                        \
+        BOTH(N2, "min", t, T##_min), BOTH(N2, "max", t, T##_max),                                  \
+        BOTH(N2, "min.NaN", t, T##_minn), BOTH(N2, "max.NaN", t, T##_maxn),                        \
+        BOTH(N3, "fma", t, T##_fma), BOTH(N3, "fma.relu", t, T##_fmar),                            \
+        BOTH(N3, "fma.sat", t, T##_fmas), BOTH(N1, "neg", t, T##_neg),                             \
+        BOTH(N1, "abs", t, T##_abs), BOTH(N1, "ex2.approx", t, T##_ex2),                           \
+        BOTH(N1, "tanh.approx", t, T##_tanh)
+
+const sim_operation sim_half_operations[] = {
+    HALF_TABLE(h, "f16"), HALF_TABLE(b, "bf16"), N2("cvt.f16x2.f32", pack_half),
+    N2("cvt.bf16x2.f32", pack_bfloat), {0}};

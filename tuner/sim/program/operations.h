@@ -1,0 +1,88 @@
+/* What PTX arithmetic does: tables from an opcode's name to a function over 32 lanes.
+ *
+ * Values of up to 32 bits live in 32-bit lanes, 16-bit ones zero-extended; 64-bit values in 64-bit
+ * lanes. Semantics are those of the PTX ISA reference; the approximate functions (ex2.approx ...)
+ * are computed to full precision, which lies within their documented error. All lanes are computed
+ * whether active or not: an operation must be defined for every bit pattern. */
+#ifndef AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
+#define AUTOTUNE_SIM_PROGRAM_OPERATIONS_H
+
+#include "sim/program/program.h"
+
+typedef struct sim_operation {
+    const char *name;     /* opcode without modifiers that do not matter: "mul.wide.u32" */
+    sim_compute compute;
+    uint8_t sources;      /* 1 .. 4 */
+    uint8_t width;        /* of the result: 4 or 8 */
+    uint8_t widths[4];    /* of the sources */
+    uint8_t count_class;
+} sim_operation;
+
+/* One table a file; each ends in an entry without a name. */
+extern const sim_operation sim_integer_operations[];
+extern const sim_operation sim_bit_operations[];
+extern const sim_operation sim_float_operations[];
+extern const sim_operation sim_half_operations[];
+
+/* Finds an operation by its canonical name; NULL when there is none. */
+const sim_operation *sim_operation_find(const char *name);
+
+/* Finds the comparison "lt" of a type; NULL when there is none. */
+sim_compare sim_compare_find(const char *comparison, ptx_type type);
+
+/* d = a converted from `from` to `to`; false when the pair is not supported (asked at decoding
+ * with NULL lanes). */
+bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
+                 void *restrict d, const void *a);
+
+/* Bits of a half or bfloat16 and the value they stand for. Rounding to nearest even. */
+float sim_half_to_float(uint16_t bits);
+uint16_t sim_float_to_half(float v);
+uint16_t sim_double_to_half(double v);
+float sim_bfloat_to_float(uint16_t bits);
+uint16_t sim_float_to_bfloat(float v);
+uint16_t sim_double_to_bfloat(double v);
+
+/* Replaces subnormal floats by zeros of their sign. */
+void sim_flush(uint32_t *lanes);
+
+/* Loop over all lanes. */
+#define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
+
+/* Definitions of handlers: `expression` of lane l over sources a, b, c, e, of types TA .. */
+#define SIM_OP1(name, TD, TA, expression)                                                          \
+    static void name(void *restrict to, const void *const sources[4])                              \
+    {                                                                                              \
+        TD *restrict d = to;                                                                       \
+        const TA *a = sources[0];                                                                  \
+        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
+    }
+#define SIM_OP2(name, TD, TA, TB, expression)                                                      \
+    static void name(void *restrict to, const void *const sources[4])                              \
+    {                                                                                              \
+        TD *restrict d = to;                                                                       \
+        const TA *a = sources[0];                                                                  \
+        const TB *b = sources[1];                                                                  \
+        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
+    }
+#define SIM_OP3(name, TD, TA, TB, TC, expression)                                                  \
+    static void name(void *restrict to, const void *const sources[4])                              \
+    {                                                                                              \
+        TD *restrict d = to;                                                                       \
+        const TA *a = sources[0];                                                                  \
+        const TB *b = sources[1];                                                                  \
+        const TC *c = sources[2];                                                                  \
+        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
+    }
+#define SIM_OP4(name, TD, TA, TB, TC, TE, expression)                                              \
+    static void name(void *restrict to, const void *const sources[4])                              \
+    {                                                                                              \
+        TD *restrict d = to;                                                                       \
+        const TA *a = sources[0];                                                                  \
+        const TB *b = sources[1];                                                                  \
+        const TC *c = sources[2];                                                                  \
+        const TE *e = sources[3];                                                                  \
+        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
+    }
+
+#endif

@@ -1,0 +1,158 @@
+/* A kernel decoded for execution: what sim/decode/decode.h makes of PTX and sim_warp.h runs.
+ *
+ * Registers become slots: byte offsets into a block of memory that each warp has for itself, 32
+ * lanes of 4 or 8 bytes side by side, so that a handler is a loop over 32 neighbours that the host
+ * compiler vectorises. A predicate is one 32-bit mask. Constants and special registers are slots
+ * too, filled before the kernel starts, so that no handler asks where an operand lives. */
+#ifndef AUTOTUNE_SIM_PROGRAM_PROGRAM_H
+#define AUTOTUNE_SIM_PROGRAM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ptx/parse.h"
+
+enum {
+    SIM_LANES = 32,
+    SIM_NO_SLOT = -1,
+    SIM_EXIT_PC = INT32_MAX, /* reconvergence "at the end of the kernel" */
+};
+
+/* One operation on all lanes: d from up to four sources. The result never overlaps a source. */
+typedef void (*sim_compute)(void *restrict d, const void *const sources[4]);
+/* One comparison of all lanes; a bit a lane. */
+typedef uint32_t (*sim_compare)(const void *a, const void *b);
+
+typedef enum sim_kind {
+    SIM_COMPUTE,   /* compute(d, a, b, c, e) */
+    SIM_COMPARE,   /* predicate d (and its complement d2) = compare(a, b) [combine] c */
+    SIM_LOGIC,     /* predicates: d = a logic b */
+    SIM_SELECT,    /* d = c ? a : b */
+    SIM_CONVERT,   /* d = convert(a) */
+    SIM_LOAD, SIM_STORE, SIM_ATOMIC, SIM_COPY_ASYNC, SIM_COPY_COMMIT, SIM_COPY_WAIT,
+    SIM_BRANCH, SIM_BRANCH_INDEXED, SIM_EXIT, SIM_TRAP,
+    SIM_BARRIER, SIM_WARP_BARRIER,
+    SIM_SHUFFLE, SIM_VOTE, SIM_MATCH, SIM_REDUCE, SIM_ACTIVE_MASK,
+    SIM_CLOCK,     /* d = a counter that grows */
+    SIM_FENCE, SIM_NOTHING,
+    SIM_SPACE_TEST /* predicate d = is address a in `space`? */
+} sim_kind;
+
+/* Classes by which issued instructions are counted. */
+typedef enum sim_class {
+    SIM_CLASS_INTEGER, SIM_CLASS_FLOAT, SIM_CLASS_DOUBLE, SIM_CLASS_HALF, SIM_CLASS_SPECIAL,
+    SIM_CLASS_CONVERT, SIM_CLASS_MOVE, SIM_CLASS_PREDICATE, SIM_CLASS_CONTROL, SIM_CLASS_GLOBAL,
+    SIM_CLASS_SHARED, SIM_CLASS_LOCAL, SIM_CLASS_CONSTANT, SIM_CLASS_ATOMIC, SIM_CLASS_BARRIER,
+    SIM_CLASS_WARP, SIM_CLASS_COUNT
+} sim_class;
+
+typedef enum sim_logic {
+    SIM_LOGIC_AND, SIM_LOGIC_OR, SIM_LOGIC_XOR, SIM_LOGIC_NOT, SIM_LOGIC_MOVE
+} sim_logic;
+
+typedef enum sim_atomic_op {
+    SIM_ATOMIC_ADD, SIM_ATOMIC_MIN, SIM_ATOMIC_MAX, SIM_ATOMIC_INC, SIM_ATOMIC_DEC, SIM_ATOMIC_AND,
+    SIM_ATOMIC_OR, SIM_ATOMIC_XOR, SIM_ATOMIC_EXCH, SIM_ATOMIC_CAS
+} sim_atomic_op;
+
+typedef enum sim_warp_op {
+    SIM_SHUFFLE_UP, SIM_SHUFFLE_DOWN, SIM_SHUFFLE_XOR, SIM_SHUFFLE_INDEX,
+    SIM_VOTE_ALL, SIM_VOTE_ANY, SIM_VOTE_UNIFORM, SIM_VOTE_BALLOT,
+    SIM_MATCH_ANY, SIM_MATCH_ALL,
+    SIM_REDUCE_ADD, SIM_REDUCE_MIN, SIM_REDUCE_MAX, SIM_REDUCE_AND, SIM_REDUCE_OR, SIM_REDUCE_XOR,
+    SIM_ELECT
+} sim_warp_op;
+
+typedef enum sim_barrier_op {
+    SIM_BARRIER_SYNC, SIM_BARRIER_ARRIVE, SIM_BARRIER_POPC, SIM_BARRIER_AND, SIM_BARRIER_OR
+} sim_barrier_op;
+
+typedef enum sim_rounding { /* of conversions and arithmetic */
+    SIM_ROUND_NONE, SIM_ROUND_NEAREST, SIM_ROUND_ZERO, SIM_ROUND_DOWN, SIM_ROUND_UP,
+    SIM_ROUND_INTEGER_NEAREST, SIM_ROUND_INTEGER_ZERO, SIM_ROUND_INTEGER_DOWN,
+    SIM_ROUND_INTEGER_UP
+} sim_rounding;
+
+typedef enum sim_hint { /* of a load from global memory: what the caches are asked to do */
+    SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
+} sim_hint;
+
+typedef struct sim_instruction {
+    uint8_t kind;         /* sim_kind */
+    uint8_t count_class;  /* sim_class */
+    uint8_t width;        /* bytes of a lane of d: 4, 8; 0: a predicate */
+    uint8_t source_width; /* of a, where it may differ */
+    uint8_t type;         /* ptx_type of the operation */
+    uint8_t source_type;  /* conversions */
+    uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding;
+                             loads: sim_hint */
+    uint8_t space;        /* ptx_space */
+    uint8_t vector;       /* elements of a load or store */
+    bool guard_negated;
+    bool flush;           /* .ftz: float subnormals are zero */
+    bool saturate;
+    bool negate_a, negate_b, negate_c; /* predicate sources */
+    bool extra;           /* part of the PTX instruction before: not counted */
+    int32_t guard;        /* slot; SIM_NO_SLOT */
+    int32_t d, d2;        /* slots */
+    int32_t a, b, c, e;
+    int64_t offset;       /* added to an address */
+    int32_t list;         /* vector loads and stores: slots in sim_program.lists */
+    int32_t target;       /* branches: instruction, or first of `target_count` in lists */
+    int32_t target_count;
+    int32_t reconverge;   /* branches: where the paths meet again */
+    union {
+        sim_compute compute;
+        sim_compare compare;
+    };
+    int32_t line;         /* of the PTX */
+    int32_t location;     /* ptx_module.locations */
+    int32_t statement;    /* ptx_module.statements */
+} sim_instruction;
+
+typedef struct sim_constant {
+    int32_t slot;
+    uint8_t width;
+    uint64_t bits;
+} sim_constant;
+
+typedef enum sim_special {
+    SIM_TID_X, SIM_TID_Y, SIM_TID_Z, SIM_NTID_X, SIM_NTID_Y, SIM_NTID_Z, SIM_CTAID_X, SIM_CTAID_Y,
+    SIM_CTAID_Z, SIM_NCTAID_X, SIM_NCTAID_Y, SIM_NCTAID_Z, SIM_LANEID, SIM_WARPID, SIM_NWARPID,
+    SIM_LANEMASK_EQ, SIM_LANEMASK_LT, SIM_LANEMASK_LE, SIM_LANEMASK_GT, SIM_LANEMASK_GE, SIM_SMID,
+    SIM_NSMID, SIM_GRIDID, SIM_DYNAMIC_SMEM, SIM_TOTAL_SMEM, SIM_ZERO_SPECIAL, SIM_ONE_SPECIAL,
+    SIM_SPECIAL_COUNT
+} sim_special;
+
+typedef struct sim_program {
+    const ptx_module *module; /* borrowed */
+    int function;
+    char entry[128];
+    sim_instruction *code;
+    size_t code_count;
+    int32_t *lists;
+    size_t list_count;
+    sim_constant *constants;
+    size_t constant_count;
+    int32_t special_slots[SIM_SPECIAL_COUNT]; /* SIM_NO_SLOT where not read */
+    uint32_t register_bytes;  /* of a warp's block of registers, constants included */
+    uint32_t parameter_bytes; /* of the kernel's arguments */
+    uint32_t parameter_count;
+    uint32_t *parameter_offsets, *parameter_sizes;
+    uint32_t static_shared_bytes; /* dynamic shared memory starts here */
+    uint32_t local_bytes;     /* a thread */
+    uint64_t *addresses;      /* of each variable of the module, in its own space */
+    uint64_t global_bytes;    /* of the module's global and constant variables */
+    uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
+    int sm;                   /* 90 for sm_90 */
+} sim_program;
+
+/* Where a module's global and constant variables start, and the windows through which generic
+ * addresses reach shared and local memory. Buffers lie elsewhere (sim/machine/memory.h). */
+#define SIM_MODULE_BASE 0x7a0000000000ull
+#define SIM_SHARED_WINDOW 0x7c0000000000ull
+#define SIM_LOCAL_WINDOW 0x7d0000000000ull
+#define SIM_WINDOW_BYTES 0x010000000000ull
+
+#endif

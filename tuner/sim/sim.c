@@ -1,0 +1,341 @@
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/device.h"
+
+/* Where the first buffer lies: any address will do that no window of sim/program/program.h covers. */
+static const uint64_t first_base = 0x700000000000ull;
+
+/* Blocks that a sample runs. */
+enum { SAMPLE_BLOCKS = 16 };
+
+static void describe(const sim_chip *chip, device_properties *out)
+{
+    *out = (device_properties){.kind = "sim", .limits = chip->limits, .predicted = true};
+    snprintf(out->spec, sizeof out->spec, "sim:%s", chip->arch);
+    snprintf(out->arch, sizeof out->arch, "%s", chip->arch);
+    snprintf(out->limits.name, sizeof out->limits.name, "simulated %s", chip->arch);
+}
+
+static at_status list(device_properties *out, size_t capacity, size_t *count, at_error *error)
+{
+    *count = 0;
+    for (size_t i = 0; sim_chip_name(i) && *count < capacity; i++) {
+        sim_chip chip;
+        at_status status = sim_chip_find(sim_chip_name(i), &chip, error);
+        if (status)
+            return status;
+        describe(&chip, &out[(*count)++]);
+    }
+    return AT_OK;
+}
+
+static void close_device(device *d)
+{
+    if (!d)
+        return;
+    while (d->buffers)
+        sim_buffer_free(d, d->buffers);
+    free(d);
+}
+
+static at_status open_device(const char *spec, device **out, at_error *error)
+{
+    *out = NULL;
+    device *d = calloc(1, sizeof *d);
+    if (!d)
+        return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
+    const char *colon = strchr(spec, ':');
+    at_status status = sim_chip_find(colon ? colon + 1 : "sm_90", &d->chip, error);
+    if (status) {
+        free(d);
+        return status;
+    }
+    describe(&d->chip, &d->properties);
+    d->next_base = first_base;
+    *out = d;
+    return AT_OK;
+}
+
+static at_status set_support(device *d, const device_image *support, at_error *error)
+{
+    (void)d;
+    (void)support;
+    (void)error;
+    return AT_OK;
+}
+
+static const device_properties *properties(const device *d)
+{
+    return &d->properties;
+}
+
+static void kernel_free(device *d, device_kernel *k)
+{
+    (void)d;
+    if (!k)
+        return;
+    sim_kernel_deinit(&k->kernel);
+    free(k);
+}
+
+static at_status kernel_new(device *d, const device_image *image, const char *entry,
+                            device_kernel **out, at_error *error)
+{
+    *out = NULL;
+    device_kernel *k = calloc(1, sizeof *k);
+    if (!k)
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", entry);
+    at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entry,
+                                       error);
+    /* PTX that cannot be run here is this variant's fate, not the run's. */
+    if (status == AT_FORMAT || status == AT_NOT_FOUND)
+        status = AT_COMPILE;
+    k->registers = image->registers;
+    k->static_shared_bytes = k->kernel.program ? k->kernel.program->static_shared_bytes : 0;
+    if (image->static_shared_bytes > k->static_shared_bytes)
+        k->static_shared_bytes = image->static_shared_bytes;
+    if (status) {
+        if (error)
+            error->status = status;
+        kernel_free(d, k);
+    } else {
+        *out = k;
+    }
+    return status;
+}
+
+/* What a GPU would refuse. */
+static at_status check_resources(const device *d, const device_kernel *k, const launch_plan *plan,
+                                 at_error *error)
+{
+    const arch_limits *limits = &d->properties.limits;
+    uint64_t threads = (uint64_t)plan->block[0] * plan->block[1] * plan->block[2];
+    uint64_t shared = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes;
+    if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
+        return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
+                         plan->entry, (unsigned long long)threads, limits->max_threads_per_block);
+    if (shared > limits->max_shared_per_block_bytes)
+        return error_set(error, AT_COMPILE,
+                         "%s asks for %llu bytes of shared memory, more than the device gives a "
+                         "block (%zu)",
+                         plan->entry, (unsigned long long)shared,
+                         limits->max_shared_per_block_bytes);
+    if (occupancy_compute(limits, (int)threads, (int)k->registers, shared).limit ==
+        OCCUPANCY_IMPOSSIBLE)
+        return error_set(error, AT_COMPILE, "%s does not fit on an SM: %u registers a thread, %llu "
+                                            "threads, %llu bytes of shared memory",
+                         plan->entry, k->registers, (unsigned long long)threads,
+                         (unsigned long long)shared);
+    return AT_OK;
+}
+
+/* The arguments as the kernel's parameters lie in memory. */
+static at_status pack_arguments(const device_kernel *k, const launch_plan *plan,
+                                device_buffer *const *buffers, uint8_t *out, at_error *error)
+{
+    const sim_program *p = k->kernel.program;
+    if (plan->argument_count != p->parameter_count)
+        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", plan->entry,
+                         p->parameter_count, plan->argument_count);
+    for (uint32_t i = 0; i < plan->argument_count; i++) {
+        const argument_plan *a = &plan->arguments[i];
+        uint64_t bits = a->is_buffer ? buffers[a->buffer]->base : a->bits;
+        uint32_t size = a->is_buffer ? 8 : a->size_bytes;
+        if (size > 8 || size != p->parameter_sizes[i])
+            return error_set(error, AT_COMPILE, "argument %u of %s has %u bytes, the kernel wants %u",
+                             i + 1, plan->entry, size, p->parameter_sizes[i]);
+        memcpy(out + p->parameter_offsets[i], &bits, size);
+    }
+    return AT_OK;
+}
+
+/* All buffers of the device and the kernel's own variables. */
+static at_status gather_memory(const device *d, const device_kernel *k, sim_memory *out,
+                               at_error *error)
+{
+    at_status status = AT_OK;
+    for (const device_buffer *b = d->buffers; b && !status; b = b->next) {
+        sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
+                        .valid = b->valid};
+        memcpy(r.name, b->name, sizeof r.name);
+        status = sim_memory_add(out, &r, error);
+    }
+    return status ? status : sim_kernel_add_variables(&k->kernel, out, error);
+}
+
+typedef struct prepared {
+    sim_memory memory;
+    uint8_t parameters[32768];
+    sim_launch launch;
+} prepared;
+
+static void prepared_free(prepared *p)
+{
+    if (p)
+        sim_memory_deinit(&p->memory);
+    free(p);
+}
+
+static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
+                         device_buffer *const *buffers, prepared **out, at_error *error)
+{
+    *out = NULL;
+    prepared *p = calloc(1, sizeof *p);
+    if (!p)
+        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", plan->entry);
+    at_status status = check_resources(d, k, plan, error);
+    if (!status)
+        status = pack_arguments(k, plan, buffers, p->parameters, error);
+    if (!status)
+        status = gather_memory(d, k, &p->memory, error);
+    if (status) {
+        prepared_free(p);
+        return status;
+    }
+    p->launch = (sim_launch){.program = k->kernel.program,
+                             .memory = &p->memory,
+                             .parameters = p->parameters,
+                             .dynamic_shared_bytes = plan->dynamic_shared_bytes};
+    memcpy(p->launch.grid, plan->grid, sizeof plan->grid);
+    memcpy(p->launch.block, plan->block, sizeof plan->block);
+    *out = p;
+    return AT_OK;
+}
+
+static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error)
+{
+    prepared *p;
+    d->fault = (sim_fault){0};
+    at_status status = prepare(d, k, plan, buffers, &p, error);
+    if (status)
+        return status;
+    p->launch.check = true;
+    status = sim_run(&p->launch, &d->fault, error);
+    prepared_free(p);
+    return status == AT_USAGE ? AT_COMPILE : status;
+}
+
+/* What the last launch did wrong. Results that depend on luck are wrong results; what a GPU stops
+ * for is a crash. */
+static const char *complaint(const device *d, outcome *result)
+{
+    static const outcome outcomes[] = {
+        [SIM_FAULT_NONE] = OUTCOME_OK,
+        [SIM_FAULT_BOUNDS] = OUTCOME_CRASHED,
+        [SIM_FAULT_MISALIGNED] = OUTCOME_CRASHED,
+        [SIM_FAULT_UNINITIALISED] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_READ_ONLY] = OUTCOME_CRASHED,
+        [SIM_FAULT_RACE] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_BARRIER] = OUTCOME_CRASHED,
+        [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,
+        [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
+        [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
+        [SIM_FAULT_INTERNAL] = OUTCOME_CRASHED,
+    };
+    *result = outcomes[d->fault.kind];
+    return *result == OUTCOME_OK ? NULL : d->fault.message;
+}
+
+at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
+                             device_buffer *const *buffers, uint64_t sample, bool warm,
+                             sim_counter *counters, sim_profile *profile,
+                             sim_prediction *prediction, at_error *error)
+{
+    prepared *p;
+    at_status status = prepare(d, k, plan, buffers, &p, error);
+    if (status)
+        return status;
+    sim_needs needs = {.registers = k->registers,
+                       .shared_bytes = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes,
+                       .warm = warm};
+    int threads = (int)(plan->block[0] * plan->block[1] * plan->block[2]);
+    occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
+                                       needs.shared_bytes);
+    uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
+    status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, wave, counters,
+                                profile, &d->fault, error);
+    prepared_free(p);
+    if (status || d->fault.kind != SIM_FAULT_NONE)
+        return status == AT_USAGE ? AT_COMPILE : status;
+    sim_model_predict(profile, &needs, &d->chip, prediction);
+    return AT_OK;
+}
+
+static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        at_error *error)
+{
+    if (k->predicted_ns > 0 && k->predicted_cache == cache &&
+        memcmp(&k->predicted, plan, sizeof *plan) == 0) {
+        *time_ns = k->predicted_ns;
+        return AT_OK;
+    }
+    sim_profile profile;
+    sim_prediction prediction;
+    at_status status = sim_device_profile(d, k, plan, buffers, 0, cache == DEVICE_CACHE_WARM, NULL,
+                                          &profile, &prediction, error);
+    if (status)
+        return status;
+    if (d->fault.kind != SIM_FAULT_NONE)
+        return error_set(error, AT_DEVICE, "%s", d->fault.message);
+    *time_ns = (int64_t)prediction.time_ns;
+    k->predicted = *plan;
+    k->predicted_cache = cache;
+    k->predicted_ns = *time_ns;
+    return AT_OK;
+}
+
+static at_status sample_copy(device *d, device_buffer *to, const device_buffer *from,
+                             uint64_t size_bytes, device_cache cache, int64_t *time_ns,
+                             at_error *error)
+{
+    if (size_bytes > to->size_bytes || size_bytes > from->size_bytes)
+        return error_set(error, AT_INTERNAL, "a copy of more than the buffers hold");
+    *time_ns = (int64_t)sim_model_copy_ns(&d->chip, (double)size_bytes, cache == DEVICE_CACHE_WARM);
+    return AT_OK;
+}
+
+static at_status warm_up(device *d, at_error *error)
+{
+    (void)d;
+    (void)error;
+    return AT_OK;
+}
+
+static at_status floor_time(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error)
+{
+    (void)error;
+    *floor_ns = (int64_t)d->chip.launch_ns;
+    *tick_ns = 1;
+    return AT_OK;
+}
+
+const device_api device_sim_api = {
+    .kind = "sim",
+    .list = list,
+    .open = open_device,
+    .set_support = set_support,
+    .close = close_device,
+    .properties = properties,
+    .buffer_new = sim_buffer_new,
+    .buffer_free = sim_buffer_free,
+    .fill = sim_buffer_fill,
+    .poison = sim_buffer_poison,
+    .copy = sim_buffer_copy,
+    .checksum = sim_buffer_checksum,
+    .guards = sim_buffer_guards,
+    .compare = sim_buffer_compare,
+    .kernel_new = kernel_new,
+    .kernel_free = kernel_free,
+    .launch = launch,
+    .complaint = complaint,
+    .sample = sample,
+    .sample_copy = sample_copy,
+    .warm_up = warm_up,
+    .floor = floor_time,
+};

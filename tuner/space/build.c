@@ -1,0 +1,542 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/keymap.h"
+#include "space/tree.h"
+
+/* Two bits an answer: tables up to 1 MiB are worth having whole. */
+static const uint64_t dense_limit = UINT64_C(1) << 22;
+/* What memos may hold beyond what the tree itself holds. */
+static const size_t memo_allowance = (size_t)1 << 21;
+
+enum { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
+
+/* Numbers the combinations of values of some levels. */
+typedef struct tuple_key {
+    size_t *levels; /* ascending */
+    uint64_t *strides;
+    size_t count;
+    uint64_t combinations; /* 0: more than 2^64 - 1, keys are not unique */
+} tuple_key;
+
+/* A constraint, where it is tested, and what it answered. */
+typedef struct tested {
+    size_t constraint;
+    size_t level;
+    tuple_key reads;
+    uint8_t *dense; /* answers of two bits, or NULL */
+    bool remember;  /* in `sparse` */
+    keymap sparse;
+    uint64_t base; /* the key of the node at hand, the level's own value being 0 */
+} tested;
+
+/* What is known of the nodes at one level: a node depends only on the values that later constraints
+ * read. */
+typedef struct level_memo {
+    tuple_key frontier;
+    bool remember;
+    keymap seen; /* key of the frontier -> remembered visit */
+} level_memo;
+
+typedef struct builder {
+    space *s;
+    space_test test;
+    void *context;
+    uint64_t limit;
+    at_error *error;
+    tested *tests;      /* by level, cheapest first */
+    size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
+    level_memo *levels;
+    uint16_t *indices;    /* for each parameter */
+    double *suffix;       /* points of the product of the levels from l on */
+    double *removed;      /* [level][constraint]: below the node at hand */
+    space_edge **scratch; /* edges of the node at hand, for each level */
+    bool **alive;         /* values that broke no constraint at the node at hand, for each level */
+    uint16_t *choices;    /* values to ask about, and the answers */
+    bool *holds;
+    uint32_t *visit_node;  /* what each remembered visit gave */
+    double *visit_removed; /* [visit][constraint] */
+    size_t visit_count, visit_node_capacity, visit_removed_capacity;
+    keymap unique; /* hash of a node's edges -> node */
+    size_t node_capacity, edge_capacity, edge_count;
+} builder;
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY,
+                     "no memory for the space's tree: constrain the space more");
+}
+
+static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t levels)
+{
+    k->levels = calloc(levels + 1, sizeof *k->levels);
+    k->strides = calloc(levels + 1, sizeof *k->strides);
+    if (!k->levels || !k->strides)
+        return false;
+    for (size_t l = 0; l < levels; l++)
+        if (reads[l])
+            k->levels[k->count++] = l;
+    k->combinations = 1;
+    /* The last level varies fastest: a node's answers lie side by side. */
+    for (size_t i = k->count; i-- > 0;) {
+        k->strides[i] = k->combinations;
+        if (__builtin_mul_overflow(k->combinations,
+                                   s->parameters[s->order[k->levels[i]]].value_count,
+                                   &k->combinations)) {
+            k->combinations = 0;
+            return true;
+        }
+    }
+    return true;
+}
+
+static void key_deinit(tuple_key *k)
+{
+    free(k->levels);
+    free(k->strides);
+}
+
+/* Key of the values bound below `level`. */
+static uint64_t key_at(const builder *b, const tuple_key *k, size_t level)
+{
+    uint64_t key = 0;
+    for (size_t i = 0; i < k->count && k->levels[i] < level; i++)
+        key += k->strides[i] * b->indices[b->s->order[k->levels[i]]];
+    return key;
+}
+
+static double *removed_at(const builder *b, size_t level)
+{
+    return b->removed + level * b->s->constraint_count;
+}
+
+/* What is known of the constraint where the level's parameter takes value `choice`. */
+static unsigned recall_answer(const tested *t, size_t choice)
+{
+    uint64_t key = t->base + choice, answer = ANSWER_UNKNOWN;
+    if (t->dense)
+        return (unsigned)(t->dense[key >> 2] >> 2 * (key & 3)) & 3;
+    if (t->remember)
+        keymap_get(&t->sparse, key, &answer);
+    return (unsigned)answer;
+}
+
+static bool remember_answer(tested *t, size_t choice, unsigned answer)
+{
+    uint64_t key = t->base + choice;
+    if (t->dense)
+        t->dense[key >> 2] |= (uint8_t)(answer << 2 * (key & 3));
+    else if (t->remember && t->sparse.count < memo_allowance)
+        return keymap_put(&t->sparse, key, answer);
+    return true;
+}
+
+static void break_value(builder *b, const tested *t, size_t level, size_t choice)
+{
+    b->alive[level][choice] = false;
+    removed_at(b, level)[t->constraint] += b->suffix[level + 1];
+}
+
+/* Tests one constraint on the values of the level's parameter that are still alive. */
+static at_status test_values(builder *b, tested *t, size_t level)
+{
+    size_t parameter = b->s->order[level], count = 0;
+    for (size_t v = 0; v < b->s->parameters[parameter].value_count; v++) {
+        unsigned answer = b->alive[level][v] ? recall_answer(t, v) : ANSWER_YES;
+        if (answer == ANSWER_UNKNOWN)
+            b->choices[count++] = (uint16_t)v;
+        else if (answer == ANSWER_NO)
+            break_value(b, t, level, v);
+    }
+    if (count == 0)
+        return AT_OK;
+    space_question question = {t->constraint, b->indices, parameter, b->choices, count};
+    at_status status = b->test(b->context, &question, b->holds, b->error);
+    for (size_t i = 0; i < count && !status; i++) {
+        if (!b->holds[i])
+            break_value(b, t, level, b->choices[i]);
+        if (!remember_answer(t, b->choices[i], b->holds[i] ? ANSWER_YES : ANSWER_NO))
+            status = no_memory(b->error);
+    }
+    return status;
+}
+
+/* `array` with room for `needed` items, moved perhaps; NULL when memory ran out. */
+static void *widen(void *array, size_t *capacity, size_t needed, size_t item_bytes)
+{
+    if (array && needed <= *capacity)
+        return array;
+    size_t wider = *capacity ? *capacity : 64;
+    while (wider < needed)
+        wider *= 2;
+    void *moved = realloc(array, wider * item_bytes);
+    if (moved)
+        *capacity = wider;
+    return moved;
+}
+
+static bool same_node(const space *s, size_t node, const space_edge *edges, size_t count)
+{
+    if (s->nodes[node].edge_count != count)
+        return false;
+    size_t first = s->nodes[node].first_edge;
+    for (size_t i = 0; i < count; i++)
+        if (s->edges[first + i].child != edges[i].child ||
+            s->edges[first + i].value != edges[i].value)
+            return false;
+    return true;
+}
+
+static uint64_t hash_edges(const space_edge *edges, size_t count)
+{
+    uint64_t hash = count;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t edge = (uint64_t)edges[i].child << 16 | edges[i].value;
+        hash = XXH3_64bits_withSeed(&edge, sizeof edge, hash);
+    }
+    return hash;
+}
+
+/* Fills in each edge's `before`; *total receives the sum. */
+static at_status count_edges(builder *b, space_edge *edges, size_t count, uint64_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < count; i++) {
+        edges[i].before = *total;
+        if (__builtin_add_overflow(*total, b->s->nodes[edges[i].child].total, total) ||
+            *total > b->limit)
+            return error_set(b->error, AT_SCRIPT,
+                             "the space has more than %llu valid configurations: constrain it more",
+                             (unsigned long long)b->limit);
+    }
+    return AT_OK;
+}
+
+static at_status append_node(builder *b, const space_edge *edges, size_t count, uint64_t total,
+                             uint32_t *node)
+{
+    space *s = b->s;
+    if (s->node_count >= NODE_NONE)
+        return no_memory(b->error);
+    space_node *nodes = widen(s->nodes, &b->node_capacity, s->node_count + 1, sizeof *s->nodes);
+    if (!nodes)
+        return no_memory(b->error);
+    s->nodes = nodes;
+    space_edge *all = widen(s->edges, &b->edge_capacity, b->edge_count + count, sizeof *s->edges);
+    if (!all)
+        return no_memory(b->error);
+    s->edges = all;
+    if (count)
+        memcpy(all + b->edge_count, edges, count * sizeof *edges);
+    *node = (uint32_t)s->node_count++;
+    nodes[*node] =
+        (space_node){.total = total, .first_edge = b->edge_count, .edge_count = (uint32_t)count};
+    b->edge_count += count;
+    return AT_OK;
+}
+
+/* The node with these edges: an equal one that exists, or a new one. */
+static at_status make_node(builder *b, space_edge *edges, size_t count, uint32_t *node)
+{
+    *node = NODE_NONE;
+    if (count == 0)
+        return AT_OK;
+    uint64_t hash = hash_edges(edges, count), known;
+    if (keymap_get(&b->unique, hash, &known) && same_node(b->s, (size_t)known, edges, count)) {
+        *node = (uint32_t)known;
+        return AT_OK;
+    }
+    uint64_t total;
+    at_status status = count_edges(b, edges, count, &total);
+    if (!status)
+        status = append_node(b, edges, count, total, node);
+    if (!status && !keymap_put(&b->unique, hash, *node))
+        status = no_memory(b->error);
+    return status;
+}
+
+static void copy_removed(double *to, const double *from, size_t count)
+{
+    if (count)
+        memcpy(to, from, count * sizeof *to);
+}
+
+static bool recall(builder *b, size_t level, uint64_t key, uint32_t *node)
+{
+    uint64_t known;
+    level_memo *memo = &b->levels[level];
+    if (!memo->remember || !keymap_get(&memo->seen, key, &known))
+        return false;
+    size_t constraints = b->s->constraint_count;
+    *node = b->visit_node[known];
+    copy_removed(removed_at(b, level), b->visit_removed + known * constraints, constraints);
+    return true;
+}
+
+static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
+{
+    level_memo *memo = &b->levels[level];
+    size_t constraints = b->s->constraint_count;
+    if (!memo->remember || b->visit_count >= memo_allowance + 4 * b->s->node_count)
+        return AT_OK;
+    uint32_t *nodes =
+        widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1, sizeof *b->visit_node);
+    if (!nodes)
+        return no_memory(b->error);
+    b->visit_node = nodes;
+    double *all = widen(b->visit_removed, &b->visit_removed_capacity,
+                        (b->visit_count + 1) * constraints, sizeof *b->visit_removed);
+    if (!all || !keymap_put(&memo->seen, key, b->visit_count)) {
+        b->visit_removed = all ? all : b->visit_removed;
+        return no_memory(b->error);
+    }
+    b->visit_removed = all;
+    nodes[b->visit_count] = node;
+    copy_removed(b->visit_removed + b->visit_count * constraints, removed_at(b, level),
+                 constraints);
+    b->visit_count++;
+    return AT_OK;
+}
+
+static at_status visit_node(builder *b, size_t level, uint32_t *node);
+
+/* Tries every value of the level's parameter under the prefix at hand. */
+static at_status visit_values(builder *b, size_t level, size_t *edge_count)
+{
+    size_t parameter = b->s->order[level];
+    size_t values = b->s->parameters[parameter].value_count;
+    size_t constraints = b->s->constraint_count;
+    double *removed = removed_at(b, level), *below = removed_at(b, level + 1);
+    memset(b->alive[level], true, values);
+    for (size_t i = b->first_test[level]; i < b->first_test[level + 1]; i++) {
+        at_status status = test_values(b, &b->tests[i], level);
+        if (status)
+            return status;
+    }
+    *edge_count = 0;
+    for (size_t v = 0; v < values; v++) {
+        if (!b->alive[level][v])
+            continue;
+        b->indices[parameter] = (uint16_t)v;
+        uint32_t child;
+        at_status status = visit_node(b, level + 1, &child);
+        if (status)
+            return status;
+        for (size_t i = 0; i < constraints; i++)
+            removed[i] += below[i];
+        if (child != NODE_NONE)
+            b->scratch[level][(*edge_count)++] = (space_edge){.child = child, .value = (uint16_t)v};
+    }
+    return AT_OK;
+}
+
+static at_status visit_node(builder *b, size_t level, uint32_t *node)
+{
+    if (level == b->s->level_count) {
+        *node = NODE_TERMINAL;
+        return AT_OK;
+    }
+    uint64_t key = key_at(b, &b->levels[level].frontier, level);
+    if (recall(b, level, key, node))
+        return AT_OK;
+    for (size_t i = b->first_test[level]; i < b->first_test[level + 1]; i++)
+        b->tests[i].base = key_at(b, &b->tests[i].reads, level);
+    for (size_t i = 0; i < b->s->constraint_count; i++)
+        removed_at(b, level)[i] = 0;
+    size_t edges;
+    at_status status = visit_values(b, level, &edges);
+    if (!status)
+        status = make_node(b, b->scratch[level], edges, node);
+    return status ? status : remember(b, level, key, *node);
+}
+
+static int compare_tests(const void *left, const void *right)
+{
+    const tested *a = left, *b = right;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    if (a->reads.count != b->reads.count)
+        return a->reads.count < b->reads.count ? -1 : 1;
+    return a->constraint < b->constraint ? -1 : a->constraint > b->constraint;
+}
+
+static void mark_reads(const space *s, const space_constraint *constraint, bool *reads)
+{
+    for (size_t l = 0; l < s->level_count; l++) {
+        reads[l] = false;
+        for (size_t i = 0; i < constraint->parameter_count; i++)
+            reads[l] |= constraint->parameters[i] == s->order[l];
+    }
+}
+
+/* Prepares the tests of constraints that read parameters with a choice; *count receives how many.
+ */
+static bool prepare_tests(builder *b, const space_constraint *constraints, bool *reads,
+                          size_t *count)
+{
+    const space *s = b->s;
+    *count = 0;
+    for (size_t c = 0; c < s->constraint_count; c++) {
+        mark_reads(s, &constraints[c], reads);
+        tested *t = &b->tests[*count];
+        *t = (tested){.constraint = c};
+        (*count)++;
+        if (!key_init(&t->reads, s, reads, s->level_count))
+            return false;
+        if (t->reads.count == 0) {
+            key_deinit(&t->reads);
+            (*count)--;
+            continue;
+        }
+        t->level = t->reads.levels[t->reads.count - 1];
+        /* Every level up to its own: each combination comes up once, an answer is never reused. */
+        if (t->reads.count == t->level + 1 || t->reads.combinations == 0)
+            continue;
+        t->remember = true;
+        if (t->reads.combinations <= dense_limit) {
+            t->dense = calloc((size_t)t->reads.combinations / 4 + 1, 1);
+            if (!t->dense)
+                return false;
+        }
+    }
+    qsort(b->tests, *count, sizeof *b->tests, compare_tests);
+    for (size_t l = 0, t = 0; l <= s->level_count; l++) {
+        while (t < *count && b->tests[t].level < l)
+            t++;
+        b->first_test[l] = t;
+    }
+    return true;
+}
+
+static bool prepare_levels(builder *b, size_t test_count, bool *reads)
+{
+    const space *s = b->s;
+    b->suffix[s->level_count] = 1;
+    for (size_t l = s->level_count; l-- > 0;) {
+        size_t values = s->parameters[s->order[l]].value_count;
+        b->suffix[l] = b->suffix[l + 1] * (double)values;
+        b->scratch[l] = calloc(values, sizeof *b->scratch[l]);
+        b->alive[l] = calloc(values, sizeof *b->alive[l]);
+        memset(reads, 0, s->level_count * sizeof *reads);
+        for (size_t t = b->first_test[l]; t < test_count; t++)
+            for (size_t i = 0; i < b->tests[t].reads.count; i++)
+                reads[b->tests[t].reads.levels[i]] = true;
+        level_memo *memo = &b->levels[l];
+        if (!b->scratch[l] || !b->alive[l] || !key_init(&memo->frontier, s, reads, l))
+            return false;
+        memo->remember = memo->frontier.count < l && memo->frontier.combinations > 0;
+    }
+    return true;
+}
+
+/* Tests the constraints that read nothing with a choice; *broken is the first that fails. */
+static at_status test_constants(builder *b, const space_constraint *constraints, bool *reads,
+                                size_t *broken)
+{
+    *broken = SIZE_MAX;
+    for (size_t c = 0; c < b->s->constraint_count && *broken == SIZE_MAX; c++) {
+        mark_reads(b->s, &constraints[c], reads);
+        space_question question = {c, b->indices, 0, &(uint16_t){0}, 1};
+        bool varies = false, holds = true;
+        for (size_t l = 0; l < b->s->level_count; l++)
+            varies |= reads[l];
+        if (varies)
+            continue;
+        at_status status = b->test(b->context, &question, &holds, b->error);
+        if (status)
+            return status;
+        if (!holds)
+            *broken = c;
+    }
+    return AT_OK;
+}
+
+static void builder_deinit(builder *b, size_t test_count)
+{
+    for (size_t t = 0; b->tests && t < test_count; t++) {
+        key_deinit(&b->tests[t].reads);
+        keymap_deinit(&b->tests[t].sparse);
+        free(b->tests[t].dense);
+    }
+    for (size_t l = 0; b->levels && l < b->s->level_count; l++) {
+        key_deinit(&b->levels[l].frontier);
+        keymap_deinit(&b->levels[l].seen);
+    }
+    for (size_t l = 0; l < b->s->level_count; l++) {
+        free(b->scratch ? b->scratch[l] : NULL);
+        free(b->alive ? b->alive[l] : NULL);
+    }
+    keymap_deinit(&b->unique);
+    free(b->tests);
+    free(b->first_test);
+    free(b->levels);
+    free(b->indices);
+    free(b->suffix);
+    free(b->removed);
+    free(b->scratch);
+    free(b->alive);
+    free(b->choices);
+    free(b->holds);
+    free(b->visit_node);
+    free(b->visit_removed);
+}
+
+static bool allocate(builder *b)
+{
+    size_t levels = b->s->level_count + 1, constraints = b->s->constraint_count + 1;
+    size_t most_values = 1;
+    for (size_t p = 0; p < b->s->parameter_count; p++)
+        if (most_values < b->s->parameters[p].value_count)
+            most_values = b->s->parameters[p].value_count;
+    b->tests = calloc(constraints, sizeof *b->tests);
+    b->first_test = calloc(levels, sizeof *b->first_test);
+    b->levels = calloc(levels, sizeof *b->levels);
+    b->indices = calloc(b->s->parameter_count + 1, sizeof *b->indices);
+    b->suffix = calloc(levels, sizeof *b->suffix);
+    b->removed = calloc(levels * constraints, sizeof *b->removed);
+    b->scratch = calloc(levels, sizeof *b->scratch);
+    b->alive = calloc(levels, sizeof *b->alive);
+    b->choices = calloc(most_values, sizeof *b->choices);
+    b->holds = calloc(most_values, sizeof *b->holds);
+    return b->tests && b->first_test && b->levels && b->indices && b->suffix && b->removed &&
+           b->scratch && b->alive && b->choices && b->holds;
+}
+
+at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
+                      uint64_t limit, at_error *error)
+{
+    builder b = {.s = s,
+                 .test = test,
+                 .context = context,
+                 .limit = limit ? limit : UINT64_MAX,
+                 .error = error};
+    at_status status = AT_OK;
+    size_t test_count = 0, broken;
+    uint32_t terminal;
+    bool *reads = calloc(s->level_count + 1, sizeof *reads);
+    s->root = NODE_NONE;
+    if (!reads || !allocate(&b) || !prepare_tests(&b, constraints, reads, &test_count) ||
+        !prepare_levels(&b, test_count, reads)) {
+        status = no_memory(error);
+        goto cleanup;
+    }
+    status = append_node(&b, NULL, 0, 1, &terminal);
+    if (!status)
+        status = test_constants(&b, constraints, reads, &broken);
+    if (status)
+        goto cleanup;
+    if (broken != SIZE_MAX) {
+        s->removed[broken] = b.suffix[0];
+        goto cleanup;
+    }
+    status = visit_node(&b, 0, &s->root);
+    if (!status && s->level_count)
+        copy_removed(s->removed, b.removed, s->constraint_count);
+
+cleanup:
+    builder_deinit(&b, test_count);
+    free(reads);
+    return status;
+}

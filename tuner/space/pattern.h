@@ -1,0 +1,45 @@
+/* A pattern: what a script describes, as plain data.
+ *
+ * Everything here is owned by the script that loaded it (script/script.h) and lives as long as it does.
+ * Expressions stay in Lua; they are evaluated through script/script.h. */
+#ifndef AUTOTUNE_SPACE_PATTERN_H
+#define AUTOTUNE_SPACE_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "space/space.h"
+#include "base/value.h"
+
+typedef struct pattern_variable {
+    const char *name;
+    value value;
+} pattern_variable;
+
+/* Which problem: the one to tune, a ragged one that only checks edges (no dimension divisible by
+ * any tile), and the smaller one that a simulated device tunes. */
+typedef enum problem_kind { PROBLEM_TUNED, PROBLEM_RAGGED, PROBLEM_SIMULATED, PROBLEM_KINDS } problem_kind;
+
+typedef struct pattern {
+    const char *path;    /* of the script, as found */
+    const char *name;
+    const char *summary;
+    /* problem_count variables; problems[kind][i] is variable i in that problem. A script that rules
+     * out a ragged problem (ragged = false) or names no simulated one has the tuned values there
+     * and has_problem[kind] false. */
+    size_t problem_count;
+    const pattern_variable *problems[PROBLEM_KINDS];
+    bool has_problem[PROBLEM_KINDS];
+    size_t parameter_count;
+    const space_parameter *parameters;
+    size_t constraint_count;
+    const space_constraint *constraints;
+    const uint16_t *baseline;      /* value indices, one a parameter: the script's default */
+    const char *template_path;     /* as found */
+    const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */
+    const char *entry;
+    bool measurable;               /* false: only emit, inspect and space make sense */
+} pattern;
+
+#endif

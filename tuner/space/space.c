@@ -1,0 +1,288 @@
+#include "space/space.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "space/tree.h"
+
+static const uint16_t unused = UINT16_MAX;
+
+static at_status copy_parameters(space *s, const space_parameter *parameters, size_t count,
+                                 at_error *error)
+{
+    s->parameters = calloc(count + 1, sizeof *s->parameters);
+    if (!s->parameters)
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu parameters", count);
+    if (count)
+        memcpy(s->parameters, parameters, count * sizeof *parameters);
+    s->parameter_count = count;
+    for (size_t p = 0; p < count; p++)
+        if (parameters[p].value_count == 0 || parameters[p].value_count > UINT16_MAX)
+            return error_set(error, AT_SCRIPT, "parameter '%s' has %zu values: give it 1 to %d",
+                             parameters[p].name, parameters[p].value_count, UINT16_MAX);
+    return AT_OK;
+}
+
+/* One past the node's last edge. */
+static size_t end_edge(const space *s, uint32_t node)
+{
+    return s->nodes[node].first_edge + s->nodes[node].edge_count;
+}
+
+/* Finds which values occur, and numbers them in order within their parameter. */
+static at_status rank_values(space *s, at_error *error)
+{
+    s->rank = calloc(s->parameter_count + 1, sizeof *s->rank);
+    if (!s->rank)
+        return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
+    for (size_t p = 0; p < s->parameter_count; p++) {
+        size_t bytes = s->parameters[p].value_count * sizeof **s->rank;
+        s->rank[p] = malloc(bytes);
+        if (!s->rank[p])
+            return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
+        memset(s->rank[p], 0xff, bytes);
+        if (s->parameters[p].value_count == 1 && s->root != NODE_NONE)
+            s->rank[p][0] = 0;
+    }
+    if (s->root == NODE_NONE)
+        return AT_OK;
+    /* Parents come after their children: going down from the root meets every node after its level
+     * is known. */
+    uint32_t *level = calloc(s->node_count, sizeof *level);
+    if (!level)
+        return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
+    for (uint32_t n = s->root; n > NODE_TERMINAL; n--)
+        for (size_t e = s->nodes[n].first_edge; e < end_edge(s, n); e++) {
+            s->rank[s->order[level[n]]][s->edges[e].value] = 0;
+            level[s->edges[e].child] = level[n] + 1;
+        }
+    free(level);
+    for (size_t p = 0; p < s->parameter_count; p++) {
+        uint16_t rank = 0;
+        for (size_t v = 0; v < s->parameters[p].value_count; v++)
+            if (s->rank[p][v] != unused)
+                s->rank[p][v] = rank++;
+    }
+    return AT_OK;
+}
+
+at_status space_new(const space_parameter *parameters, size_t parameter_count,
+                    const space_constraint *constraints, size_t constraint_count, space_test test,
+                    void *context, uint64_t limit, space **out, at_error *error)
+{
+    at_status status;
+    space *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(error, AT_NO_MEMORY, "no memory for a space");
+    status = copy_parameters(s, parameters, parameter_count, error);
+    if (status)
+        goto cleanup;
+    s->constraint_count = constraint_count;
+    s->removed = calloc(constraint_count + 1, sizeof *s->removed);
+    if (!s->removed) {
+        status = error_set(error, AT_NO_MEMORY, "no memory for %zu constraints", constraint_count);
+        goto cleanup;
+    }
+    status = space_choose_order(s, constraints, error);
+    if (!status)
+        status = space_build(s, constraints, test, context, limit, error);
+    if (!status)
+        status = rank_values(s, error);
+
+cleanup:
+    if (status)
+        space_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+void space_free(space *s)
+{
+    if (!s)
+        return;
+    for (size_t p = 0; s->rank && p < s->parameter_count; p++)
+        free(s->rank[p]);
+    free(s->rank);
+    free(s->parameters);
+    free(s->removed);
+    free(s->order);
+    free(s->edges);
+    free(s->nodes);
+    free(s);
+}
+
+size_t space_parameter_count(const space *s)
+{
+    return s->parameter_count;
+}
+
+const space_parameter *space_get_parameter(const space *s, size_t parameter)
+{
+    return &s->parameters[parameter];
+}
+
+uint64_t space_cartesian(const space *s)
+{
+    uint64_t points = 1;
+    for (size_t p = 0; p < s->parameter_count; p++)
+        if (__builtin_mul_overflow(points, s->parameters[p].value_count, &points))
+            return UINT64_MAX;
+    return points;
+}
+
+uint64_t space_count(const space *s)
+{
+    return s->root == NODE_NONE ? 0 : s->nodes[s->root].total;
+}
+
+double space_removed(const space *s, size_t constraint)
+{
+    return s->removed[constraint];
+}
+
+bool space_uses(const space *s, size_t parameter, uint16_t value_index)
+{
+    return s->rank[parameter][value_index] != unused;
+}
+
+void space_at(const space *s, uint64_t index, uint16_t *indices)
+{
+    memset(indices, 0, s->parameter_count * sizeof *indices);
+    uint32_t node = s->root;
+    for (size_t l = 0; l < s->level_count; l++) {
+        /* The last edge with no more than `index` configurations before it. */
+        size_t low = s->nodes[node].first_edge, high = end_edge(s, node);
+        while (high - low > 1) {
+            size_t middle = low + (high - low) / 2;
+            if (s->edges[middle].before <= index)
+                low = middle;
+            else
+                high = middle;
+        }
+        index -= s->edges[low].before;
+        indices[s->order[l]] = s->edges[low].value;
+        node = s->edges[low].child;
+    }
+}
+
+/* The first edge of `node` with this value index or a greater one; past the last when there is
+ * none. */
+static size_t lower_edge(const space *s, uint32_t node, uint16_t index)
+{
+    size_t low = s->nodes[node].first_edge, high = end_edge(s, node);
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (s->edges[middle].value < index)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool space_find(const space *s, const uint16_t *indices, uint64_t *index)
+{
+    if (s->root == NODE_NONE)
+        return false;
+    for (size_t p = 0; p < s->parameter_count; p++)
+        if (indices[p] >= s->parameters[p].value_count)
+            return false;
+    uint32_t node = s->root;
+    uint64_t at = 0;
+    for (size_t l = 0; l < s->level_count; l++) {
+        uint16_t choice = indices[s->order[l]];
+        size_t e = lower_edge(s, node, choice);
+        if (e == end_edge(s, node) || s->edges[e].value != choice)
+            return false;
+        at += s->edges[e].before;
+        node = s->edges[e].child;
+    }
+    *index = at;
+    return true;
+}
+
+uint64_t space_project(const space *s, const uint16_t *wanted)
+{
+    uint32_t node = s->root;
+    uint64_t at = 0;
+    for (size_t l = 0; l < s->level_count; l++) {
+        uint16_t choice = wanted[s->order[l]];
+        size_t e = lower_edge(s, node, choice);
+        bool none_above = e == end_edge(s, node);
+        if (none_above || (e > s->nodes[node].first_edge &&
+                           choice - s->edges[e - 1].value < s->edges[e].value - choice))
+            e--;
+        at += s->edges[e].before;
+        node = s->edges[e].child;
+    }
+    return at;
+}
+
+/* A walk over the tree that collects the neighbours of one configuration. */
+typedef struct walk {
+    const space *s;
+    const uint16_t *centre;
+    space_rule rule;
+    uint64_t *out;
+    size_t capacity, count;
+} walk;
+
+/* May a neighbour have `choice` where the centre has another, given that others differ already? */
+static bool may_differ(const walk *w, size_t level, uint16_t choice, bool differs)
+{
+    size_t p = w->s->order[level];
+    if (w->rule == SPACE_HAMMING)
+        return !differs;
+    const uint16_t *rank = w->s->rank[p];
+    uint16_t here = w->rule == SPACE_ADJACENT ? rank[w->centre[p]] : w->centre[p];
+    uint16_t there = w->rule == SPACE_ADJACENT ? rank[choice] : choice;
+    return abs((int)here - (int)there) <= 1;
+}
+
+static void collect(walk *w, size_t level, uint32_t node, uint64_t before, bool differs)
+{
+    const space *s = w->s;
+    if (w->count == w->capacity)
+        return;
+    if (level == s->level_count) {
+        if (differs)
+            w->out[w->count++] = before;
+        return;
+    }
+    uint16_t here = w->centre[s->order[level]];
+    if (w->rule == SPACE_HAMMING && differs) {
+        size_t e = lower_edge(s, node, here);
+        if (e < end_edge(s, node) && s->edges[e].value == here)
+            collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, true);
+        return;
+    }
+    for (size_t e = s->nodes[node].first_edge; e < end_edge(s, node); e++) {
+        bool same = s->edges[e].value == here;
+        if (same || may_differ(w, level, s->edges[e].value, differs))
+            collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, differs || !same);
+    }
+}
+
+size_t space_neighbours(const space *s, uint64_t index, space_rule rule, uint64_t *out,
+                        size_t capacity)
+{
+    uint16_t few[64];
+    uint16_t *centre = s->parameter_count <= 64 ? few : malloc(s->parameter_count * sizeof *centre);
+    if (!centre)
+        return 0;
+    space_at(s, index, centre);
+    walk w = {.s = s, .centre = centre, .rule = rule, .out = out, .capacity = capacity};
+    collect(&w, 0, s->root, 0, false);
+    if (centre != few)
+        free(centre);
+    return w.count;
+}
+
+size_t space_hamming_limit(const space *s)
+{
+    size_t limit = 0;
+    for (size_t p = 0; p < s->parameter_count; p++)
+        limit += s->parameters[p].value_count - 1;
+    return limit;
+}

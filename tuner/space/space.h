@@ -1,0 +1,108 @@
+/* The search space: parameters, their values, and constraints among them.
+ *
+ * In: parameters with explicit value lists, and constraints known only by which parameters they
+ * read and a test. Out: the valid configurations, counted, indexed 0 .. space_count()-1 in a fixed
+ * order (lexicographic in the order in which the space binds the parameters, which constraints
+ * decide), and their neighbours; uniform sampling is drawing an index. A configuration is an array
+ * of one value index (uint16_t) a parameter, in the parameters' order. The Cartesian product is
+ * never walked: a constraint prunes as soon as its last parameter is bound, and memory grows with
+ * the prefix tree of valid configurations, equal subtrees stored once. Knows nothing of Lua, CUDA
+ * or time.
+ *
+ * A space is immutable once made. Names, values and texts are borrowed and must outlive it. */
+#ifndef AUTOTUNE_SPACE_SPACE_H
+#define AUTOTUNE_SPACE_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/value.h"
+
+typedef struct space space;
+
+typedef struct space_parameter {
+    const char *name;
+    const value *values;
+    size_t value_count; /* 1 .. 65535 */
+} space_parameter;
+
+typedef struct space_constraint {
+    const char *text;         /* as the script spells it */
+    int line;                 /* of the script; 0 unknown */
+    const size_t *parameters; /* indices of the parameters that it reads; none: decided at once */
+    size_t parameter_count;
+} space_constraint;
+
+/* What a space asks of a constraint: for which of these values of one parameter it holds. */
+typedef struct space_question {
+    size_t constraint;
+    uint16_t *indices;       /* of the other parameters; meaningful for those the constraint reads */
+    size_t varied;           /* the parameter; indices[varied] may be overwritten */
+    const uint16_t *choices; /* its values to test */
+    size_t count;            /* 1 for a constraint that does not read `varied` */
+} space_question;
+
+/* Sets holds[i] to whether the constraint holds for choices[i]. May fail (a Lua error inside the
+ * expression). Must be a pure function: the space may remember answers, and asks in any order. */
+typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
+                                at_error *error);
+
+/* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
+ * with space_free. An empty space is not an error here (space_count() is 0). Errors: the test's
+ * own, AT_NO_MEMORY, and AT_SCRIPT when more than `limit` (0: 2^64 - 1) valid configurations exist
+ * or a parameter has no values or too many. */
+at_status space_new(const space_parameter *parameters, size_t parameter_count,
+                    const space_constraint *constraints, size_t constraint_count, space_test test,
+                    void *context, uint64_t limit, space **out, at_error *error);
+
+void space_free(space *s); /* NULL is fine */
+
+size_t space_parameter_count(const space *s);
+const space_parameter *space_get_parameter(const space *s, size_t parameter);
+
+/* Number of points of the Cartesian product; UINT64_MAX when it is that or more. */
+uint64_t space_cartesian(const space *s);
+
+/* Number of valid configurations. */
+uint64_t space_count(const space *s);
+
+/* The configuration at `index` < space_count(); fills one value index a parameter. */
+void space_at(const space *s, uint64_t index, uint16_t *indices);
+
+/* Index of a configuration; false when it is not valid. */
+bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
+
+/* Index of a valid configuration close to `wanted`: parameter by parameter, in the order in which
+ * the space binds them, the value nearest in index that some valid configuration continues. A
+ * valid configuration gives itself. The space must not be empty. */
+uint64_t space_project(const space *s, const uint16_t *wanted);
+
+/* Which valid configurations count as neighbours, as Kernel Tuner names and defines them. */
+typedef enum space_rule {
+    SPACE_HAMMING,          /* exactly one parameter has another value, any value */
+    SPACE_ADJACENT,         /* every parameter is at most one step away, among the values that occur
+                             * in any valid configuration; at least one differs */
+    SPACE_STRICTLY_ADJACENT /* the same, among all the values that were given */
+} space_rule;
+
+/* The neighbours of the configuration at `index`, ascending, `capacity` at most; returns how many.
+ * space_hamming_limit() is always enough capacity for SPACE_HAMMING; the adjacent rules can give up
+ * to 3^parameters - 1. */
+size_t space_neighbours(const space *s, uint64_t index, space_rule rule, uint64_t *out,
+                        size_t capacity);
+
+/* Most Hamming neighbours that a configuration of the space can have. */
+size_t space_hamming_limit(const space *s);
+
+/* Does any valid configuration use this value? */
+bool space_uses(const space *s, size_t parameter, uint16_t value_index);
+
+/* How many points of the Cartesian product `constraint` removes, each removed point being charged
+ * to the first constraint tested that rejects it (tests happen in the order in which parameters are
+ * bound). Over all constraints, the sum and space_count() make the Cartesian product. Exact below
+ * 2^53. */
+double space_removed(const space *s, size_t constraint);
+
+#endif
