@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void read_answer(message *m)
+static void read_answer(pack *m)
 {
     device_answer answer;
     if (device_get_answer(m, &answer, NULL) != AT_OK)
@@ -20,29 +20,28 @@ static void read_answer(message *m)
 }
 
 /* What is read as a whole packs to as many bytes again. */
-static void read_variant(message *m)
+static void read_variant(pack *m)
 {
     device_variant variant;
     device_get_variant(m, &variant);
-    if (!message_complete(m))
+    if (!pack_complete(m))
         return;
-    message again;
-    message_init(&again, 1);
+    pack again = {0};
     device_put_variant(&again, &variant);
     if (again.failed || again.size_bytes != m->size_bytes)
         abort();
-    message_deinit(&again);
+    pack_deinit(&again);
 }
 
-static void read_problem(message *m)
+static void read_problem(pack *m)
 {
     device_problem problem;
     device_get_problem(m, &problem);
-    if (message_complete(m) && problem.plan.buffer_count > PLAN_MAX_BUFFERS)
+    if (pack_complete(m) && problem.plan.buffer_count > PLAN_MAX_BUFFERS)
         abort();
 }
 
-static void read_properties(message *m)
+static void read_properties(pack *m)
 {
     device_properties p;
     device_get_properties(m, &p);
@@ -50,7 +49,7 @@ static void read_properties(message *m)
         abort();
 }
 
-static void read_note(message *m)
+static void read_note(pack *m)
 {
     device_note note;
     device_get_note(m, &note);
@@ -58,15 +57,14 @@ static void read_note(message *m)
         abort();
 }
 
-static void (*const readers[])(message *) = {read_answer, read_variant, read_problem,
-                                             read_properties, read_note};
+static void (*const readers[])(pack *) = {read_answer, read_variant, read_problem, read_properties,
+                                          read_note};
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
-    message m;
-    message_init(&m, 1);
+    pack m = {0};
     m.bytes = malloc(size);
     if (!m.bytes)
         return 0;
@@ -74,6 +72,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     m.size_bytes = size - 1;
     m.capacity_bytes = size;
     readers[data[0] % (sizeof readers / sizeof *readers)](&m);
-    message_deinit(&m);
+    pack_deinit(&m);
     return 0;
 }

@@ -59,7 +59,7 @@ static at_status read_in_pieces(const uint8_t *bytes, size_t size, size_t piece,
     return status;
 }
 
-static bool within(const message *m, const void *view, size_t size)
+static bool within(const pack *m, const void *view, size_t size)
 {
     const unsigned char *at = view;
     return at >= m->bytes && size <= m->size_bytes &&
@@ -70,20 +70,20 @@ static void decode(message *m)
 {
     const char *options[COMPILE_OPTIONS_MAX];
     compile_request request;
-    if (compile_wire_get_request(m, options, &request)) {
-        check(within(m, request.source, strlen(request.source) + 1));
-        check(within(m, request.arch, strlen(request.arch) + 1));
+    if (compile_wire_get_request(&m->body, options, &request)) {
+        check(within(&m->body, request.source, strlen(request.source) + 1));
+        check(within(&m->body, request.arch, strlen(request.arch) + 1));
         for (size_t i = 0; i < request.option_count; i++)
-            check(within(m, options[i], strlen(options[i]) + 1));
+            check(within(&m->body, options[i], strlen(options[i]) + 1));
     }
-    m->position = 0;
-    m->failed = false;
+    m->body.position = 0;
+    m->body.failed = false;
     compile_result result;
-    if (compile_wire_get_result(m, &result)) {
+    if (compile_wire_get_result(&m->body, &result)) {
         check((result.outcome == COMPILE_OK) == (result.cubin != NULL));
-        check(within(m, result.log, strlen(result.log) + 1));
-        check(!result.cubin || within(m, result.cubin, result.cubin_bytes));
-        check(!result.ptx || within(m, result.ptx, result.ptx_bytes + 1));
+        check(within(&m->body, result.log, strlen(result.log) + 1));
+        check(!result.cubin || within(&m->body, result.cubin, result.cubin_bytes));
+        check(!result.ptx || within(&m->body, result.ptx, result.ptx_bytes + 1));
     }
 }
 
@@ -92,17 +92,16 @@ static void frame_and_decode(const uint8_t *data, size_t size, size_t piece)
 {
     message m, back;
     message_init(&m, COMPILE_RESULT);
-    m.bytes = malloc(size + 1);
-    check(m.bytes != NULL);
-    memcpy(m.bytes, data, size);
-    m.size_bytes = size;
-    m.capacity_bytes = size + 1;
+    unsigned char *at = pack_grow(&m.body, size);
+    check(at != NULL);
+    if (size > 0)
+        memcpy(at, data, size);
     unsigned char *frame;
     size_t frame_bytes;
     check(message_encode(&m, &frame, &frame_bytes, NULL) == AT_OK);
     check(read_in_pieces(frame, frame_bytes, piece, &back) == AT_OK);
-    check(back.size_bytes == size && back.type == COMPILE_RESULT);
-    check(size == 0 || memcmp(back.bytes, data, size) == 0);
+    check(back.body.size_bytes == size && back.type == COMPILE_RESULT);
+    check(size == 0 || memcmp(back.body.bytes, data, size) == 0);
     if (size > 0)
         decode(&back);
     message_deinit(&back);
@@ -127,8 +126,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     at_status b = read_in_pieces(data, size, piece, &pieces);
     check((a == AT_OK) == (b == AT_OK));
     if (a == AT_OK) {
-        check(whole.type == pieces.type && whole.size_bytes == pieces.size_bytes);
-        check(whole.size_bytes == 0 || memcmp(whole.bytes, pieces.bytes, whole.size_bytes) == 0);
+        check(whole.type == pieces.type && whole.body.size_bytes == pieces.body.size_bytes);
+        check(whole.body.size_bytes == 0 || memcmp(whole.body.bytes, pieces.body.bytes, whole.body.size_bytes) == 0);
         message_deinit(&whole);
         message_deinit(&pieces);
     }

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/message.h"
+#include "base/pack.h"
 #include "device/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_same(const message *read, const message *written)
+static void check_same(const pack *read, const pack *written)
 {
     /* A string's length and a NaN's bits may differ; the size of what was read may not. */
     if (written->failed || read->position != written->size_bytes)
@@ -18,9 +18,7 @@ static void check_same(const message *read, const message *written)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     for (int kind = 0; kind < 2; kind++) {
-        message read, written;
-        message_init(&read, 1);
-        message_init(&written, 1);
+        pack read = {0}, written = {0};
         read.bytes = malloc(size + 1);
         if (!read.bytes)
             return 0;
@@ -36,8 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             plan_put_launch(&written, &launch);
             check_same(&read, &written);
         }
-        message_deinit(&read);
-        message_deinit(&written);
+        pack_deinit(&read);
+        pack_deinit(&written);
     }
     return 0;
 }

@@ -103,3 +103,22 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
                      name, p->lua_dir, nearest ? "; did you mean " : "", nearest ? nearest : "",
                      nearest ? "?" : "");
 }
+
+void paths_slug(const char *name, char out[PATHS_SLUG_BYTES])
+{
+    size_t n = 0;
+    for (const char *c = name; *c && n + 1 < PATHS_SLUG_BYTES; c++) {
+        bool digit = *c >= '0' && *c <= '9';
+        bool upper = *c >= 'A' && *c <= 'Z';
+        bool lower = *c >= 'a' && *c <= 'z';
+        if (digit || upper || lower)
+            out[n++] = upper ? (char)(*c - 'A' + 'a') : *c;
+        else if (n > 0 && out[n - 1] != '-')
+            out[n++] = '-';
+    }
+    while (n > 0 && out[n - 1] == '-')
+        n--;
+    out[n] = '\0';
+    if (n == 0)
+        strcpy(out, "unknown");
+}

@@ -1,4 +1,4 @@
-/* Where the program finds its own files and the user's script. */
+/* Where the program finds its own files and the user's script, and what it calls those it writes. */
 #ifndef AUTOTUNE_BASE_PATHS_H
 #define AUTOTUNE_BASE_PATHS_H
 
@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 
-enum { PATHS_BYTES = 4096 };
+enum { PATHS_BYTES = 4096, PATHS_SLUG_BYTES = 64 };
 
 typedef struct paths {
     char lua_dir[PATHS_BYTES];      /* autotune.lua and the installed pattern scripts */
@@ -22,5 +22,9 @@ at_status paths_find(paths *out, at_error *error);
  * installed script. */
 at_status paths_find_script(const paths *p, const char *name, char *out, size_t out_bytes,
                             at_error *error);
+
+/* A name as part of a path, "NVIDIA H200" -> "nvidia-h200": lower-case letters, digits and single
+ * hyphens; never empty; what is too long is cut. */
+void paths_slug(const char *name, char out[PATHS_SLUG_BYTES]);
 
 #endif

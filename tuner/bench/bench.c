@@ -466,7 +466,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
                              energy_estimate *out, at_error *error)
 {
     energy_reading readings[ENERGY_READINGS];
-    nvml_reading board;
+    board_reading board;
     int64_t time_ns = 0;
     notify(b, "sampling", 0, b->watchdog_ns);
     at_status status = sample(b, v, &time_ns, error);
@@ -492,7 +492,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer)
 {
     at_error error = {0};
-    nvml_reading board;
+    board_reading board;
     const loaded_variant *v = find_held(b, id);
     *b->story = '\0';
     if (!b->api->repeat || !b->api->board) {

@@ -5,6 +5,7 @@
 
 #include "bench/bench.h"
 #include "bench/wire.h"
+#include "process/message.h"
 
 /* No device kind has more. */
 enum { MAX_DEVICES = 64 };
@@ -19,7 +20,7 @@ static at_status send_note(int fd, const device_note *note)
 {
     message m;
     message_init(&m, REPLY_NOTE);
-    device_put_note(&m, note);
+    device_put_note(&m.body, note);
     at_status status = message_send(fd, &m, NULL);
     message_deinit(&m);
     return status;
@@ -35,8 +36,8 @@ static void send_failure(int fd, at_status status, const at_error *error)
 {
     message m;
     message_init(&m, REPLY_FAILED);
-    message_put_u32(&m, status);
-    message_put_string(&m, error->message);
+    pack_put_u32(&m.body, status);
+    pack_put_string(&m.body, error->message);
     message_send(fd, &m, NULL);
     message_deinit(&m);
 }
@@ -45,7 +46,7 @@ static at_status send_opened(child *c, at_error *error)
 {
     message m;
     message_init(&m, REPLY_OPENED);
-    device_put_properties(&m, c->api->properties(c->bench.device));
+    device_put_properties(&m.body, c->api->properties(c->bench.device));
     at_status status = message_send(c->fd, &m, error);
     message_deinit(&m);
     return status;
@@ -89,16 +90,16 @@ static at_status do_setup(child *c, uint64_t id, message *m, device_answer *answ
 {
     (void)id;
     device_image support;
-    device_get_image(m, &support);
-    uint32_t count = message_get_u32(m);
+    device_get_image(&m->body, &support);
+    uint32_t count = pack_get_u32(&m->body);
     if (count == 0 || count > DEVICE_SLOTS)
         return refuse(answer);
     device_problem *problems = calloc(count, sizeof *problems);
     if (!problems)
         return error_set(error, AT_NO_MEMORY, "no memory for a problem");
     for (uint32_t i = 0; i < count; i++)
-        device_get_problem(m, &problems[i]);
-    bool complete = message_complete(m);
+        device_get_problem(&m->body, &problems[i]);
+    bool complete = pack_complete(&m->body);
     if (complete)
         device_bench_setup(&c->bench, &support, problems, count, answer);
     free(problems);
@@ -110,9 +111,9 @@ static at_status do_try(child *c, uint64_t id, message *m, device_answer *answer
     (void)error;
     (void)id;
     device_variant variant;
-    uint64_t samples = message_get_u64(m);
-    device_get_variant(m, &variant);
-    if (!message_complete(m) || samples > DEVICE_MAX_SAMPLES)
+    uint64_t samples = pack_get_u64(&m->body);
+    device_get_variant(&m->body, &variant);
+    if (!pack_complete(&m->body) || samples > DEVICE_MAX_SAMPLES)
         return refuse(answer);
     device_bench_try(&c->bench, &variant, (size_t)samples, answer);
     return AT_OK;
@@ -122,8 +123,8 @@ static at_status do_hold(child *c, uint64_t id, message *m, device_answer *answe
 {
     (void)error;
     device_variant variant;
-    device_get_variant(m, &variant);
-    if (!message_complete(m))
+    device_get_variant(&m->body, &variant);
+    if (!pack_complete(&m->body))
         return refuse(answer);
     device_bench_hold(&c->bench, id, &variant, answer);
     return AT_OK;
@@ -133,7 +134,7 @@ static at_status do_release(child *c, uint64_t id, message *m, device_answer *an
                             at_error *error)
 {
     (void)error;
-    if (!message_complete(m))
+    if (!pack_complete(&m->body))
         return refuse(answer);
     device_bench_release(&c->bench, id, answer);
     return AT_OK;
@@ -142,16 +143,16 @@ static at_status do_release(child *c, uint64_t id, message *m, device_answer *an
 static at_status do_block(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
 {
     (void)id;
-    bool with_copy = message_get_u32(m) != 0;
-    uint64_t count = message_get_u64(m);
-    if (m->failed || count > DEVICE_MAX_BLOCK)
+    bool with_copy = pack_get_u32(&m->body) != 0;
+    uint64_t count = pack_get_u64(&m->body);
+    if (m->body.failed || count > DEVICE_MAX_BLOCK)
         return refuse(answer);
     uint64_t *ids = calloc((size_t)count + 1, sizeof *ids);
     if (!ids)
         return error_set(error, AT_NO_MEMORY, "no memory for a block");
     for (uint64_t i = 0; i < count; i++)
-        ids[i] = message_get_u64(m);
-    bool complete = message_complete(m);
+        ids[i] = pack_get_u64(&m->body);
+    bool complete = pack_complete(&m->body);
     if (complete)
         device_bench_block(&c->bench, ids, (size_t)count, with_copy, answer);
     free(ids);
@@ -162,8 +163,8 @@ static at_status do_recheck(child *c, uint64_t id, message *m, device_answer *an
                             at_error *error)
 {
     (void)error;
-    uint64_t seed = message_get_u64(m);
-    if (!message_complete(m))
+    uint64_t seed = pack_get_u64(&m->body);
+    if (!pack_complete(&m->body))
         return refuse(answer);
     device_bench_recheck(&c->bench, id, seed, answer);
     return AT_OK;
@@ -173,8 +174,8 @@ static at_status do_energy(child *c, uint64_t id, message *m, device_answer *ans
                            at_error *error)
 {
     (void)error;
-    uint32_t chunks = message_get_u32(m);
-    if (!message_complete(m) || chunks > ENERGY_CHUNKS)
+    uint32_t chunks = pack_get_u32(&m->body);
+    if (!pack_complete(&m->body) || chunks > ENERGY_CHUNKS)
         return refuse(answer);
     device_bench_energy(&c->bench, id, chunks, answer);
     return AT_OK;
@@ -193,7 +194,7 @@ static at_status send_answer(child *c, const device_answer *answer, at_error *er
 {
     message m;
     message_init(&m, REPLY_ANSWER);
-    device_put_answer(&m, answer);
+    device_put_answer(&m.body, answer);
     at_status status = message_send(c->fd, &m, error);
     message_deinit(&m);
     return status;
@@ -206,7 +207,7 @@ static at_status serve(child *c, bool *go, at_error *error)
     at_status status = message_receive(c->fd, -1, &m, error);
     if (status)
         return status;
-    uint64_t id = message_get_u64(&m);
+    uint64_t id = pack_get_u64(&m.body);
     device_answer answer = {.id = id, .usable = true, .message = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
@@ -284,9 +285,9 @@ int device_child_list(int fd, void *context)
     }
     message m;
     message_init(&m, REPLY_LIST);
-    message_put_u32(&m, (uint32_t)count);
+    pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        device_put_properties(&m, &found[i]);
+        device_put_properties(&m.body, &found[i]);
     status = message_send(fd, &m, &error);
     message_deinit(&m);
     free(found);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "bench/wire.h"
+#include "process/message.h"
 #include "bench/supervise.h"
 
 /* Long enough for a busy machine, short enough that a few endless kernels cost no patience. */
@@ -136,11 +137,11 @@ at_status device_worker_setup(device_worker *w, const device_image *support,
 {
     message m;
     message_init(&m, REQUEST_SETUP);
-    message_put_u64(&m, 0);
-    device_put_image(&m, support);
-    message_put_u32(&m, (uint32_t)count);
+    pack_put_u64(&m.body, 0);
+    device_put_image(&m.body, support);
+    pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        device_put_problem(&m, &slots[i]);
+        device_put_problem(&m.body, &slots[i]);
     return submit(w, &m, 0, error);
 }
 
@@ -149,9 +150,9 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
 {
     message m;
     message_init(&m, REQUEST_TRY);
-    message_put_u64(&m, id);
-    message_put_u64(&m, sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES);
-    device_put_variant(&m, variant);
+    pack_put_u64(&m.body, id);
+    pack_put_u64(&m.body, sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES);
+    device_put_variant(&m.body, variant);
     return submit(w, &m, id, error);
 }
 
@@ -160,8 +161,8 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
 {
     message m;
     message_init(&m, REQUEST_HOLD);
-    message_put_u64(&m, id);
-    device_put_variant(&m, variant);
+    pack_put_u64(&m.body, id);
+    device_put_variant(&m.body, variant);
     return submit(w, &m, id, error);
 }
 
@@ -169,7 +170,7 @@ at_status device_worker_release(device_worker *w, uint64_t id, at_error *error)
 {
     message m;
     message_init(&m, REQUEST_RELEASE);
-    message_put_u64(&m, id);
+    pack_put_u64(&m.body, id);
     return submit(w, &m, id, error);
 }
 
@@ -178,11 +179,11 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 {
     message m;
     message_init(&m, REQUEST_BLOCK);
-    message_put_u64(&m, 0);
-    message_put_u32(&m, with_copy);
-    message_put_u64(&m, count);
+    pack_put_u64(&m.body, 0);
+    pack_put_u32(&m.body, with_copy);
+    pack_put_u64(&m.body, count);
     for (size_t i = 0; i < count; i++)
-        message_put_u64(&m, ids[i]);
+        pack_put_u64(&m.body, ids[i]);
     return submit(w, &m, 0, error);
 }
 
@@ -190,8 +191,8 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
 {
     message m;
     message_init(&m, REQUEST_RECHECK);
-    message_put_u64(&m, id);
-    message_put_u64(&m, seed);
+    pack_put_u64(&m.body, id);
+    pack_put_u64(&m.body, seed);
     return submit(w, &m, id, error);
 }
 
@@ -200,7 +201,7 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
 {
     message m;
     message_init(&m, REQUEST_ENERGY);
-    message_put_u64(&m, id);
-    message_put_u32(&m, chunks);
+    pack_put_u64(&m.body, id);
+    pack_put_u32(&m.body, chunks);
     return submit(w, &m, id, error);
 }

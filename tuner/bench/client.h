@@ -92,7 +92,7 @@ typedef struct device_event {
     int restarts;        /* workers replaced since the start */
     device_properties properties; /* OPENED */
     energy_estimate energy; /* ENERGY */
-    uint64_t throttle;      /* ENERGY: reasons, as nvml_throttle_text() spells them */
+    uint64_t throttle;      /* ENERGY: reasons, as board_throttle_text() spells them */
     uint32_t others;        /* ENERGY: other processes that compute on the GPU */
     device_ready ready;  /* READY */
 } device_event;

@@ -4,6 +4,7 @@
 
 #include "bench/child.h"
 #include "bench/wire.h"
+#include "process/message.h"
 #include "process/process.h"
 
 /* A driver that has to wake up many GPUs takes tens of seconds. */
@@ -13,18 +14,18 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
                            at_error *error)
 {
     if (m->type == REPLY_FAILED) {
-        uint32_t why = message_get_u32(m);
-        const char *text = message_get_string(m);
+        uint32_t why = pack_get_u32(&m->body);
+        const char *text = pack_get_string(&m->body);
         return error_set(error, why <= AT_INTERNAL ? (at_status)why : AT_WORKER, "%s", text);
     }
-    uint32_t found = message_get_u32(m);
-    for (uint32_t i = 0; i < found && !m->failed; i++) {
+    uint32_t found = pack_get_u32(&m->body);
+    for (uint32_t i = 0; i < found && !m->body.failed; i++) {
         device_properties p;
-        device_get_properties(m, &p);
+        device_get_properties(&m->body, &p);
         if (i < capacity)
             out[(*count)++] = p;
     }
-    return message_complete(m) && m->type == REPLY_LIST
+    return pack_complete(&m->body) && m->type == REPLY_LIST
                ? AT_OK
                : error_set(error, AT_WORKER, "the list of devices makes no sense");
 }

@@ -176,13 +176,13 @@ static device_event_kind event_kind(uint32_t type)
 static uint64_t *block_ids(request *r, size_t *count)
 {
     message *m = &r->message;
-    m->position = 0;
-    message_get_u64(m);
-    message_get_u32(m);
-    *count = (size_t)message_get_u64(m);
+    m->body.position = 0;
+    pack_get_u64(&m->body);
+    pack_get_u32(&m->body);
+    *count = (size_t)pack_get_u64(&m->body);
     uint64_t *ids = malloc((*count + 1) * sizeof *ids);
     for (size_t i = 0; ids && i < *count; i++)
-        ids[i] = message_get_u64(m);
+        ids[i] = pack_get_u64(&m->body);
     return ids;
 }
 
@@ -352,8 +352,8 @@ static void expect_request(device_worker *w)
 static at_status on_opened(device_worker *w, message *m, at_error *error)
 {
     device_event e = {.kind = DEVICE_OPENED};
-    device_get_properties(m, &e.properties);
-    if (!message_complete(m))
+    device_get_properties(&m->body, &e.properties);
+    if (!pack_complete(&m->body))
         return error_set(error, AT_WORKER, "the device worker's description makes no sense");
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
@@ -366,8 +366,8 @@ static at_status on_opened(device_worker *w, message *m, at_error *error)
 static at_status on_note(device_worker *w, message *m, at_error *error)
 {
     device_note note;
-    device_get_note(m, &note);
-    if (!message_complete(m))
+    device_get_note(&m->body, &note);
+    if (!pack_complete(&m->body))
         return error_set(error, AT_WORKER, "the device worker's note makes no sense");
     if (note.limit_ns > 0)
         set_deadline(w, note.limit_ns, note.what, note.index);
@@ -378,9 +378,9 @@ static at_status on_note(device_worker *w, message *m, at_error *error)
 
 static at_status on_failed(device_worker *w, message *m, at_error *error)
 {
-    uint32_t why = message_get_u32(m);
-    const char *story = message_get_string(m);
-    if (!message_complete(m) || why > AT_INTERNAL)
+    uint32_t why = pack_get_u32(&m->body);
+    const char *story = pack_get_string(&m->body);
+    if (!pack_complete(&m->body) || why > AT_INTERNAL)
         return error_set(error, AT_WORKER, "the device worker's last words make no sense");
     /* What is missing stays missing; anything else may have been a passing trouble. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
@@ -407,7 +407,7 @@ static at_status on_setup_answer(device_worker *w, device_answer *answer, at_err
 static at_status on_answer(device_worker *w, message *m, at_error *error)
 {
     device_answer answer;
-    at_status status = device_get_answer(m, &answer, error);
+    at_status status = device_get_answer(&m->body, &answer, error);
     if (status)
         return status;
     if (!request_queue_started(&w->queue)) {

@@ -7,7 +7,7 @@
 #define AUTOTUNE_BENCH_WIRE_H
 
 #include "bench/client.h"
-#include "process/message.h"
+#include "base/pack.h"
 
 typedef enum device_message {
     /* requests; the first field is the id */
@@ -50,22 +50,22 @@ typedef struct device_answer {
     int64_t *samples_ns;
 } device_answer;
 
-void device_put_image(message *m, const device_image *image);
-void device_put_problem(message *m, const device_problem *problem);
-void device_put_variant(message *m, const device_variant *variant);
-void device_put_properties(message *m, const device_properties *p);
-void device_put_note(message *m, const device_note *note);
-void device_put_answer(message *m, const device_answer *answer);
+void device_put_image(pack *m, const device_image *image);
+void device_put_problem(pack *m, const device_problem *problem);
+void device_put_variant(pack *m, const device_variant *variant);
+void device_put_properties(pack *m, const device_properties *p);
+void device_put_note(pack *m, const device_note *note);
+void device_put_answer(pack *m, const device_answer *answer);
 
 /* Images are views of the message. A message that is too short or holds what cannot be sets
  * m->failed. */
-void device_get_image(message *m, device_image *out);
-void device_get_problem(message *m, device_problem *out);
-void device_get_variant(message *m, device_variant *out);
-void device_get_properties(message *m, device_properties *out);
-void device_get_note(message *m, device_note *out);
+void device_get_image(pack *m, device_image *out);
+void device_get_problem(pack *m, device_problem *out);
+void device_get_variant(pack *m, device_variant *out);
+void device_get_properties(pack *m, device_properties *out);
+void device_get_note(pack *m, device_note *out);
 /* out->samples_ns is allocated (NULL when there are none) and the caller's. AT_WORKER for an answer
  * that makes no sense, AT_NO_MEMORY; nothing is allocated then. */
-at_status device_get_answer(message *m, device_answer *out, at_error *error);
+at_status device_get_answer(pack *m, device_answer *out, at_error *error);
 
 #endif

@@ -20,8 +20,11 @@ function(autotune_room room)
     cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "USES;FILES;LIBRARIES")
     string(REPLACE "/" "_" name ${room})
     file(REMOVE_RECURSE ${AUTOTUNE_HOUSE}/${name})
-    foreach(used IN LISTS ROOM_USES ITEMS ${room})
-        autotune_open_room(${name} ${used})
+    autotune_open_room(${name} ${room})
+    foreach(used IN LISTS ROOM_USES)
+        if(NOT used MATCHES "^${room}/") # it lies in this room's folder, which is open
+            autotune_open_room(${name} ${used})
+        endif()
     endforeach()
     add_library(room_${name} OBJECT ${ROOM_FILES})
     target_include_directories(room_${name} PRIVATE

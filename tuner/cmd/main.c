@@ -10,6 +10,7 @@
 
 #include "cmd/commands.h"
 #include "base/nearest.h"
+#include "base/version.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
 enum {
@@ -139,7 +140,7 @@ int main(int argc, char **argv)
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        puts("autotune " AUTOTUNE_VERSION);
+        printf("autotune %s\n", version_text());
         return EXIT_OK;
     }
     const command *c = commands_find(argv[1]);

@@ -12,15 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-typedef struct kernel_resources {
-    uint32_t registers;   /* a thread */
-    uint32_t stack_bytes; /* a thread */
-    uint32_t spill_store_bytes, spill_load_bytes;
-    uint32_t static_shared_bytes;
-    uint32_t constant_bytes;
-    uint32_t barriers;
-} kernel_resources;
+#include "device/resources.h"
 
 typedef enum compile_outcome {
     COMPILE_OK,

@@ -213,7 +213,7 @@ static bool copy_result(const compile_result *view, compile_result *out)
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;
-    if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(m, &view) ||
+    if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(&m->body, &view) ||
         view.id != s->jobs[0]->id || view.outcome == COMPILE_TIMEOUT)
         return false;
     finished *f = malloc(sizeof *f);
@@ -234,9 +234,9 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 
 static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 {
-    const char *version = message_get_string(m);
-    const char *path = message_get_string(m);
-    if (s->greeted || !message_complete(m))
+    const char *version = pack_get_string(&m->body);
+    const char *path = pack_get_string(&m->body);
+    if (s->greeted || !pack_complete(&m->body))
         return false;
     if (!pool->version[0]) {
         snprintf(pool->version, sizeof pool->version, "%s", version);
@@ -251,7 +251,7 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
     (void)s;
-    break_pool(pool, AT_NO_TOOLCHAIN, message_get_string(m));
+    break_pool(pool, AT_NO_TOOLCHAIN, pack_get_string(&m->body));
     return false;
 }
 
@@ -259,7 +259,7 @@ static bool accept_warning(compile_pool *pool, compile_slot *s, message *m)
 {
     (void)s;
     if (!pool->warning[0])
-        snprintf(pool->warning, sizeof pool->warning, "%s", message_get_string(m));
+        snprintf(pool->warning, sizeof pool->warning, "%s", pack_get_string(&m->body));
     return true;
 }
 
@@ -400,7 +400,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
                              request->options[i]);
     message m;
     message_init(&m, COMPILE_REQUEST);
-    compile_wire_put_request(&m, request);
+    compile_wire_put_request(&m.body, request);
     compile_job *j = calloc(1, sizeof *j);
     at_status status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
                          : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");

@@ -1,13 +1,13 @@
 /* What the compile pool and its workers say to each other, field by field.
  *
  * A worker opens with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order they
- * came, and may send a WARNING at any time. Getters return views into the message; false means that
+ * came, and may send a WARNING at any time. Getters return views of the pack; false means that
  * the message is not what it says it is. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
 #include "compile/compile.h"
-#include "process/message.h"
+#include "base/pack.h"
 
 enum {
     COMPILE_HELLO = 0x100, /* version, path */
@@ -20,18 +20,18 @@ enum {
 /* More options than any script has; a message that claims more is corrupt. */
 enum { COMPILE_OPTIONS_MAX = 64 };
 
-void compile_wire_put_request(message *m, const compile_request *r);
+void compile_wire_put_request(pack *m, const compile_request *r);
 
 /* `options` is where the option views go; out->options points to it. */
-bool compile_wire_get_request(message *m, const char *options[COMPILE_OPTIONS_MAX],
+bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               compile_request *out);
 
-void compile_wire_put_result(message *m, const compile_result *r);
+void compile_wire_put_result(pack *m, const compile_result *r);
 
 /* Fields that differ between a fresh result and the same one from the cache. */
-void compile_wire_stamp_result(message *m, uint64_t id, int64_t time_ns, bool cached);
+void compile_wire_stamp_result(pack *m, uint64_t id, int64_t time_ns, bool cached);
 
 /* *out holds views: no compile_result_deinit. */
-bool compile_wire_get_result(message *m, compile_result *out);
+bool compile_wire_get_result(pack *m, compile_result *out);
 
 #endif

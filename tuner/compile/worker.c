@@ -13,6 +13,7 @@
 #include "compile/wire.h"
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
+#include "process/message.h"
 
 /* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
 enum { LOG_BYTES_MAX = 65536 };
@@ -175,7 +176,7 @@ static void warn(const compiler *c, const char *text)
 {
     message m;
     message_init(&m, COMPILE_WARNING);
-    message_put_string(&m, text);
+    pack_put_string(&m.body, text);
     message_send(c->fd, &m, NULL);
     message_deinit(&m);
 }
@@ -188,12 +189,12 @@ static bool fetch(const compiler *c, compile_key key, uint64_t id, message *repl
     if (!c->cache_reads || compile_cache_get(&c->cache, key, &bytes, &size_bytes))
         return false;
     message_init(reply, COMPILE_RESULT);
-    reply->bytes = bytes;
-    reply->size_bytes = reply->capacity_bytes = size_bytes;
+    reply->body =
+        (pack){.bytes = bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};
     compile_result kept;
-    message view = *reply;
+    pack view = reply->body;
     if (compile_wire_get_result(&view, &kept)) {
-        compile_wire_stamp_result(reply, id, kept.time_ns, true);
+        compile_wire_stamp_result(&reply->body, id, kept.time_ns, true);
         return true;
     }
     message_deinit(reply);
@@ -203,10 +204,10 @@ static bool fetch(const compiler *c, compile_key key, uint64_t id, message *repl
 static void store(compiler *c, compile_key key, compile_outcome outcome, const message *reply)
 {
     /* A crash or a lack of memory says nothing lasting about the source. */
-    if (!c->cache_writes || (outcome != COMPILE_OK && outcome != COMPILE_ERROR) || reply->failed)
+    if (!c->cache_writes || (outcome != COMPILE_OK && outcome != COMPILE_ERROR) || reply->body.failed)
         return;
     at_error error = {0};
-    if (compile_cache_put(&c->cache, key, reply->bytes, reply->size_bytes, &error) == AT_OK)
+    if (compile_cache_put(&c->cache, key, reply->body.bytes, reply->body.size_bytes, &error) == AT_OK)
         return;
     c->cache_writes = false;
     warn(c, error.message);
@@ -221,7 +222,7 @@ static void compile(compiler *c, const compile_request *r, compile_key key, mess
     at_error error = {0};
     read_output(r, &output, &result, &error);
     message_init(reply, COMPILE_RESULT);
-    compile_wire_put_result(reply, &result);
+    compile_wire_put_result(&reply->body, &result);
     store(c, key, result.outcome, reply);
     nvrtc_output_deinit(&output);
 }
@@ -230,11 +231,11 @@ static at_status answer(compiler *c, message *request)
 {
     const char *options[COMPILE_OPTIONS_MAX];
     compile_request r;
-    if (request->type != COMPILE_REQUEST || !compile_wire_get_request(request, options, &r))
+    if (request->type != COMPILE_REQUEST || !compile_wire_get_request(&request->body, options, &r))
         return AT_WORKER;
     /* The id, which comes first, is all that does not bear on the result. */
-    compile_key key = compile_cache_key(c->identity, request->bytes + sizeof r.id,
-                                        request->size_bytes - sizeof r.id);
+    compile_key key = compile_cache_key(c->identity, request->body.bytes + sizeof r.id,
+                                        request->body.size_bytes - sizeof r.id);
     message reply;
     if (!fetch(c, key, r.id, &reply))
         compile(c, &r, key, &reply);
@@ -248,10 +249,10 @@ static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refus
     message m;
     message_init(&m, refusal ? COMPILE_REFUSED : COMPILE_HELLO);
     if (refusal) {
-        message_put_string(&m, refusal->message);
+        pack_put_string(&m.body, refusal->message);
     } else {
-        message_put_string(&m, nvrtc->version);
-        message_put_string(&m, nvrtc->path);
+        pack_put_string(&m.body, nvrtc->version);
+        pack_put_string(&m.body, nvrtc->path);
     }
     at_status status = message_send(fd, &m, NULL);
     message_deinit(&m);

@@ -411,7 +411,7 @@ static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
 }
 
 /* Opened when first asked for: starting the library takes longer than a small run. */
-static at_status board(device *d, nvml_reading *out, at_error *error)
+static at_status board(device *d, board_reading *out, at_error *error)
 {
     at_status status = AT_OK;
     if (!d->board)

@@ -115,9 +115,9 @@ void nvml_close(nvml *n)
     free(n);
 }
 
-void nvml_read(nvml *n, nvml_reading *out)
+void nvml_read(nvml *n, board_reading *out)
 {
-    *out = (nvml_reading){0};
+    *out = (board_reading){0};
     if (!n)
         return;
     unsigned value;
@@ -141,26 +141,4 @@ uint32_t nvml_count_others(nvml *n)
         n->processes(n->device, &count, NULL) != NVML_ERROR_INSUFFICIENT_SIZE || count == 0)
         return 0;
     return count - 1;
-}
-
-/* nvmlClocksThrottleReason* of cuda/nvml.h, of which 0x1 (idle), 0x2 (application clocks) and 0x100
- * (display clocks) are no fault. */
-static const struct {
-    uint64_t bit;
-    const char *text;
-} reasons[] = {
-    {0x04, "power cap"},     {0x08, "hardware slowdown"},      {0x10, "synchronised boost"},
-    {0x20, "thermal limit"}, {0x40, "hardware thermal limit"}, {0x80, "power brake"},
-};
-
-char *nvml_throttle_text(uint64_t throttle, char *out, size_t size_bytes)
-{
-    size_t used = 0;
-    if (size_bytes > 0)
-        *out = '\0';
-    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-        if ((throttle & reasons[i].bit) && used < size_bytes)
-            used += (size_t)snprintf(out + used, size_bytes - used, "%s%s", used ? ", " : "",
-                                     reasons[i].text);
-    return out;
 }

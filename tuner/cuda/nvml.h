@@ -7,20 +7,12 @@
 #ifndef AUTOTUNE_CUDA_NVML_H
 #define AUTOTUNE_CUDA_NVML_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "device/board.h"
 
 typedef struct nvml nvml;
-
-typedef struct nvml_reading {
-    double sm_clock_khz;
-    uint64_t throttle;    /* reasons, as nvml_throttle_text() spells them */
-    double power_w;       /* of the board, averaged by it over up to a second */
-    uint64_t energy_mj;   /* of the board since the driver was loaded */
-    double temperature_c; /* of the chip */
-} nvml_reading;
 
 /* Opens the library and finds the GPU by its UUID ("GPU-..."). AT_NO_DEVICE says why there is none;
  * the caller goes on without. */
@@ -28,14 +20,10 @@ at_status nvml_open(const char *uuid, nvml **out, at_error *error);
 void nvml_close(nvml *n); /* NULL is fine */
 
 /* Reads what there is; takes some tens of microseconds. `n` may be NULL: everything is 0. */
-void nvml_read(nvml *n, nvml_reading *out);
+void nvml_read(nvml *n, board_reading *out);
 
 /* How many processes beside this one, which has a context there, compute on the GPU; 0 where nobody
  * tells, or `n` is NULL. */
 uint32_t nvml_count_others(nvml *n);
-
-/* Writes the reasons that slow the chip down as words ("power cap, thermal limit"), "" for none; an
- * idle GPU and clocks that a person set are not among them. Returns `out`. */
-char *nvml_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "device/arch.h"
 #include "base/error.h"
-#include "cuda/nvml.h"
+#include "device/board.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 
@@ -139,7 +139,7 @@ typedef struct device_api {
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
-    at_status (*board)(device *d, nvml_reading *out, at_error *error);
+    at_status (*board)(device *d, board_reading *out, at_error *error);
     /* Other processes that compute on the device; known once board() has worked. */
     uint32_t (*others)(device *d);
     /* What an empty kernel measures, and the clock's resolution. */

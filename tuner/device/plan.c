@@ -3,17 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "process/message.h"
-
 uint64_t plan_buffer_bytes(const buffer_plan *plan)
 {
     return plan->count * dtype_get(plan->type)->size_bytes;
 }
 
 /* Entry and buffer names are bytes of a struct: terminated, and short enough. */
-static bool get_name(message *m, char name[PLAN_NAME_BYTES])
+static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
 {
-    const char *text = message_get_string(m);
+    const char *text = pack_get_string(m);
     size_t length = strlen(text);
     if (length == 0 || length >= PLAN_NAME_BYTES)
         return false;
@@ -22,33 +20,33 @@ static bool get_name(message *m, char name[PLAN_NAME_BYTES])
 }
 
 /* A value of an enumeration or a count, below `limit`. */
-static bool get_below(message *m, uint32_t limit, uint32_t *out)
+static bool get_below(pack *m, uint32_t limit, uint32_t *out)
 {
-    *out = message_get_u32(m);
+    *out = pack_get_u32(m);
     return !m->failed && *out < limit;
 }
 
-static at_status corrupt(message *m, const char *what, at_error *error)
+static at_status corrupt(pack *m, const char *what, at_error *error)
 {
     m->failed = true;
     return error_set(error, AT_WORKER, "a worker message holds a %s plan that makes no sense",
                      what);
 }
 
-static void put_buffer(message *m, const buffer_plan *b)
+static void put_buffer(pack *m, const buffer_plan *b)
 {
-    message_put_string(m, b->name);
-    message_put_u32(m, b->role);
-    message_put_u32(m, b->fill);
-    message_put_u32(m, b->type);
-    message_put_u64(m, b->count);
-    message_put_u64(m, b->fill_limit);
-    message_put_u32(m, b->rank);
+    pack_put_string(m, b->name);
+    pack_put_u32(m, b->role);
+    pack_put_u32(m, b->fill);
+    pack_put_u32(m, b->type);
+    pack_put_u64(m, b->count);
+    pack_put_u64(m, b->fill_limit);
+    pack_put_u32(m, b->rank);
     for (uint32_t i = 0; i < b->rank; i++)
-        message_put_u64(m, b->shape[i]);
+        pack_put_u64(m, b->shape[i]);
 }
 
-static bool get_buffer(message *m, buffer_plan *b)
+static bool get_buffer(pack *m, buffer_plan *b)
 {
     uint32_t role, fill, type;
     if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
@@ -57,28 +55,28 @@ static bool get_buffer(message *m, buffer_plan *b)
     b->role = (buffer_role)role;
     b->fill = (buffer_fill)fill;
     b->type = (dtype)type;
-    b->count = message_get_u64(m);
-    b->fill_limit = message_get_u64(m);
+    b->count = pack_get_u64(m);
+    b->fill_limit = pack_get_u64(m);
     if (!get_below(m, 5, &b->rank))
         return false;
     for (uint32_t i = 0; i < b->rank; i++)
-        b->shape[i] = message_get_u64(m);
+        b->shape[i] = pack_get_u64(m);
     return b->count > 0 && b->count <= PLAN_MAX_ELEMENTS &&
            (b->fill != FILL_MODULO || b->fill_limit > 0);
 }
 
-void plan_put_problem(message *m, const problem_plan *plan)
+void plan_put_problem(pack *m, const problem_plan *plan)
 {
-    message_put_u32(m, plan->buffer_count);
+    pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
-    message_put_f64(m, plan->tolerance);
-    message_put_u32(m, plan->deterministic);
-    message_put_u64(m, plan->traffic_bytes);
-    message_put_u64(m, plan->seed);
+    pack_put_f64(m, plan->tolerance);
+    pack_put_u32(m, plan->deterministic);
+    pack_put_u64(m, plan->traffic_bytes);
+    pack_put_u64(m, plan->seed);
 }
 
-at_status plan_get_problem(message *m, problem_plan *out, at_error *error)
+at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
     uint32_t deterministic;
@@ -87,62 +85,62 @@ at_status plan_get_problem(message *m, problem_plan *out, at_error *error)
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return corrupt(m, "problem", error);
-    out->tolerance = message_get_f64(m);
+    out->tolerance = pack_get_f64(m);
     bool is_boolean = get_below(m, 2, &deterministic);
     out->deterministic = deterministic == 1;
-    out->traffic_bytes = message_get_u64(m);
-    out->seed = message_get_u64(m);
+    out->traffic_bytes = pack_get_u64(m);
+    out->seed = pack_get_u64(m);
     if (m->failed || !is_boolean || !isfinite(out->tolerance) || out->tolerance < 0)
         return corrupt(m, "problem", error);
     return AT_OK;
 }
 
-static void put_argument(message *m, const argument_plan *a)
+static void put_argument(pack *m, const argument_plan *a)
 {
-    message_put_u32(m, a->is_buffer);
-    message_put_u32(m, a->buffer);
-    message_put_u32(m, a->size_bytes);
-    message_put_u64(m, a->bits);
+    pack_put_u32(m, a->is_buffer);
+    pack_put_u32(m, a->buffer);
+    pack_put_u32(m, a->size_bytes);
+    pack_put_u64(m, a->bits);
 }
 
-static bool get_argument(message *m, argument_plan *a)
+static bool get_argument(pack *m, argument_plan *a)
 {
     uint32_t is_buffer;
     if (!get_below(m, 2, &is_buffer) || !get_below(m, PLAN_MAX_BUFFERS, &a->buffer) ||
         !get_below(m, 9, &a->size_bytes))
         return false;
     a->is_buffer = is_buffer == 1;
-    a->bits = message_get_u64(m);
+    a->bits = pack_get_u64(m);
     uint32_t size = a->size_bytes;
     return size == 8 || (!a->is_buffer && (size == 1 || size == 2 || size == 4));
 }
 
-static bool get_shape(message *m, uint32_t shape[3])
+static bool get_shape(pack *m, uint32_t shape[3])
 {
     for (int i = 0; i < 3; i++)
-        shape[i] = message_get_u32(m);
+        shape[i] = pack_get_u32(m);
     return !m->failed && shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
 }
 
-void plan_put_launch(message *m, const launch_plan *plan)
+void plan_put_launch(pack *m, const launch_plan *plan)
 {
-    message_put_string(m, plan->entry);
+    pack_put_string(m, plan->entry);
     for (int i = 0; i < 3; i++)
-        message_put_u32(m, plan->grid[i]);
+        pack_put_u32(m, plan->grid[i]);
     for (int i = 0; i < 3; i++)
-        message_put_u32(m, plan->block[i]);
-    message_put_u32(m, plan->dynamic_shared_bytes);
-    message_put_u32(m, plan->argument_count);
+        pack_put_u32(m, plan->block[i]);
+    pack_put_u32(m, plan->dynamic_shared_bytes);
+    pack_put_u32(m, plan->argument_count);
     for (uint32_t i = 0; i < plan->argument_count; i++)
         put_argument(m, &plan->arguments[i]);
 }
 
-at_status plan_get_launch(message *m, launch_plan *out, at_error *error)
+at_status plan_get_launch(pack *m, launch_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
     if (!get_name(m, out->entry) || !get_shape(m, out->grid) || !get_shape(m, out->block))
         return corrupt(m, "launch", error);
-    out->dynamic_shared_bytes = message_get_u32(m);
+    out->dynamic_shared_bytes = pack_get_u32(m);
     if (!get_below(m, PLAN_MAX_ARGUMENTS + 1, &out->argument_count))
         return corrupt(m, "launch", error);
     for (uint32_t i = 0; i < out->argument_count; i++)

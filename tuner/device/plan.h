@@ -2,7 +2,7 @@
  *
  * A plan is what remains of a pattern once every expression is evaluated for one problem and one
  * configuration: no Lua, no pointers into a device, nothing that only one process understands.
- * device/plan.c packs it into worker messages and unpacks it. */
+ * device/plan.c packs it and unpacks it. */
 #ifndef AUTOTUNE_DEVICE_PLAN_H
 #define AUTOTUNE_DEVICE_PLAN_H
 
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/pack.h"
 #include "base/value.h"
 
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
@@ -71,13 +72,13 @@ typedef struct problem_plan {
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 
-struct message; /* process/message.h */
+ /* process/message.h */
 
-/* Append a plan to a message, and take it off again. Everything that is read is checked (counts,
+/* Append a plan to a pack, and take it off again. Everything that is read is checked (counts,
  * enumerations, names, sizes), so that a plan from a corrupt message is AT_WORKER, not a plan. */
-void plan_put_problem(struct message *m, const problem_plan *plan);
-at_status plan_get_problem(struct message *m, problem_plan *out, at_error *error);
-void plan_put_launch(struct message *m, const launch_plan *plan);
-at_status plan_get_launch(struct message *m, launch_plan *out, at_error *error);
+void plan_put_problem(pack *m, const problem_plan *plan);
+at_status plan_get_problem(pack *m, problem_plan *out, at_error *error);
+void plan_put_launch(pack *m, const launch_plan *plan);
+at_status plan_get_launch(pack *m, launch_plan *out, at_error *error);
 
 #endif

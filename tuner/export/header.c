@@ -11,7 +11,7 @@
 
 #include "export/export.h"
 #include "record/pick.h"
-#include "record/summary.h"
+#include "base/version.h"
 #include "base/units.h"
 
 enum { PAGE_COLUMNS = 98 };
@@ -143,7 +143,7 @@ static void print_intro(const export_model *m, FILE *to)
             "/* %s: configurations that autotune %s found, and a look-up. C11 or C++17.\n"
             " *\n"
             " *     autotune_%s_problem problem = ",
-            m->pattern, run_tool_version(), m->pattern);
+            m->pattern, version_text(), m->pattern);
     if (m->row_count > 0)
         print_values(m, m->variables, m->variable_count, &m->rows[0].entry->problem, 0, to);
     else

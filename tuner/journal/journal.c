@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "record/record.h"
+#include "base/paths.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -388,9 +388,9 @@ at_status journal_folder(char *out, size_t out_bytes, at_error *error)
 
 static at_status open_file(journal *j, const char *folder, const journal_facts *f, at_error *error)
 {
-    char pattern_slug[RECORD_NAME_BYTES], gpu_slug[RECORD_NAME_BYTES];
-    record_slug(f->pattern, pattern_slug);
-    record_slug(f->device->limits.name, gpu_slug);
+    char pattern_slug[PATHS_SLUG_BYTES], gpu_slug[PATHS_SLUG_BYTES];
+    paths_slug(f->pattern, pattern_slug);
+    paths_slug(f->device->limits.name, gpu_slug);
     int n = snprintf(j->path, sizeof j->path, "%s/%s-%s.jsonl", folder, pattern_slug, gpu_slug);
     if (n < 0 || (size_t)n >= sizeof j->path)
         return error_set(error, AT_IO, "the path of the journal is too long");

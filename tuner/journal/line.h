@@ -16,10 +16,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compile/compile.h"
 #include "base/error.h"
 #include "journal/key.h"
 #include "device/outcome.h"
+#include "device/resources.h"
 
 enum {
     JOURNAL_MESSAGE_BYTES = 4096, /* longer messages are cut */

@@ -4,14 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cuda/cuda.h"
 #include "cuda/driver.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/version.h"
 #include "record/summary.h"
 
 const char *at_version(void)
 {
-    return run_tool_version();
+    return version_text();
 }
 
 const char *at_status_name(at_status status)
@@ -77,7 +79,7 @@ at_status library_current_device(device_properties *out, at_error *error)
         goto cleanup;
     }
     /* The driver's device handles are its ordinals. */
-    status = device_api_find("cuda:0")->list(list, MOST_DEVICES, &count, error);
+    status = device_cuda_api.list(list, MOST_DEVICES, &count, error);
     if (!status && (current < 0 || (size_t)current >= count))
         status = error_set(error, AT_NO_DEVICE, "the current context's GPU is not listed");
     if (!status)

@@ -10,7 +10,7 @@
 #include "compile/cache.h"
 #include "compile/option.h"
 #include "base/error.h"
-#include "process/message.h"
+#include "base/pack.h"
 #include "compile/nvrtc.h"
 #include "base/paths.h"
 #include "script/script.h"
@@ -206,16 +206,15 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
 static at_status cache_key(const library_source *s, const char *arch, compile_key *out,
                            at_error *error)
 {
-    message m;
-    message_init(&m, 0);
-    message_put_string(&m, arch);
-    message_put_string(&m, s->variant.source);
+    pack m = {0};
+    pack_put_string(&m, arch);
+    pack_put_string(&m, s->variant.source);
     for (size_t i = 0; i < s->variant.option_count; i++)
-        message_put_string(&m, s->variant.options[i]);
+        pack_put_string(&m, s->variant.options[i]);
     bool failed = m.failed;
     if (!failed)
         *out = compile_cache_key("libautotune 1", m.bytes, m.size_bytes);
-    message_deinit(&m);
+    pack_deinit(&m);
     return failed ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
 }
 

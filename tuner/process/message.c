@@ -23,140 +23,8 @@ void message_init(message *m, uint32_t type)
 
 void message_deinit(message *m)
 {
-    free(m->bytes);
+    pack_deinit(&m->body);
     *m = (message){0};
-}
-
-static unsigned char *grow(message *m, size_t size_bytes)
-{
-    if (m->failed)
-        return NULL;
-    if (size_bytes > m->capacity_bytes - m->size_bytes) {
-        size_t capacity = m->capacity_bytes ? m->capacity_bytes : 256;
-        while (capacity - m->size_bytes < size_bytes) {
-            if (capacity > SIZE_MAX / 2) {
-                m->failed = true;
-                return NULL;
-            }
-            capacity *= 2;
-        }
-        unsigned char *bytes = realloc(m->bytes, capacity);
-        if (!bytes) {
-            m->failed = true;
-            return NULL;
-        }
-        m->bytes = bytes;
-        m->capacity_bytes = capacity;
-    }
-    unsigned char *at = m->bytes + m->size_bytes;
-    m->size_bytes += size_bytes;
-    return at;
-}
-
-static void store(unsigned char *at, uint64_t v, size_t size_bytes)
-{
-    for (size_t i = 0; i < size_bytes; i++)
-        at[i] = (unsigned char)(v >> (8 * i));
-}
-
-static uint64_t load(const unsigned char *at, size_t size_bytes)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i < size_bytes; i++)
-        v |= (uint64_t)at[i] << (8 * i);
-    return v;
-}
-
-static void put(message *m, uint64_t v, size_t size_bytes)
-{
-    unsigned char *at = grow(m, size_bytes);
-    if (at)
-        store(at, v, size_bytes);
-}
-
-void message_put_u32(message *m, uint32_t v)
-{
-    put(m, v, 4);
-}
-
-void message_put_u64(message *m, uint64_t v)
-{
-    put(m, v, 8);
-}
-
-void message_put_f64(message *m, double v)
-{
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    put(m, bits, 8);
-}
-
-void message_put_bytes(message *m, const void *bytes, size_t size_bytes)
-{
-    put(m, size_bytes, 8);
-    unsigned char *at = grow(m, size_bytes);
-    if (at && size_bytes)
-        memcpy(at, bytes, size_bytes);
-}
-
-void message_put_string(message *m, const char *text)
-{
-    message_put_bytes(m, text ? text : "", text ? strlen(text) + 1 : 1);
-}
-
-static const unsigned char *take(message *m, size_t size_bytes)
-{
-    if (m->failed || m->size_bytes - m->position < size_bytes) {
-        m->failed = true;
-        return NULL;
-    }
-    const unsigned char *at = m->bytes + m->position;
-    m->position += size_bytes;
-    return at;
-}
-
-uint32_t message_get_u32(message *m)
-{
-    const unsigned char *at = take(m, 4);
-    return at ? (uint32_t)load(at, 4) : 0;
-}
-
-uint64_t message_get_u64(message *m)
-{
-    const unsigned char *at = take(m, 8);
-    return at ? load(at, 8) : 0;
-}
-
-double message_get_f64(message *m)
-{
-    uint64_t bits = message_get_u64(m);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-const void *message_get_bytes(message *m, size_t *size_bytes)
-{
-    uint64_t size = message_get_u64(m);
-    const unsigned char *at = size <= SIZE_MAX ? take(m, (size_t)size) : NULL;
-    *size_bytes = at ? (size_t)size : 0;
-    return at ? (const void *)at : "";
-}
-
-const char *message_get_string(message *m)
-{
-    size_t size;
-    const char *text = message_get_bytes(m, &size);
-    if (size == 0 || memchr(text, '\0', size) != text + size - 1) {
-        m->failed = true;
-        return "";
-    }
-    return text;
-}
-
-bool message_complete(const message *m)
-{
-    return !m->failed && m->position == m->size_bytes;
 }
 
 static at_status write_all(int fd, const unsigned char *bytes, size_t size_bytes, at_error *error)
@@ -183,21 +51,21 @@ static uint32_t first_word(const unsigned char header[MESSAGE_HEADER_BYTES])
 
 void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES])
 {
-    store(header + 4, m->type, 4);
-    store(header + 8, m->size_bytes, 8);
-    store(header + 16, XXH3_64bits(m->bytes, m->size_bytes), 8);
-    store(header, first_word(header), 4);
+    pack_store(header + 4, m->type, 4);
+    pack_store(header + 8, m->body.size_bytes, 8);
+    pack_store(header + 16, XXH3_64bits(m->body.bytes, m->body.size_bytes), 8);
+    pack_store(header, first_word(header), 4);
 }
 
 /* Prepares `out` for the payload that the header announces. */
 static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES], message *out,
                                at_error *error)
 {
-    uint64_t size = load(header + 8, 8);
-    message_init(out, (uint32_t)load(header + 4, 4));
-    if (load(header, 4) != first_word(header) || size > max_payload_bytes)
+    uint64_t size = pack_load(header + 8, 8);
+    message_init(out, (uint32_t)pack_load(header + 4, 4));
+    if (pack_load(header, 4) != first_word(header) || size > max_payload_bytes)
         return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
-    if (size > 0 && !grow(out, (size_t)size)) {
+    if (size > 0 && !pack_grow(&out->body, (size_t)size)) {
         message_deinit(out);
         return error_set(error, AT_NO_MEMORY, "no memory for a worker message of %zu bytes",
                          (size_t)size);
@@ -208,19 +76,19 @@ static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES],
 static at_status check_body(const unsigned char header[MESSAGE_HEADER_BYTES], const message *m,
                             at_error *error)
 {
-    if (XXH3_64bits(m->bytes, m->size_bytes) == load(header + 16, 8))
+    if (XXH3_64bits(m->body.bytes, m->body.size_bytes) == pack_load(header + 16, 8))
         return AT_OK;
     return error_set(error, AT_WORKER, "the worker sent a corrupt frame");
 }
 
 at_status message_send(int fd, const message *m, at_error *error)
 {
-    if (m->failed)
+    if (m->body.failed)
         return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
     unsigned char header[MESSAGE_HEADER_BYTES];
     message_header(m, header);
     at_status status = write_all(fd, header, sizeof header, error);
-    return status ? status : write_all(fd, m->bytes, m->size_bytes, error);
+    return status ? status : write_all(fd, m->body.bytes, m->body.size_bytes, error);
 }
 
 /* `deadline_ms` < 0: none. */
@@ -265,7 +133,7 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
         return status;
     /* The rest of a frame follows its header at once; a worker that dies closes the socket. */
     int64_t body_deadline_ms = deadline_ms < 0 ? -1 : clock_now_ms() + 10000;
-    status = read_all(fd, out->bytes, out->size_bytes, body_deadline_ms, error);
+    status = read_all(fd, out->body.bytes, out->body.size_bytes, body_deadline_ms, error);
     if (status == AT_NOT_FOUND)
         status = error_set(error, AT_WORKER, "the worker stopped in the middle of a frame");
     if (!status)
@@ -278,14 +146,14 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
 at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
                          at_error *error)
 {
-    *frame = m->failed ? NULL : malloc(MESSAGE_HEADER_BYTES + m->size_bytes);
+    *frame = m->body.failed ? NULL : malloc(MESSAGE_HEADER_BYTES + m->body.size_bytes);
     *frame_bytes = 0;
     if (!*frame)
         return error_set(error, AT_NO_MEMORY, "out of memory while building a worker message");
     message_header(m, *frame);
-    if (m->size_bytes)
-        memcpy(*frame + MESSAGE_HEADER_BYTES, m->bytes, m->size_bytes);
-    *frame_bytes = MESSAGE_HEADER_BYTES + m->size_bytes;
+    if (m->body.size_bytes)
+        memcpy(*frame + MESSAGE_HEADER_BYTES, m->body.bytes, m->body.size_bytes);
+    *frame_bytes = MESSAGE_HEADER_BYTES + m->body.size_bytes;
     return AT_OK;
 }
 
@@ -314,21 +182,21 @@ at_status message_reader_take(message_reader *r, int fd, message *out, at_error 
     bool new_header = r->header_got_bytes < sizeof r->header;
     at_status status = read_some(fd, r->header, &r->header_got_bytes, sizeof r->header, error);
     if (!status && new_header)
-        status = decode_header(r->header, &r->body, error);
+        status = decode_header(r->header, &r->message, error);
     if (!status)
-        status = read_some(fd, r->body.bytes, &r->body_got_bytes, r->body.size_bytes, error);
+        status = read_some(fd, r->message.body.bytes, &r->body_got_bytes, r->message.body.size_bytes, error);
     if (!status)
-        status = check_body(r->header, &r->body, error);
+        status = check_body(r->header, &r->message, error);
     if (status)
         return status;
-    *out = r->body;
+    *out = r->message;
     *r = (message_reader){0};
     return AT_OK;
 }
 
 void message_reader_deinit(message_reader *r)
 {
-    message_deinit(&r->body);
+    message_deinit(&r->message);
     *r = (message_reader){0};
 }
 

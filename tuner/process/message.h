@@ -1,9 +1,8 @@
 /* Framed messages between the tuner and its workers, over a stream socket.
  *
- * A frame is a 24-byte header (magic with a check of the header, type, payload size, XXH3-64 of the
- * payload) and a payload of little-endian fields. Nothing in a frame is a pointer, a file descriptor or a path that only one
- * host knows. A writer appends fields to a growing buffer; a reader takes them off in the same
- * order and turns every overrun into one sticky failure, so that callers check once at the end. */
+ * A frame is a 24-byte header (magic with a check of the header, type, body size, XXH3-64 of the
+ * body) and a body of fields (base/pack.h). Nothing in a frame is a pointer, a file descriptor or a
+ * path that only one host knows. */
 #ifndef AUTOTUNE_PROCESS_MESSAGE_H
 #define AUTOTUNE_PROCESS_MESSAGE_H
 
@@ -12,38 +11,19 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/pack.h"
 
 typedef struct message {
     uint32_t type;
-    unsigned char *bytes; /* payload; owned */
-    size_t size_bytes, capacity_bytes;
-    size_t position; /* of the next field to read */
-    bool failed;     /* ran out of memory while writing, or of bytes while reading */
+    pack body;
 } message;
 
-void message_init(message *m, uint32_t type); /* empty payload, nothing allocated yet */
+void message_init(message *m, uint32_t type); /* an empty body, nothing allocated yet */
 void message_deinit(message *m);
-
-void message_put_u32(message *m, uint32_t v);
-void message_put_u64(message *m, uint64_t v);
-void message_put_f64(message *m, double v);
-void message_put_bytes(message *m, const void *bytes, size_t size_bytes); /* length, then bytes */
-void message_put_string(message *m, const char *text);                    /* NULL as "" */
-
-uint32_t message_get_u32(message *m);
-uint64_t message_get_u64(message *m);
-double message_get_f64(message *m);
-/* A view into the payload, valid until message_deinit; *size_bytes is 0 and the result "" after a
- * failure. */
-const void *message_get_bytes(message *m, size_t *size_bytes);
-/* NUL-terminated view, checked to contain no other NUL. */
-const char *message_get_string(message *m);
-/* True when everything was read, nothing is left over and nothing failed. */
-bool message_complete(const message *m);
 
 enum { MESSAGE_HEADER_BYTES = 24 };
 
-/* The frame header that goes before m->bytes on the wire, for who cannot block in message_send(). */
+/* The frame header that goes before the body on the wire, for callers that must not block in message_send(). */
 void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]);
 
 /* Blocking write of a whole frame. AT_WORKER when the peer is gone. */
@@ -63,7 +43,7 @@ at_status message_encode(const message *m, unsigned char **frame, size_t *frame_
 typedef struct message_reader {
     unsigned char header[MESSAGE_HEADER_BYTES];
     size_t header_got_bytes;
-    message body;
+    message message; /* its type and as much of its body as has arrived */
     size_t body_got_bytes;
 } message_reader;
 

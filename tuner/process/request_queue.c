@@ -8,7 +8,7 @@
 at_status request_new(message *m, uint64_t id, request **out, at_error *error)
 {
     *out = NULL;
-    request *r = m->failed ? NULL : malloc(sizeof *r);
+    request *r = m->body.failed ? NULL : malloc(sizeof *r);
     if (!r) {
         message_deinit(m);
         return error_set(error, AT_NO_MEMORY, "no memory for a request to the device worker");
@@ -23,12 +23,10 @@ at_status request_replay(const request *r, request **out, at_error *error)
 {
     message copy;
     message_init(&copy, r->message.type);
-    copy.bytes = malloc(r->message.size_bytes > 0 ? r->message.size_bytes : 1);
-    copy.failed = !copy.bytes;
-    if (copy.bytes) {
-        memcpy(copy.bytes, r->message.bytes, r->message.size_bytes);
-        copy.size_bytes = copy.capacity_bytes = r->message.size_bytes;
-    }
+    size_t size_bytes = r->message.body.size_bytes;
+    unsigned char *at = pack_grow(&copy.body, size_bytes);
+    if (at && size_bytes)
+        memcpy(at, r->message.body.bytes, size_bytes);
     at_status status = request_new(&copy, r->id, out, error);
     if (!status)
         (*out)->silent = true;
@@ -140,7 +138,7 @@ static at_status send_first(request_queue *q, int fd, bool *done, at_error *erro
         status = send_part(fd, q->header, sizeof q->header, &sent, done, error);
     if (!status && *done) {
         size_t body = sent - sizeof q->header;
-        status = send_part(fd, m->bytes, m->size_bytes, &body, done, error);
+        status = send_part(fd, m->body.bytes, m->body.size_bytes, &body, done, error);
         sent = sizeof q->header + body;
     }
     q->sent_bytes = sent;

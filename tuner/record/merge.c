@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/paths.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"
+#include "base/version.h"
 #include "record/summary.h"
 
 enum { PATH_BYTES = 4096 };
@@ -126,7 +128,7 @@ static json_t *pack_entry(const run_summary *s)
         pack_resources(best), "baseline", pack_baseline(s, baseline), "search", pack_search(s),
         "hashes", "script", s->script_hash, "template", s->template_hash, "source",
         best->source_hash, "device", pack_device(s), "measured", "cache", cache_name(s),
-        "objective", objective_name(s), "date", s->date, "tool", run_tool_version());
+        "objective", objective_name(s), "date", s->date, "tool", version_text());
     if (entry && best->energy_j > 0)
         json_put(&entry, "energy",
                  json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",
@@ -287,8 +289,8 @@ static at_status read_or_start(const char *path, const run_summary *s, record *o
 static at_status make_record_folder(const char *results_dir, const char *gpu, char *folder,
                                     size_t folder_bytes, at_error *error)
 {
-    char slug[RECORD_NAME_BYTES];
-    record_slug(gpu, slug);
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(gpu, slug);
     int n = snprintf(folder, folder_bytes, "%s/%s", results_dir, slug);
     if (n < 0 || (size_t)n >= folder_bytes)
         return error_set(error, AT_USAGE, "the path of the results folder is too long");

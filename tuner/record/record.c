@@ -9,34 +9,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/paths.h"
 #include "base/file.h"
 #include "base/json_text.h"
 #include "record/schema.h"
+#include "base/version.h"
 #include "record/summary.h"
 
 enum { PATH_BYTES = 4096 };
 
 /* A record of a hundred problems is some 200 KiB. */
 static const size_t file_limit_bytes = 16u << 20;
-
-void record_slug(const char *gpu, char out[RECORD_NAME_BYTES])
-{
-    size_t n = 0;
-    for (const char *c = gpu; *c && n + 1 < RECORD_NAME_BYTES; c++) {
-        bool digit = *c >= '0' && *c <= '9';
-        bool upper = *c >= 'A' && *c <= 'Z';
-        bool lower = *c >= 'a' && *c <= 'z';
-        if (digit || upper || lower)
-            out[n++] = upper ? (char)(*c - 'A' + 'a') : *c;
-        else if (n > 0 && out[n - 1] != '-')
-            out[n++] = '-';
-    }
-    while (n > 0 && out[n - 1] == '-')
-        n--;
-    out[n] = '\0';
-    if (n == 0)
-        strcpy(out, "unknown");
-}
 
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error)
@@ -46,8 +29,8 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
                          "'%.80s' cannot name a record: use letters, digits and underscores, "
                          "starting with a letter, 63 at most",
                          pattern_name);
-    char slug[RECORD_NAME_BYTES];
-    record_slug(gpu, slug);
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(gpu, slug);
     int n = snprintf(out, out_bytes, "%s/%s/%s.json", results_dir, slug, pattern_name);
     if (n < 0 || (size_t)n >= out_bytes)
         return error_set(error, AT_USAGE, "the path of the results folder is too long");
@@ -256,7 +239,7 @@ static at_status read_version(const reading *r, const json_t *root)
                             "a record of version %" JSON_INTEGER_FORMAT
                             "; autotune %s reads version %d: use the autotune that wrote it, or "
                             "choose another results folder",
-                            json_integer_value(version), run_tool_version(), RECORD_VERSION);
+                            json_integer_value(version), version_text(), RECORD_VERSION);
     return AT_OK;
 }
 

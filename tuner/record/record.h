@@ -73,9 +73,6 @@ typedef enum record_change {
     RECORD_KEPT /* the earlier entry is faster, and this run did not try its configuration */
 } record_change;
 
-/* "NVIDIA H200" -> "nvidia-h200": lower-case letters, digits and single hyphens; never empty. */
-void record_slug(const char *gpu, char out[RECORD_NAME_BYTES]);
-
 /* <results_dir>/<slug>/<pattern>.json. AT_USAGE when the pattern's name cannot be a file's name. */
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error);

@@ -164,8 +164,3 @@ const char *run_end_name(run_end end)
     size_t count = sizeof end_names / sizeof *end_names;
     return (size_t)end < count ? end_names[end] : "unknown";
 }
-
-const char *run_tool_version(void)
-{
-    return AUTOTUNE_VERSION;
-}

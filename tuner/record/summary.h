@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "device/arch.h"
-#include "compile/compile.h"
 #include "device/device.h"
 #include "base/error.h"
 #include "device/outcome.h"
+#include "device/resources.h"
 #include "space/pattern.h"
 #include "base/stats.h"
 #include "base/value.h"
@@ -147,8 +147,5 @@ const char *run_stage_name(run_stage stage);
 /* As tables and JSON spell them; static storage. */
 const char *run_verdict_name(run_verdict verdict);
 const char *run_end_name(run_end end);
-
-/* The tool's version ("0.1.0"); static storage. */
-const char *run_tool_version(void);
 
 #endif

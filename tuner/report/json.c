@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "base/json_text.h"
 #include "report/report.h"
 
@@ -109,7 +110,7 @@ static json_t *pack_summary(const run_summary *s, size_t top)
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
         known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s", known(true, s->wall_s), "stages",
         pack_stages(s), "record", s->record_path[0] ? json_string(s->record_path) : json_null(),
-        "version", run_tool_version(), "verdict", run_verdict_name(s->verdict), "tied",
+        "version", version_text(), "verdict", run_verdict_name(s->verdict), "tied",
         (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
         count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
         pack_warnings(s), "results", pack_results(s, top));

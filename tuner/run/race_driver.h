@@ -27,7 +27,7 @@ typedef struct contest_state { /* for progress */
     uint64_t redone;     /* blocks measured again because the clock had moved */
     uint64_t throttled;  /* times that the chip stayed away from its clock */
     double sm_clock_khz; /* median of the latest blocks; 0 unknown */
-    uint64_t throttle;   /* why, as nvml_throttle_text() spells it; 0 not known */
+    uint64_t throttle;   /* why, as board_throttle_text() spells it; 0 not known */
     uint32_t others;     /* other processes seen computing on the GPU, at most */
     uint64_t excluded;   /* entrants that failed during the race */
     char energy_trouble[256]; /* why there are no energies although they were asked for */

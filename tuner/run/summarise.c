@@ -229,7 +229,7 @@ static int64_t ceiling_ns(const summarise_input *in)
 static void warn_throttled(builder *b, const contest_state *c)
 {
     char reasons[128];
-    nvml_throttle_text(c->throttle, reasons, sizeof reasons);
+    board_throttle_text(c->throttle, reasons, sizeof reasons);
     run_summary_warn(b->out,
                      "the chip was throttled%s%s: it left its clock %llu times and stayed away (now "
                      "%.0f MHz)",

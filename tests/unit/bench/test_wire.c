@@ -25,19 +25,18 @@ static void a_variant_survives_the_way(void **state)
     v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
     v.launches[0] = v.launches[1] = some_launch();
     v.launches[1].grid[0] = 9;
-    message m;
+    pack m = {0};
     device_variant back;
-    message_init(&m, REQUEST_TRY);
     device_put_variant(&m, &v);
     device_get_variant(&m, &back);
-    assert_true(message_complete(&m));
+    assert_true(pack_complete(&m));
     assert_true(back.present[1]);
     assert_string_equal(back.images[0].bytes, "cubin");
     assert_int_equal(back.images[0].registers, 40);
     assert_int_equal(back.images[1].size_bytes, 0);
     assert_memory_equal(&back.launches[0], &v.launches[0], sizeof v.launches[0]);
     assert_int_equal(back.launches[1].grid[0], 9);
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
 static void a_variant_without_slot_0_is_refused(void **state)
@@ -45,12 +44,11 @@ static void a_variant_without_slot_0_is_refused(void **state)
     (void)state;
     device_variant v = {.present = {false, true}}, back;
     v.launches[1] = some_launch();
-    message m;
-    message_init(&m, REQUEST_TRY);
+    pack m = {0};
     device_put_variant(&m, &v);
     device_get_variant(&m, &back);
-    assert_false(message_complete(&m));
-    message_deinit(&m);
+    assert_false(pack_complete(&m));
+    pack_deinit(&m);
 }
 
 static void properties_survive_the_way(void **state)
@@ -71,12 +69,11 @@ static void properties_survive_the_way(void **state)
                              .global_bytes = (size_t)140 << 30,
                              .clock_khz = 1980000,
                              .bandwidth_bytes_per_s = 4.8e12};
-    message m;
+    pack m = {0};
     device_properties back;
-    message_init(&m, REPLY_OPENED);
     device_put_properties(&m, &p);
     device_get_properties(&m, &back);
-    assert_true(message_complete(&m));
+    assert_true(pack_complete(&m));
     assert_string_equal(back.spec, "cuda:3");
     assert_string_equal(back.limits.name, "NVIDIA H200");
     assert_int_equal(back.limits.minor, 1);
@@ -85,10 +82,10 @@ static void properties_survive_the_way(void **state)
     assert_int_equal(back.limits.clock_khz, 1980000);
     assert_true(back.limits.bandwidth_bytes_per_s == 4.8e12);
     assert_true(back.predicted);
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
-static void put_some_answer(message *m)
+static void put_some_answer(pack *m)
 {
     int64_t samples_ns[] = {1, -2, INT64_MAX};
     const device_answer answer = {.id = 9,
@@ -100,14 +97,13 @@ static void put_some_answer(message *m)
                                   .ready = {.floor_ns = 2, .batch = 8},
                                   .sample_count = 3,
                                   .samples_ns = samples_ns};
-    message_init(m, REPLY_ANSWER);
     device_put_answer(m, &answer);
 }
 
 static void an_answer_survives_the_way(void **state)
 {
     (void)state;
-    message m;
+    pack m = {0};
     device_answer back;
     at_error error = {0};
     put_some_answer(&m);
@@ -119,7 +115,7 @@ static void an_answer_survives_the_way(void **state)
     assert_int_equal(back.sample_count, 3);
     assert_true(back.samples_ns[2] == INT64_MAX);
     free(back.samples_ns);
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
 /* Nothing that a damaged message holds may crash, leak, or become a count that is not there. */
@@ -128,7 +124,7 @@ static void damaged_messages_are_refused_or_harmless(void **state)
     (void)state;
     rng random = rng_seeded(3);
     for (int round = 0; round < 20000; round++) {
-        message m;
+        pack m = {0};
         device_answer answer;
         device_variant variant;
         device_properties properties;
@@ -147,7 +143,7 @@ static void damaged_messages_are_refused_or_harmless(void **state)
         m.position = 0;
         m.failed = false;
         device_get_properties(&m, &properties);
-        message_deinit(&m);
+        pack_deinit(&m);
     }
 }
 

@@ -36,8 +36,7 @@ static compile_result make_result(void)
 static void a_request_crosses_unchanged(void **state)
 {
     (void)state;
-    message m;
-    message_init(&m, COMPILE_REQUEST);
+    pack m = {0};
     compile_wire_put_request(&m, &request);
     const char *views[COMPILE_OPTIONS_MAX];
     compile_request back;
@@ -50,16 +49,14 @@ static void a_request_crosses_unchanged(void **state)
     assert_true(back.want_ptx);
     assert_int_equal(back.option_count, 2);
     assert_string_equal(back.options[1], "--use_fast_math");
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
 /* The cache's key is the request without its first eight bytes. */
 static void the_id_comes_first_and_alone_differs(void **state)
 {
     (void)state;
-    message a, b;
-    message_init(&a, COMPILE_REQUEST);
-    message_init(&b, COMPILE_REQUEST);
+    pack a = {0}, b = {0};
     compile_request other = request;
     other.id = 1;
     compile_wire_put_request(&a, &request);
@@ -67,16 +64,15 @@ static void the_id_comes_first_and_alone_differs(void **state)
     assert_int_equal(a.size_bytes, b.size_bytes);
     assert_memory_not_equal(a.bytes, b.bytes, 8);
     assert_memory_equal(a.bytes + 8, b.bytes + 8, a.size_bytes - 8);
-    message_deinit(&a);
-    message_deinit(&b);
+    pack_deinit(&a);
+    pack_deinit(&b);
 }
 
 static void a_result_crosses_unchanged_and_can_be_stamped(void **state)
 {
     (void)state;
     compile_result result = make_result(), back;
-    message m;
-    message_init(&m, COMPILE_RESULT);
+    pack m = {0};
     compile_wire_put_result(&m, &result);
     compile_wire_stamp_result(&m, 99, 0, true);
     assert_true(compile_wire_get_result(&m, &back));
@@ -90,7 +86,7 @@ static void a_result_crosses_unchanged_and_can_be_stamped(void **state)
     assert_int_equal(back.ptx_bytes, result.ptx_bytes);
     assert_string_equal(back.log, result.log);
     assert_memory_equal(&back.resources, &result.resources, sizeof result.resources);
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
 static void what_is_cut_short_is_refused(void **state)
@@ -99,30 +95,27 @@ static void what_is_cut_short_is_refused(void **state)
     compile_result result = make_result(), back_result;
     const char *views[COMPILE_OPTIONS_MAX];
     compile_request back_request;
-    message whole[2];
-    message_init(&whole[0], COMPILE_REQUEST);
-    message_init(&whole[1], COMPILE_RESULT);
+    pack whole[2] = {0};
     compile_wire_put_request(&whole[0], &request);
     compile_wire_put_result(&whole[1], &result);
     for (int i = 0; i < 2; i++)
         for (size_t n = 0; n < whole[i].size_bytes; n++) {
-            message cut = whole[i];
+            pack cut = whole[i];
             cut.size_bytes = n;
             assert_false(i ? compile_wire_get_result(&cut, &back_result)
                            : compile_wire_get_request(&cut, views, &back_request));
         }
-    message_deinit(&whole[0]);
-    message_deinit(&whole[1]);
+    pack_deinit(&whole[0]);
+    pack_deinit(&whole[1]);
 }
 
 static bool accepted(const compile_result *result)
 {
     compile_result back;
-    message m;
-    message_init(&m, COMPILE_RESULT);
+    pack m = {0};
     compile_wire_put_result(&m, result);
     bool fine = compile_wire_get_result(&m, &back);
-    message_deinit(&m);
+    pack_deinit(&m);
     return fine;
 }
 
@@ -150,11 +143,10 @@ static void too_many_options_are_refused(void **state)
     compile_request r = request, back;
     r.options = many;
     r.option_count = COMPILE_OPTIONS_MAX + 1;
-    message m;
-    message_init(&m, COMPILE_REQUEST);
+    pack m = {0};
     compile_wire_put_request(&m, &r);
     assert_false(compile_wire_get_request(&m, views, &back));
-    message_deinit(&m);
+    pack_deinit(&m);
 }
 
 int main(void)

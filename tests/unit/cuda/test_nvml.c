@@ -29,7 +29,7 @@ static void figures_come_in_the_units_of_the_header(void **state)
     nvml *n;
     at_error error = {0};
     assert_ok(nvml_open(uuid, &n, &error), error);
-    nvml_reading r;
+    board_reading r;
     nvml_read(n, &r);
     assert_true(r.sm_clock_khz == 1980e3);
     assert_true(r.throttle == 0x24);
@@ -46,7 +46,7 @@ static void what_is_not_supported_is_zero(void **state)
     nvml *n;
     at_error error = {0};
     assert_ok(nvml_open(uuid, &n, &error), error);
-    nvml_reading r;
+    board_reading r;
     memset(&r, 0xff, sizeof r);
     nvml_read(n, &r);
     assert_true(r.sm_clock_khz == 1980e3);
@@ -119,7 +119,7 @@ static void a_library_of_another_kind_is_an_error(void **state)
 static void without_a_library_everything_is_zero(void **state)
 {
     (void)state;
-    nvml_reading r;
+    board_reading r;
     memset(&r, 0xff, sizeof r);
     nvml_read(NULL, &r);
     assert_true(r.sm_clock_khz == 0 && r.throttle == 0 && r.energy_mj == 0);
@@ -130,10 +130,10 @@ static void reasons_are_words_and_idleness_is_none(void **state)
 {
     (void)state;
     char text[256];
-    assert_string_equal(nvml_throttle_text(0, text, sizeof text), "");
-    assert_string_equal(nvml_throttle_text(0x103, text, sizeof text), "");
-    assert_string_equal(nvml_throttle_text(0x24, text, sizeof text), "power cap, thermal limit");
-    nvml_throttle_text(UINT64_MAX, text, 12);
+    assert_string_equal(board_throttle_text(0, text, sizeof text), "");
+    assert_string_equal(board_throttle_text(0x103, text, sizeof text), "");
+    assert_string_equal(board_throttle_text(0x24, text, sizeof text), "power cap, thermal limit");
+    board_throttle_text(UINT64_MAX, text, 12);
     assert_string_equal(text, "power cap, ");
 }
 

@@ -1,4 +1,4 @@
-#include "process/message.h"
+#include "base/pack.h"
 #include "device/plan.h"
 #include "base/rng.h"
 #include "script_fixture.h"
@@ -57,16 +57,15 @@ static void plans_come_back_as_they_were(void **state)
         problem_plan problem = random_problem(&r), problem_back;
         launch_plan launch = random_launch(&r), launch_back;
         at_error error = {0};
-        message m;
-        message_init(&m, 1);
+        pack m = {0};
         plan_put_problem(&m, &problem);
         plan_put_launch(&m, &launch);
         assert_ok(plan_get_problem(&m, &problem_back, &error), error);
         assert_ok(plan_get_launch(&m, &launch_back, &error), error);
-        assert_true(message_complete(&m));
+        assert_true(pack_complete(&m));
         assert_memory_equal(&problem, &problem_back, sizeof problem);
         assert_memory_equal(&launch, &launch_back, sizeof launch);
-        message_deinit(&m);
+        pack_deinit(&m);
     }
 }
 
@@ -79,8 +78,7 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
     for (int i = 0; i < 20000; i++) {
         problem_plan problem = random_problem(&r);
         launch_plan launch = random_launch(&r);
-        message m;
-        message_init(&m, 1);
+        pack m = {0};
         plan_put_problem(&m, &problem);
         plan_put_launch(&m, &launch);
         for (int flips = 0; flips < 3; flips++)
@@ -111,7 +109,7 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
             assert_true(m.failed);
             refused++;
         }
-        message_deinit(&m);
+        pack_deinit(&m);
     }
     assert_true(refused > 1000);
 }

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "export/export.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "record/pick.h"
 #include "base/rng.h"
 #include "temporary.h"
@@ -348,7 +349,7 @@ static void shipped_records_are_whole_and_export(void **state)
         export_model m;
         char path[4096], slug[RECORD_NAME_BYTES];
         const record *r = &all.records[i];
-        record_slug(r->gpu, slug);
+        paths_slug(r->gpu, slug);
         snprintf(path, sizeof path, "%s/results/%s/%s.json", TEST_SOURCE_DIR, slug, r->pattern);
         assert_string_equal(r->path, path);
         assert_ok(record_load_all(TEST_SOURCE_DIR "/results", r->pattern, &one, &f->error),

@@ -28,7 +28,7 @@ static int count_descriptors(int fd, void *context)
         closedir(d);
     message m;
     message_init(&m, 1);
-    message_put_u32(&m, count);
+    pack_put_u32(&m.body, count);
     message_send(fd, &m, NULL);
     message_deinit(&m);
     return 0;
@@ -49,7 +49,7 @@ static void a_worker_holds_its_socket_and_the_standard_descriptors(void **state)
     for (int i = 0; i < 2; i++) {
         message m;
         assert_ok(message_receive(both[i]->fd, 5000, &m, &error), error);
-        assert_int_equal(message_get_u32(&m), 4);
+        assert_int_equal(pack_get_u32(&m.body), 4);
         message_deinit(&m);
         worker_stop(both[i], NULL, 0);
     }

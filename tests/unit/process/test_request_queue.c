@@ -14,10 +14,10 @@ static request *make(uint64_t id, size_t size_bytes)
     at_error error = {0};
     request *r;
     message_init(&m, 7);
-    message_put_u64(&m, id);
-    message_put_bytes(&m, filler, size_bytes);
+    pack_put_u64(&m.body, id);
+    pack_put_bytes(&m.body, filler, size_bytes);
     assert_ok(request_new(&m, id, &r, &error), error);
-    assert_null(m.bytes);
+    assert_null(m.body.bytes);
     return r;
 }
 
@@ -27,9 +27,9 @@ static void receive(int fd, uint64_t id)
     at_error error = {0};
     size_t size;
     assert_ok(message_receive(fd, 5000, &m, &error), error);
-    assert_int_equal(message_get_u64(&m), id);
-    message_get_bytes(&m, &size);
-    assert_true(message_complete(&m));
+    assert_int_equal(pack_get_u64(&m.body), id);
+    pack_get_bytes(&m.body, &size);
+    assert_true(pack_complete(&m.body));
     message_deinit(&m);
 }
 

@@ -6,7 +6,9 @@
 
 #include "check.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "record/record.h"
+#include "base/version.h"
 #include "record/summary.h"
 #include "sample_run.h"
 #include "temporary.h"
@@ -70,15 +72,15 @@ static void slugs_are_folder_names(void **state)
                                            {"  ../../etc  ", "etc"},
                                            {"///", "unknown"},
                                            {"", "unknown"}};
-    char slug[RECORD_NAME_BYTES];
+    char slug[PATHS_SLUG_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        record_slug(cases[i][0], slug);
+        paths_slug(cases[i][0], slug);
         assert_string_equal(slug, cases[i][1]);
     }
     char many[1000];
     memset(many, 'A', sizeof many - 1);
     many[sizeof many - 1] = '\0';
-    record_slug(many, slug);
+    paths_slug(many, slug);
     assert_int_equal(strlen(slug), RECORD_NAME_BYTES - 1);
 }
 
@@ -105,7 +107,7 @@ static void a_run_reads_back_as_it_was(void **state)
     assert_int_equal(record_get(&e->problem, "rows")->integer, 8192);
     assert_string_equal(record_get(&e->problem, "dtype")->string, "float");
     assert_null(record_get(&e->problem, "nothing"));
-    assert_string_equal(e->tool, run_tool_version());
+    assert_string_equal(e->tool, version_text());
     assert_int_equal(strlen(e->date), 20);
     assert_false(e->warm_cache);
     record_deinit(&r);

@@ -1,0 +1,45 @@
+#include "base/pack.h"
+#include "check.h"
+
+static void reading_past_the_end_fails_once_and_for_all(void **state)
+{
+    (void)state;
+    pack m = {0};
+    pack_put_u32(&m, 5);
+    assert_int_equal(pack_get_u64(&m), 0);
+    assert_int_equal(pack_get_u32(&m), 0);
+    assert_false(pack_complete(&m));
+    pack_deinit(&m);
+}
+
+static void a_length_that_lies_is_a_failure(void **state)
+{
+    (void)state;
+    pack m = {0};
+    pack_put_u64(&m, UINT64_MAX);
+    size_t size;
+    pack_get_bytes(&m, &size);
+    assert_int_equal(size, 0);
+    assert_true(m.failed);
+    pack_deinit(&m);
+}
+
+static void a_string_must_end_where_its_length_says(void **state)
+{
+    (void)state;
+    pack m = {0};
+    pack_put_bytes(&m, "a\0b", 4);
+    assert_string_equal(pack_get_string(&m), "");
+    assert_true(m.failed);
+    pack_deinit(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reading_past_the_end_fails_once_and_for_all),
+        cmocka_unit_test(a_length_that_lies_is_a_failure),
+        cmocka_unit_test(a_string_must_end_where_its_length_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,142 @@
+#include "base/pack.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void pack_deinit(pack *p)
+{
+    free(p->bytes);
+    *p = (pack){0};
+}
+
+unsigned char *pack_grow(pack *p, size_t size_bytes)
+{
+    if (p->failed)
+        return NULL;
+    if (size_bytes > p->capacity_bytes - p->size_bytes) {
+        size_t capacity = p->capacity_bytes ? p->capacity_bytes : 256;
+        while (capacity - p->size_bytes < size_bytes) {
+            if (capacity > SIZE_MAX / 2) {
+                p->failed = true;
+                return NULL;
+            }
+            capacity *= 2;
+        }
+        unsigned char *bytes = realloc(p->bytes, capacity);
+        if (!bytes) {
+            p->failed = true;
+            return NULL;
+        }
+        p->bytes = bytes;
+        p->capacity_bytes = capacity;
+    }
+    unsigned char *at = p->bytes + p->size_bytes;
+    p->size_bytes += size_bytes;
+    return at;
+}
+
+void pack_store(unsigned char *at, uint64_t v, size_t size_bytes)
+{
+    for (size_t i = 0; i < size_bytes; i++)
+        at[i] = (unsigned char)(v >> (8 * i));
+}
+
+uint64_t pack_load(const unsigned char *at, size_t size_bytes)
+{
+    uint64_t v = 0;
+    for (size_t i = 0; i < size_bytes; i++)
+        v |= (uint64_t)at[i] << (8 * i);
+    return v;
+}
+
+static void put(pack *p, uint64_t v, size_t size_bytes)
+{
+    unsigned char *at = pack_grow(p, size_bytes);
+    if (at)
+        pack_store(at, v, size_bytes);
+}
+
+void pack_put_u32(pack *p, uint32_t v)
+{
+    put(p, v, 4);
+}
+
+void pack_put_u64(pack *p, uint64_t v)
+{
+    put(p, v, 8);
+}
+
+void pack_put_f64(pack *p, double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    put(p, bits, 8);
+}
+
+void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes)
+{
+    put(p, size_bytes, 8);
+    unsigned char *at = pack_grow(p, size_bytes);
+    if (at && size_bytes)
+        memcpy(at, bytes, size_bytes);
+}
+
+void pack_put_string(pack *p, const char *text)
+{
+    pack_put_bytes(p, text ? text : "", text ? strlen(text) + 1 : 1);
+}
+
+static const unsigned char *take(pack *p, size_t size_bytes)
+{
+    if (p->failed || p->size_bytes - p->position < size_bytes) {
+        p->failed = true;
+        return NULL;
+    }
+    const unsigned char *at = p->bytes + p->position;
+    p->position += size_bytes;
+    return at;
+}
+
+uint32_t pack_get_u32(pack *p)
+{
+    const unsigned char *at = take(p, 4);
+    return at ? (uint32_t)pack_load(at, 4) : 0;
+}
+
+uint64_t pack_get_u64(pack *p)
+{
+    const unsigned char *at = take(p, 8);
+    return at ? pack_load(at, 8) : 0;
+}
+
+double pack_get_f64(pack *p)
+{
+    uint64_t bits = pack_get_u64(p);
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+const void *pack_get_bytes(pack *p, size_t *size_bytes)
+{
+    uint64_t size = pack_get_u64(p);
+    const unsigned char *at = size <= SIZE_MAX ? take(p, (size_t)size) : NULL;
+    *size_bytes = at ? (size_t)size : 0;
+    return at ? (const void *)at : "";
+}
+
+const char *pack_get_string(pack *p)
+{
+    size_t size;
+    const char *text = pack_get_bytes(p, &size);
+    if (size == 0 || memchr(text, '\0', size) != text + size - 1) {
+        p->failed = true;
+        return "";
+    }
+    return text;
+}
+
+bool pack_complete(const pack *p)
+{
+    return !p->failed && p->position == p->size_bytes;
+}

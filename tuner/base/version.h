@@ -1,0 +1,7 @@
+/* Which autotune this is. */
+#ifndef AUTOTUNE_BASE_VERSION_H
+#define AUTOTUNE_BASE_VERSION_H
+
+const char *version_text(void); /* "0.1.0"; static storage */
+
+#endif

@@ -1,0 +1,21 @@
+/* What the board that carries a GPU says of itself at one moment: plain data. A figure that is not
+ * known is 0. */
+#ifndef AUTOTUNE_DEVICE_BOARD_H
+#define AUTOTUNE_DEVICE_BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct board_reading {
+    double sm_clock_khz;
+    uint64_t throttle;    /* reasons, as board_throttle_text() spells them */
+    double power_w;       /* of the board, averaged by it over up to a second */
+    uint64_t energy_mj;   /* of the board since the driver was loaded */
+    double temperature_c; /* of the chip */
+} board_reading;
+
+/* Writes the reasons that slow the chip down as words ("power cap, thermal limit"), "" for none; an
+ * idle GPU and clocks that a person set are not among them. Returns `out`. */
+char *board_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
+
+#endif
