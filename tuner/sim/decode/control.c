@@ -374,7 +374,7 @@ at_status decode_call(decoder *d)
         status = bind(d, f->first_parameter, f->parameter_count, arguments);
     d->depth++;
     if (!status)
-        status = decode_function(d, f);
+        status = d->function(d, f);
     d->depth--;
     d->statement = here;
     return status;

@@ -2,7 +2,8 @@
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 
-#include "sim/decode/decode.h"
+#include "base/error.h"
+#include "sim/program/program.h"
 #include "sim/program/operations.h"
 
 enum { OPCODE_MODIFIERS = 16, OPCODE_BYTES = 128, DECODE_MAX_DEPTH = 16 };
@@ -36,6 +37,8 @@ typedef struct decoder {
     opcode op;
     size_t first_of_statement; /* code index where the current statement began */
     at_error *error;
+    /* Decodes all statements of a function into the program: decode.c's, for calls. */
+    at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
 /* AT_FORMAT at the current statement, naming it. */
@@ -101,8 +104,5 @@ at_status decode_return(decoder *d);
 at_status decode_exit(decoder *d);
 at_status decode_trap(decoder *d);
 at_status decode_call(decoder *d);
-
-/* Decodes all statements of a function into the program (the kernel's, or a callee's). */
-at_status decode_function(decoder *d, const ptx_function *f);
 
 #endif

@@ -124,97 +124,6 @@ static void start_warps(sim_block *b)
     }
 }
 
-static void release(sim_block *b, uint32_t id)
-{
-    sim_barrier_state *state = &b->barriers[id];
-    b->epoch++;
-    for (uint32_t i = 0; i < b->warp_count; i++) {
-        sim_warp *w = &b->warps[i];
-        if (w->state != SIM_WAITING || w->barrier != id)
-            continue;
-        const sim_instruction *c = &b->program->code[w->wait_pc];
-        uint32_t lanes[SIM_LANES];
-        for (int l = 0; l < SIM_LANES; l++)
-            lanes[l] = state->count;
-        if (c->op == SIM_BARRIER_POPC)
-            sim_put32(w, c->d, lanes, w->wait_mask);
-        else if (c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR)
-            sim_put_predicate(w, c->d,
-                              (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
-                              w->wait_mask);
-        w->state = SIM_READY;
-        w->epoch++;
-    }
-    *state = (sim_barrier_state){.all = true};
-}
-
-static uint32_t warps_left(const sim_block *b)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < b->warp_count; i++)
-        n += b->warps[i].state != SIM_DONE;
-    return n;
-}
-
-/* Opens the barriers that enough warps have reached. */
-static bool open_barriers(sim_block *b)
-{
-    bool opened = false;
-    for (uint32_t id = 0; id < SIM_BARRIERS; id++) {
-        sim_barrier_state *s = &b->barriers[id];
-        uint32_t needed = s->needed && !b->launch->first_warp_only ? s->needed : warps_left(b);
-        if (s->arrived > 0 && s->arrived >= needed) {
-            release(b, id);
-            opened = true;
-        }
-    }
-    return opened;
-}
-
-bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    int lane = __builtin_ctz(mask);
-    uint32_t id = sim_lanes32(w, c->a)[lane];
-    if (id >= SIM_BARRIERS)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "there is no barrier %u", id);
-    if (mask != w->live)
-        return sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
-                        "this thread does not reach the barrier that %d others of its warp wait at",
-                        __builtin_popcount(mask));
-    sim_barrier_state *s = &b->barriers[id];
-    if (c->b != SIM_NO_SLOT)
-        s->needed = (sim_lanes32(w, c->b)[lane] + SIM_LANES - 1) / SIM_LANES;
-    s->arrived++;
-    if (c->c != SIM_NO_SLOT) {
-        uint32_t p = sim_predicate(w, c->c, c->negate_c) & mask;
-        s->count += (uint32_t)__builtin_popcount(p);
-        s->all = s->all && p == mask;
-        s->any = s->any || p != 0;
-    }
-    if (c->op == SIM_BARRIER_ARRIVE)
-        return true;
-    w->state = SIM_WAITING;
-    w->barrier = id;
-    w->wait_pc = (int32_t)(c - b->program->code);
-    w->wait_mask = mask;
-    return true;
-}
-
-/* Nobody can go on: some wait for warps that have ended or wait elsewhere. */
-static void report_deadlock(sim_block *b)
-{
-    for (uint32_t i = 0; i < b->warp_count; i++) {
-        sim_warp *w = &b->warps[i];
-        if (w->state != SIM_WAITING)
-            continue;
-        const sim_barrier_state *s = &b->barriers[w->barrier];
-        sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
-                 SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: the others wait elsewhere",
-                 w->barrier, s->arrived, s->needed ? s->needed : warps_left(b));
-        return;
-    }
-}
-
 void sim_block_run(sim_block *b, uint64_t index)
 {
     const uint32_t *grid = b->launch->grid;
@@ -228,7 +137,7 @@ void sim_block_run(sim_block *b, uint64_t index)
         b->barriers[i] = (sim_barrier_state){.all = true};
     sim_shared_reset(b);
     start_warps(b);
-    while (warps_left(b) > 0) {
+    while (sim_warps_left(b) > 0) {
         bool ran = false;
         for (uint32_t i = 0; i < b->warp_count; i++) {
             if (b->warps[i].state != SIM_READY)
@@ -237,8 +146,8 @@ void sim_block_run(sim_block *b, uint64_t index)
             if (!sim_warp_run(b, &b->warps[i]))
                 return;
         }
-        if (!open_barriers(b) && !ran) {
-            report_deadlock(b);
+        if (!sim_barriers_open(b) && !ran) {
+            sim_report_deadlock(b);
             return;
         }
     }

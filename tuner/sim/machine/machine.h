@@ -1,9 +1,9 @@
 /* What the files of the interpreter share: the state of a block and of its warps.
  *
- * sim/machine/run.c shares out blocks, sim/machine/block.c schedules the warps of one and keeps its barriers,
- * sim/machine/warp.c interprets, sim/machine/access.c reaches memory, sim/machine/shared.c watches shared memory for races,
- * sim/machine/atomic.c computes atomics, sim/machine/collective.c exchanges values within a warp. Nobody else
- * includes this. */
+ * From above to below: run.c shares out blocks, block.c schedules the warps of one, warp.c
+ * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c watches shared memory for
+ * races, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
+ * went wrong. No other folder includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -87,8 +87,13 @@ void sim_block_run(sim_block *b, uint64_t index);
 /* Interprets a warp until it waits, ends or faults (false). */
 bool sim_warp_run(sim_block *b, sim_warp *w);
 
-/* A warp arrives at barrier `id`; it has stopped at its instruction. */
+/* A warp arrives at the barrier of its instruction, at which it has stopped. */
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Opens the barriers that enough warps have reached; false when there is none. */
+bool sim_barriers_open(sim_block *b);
+/* A fault for the block whose warps all wait: for warps that have ended, or that wait elsewhere. */
+void sim_report_deadlock(sim_block *b);
+uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
 
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);

@@ -1,5 +1,3 @@
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "sim/machine/machine.h"
@@ -7,61 +5,6 @@
 
 /* A warp that spins on what another warp will write must let it run. */
 static const uint64_t slice_instructions = 1 << 16;
-
-static const char *const fault_names[] = {
-    [SIM_FAULT_NONE] = "none",
-    [SIM_FAULT_BOUNDS] = "out of bounds",
-    [SIM_FAULT_MISALIGNED] = "misaligned",
-    [SIM_FAULT_UNINITIALISED] = "uninitialised read",
-    [SIM_FAULT_READ_ONLY] = "write to read-only memory",
-    [SIM_FAULT_RACE] = "data race",
-    [SIM_FAULT_BARRIER] = "divergent barrier",
-    [SIM_FAULT_SHUFFLE] = "divergent warp operation",
-    [SIM_FAULT_TRAP] = "trap",
-    [SIM_FAULT_BUDGET] = "endless loop",
-    [SIM_FAULT_INTERNAL] = "internal error",
-};
-
-const char *sim_fault_name(sim_fault_kind kind)
-{
-    return fault_names[kind];
-}
-
-void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3])
-{
-    const uint32_t *n = b->launch->block;
-    position[0] = thread % n[0];
-    position[1] = thread / n[0] % n[1];
-    position[2] = thread / n[0] / n[1];
-}
-
-bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-              sim_fault_kind kind, const char *format, ...)
-{
-    sim_fault *f = &b->fault;
-    const ptx_module *m = b->program->module;
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    *f = (sim_fault){.kind = kind, .block_index = b->index, .line = c->line};
-    memcpy(f->block, b->block, sizeof f->block);
-    sim_thread_position(b, w->first_thread + (uint32_t)lane, f->thread);
-    ptx_text file;
-    int line;
-    ptx_source_line(m, c->location, &file, &line);
-    if (line > 0)
-        snprintf(f->source, sizeof f->source, "%.*s:%d", (int)(file.length > 200 ? 200 : file.length),
-                 file.at, line);
-    ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
-    snprintf(f->message, sizeof f->message,
-             "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",
-             fault_names[kind], b->program->entry, line > 0 ? f->source : "an unknown line",
-             (int)(op.length > 60 ? 60 : op.length), op.at, c->line, f->thread[0], f->thread[1],
-             f->thread[2], f->block[0], f->block[1], f->block[2], text);
-    return false;
-}
 
 static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {

@@ -1,0 +1,136 @@
+#include "sim/decode/decoder.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/scope.h"
+
+at_status decode_fail(decoder *d, const char *format, ...)
+{
+    char text[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    const ptx_statement *s = d->statement;
+    if (!s)
+        return error_set_at(d->error, AT_FORMAT, d->module->name, 0, "%s", text);
+    ptx_text file;
+    int line;
+    ptx_source_line(d->module, s->location, &file, &line);
+    if (line == 0)
+        return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s: %s",
+                            (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
+                            text);
+    return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s (%.*s:%d): %s",
+                        (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
+                        (int)(file.length > 200 ? 200 : file.length), file.at, line, text);
+}
+
+at_status decode_no_memory(decoder *d)
+{
+    return error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
+}
+
+at_status decode_unknown(decoder *d)
+{
+    return decode_fail(d, "the simulator does not know this instruction");
+}
+
+bool type_is_signed(ptx_type t)
+{
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32 || t == PTX_S64;
+}
+
+uint32_t type_lane_bytes(ptx_type t)
+{
+    return ptx_type_bytes(t) > 4 ? 8 : 4;
+}
+
+sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
+{
+    sim_program *p = d->program;
+    sim_instruction *code = ptx_grow(p->code, p->code_count, sizeof *code);
+    if (!code || p->code_count > 4u << 20) {
+        decode_no_memory(d);
+        p->code = code ? code : p->code;
+        return NULL;
+    }
+    p->code = code;
+    const ptx_statement *s = d->statement;
+    int32_t guard = SIM_NO_SLOT;
+    if (s->guard != PTX_NONE) {
+        ptx_operand o = {.kind = PTX_OPERAND_REGISTER, .index = s->guard};
+        if (decode_predicate(d, &o, false, &guard) != AT_OK)
+            return NULL;
+    }
+    code[p->code_count] = (sim_instruction){
+        .kind = (uint8_t)kind, .count_class = (uint8_t)count_class, .guard = guard,
+        .guard_negated = s->guard_negated, .vector = 1, .d = SIM_NO_SLOT, .d2 = SIM_NO_SLOT,
+        .a = SIM_NO_SLOT, .b = SIM_NO_SLOT, .c = SIM_NO_SLOT, .e = SIM_NO_SLOT,
+        .reconverge = SIM_EXIT_PC, .line = s->line, .location = s->location,
+        .statement = (int32_t)(s - d->module->statements)};
+    return &code[p->code_count++];
+}
+
+at_status decode_list(decoder *d, int32_t value)
+{
+    sim_program *p = d->program;
+    int32_t *lists = ptx_grow(p->lists, p->list_count, sizeof *lists);
+    if (!lists)
+        return decode_no_memory(d);
+    p->lists = lists;
+    lists[p->list_count++] = value;
+    return AT_OK;
+}
+
+const ptx_operand *decode_operand(const decoder *d, int i)
+{
+    return &d->module->operands[d->statement->first + i];
+}
+
+bool decode_has(const decoder *d, const char *modifier)
+{
+    for (int i = 0; i < d->op.count; i++)
+        if (strcmp(d->op.modifiers[i], modifier) == 0)
+            return true;
+    return false;
+}
+
+at_status decode_count(decoder *d, int least, int most)
+{
+    if (d->statement->count < least || d->statement->count > most)
+        return decode_fail(d, "wrong number of operands: %d", d->statement->count);
+    return AT_OK;
+}
+
+int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
+{
+    sim_program *p = d->program;
+    int32_t slot = (int32_t)p->register_bytes;
+    /* A cache line for each predicate keeps every slot aligned. */
+    p->register_bytes += lane_bytes ? lane_bytes * SIM_LANES : 64;
+    return slot;
+}
+
+at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *slot)
+{
+    sim_program *p = d->program;
+    if (width == 4)
+        bits &= UINT32_MAX;
+    for (size_t i = 0; i < p->constant_count; i++) {
+        if (p->constants[i].bits == bits && p->constants[i].width == width) {
+            *slot = p->constants[i].slot;
+            return AT_OK;
+        }
+    }
+    sim_constant *constants = ptx_grow(p->constants, p->constant_count, sizeof *constants);
+    if (!constants)
+        return decode_no_memory(d);
+    p->constants = constants;
+    *slot = decode_new_slot(d, width);
+    constants[p->constant_count++] = (sim_constant){*slot, (uint8_t)width, bits};
+    return AT_OK;
+}
