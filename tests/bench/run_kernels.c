@@ -1,0 +1,129 @@
+/* Launches kernels of a CUDA source once each, one warp: run_kernels DEVICE SOURCE ENTRY ...
+ *
+ * A kernel takes one pointer, to 4 KiB. On cuda:0 they run for a profiler to watch, in this order;
+ * on a simulated device a line of counters of shared memory a kernel goes to stdout. Exit code 77:
+ * no GPU. tests/bench/shared_shapes.py makes the source. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "compile/compile.h"
+#include "device/device.h"
+#include "sim/estimate.h"
+
+enum { NO_GPU = 77, OUTPUT_WORDS = 1024, MOST_SOURCE_BYTES = 4 << 20 };
+
+static at_status compile(const char *path, const char *entry, const char *arch, bool want_ptx,
+                         compile_result *out, at_error *error)
+{
+    char *source = NULL;
+    size_t size;
+    compile_pool *pool = NULL;
+    at_status status = file_read(path, MOST_SOURCE_BYTES, &source, &size, error);
+    if (!status)
+        status = compile_pool_new(&(compile_options){.jobs = 1}, &pool, error);
+    if (!status)
+        status = compile_submit(pool,
+                                &(compile_request){.source = source, .name = path, .entry = entry,
+                                                   .arch = arch, .want_ptx = want_ptx},
+                                error);
+    if (!status)
+        status = compile_take(pool, -1, out, error);
+    if (!status && out->outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "%s: %s", path, out->log ? out->log : "no log");
+    compile_pool_free(pool);
+    free(source);
+    return status;
+}
+
+static launch_plan plan_of(const char *entry)
+{
+    launch_plan l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 1,
+                     .arguments = {{.is_buffer = true, .size_bytes = 8}}};
+    snprintf(l.entry, sizeof l.entry, "%s", entry);
+    return l;
+}
+
+static at_status launch_all(const char *path, char **entries, at_error *error)
+{
+    const device_api *api = device_api_find("cuda:0");
+    device *d = NULL;
+    device_buffer *buffer = NULL;
+    compile_result compiled = {0};
+    at_status status = api->open("cuda:0", &d, error);
+    if (!status && api->start)
+        status = api->start(d, error);
+    if (!status)
+        status = compile(path, *entries, api->properties(d)->arch, false, &compiled, error);
+    if (!status)
+        status = api->buffer_new(d, "out", OUTPUT_WORDS * 4, &buffer, error);
+    for (; *entries && !status; entries++) {
+        const device_image image = {.bytes = compiled.cubin, .size_bytes = compiled.cubin_bytes};
+        const launch_plan l = plan_of(*entries);
+        device_kernel *k = NULL;
+        status = api->kernel_new(d, &image, *entries, &k, error);
+        if (!status)
+            status = api->launch(d, k, &l, &buffer, error);
+        api->kernel_free(d, k);
+    }
+    if (buffer)
+        api->buffer_free(d, buffer);
+    compile_result_deinit(&compiled);
+    if (d)
+        api->close(d);
+    return status;
+}
+
+static void print_shared(const sim_counter *c)
+{
+    printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, c->shared_requests, c->wavefronts, c->conflicts);
+}
+
+/* Name, then requests, wavefronts and conflicts of loads, stores and atomics. */
+static at_status count_all(const char *arch, const char *path, char **entries, at_error *error)
+{
+    problem_plan problem = {.buffer_count = 1,
+                            .buffers = {{.name = "out", .role = BUFFER_OUTPUT,
+                                         .type = DTYPE_UINT32, .count = OUTPUT_WORDS}}};
+    compile_result compiled = {0};
+    sim_estimate *estimate = NULL;
+    at_status status = compile(path, *entries, arch, true, &compiled, error);
+    if (!status)
+        status = sim_estimate_new(arch, &problem, &estimate, error);
+    for (; *entries && !status; entries++) {
+        const device_image image = {.bytes = compiled.ptx, .size_bytes = compiled.ptx_bytes};
+        const launch_plan l = plan_of(*entries);
+        sim_estimated found = {0};
+        status = sim_estimate_kernel(estimate, &image, &l, 1, &found, error);
+        if (!status && found.fault.kind != SIM_FAULT_NONE)
+            status = error_set(error, AT_DEVICE, "%s: %s", *entries, found.fault.message);
+        if (!status) {
+            printf("%s", *entries);
+            print_shared(&found.profile.totals.shared_load);
+            print_shared(&found.profile.totals.shared_store);
+            print_shared(&found.profile.totals.shared_atomic);
+            putchar('\n');
+        }
+        sim_estimated_deinit(&found);
+    }
+    sim_estimate_free(estimate);
+    compile_result_deinit(&compiled);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 4) {
+        fprintf(stderr, "usage: run_kernels DEVICE SOURCE ENTRY ...\n");
+        return 2;
+    }
+    at_error error = {0};
+    at_status status = strncmp(argv[1], "sim:", 4) == 0
+                           ? count_all(argv[1] + 4, argv[2], argv + 3, &error)
+                           : launch_all(argv[2], argv + 3, &error);
+    if (status)
+        fprintf(stderr, "run_kernels: %s\n", error.message);
+    return status == AT_OK ? 0 : status == AT_NO_DEVICE ? NO_GPU : 1;
+}
