@@ -1,0 +1,53 @@
+-- A stencil along a line: dst[i] = 1 * src[i - radius] + 2 * src[i - radius + 1] + ... up to
+-- src[i + radius]; what is outside the line is 0. Each element is used 2 * radius + 1 times, by
+-- neighbours.
+local at = require "autotune"
+
+-- Elements of a pack, and packs of a thread's window: its outputs and both sides.
+local pack = "min(width, 16 // sizeof(dtype))"
+local outputs = "(block * width * items)"
+
+return at.pattern {
+  name = "stencil1d",
+  summary = "Weighted sum of each element and its neighbours along a line",
+  problem = { n = 1 << 27, radius = 3, dtype = "float" },
+  ragged = { n = 100003 },
+  simulated = { n = 1 << 17 },
+
+  space = {
+    -- direct: each output reads all its neighbours; window: a thread reads what `width` outputs need, in
+    -- vectors; shuffle: it reads its own elements and has its neighbours' from their registers;
+    -- shared: the block brings a tile with both sides to shared memory.
+    algorithm = { "direct", "window", "shuffle", "shared" },
+    block = at.pow2(64, 1024),
+    width = { 1, 2, 4, 8, 16 }, -- neighbouring outputs of a thread
+    items = { 1, 2, 4 },        -- times that, a block's width apart
+    load_hint = { "none", "streaming", "no_allocate" },
+    store_hint = { "none", "streaming", "through" },
+  },
+  where = {
+    "radius >= 1 and radius <= 8",
+    "algorithm ~= 'direct' or width == 1 and load_hint == 'none'",
+    "algorithm ~= 'shared' or (" .. outputs .. " + 32) * sizeof(dtype) <= 48 * 1024",
+    "algorithm == 'direct' or algorithm == 'shared' or width > 1",
+    -- Hints are of no use to what neighbours read again from L1.
+    "load_hint == 'none' or algorithm == 'shuffle' or algorithm == 'shared'",
+    pack .. " * sizeof(dtype) >= 2 or load_hint ~= 'no_allocate'",
+    "width * items <= 32 and width * sizeof(dtype) <= 64",
+    "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
+  },
+  baseline = {
+    algorithm = "direct", block = 256, width = 1, items = 1, load_hint = "none", store_hint = "none",
+  },
+
+  buffers = {
+    src = at.input { dtype = "dtype", count = "n" },
+    dst = at.output { dtype = "dtype", count = "n" },
+  },
+  kernel = { template = "stencil1d.cu.tmpl", entry = "stencil1d", args = { "src", "dst" } },
+  launch = { grid = ("ceil_div(n, %s)"):format(outputs), block = "block" },
+  traffic = "2 * n * sizeof(dtype)",
+  reference = at.reference { template = "stencil1d_ref.cu.tmpl" },
+  -- The order of additions is the compiler's.
+  tolerance = "not is_float(dtype) and 0 or sizeof(dtype) == 2 and 1e-2 or sizeof(dtype) == 4 and 1e-6 or 1e-14",
+}
