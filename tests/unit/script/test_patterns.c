@@ -23,8 +23,10 @@ typedef struct subject {
 static const subject subjects[] = {
     {"lua/bank_conflict.lua", 60, 8000, false},
     {"lua/dot.lua", 1000, 8000, false},
+    {"lua/matmul.lua", 500, 4000, true}, /* a few bytes, where two blocks share an SM's registers */
     {"lua/misaligned.lua", 500, 8000, false},
     {"lua/spill.lua", 1000, 8000, true},
+    {"lua/stencil1d.lua", 500, 4000, false},
     {"lua/strided.lua", 500, 8000, false},
     {"lua/transpose.lua", 2000, 8000, false},
     {"lua/vector_add.lua", 500, 8000, false},

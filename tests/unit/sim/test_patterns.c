@@ -125,7 +125,7 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     return result;
 }
 
-/* A configuration for each value of the pattern's first parameter, taken at random. */
+/* Checks one configuration, taken at random, for each value of each parameter. */
 static void check_pattern(const char *path)
 {
     bench b;
@@ -138,17 +138,19 @@ static void check_pattern(const char *path)
     uint64_t count = space_count(s), seed = 12345;
     uint16_t *indices = calloc(p->parameter_count, sizeof *indices);
     assert_non_null(indices);
-    for (size_t v = 0; v < p->parameters[0].value_count; v++) {
-        for (int tries = 0; tries < 4000; tries++) {
-            seed = seed * 6364136223846793005u + 1442695040888963407u;
-            space_at(s, (seed >> 20) % count, indices);
-            if (indices[0] != v)
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        for (size_t v = 0; v < p->parameters[i].value_count; v++) {
+            int tries = 0;
+            do {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                space_at(s, (seed >> 20) % count, indices);
+            } while (indices[i] != v && ++tries < 4000);
+            if (indices[i] != v)
                 continue;
             script_format_configuration(b.script, indices, text, sizeof text);
             outcome result = check(&b, indices, NULL, NULL, story, sizeof story);
             if (result != OUTCOME_OK)
                 fail_msg("%s %s: %s: %s", path, text, outcome_name(result), story);
-            break;
         }
     }
     free(indices);
@@ -156,40 +158,9 @@ static void check_pattern(const char *path)
     close_bench(&b);
 }
 
-static void every_algorithm_of_transpose_is_right(void **state)
+static void every_value_of_every_parameter_is_right(void **state)
 {
-    (void)state;
-    check_pattern("transpose.lua");
-}
-
-static void every_algorithm_of_strided_is_right(void **state)
-{
-    (void)state;
-    check_pattern("strided.lua");
-}
-
-static void every_algorithm_of_misaligned_is_right(void **state)
-{
-    (void)state;
-    check_pattern("misaligned.lua");
-}
-
-static void every_width_of_vector_add_is_right(void **state)
-{
-    (void)state;
-    check_pattern("vector_add.lua");
-}
-
-static void every_element_of_bank_conflict_is_right(void **state)
-{
-    (void)state;
-    check_pattern("bank_conflict.lua");
-}
-
-static void every_algorithm_of_dot_is_right(void **state)
-{
-    (void)state;
-    check_pattern("dot.lua");
+    check_pattern(*state);
 }
 
 static void broken_templates_are_caught(void **state)
@@ -224,13 +195,18 @@ static void broken_templates_are_caught(void **state)
 
 int main(void)
 {
+#define PATTERN(name)                                                                              \
+    {"every value of every parameter of " name " is right", every_value_of_every_parameter_is_right, NULL,    \
+     NULL, (char[]){name ".lua"}}
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_algorithm_of_transpose_is_right),
-        cmocka_unit_test(every_algorithm_of_strided_is_right),
-        cmocka_unit_test(every_algorithm_of_misaligned_is_right),
-        cmocka_unit_test(every_width_of_vector_add_is_right),
-        cmocka_unit_test(every_element_of_bank_conflict_is_right),
-        cmocka_unit_test(every_algorithm_of_dot_is_right),
+        PATTERN("transpose"),
+        PATTERN("strided"),
+        PATTERN("misaligned"),
+        PATTERN("vector_add"),
+        PATTERN("bank_conflict"),
+        PATTERN("dot"),
+        PATTERN("matmul"),
+        PATTERN("stencil1d"),
         cmocka_unit_test(broken_templates_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
