@@ -4,7 +4,7 @@
     counters_vs_ncu.py BUILD_DIR [--ncu PATH] [--output TABLE.md]
 
 For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by
-`ncu` watching one launch (tests/bench/run_variant.c). Requests and sectors of global memory must be
+one `ncu` that watches them all, a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be
 equal, bank conflicts of shared memory within 2 %. Prints a Markdown table; exit code 1 when a
 counter disagrees, 77 when there is no ncu or no GPU.
 """
@@ -28,6 +28,7 @@ SHARED = [
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 ]
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 SMALL = {"rows": 512, "cols": 1024}
 # (script, configuration, problem): small enough that the simulator runs every block.
 VARIANTS = [("transpose", c, SMALL) for c in (
@@ -51,7 +52,23 @@ VARIANTS = [("transpose", c, SMALL) for c in (
 )] + [("vector_add", f"width={w}", {"n": 3 << 15}) for w in (1, 2, 3, 4, 8)
 ] + [("bank_conflict", f"element={e}", {"n": 1 << 14, "stride": s, "passes": 2})
      for e in (4, 8, 16) for s in (e // 4, e // 2, 3 * e // 4, 16, 32)
-] + [("dot", f"algorithm={a}", {"n": 1 << 16}) for a in ("warp", "tree", "shuffle")]
+] + [("dot", f"algorithm={a}", {"n": 1 << 16}) for a in ("warp", "tree", "shuffle")
+] + [(os.path.join(HERE, "landscapes", "product"), c, {"n": 256}) for c in (
+    "tile_m=32,tile_n=32,threads_m=8,threads_n=8,layout=strided",
+    "tile_m=64,tile_n=64,threads_m=8,threads_n=8,layout=blocked,vec=4",
+    "tile_m=64,tile_n=64,threads_m=8,threads_n=8,layout=blocked,vec=4,pad=1",
+    "tile_m=64,tile_n=64,threads_m=16,threads_n=16,tile_k=16,layout=blocked,vec=4",
+    "tile_m=64,tile_n=64,threads_m=16,threads_n=16,layout=blocked,vec=2,pad=1",
+    "tile_m=64,tile_n=128,tile_k=16,threads_m=8,threads_n=32,layout=blocked,vec=4",
+    "tile_m=128,tile_n=128,threads_m=16,threads_n=16,layout=strided,vec=4",
+    "tile_m=128,tile_n=64,tile_k=16,threads_m=16,threads_n=8,layout=blocked,vec=4,unroll=8",
+    "tile_m=16,tile_n=64,tile_k=32,threads_m=4,threads_n=16,layout=blocked,vec=4,unroll=8",
+)] + [(os.path.join(HERE, "landscapes", "stencil"), c, {"n": 96}) for c in (
+    "block_x=32,block_y=8,tile_z=4,march=true,staged=true",
+    "block_x=16,block_y=8,tile_y=2,tile_z=4,march=true,staged=true",
+    "block_x=48,block_y=4,tile_y=4,tile_z=8,march=true,staged=true,unroll=4",
+    "block_x=96,block_y=2,tile_z=2",
+)]
 
 
 def simulate(autotune, script, config, problem):
@@ -68,19 +85,23 @@ def number(text):
     return int(float(text.replace(",", "")))
 
 
-def profile(ncu, runner, entry, script, config, problem):
-    command = [ncu, "--csv", "--metrics", ",".join(GLOBAL + SHARED), "--kernel-name", entry,
-               "--target-processes", "all", "--cache-control", "none", "--clock-control", "none",
-               runner, script + ".lua", config] + [f"{n}={v}" for n, v in problem.items()]
+def profile(ncu, runner, subjects):
+    """Counters of each of `subjects`, (script, configuration, problem, entry), launched in order."""
+    command = [ncu, "--csv", "--metrics", ",".join(GLOBAL + SHARED), "--target-processes", "all",
+               "--kernel-name", "regex:^(" + "|".join(sorted({s[3] for s in subjects})) + ")$",
+               "--cache-control", "none", "--clock-control", "none", runner]
+    for i, (script, config, problem, _) in enumerate(subjects):
+        command += ["--"] * (i > 0) + [script + ".lua", config] + [f"{n}={v}" for n, v in problem.items()]
     done = subprocess.run(command, capture_output=True, text=True)
-    lines = [l for l in done.stdout.splitlines() if l.startswith('"')]
-    found = {}
-    for row in csv.DictReader(io.StringIO("\n".join(lines))):
+    launches = {}
+    for row in csv.DictReader(io.StringIO("\n".join(
+            l for l in done.stdout.splitlines() if l.startswith('"')))):
         if row.get("Metric Name") in GLOBAL + SHARED:
-            found[row["Metric Name"]] = number(row["Metric Value"])
-    if not found:
-        return None, (done.stdout + done.stderr).strip()[-300:]
-    return found, None
+            launches.setdefault(int(row["ID"]), {})[row["Metric Name"]] = number(row["Metric Value"])
+    if len(launches) != len(subjects):
+        sys.exit(f"{len(launches)} launches watched, not {len(subjects)}: "
+                 + (done.stdout + done.stderr).strip()[-2000:])
+    return [launches[i] for i in sorted(launches)]
 
 
 def compare(simulated, measured):
@@ -110,25 +131,22 @@ def main():
         return 77
     head = ["pattern", "configuration", "problem", "ld requests", "ld sectors", "st requests",
             "st sectors", "ld conflicts", "st conflicts"]
-    rows, bad, compared = [], 0, 0
+    subjects, counted, rows, bad = [], [], [], 0
     for script, config, problem in VARIANTS:
         simulated, why = simulate(autotune, script, config, problem)
         if simulated is None:
             print(f"{script} {config}: {why}", file=sys.stderr)
             bad += 1
             continue
-        if a.simulate_only:
-            compared += 1
-            continue
-        measured, why = profile(a.ncu, runner, simulated["entry"], script, config, problem)
-        if measured is None:
-            print(f"{script} {config}: ncu: {why}", file=sys.stderr)
-            bad += 1
-            continue
-        good, cells = compare(simulated["metrics"], measured)
+        subjects.append((script, config, problem, simulated["entry"]))
+        counted.append(simulated["metrics"])
+    compared = len(subjects)
+    measured = [] if a.simulate_only else profile(a.ncu, runner, subjects)
+    for (script, config, problem, _), simulated, found in zip(subjects, counted, measured):
+        good, cells = compare(simulated, found)
         bad += not good
-        compared += 1
-        rows.append([script, config, " ".join(f"{n}={v}" for n, v in problem.items())] + cells)
+        rows.append([os.path.basename(script), config,
+                     " ".join(f"{n}={v}" for n, v in problem.items())] + cells)
     text = "\n".join(["| " + " | ".join(r) + " |" for r in [head, ["---"] * len(head)] + rows])
     summary = (f"{compared} variants simulated, {bad} failed" if a.simulate_only else
                f"{compared} variants compared, {bad} failed; simulated / measured where they differ")
