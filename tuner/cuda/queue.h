@@ -1,5 +1,8 @@
-/* What the files of the cuda device share: cuda/cuda.c opens it and runs kernels, cuda/buffer.c
- * owns memory and checks it, cuda/timer.c owns the clock. Nobody else includes this. */
+/* What the files of the cuda device share: its state, kernels, the stream that work is queued on.
+ *
+ * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
+ * launches; cuda/cuda.c opens the device and has its table of functions. No other folder includes
+ * this. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
@@ -62,6 +65,16 @@ struct device_kernel {
     CUfunction function;
     uint32_t dynamic_limit_bytes; /* of shared memory; raised before the first launch that needs it */
 };
+
+const char *cuda_support_name(support_kernel kernel); /* "at_fill" ... */
+
+/* Loads an image, from wherever its bytes lie. */
+CUresult cuda_load_module(device *d, const device_image *image, CUmodule *out);
+
+/* Functions of device_api (device/device.h). */
+at_status cuda_kernel_new(device *d, const device_image *image, const char *entry,
+                          device_kernel **out, at_error *error);
+void cuda_kernel_free(device *d, device_kernel *k);
 
 /* Queues a support kernel on enough threads for `items` (a grid of full SMs at most). */
 at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,

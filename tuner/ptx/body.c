@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/array.h"
 #include "ptx/parser.h"
 
 enum { MAX_OPERANDS = 16, MAX_ITEMS = 64, MAX_DEPTH = 32 };
@@ -11,7 +12,7 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
     ptx_module *m = p->module;
     int first = (int)m->operand_count;
     for (int i = 0; i < count; i++) {
-        ptx_operand *grown = ptx_grow(m->operands, m->operand_count, sizeof *grown);
+        ptx_operand *grown = array_grow(m->operands, m->operand_count, sizeof *grown);
         if (!grown)
             return PTX_NONE;
         m->operands = grown;
@@ -26,7 +27,7 @@ static int find_label(ptx_parser *p, ptx_text name)
     if (ptx_scope_find(&p->label_names, name, &kind, &index))
         return index;
     ptx_module *m = p->module;
-    ptx_label *grown = ptx_grow(m->labels, m->label_count, sizeof *grown);
+    ptx_label *grown = array_grow(m->labels, m->label_count, sizeof *grown);
     if (!grown)
         return PTX_NONE;
     m->labels = grown;
@@ -191,7 +192,7 @@ static at_status parse_operand(ptx_parser *p, ptx_operand *out, int depth)
 static at_status add_statement(ptx_parser *p, ptx_statement s)
 {
     ptx_module *m = p->module;
-    ptx_statement *grown = ptx_grow(m->statements, m->statement_count, sizeof *grown);
+    ptx_statement *grown = array_grow(m->statements, m->statement_count, sizeof *grown);
     if (!grown)
         return ptx_no_memory(p);
     m->statements = grown;

@@ -1,91 +1,17 @@
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ptx/parser.h"
-
-static const struct {
-    const char *modifier;
-    uint32_t bytes;
-} types[PTX_TYPE_COUNT] = {
-    [PTX_B8] = {".b8", 1},       [PTX_U8] = {".u8", 1},       [PTX_S8] = {".s8", 1},
-    [PTX_B16] = {".b16", 2},     [PTX_U16] = {".u16", 2},     [PTX_S16] = {".s16", 2},
-    [PTX_F16] = {".f16", 2},     [PTX_BF16] = {".bf16", 2},   [PTX_B32] = {".b32", 4},
-    [PTX_U32] = {".u32", 4},     [PTX_S32] = {".s32", 4},     [PTX_F32] = {".f32", 4},
-    [PTX_F16X2] = {".f16x2", 4}, [PTX_BF16X2] = {".bf16x2", 4}, [PTX_TF32] = {".tf32", 4},
-    [PTX_B64] = {".b64", 8},     [PTX_U64] = {".u64", 8},     [PTX_S64] = {".s64", 8},
-    [PTX_F64] = {".f64", 8},     [PTX_F32X2] = {".f32x2", 8}, [PTX_B128] = {".b128", 16},
-    [PTX_PRED] = {".pred", 0},
-};
 
 /* More of anything than a real kernel has is a corrupt file. */
 static const uint64_t max_variable_bytes = 1u << 30;
 static const int64_t max_registers = 1 << 20;
 
-uint32_t ptx_type_bytes(ptx_type type)
-{
-    return types[type].bytes;
-}
-
-bool ptx_type_find(ptx_text modifier, ptx_type *type)
-{
-    for (int i = 0; i < PTX_TYPE_COUNT; i++) {
-        if (ptx_text_is(modifier, types[i].modifier)) {
-            *type = (ptx_type)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-static const char *const space_names[] = {
-    [PTX_SPACE_GENERIC] = "generic", [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared",
-    [PTX_SPACE_LOCAL] = "local",     [PTX_SPACE_CONST] = "const",   [PTX_SPACE_PARAM] = "param"};
-
-const char *ptx_space_name(ptx_space space)
-{
-    return space_names[space];
-}
-
-void ptx_advance(ptx_parser *p)
-{
-    p->token = ptx_lexer_next(&p->lexer);
-}
-
-bool ptx_at(const ptx_parser *p, char c)
-{
-    return p->token.kind == PTX_TOKEN_PUNCTUATION && *p->token.text.at == c;
-}
-
-const char *ptx_token_text(ptx_parser *p)
-{
-    if (p->token.kind == PTX_TOKEN_END)
-        return "the end of the file";
-    int length = p->token.text.length > 40 ? 40 : (int)p->token.text.length;
-    snprintf(p->shown, sizeof p->shown, "\"%.*s\"", length, p->token.text.at);
-    return p->shown;
-}
-
-at_status ptx_fail(ptx_parser *p, const char *format, ...)
-{
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return error_set_at(p->error, AT_FORMAT, p->module->name, p->token.line, "%s", text);
-}
-
-at_status ptx_no_memory(ptx_parser *p)
-{
-    return error_set(p->error, AT_NO_MEMORY, "no memory to parse PTX");
-}
-
 static at_status add_variable(ptx_parser *p, ptx_variable v)
 {
     ptx_module *m = p->module;
-    ptx_variable *grown = ptx_grow(m->variables, m->variable_count, sizeof *grown);
+    ptx_variable *grown = array_grow(m->variables, m->variable_count, sizeof *grown);
     if (!grown)
         return ptx_no_memory(p);
     m->variables = grown;
@@ -107,7 +33,7 @@ typedef struct declaration {
 static bool take_space(ptx_text t, ptx_space *space)
 {
     for (int i = PTX_SPACE_GLOBAL; i <= PTX_SPACE_PARAM; i++) {
-        if (t.length > 1 && ptx_text_is((ptx_text){t.at + 1, t.length - 1}, space_names[i])) {
+        if (t.length > 1 && ptx_text_is((ptx_text){t.at + 1, t.length - 1}, ptx_space_name((ptx_space)i))) {
             *space = (ptx_space)i;
             return true;
         }
@@ -283,7 +209,7 @@ static at_status add_registers(ptx_parser *p, ptx_text name, ptx_type type, int6
     if (!ptx_scope_put(&p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count))
         return ptx_no_memory(p);
     for (int64_t i = 0; i < (count ? count : 1); i++) {
-        uint8_t *grown = ptx_grow(m->register_types, m->register_count, 1);
+        uint8_t *grown = array_grow(m->register_types, m->register_count, 1);
         if (!grown)
             return ptx_no_memory(p);
         m->register_types = grown;

@@ -1,100 +1,10 @@
 #include "ptx/parse.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ptx/parser.h"
-
-void ptx_module_free(ptx_module *m)
-{
-    if (!m)
-        return;
-    for (size_t i = 0; i < m->variable_count; i++)
-        free(m->variables[i].initial);
-    free(m->text);
-    free(m->register_types);
-    free(m->variables);
-    free(m->functions);
-    free(m->statements);
-    free(m->operands);
-    free(m->labels);
-    free(m->locations);
-    free(m->files);
-    free(m);
-}
-
-int ptx_module_entry(const ptx_module *m, const char *name)
-{
-    for (size_t i = 0; i < m->function_count; i++)
-        if (m->functions[i].is_entry && (!name || ptx_text_is(m->functions[i].name, name)))
-            return (int)i;
-    return PTX_NONE;
-}
-
-static bool ends_in(ptx_text text, const char *end)
-{
-    size_t length = strlen(end);
-    return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
-}
-
-/* What follows the first folder called include; the text itself where there is none. */
-static ptx_text past_include(ptx_text file)
-{
-    static const char folder[] = "/include/";
-    uint32_t length = sizeof folder - 1;
-    for (uint32_t i = 0; i + length <= file.length; i++)
-        if (memcmp(file.at + i, folder, length) == 0)
-            return (ptx_text){file.at + i + length, file.length - i - length};
-    return file;
-}
-
-/* The file as it was called where it comes from, and whether it is a header that came with the
- * toolkit, which is not where a person looks for an error. NVRTC takes the name of a #line for that
- * of a file in its include folder: what is no header there is a template. */
-static ptx_text name_file(ptx_text file, bool *is_header)
-{
-    ptx_text name = past_include(file);
-    bool is_template = ends_in(name, ".tmpl") || ends_in(name, ".cu");
-    *is_header = name.length < file.length && !is_template;
-    return is_template ? name : file;
-}
-
-void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
-{
-    *file = (ptx_text){"", 0};
-    *line = 0;
-    while (location != PTX_NONE) {
-        const ptx_location *l = &m->locations[location];
-        bool header = false;
-        if (l->file >= 0 && (size_t)l->file < m->file_count)
-            *file = name_file(m->files[l->file], &header);
-        *line = l->line;
-        if (!header)
-            return;
-        location = l->outer;
-    }
-}
-
-at_status ptx_expect(ptx_parser *p, char c)
-{
-    if (!ptx_at(p, c))
-        return ptx_fail(p, "expected '%c', not %s", c, ptx_token_text(p));
-    ptx_advance(p);
-    return AT_OK;
-}
-
-at_status ptx_take_integer(ptx_parser *p, int64_t *out)
-{
-    bool negative = ptx_at(p, '-');
-    if (negative)
-        ptx_advance(p);
-    if (p->token.kind != PTX_TOKEN_INTEGER)
-        return ptx_fail(p, "expected an integer, not %s", ptx_token_text(p));
-    *out = (int64_t)(negative ? 0 - p->token.bits : p->token.bits);
-    ptx_advance(p);
-    return AT_OK;
-}
 
 /* Skips to and over the end of a directive that does not matter here. */
 static at_status skip_past(ptx_parser *p, char c)
@@ -127,88 +37,10 @@ static at_status skip_section(ptx_parser *p)
     return AT_OK;
 }
 
-static at_status parse_file(ptx_parser *p)
-{
-    ptx_advance(p);
-    int64_t number = 0;
-    at_status status = ptx_take_integer(p, &number);
-    if (status)
-        return status;
-    if (p->token.kind != PTX_TOKEN_STRING || number < 0 || number > 65535)
-        return ptx_fail(p, "a .file directive needs a number and a name");
-    ptx_module *m = p->module;
-    while (m->file_count <= (size_t)number) {
-        ptx_text *files = ptx_grow(m->files, m->file_count, sizeof *files);
-        if (!files)
-            return ptx_no_memory(p);
-        m->files = files;
-        files[m->file_count++] = (ptx_text){"", 0};
-    }
-    m->files[number] = p->token.text;
-    ptx_advance(p);
-    while (ptx_at(p, ',')) {
-        ptx_advance(p);
-        ptx_advance(p);
-    }
-    return AT_OK;
-}
-
-static int add_location(ptx_parser *p, int file, int line, int outer)
-{
-    ptx_module *m = p->module;
-    ptx_location *l = ptx_grow(m->locations, m->location_count, sizeof *l);
-    if (!l)
-        return PTX_NONE;
-    m->locations = l;
-    l[m->location_count] = (ptx_location){file, line, outer};
-    return (int)m->location_count++;
-}
-
-static int clamp_int(int64_t v)
-{
-    return v < 0 ? 0 : v > INT_MAX ? INT_MAX : (int)v;
-}
-
-/* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
-at_status ptx_parse_loc(ptx_parser *p)
-{
-    ptx_advance(p);
-    int64_t at[3], outer_at[3];
-    at_status status = AT_OK;
-    for (int i = 0; i < 3 && !status; i++)
-        status = ptx_take_integer(p, &at[i]);
-    if (status)
-        return status;
-    int outer = PTX_NONE;
-    if (ptx_at(p, ',')) {
-        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at"))) {
-            if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_MODIFIER)
-                return ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
-            ptx_advance(p);
-        }
-        ptx_advance(p);
-        for (int i = 0; i < 3 && !status; i++)
-            status = ptx_take_integer(p, &outer_at[i]);
-        if (status)
-            return status;
-        /* The caller's own location comes a few directives before, itself perhaps inlined. */
-        const ptx_module *m = p->module;
-        for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;)
-            if (m->locations[i].file == outer_at[0] && m->locations[i].line == outer_at[1])
-                outer = (int)i;
-        if (outer == PTX_NONE)
-            outer = add_location(p, clamp_int(outer_at[0]), clamp_int(outer_at[1]), PTX_NONE);
-    }
-    if (at[1] == 0) /* "no line": stay with the line before */
-        return AT_OK;
-    p->location = add_location(p, clamp_int(at[0]), clamp_int(at[1]), outer);
-    return p->location == PTX_NONE ? ptx_no_memory(p) : AT_OK;
-}
-
 static int new_function(ptx_parser *p)
 {
     ptx_module *m = p->module;
-    ptx_function *f = ptx_grow(m->functions, m->function_count, sizeof *f);
+    ptx_function *f = array_grow(m->functions, m->function_count, sizeof *f);
     if (!f)
         return PTX_NONE;
     m->functions = f;
@@ -354,7 +186,7 @@ static at_status parse_top(ptx_parser *p)
     if (ptx_text_is(t, ".target"))
         return parse_target(p);
     if (ptx_text_is(t, ".file"))
-        return parse_file(p);
+        return ptx_parse_file(p);
     if (ptx_text_is(t, ".section"))
         return skip_section(p);
     if (ptx_text_is(t, ".pragma") || ptx_text_is(t, ".alias"))

@@ -1,11 +1,13 @@
 /* What the files of the PTX parser share; nobody else includes this.
  *
- * A recursive-descent parser with one token of look-ahead. ptx/parse.c reads what stands at the
- * level of the module, ptx/declare.c declarations, ptx/body.c instructions. */
+ * A recursive-descent parser with one token of look-ahead. From above to below: parse.c reads what
+ * stands at the level of the module, body.c instructions, declare.c declarations, location.c where
+ * statements come from, cursor.c single tokens. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H
 
-#include "ptx/parse.h"
+#include "base/error.h"
+#include "ptx/module.h"
 #include "ptx/scope.h"
 
 enum { PTX_NAME_REGISTER, PTX_NAME_VARIABLE, PTX_NAME_FUNCTION, PTX_NAME_LABEL };
@@ -35,6 +37,8 @@ const char *ptx_token_text(ptx_parser *p);
 at_status ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status ptx_no_memory(ptx_parser *p);
 
+/* ".file NUMBER NAME" and ".loc FILE LINE COLUMN ...". */
+at_status ptx_parse_file(ptx_parser *p);
 at_status ptx_parse_loc(ptx_parser *p);
 
 /* A variable or array declaration up to its ';', at the module's level or in a function. */

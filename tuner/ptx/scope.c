@@ -3,18 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *ptx_grow(void *items, size_t count, size_t size)
-{
-    if ((count & (count - 1)) == 0) {
-        size_t capacity = count ? count * 2 : 1;
-        if (capacity > SIZE_MAX / size)
-            return NULL;
-        items = realloc(items, capacity * size);
-    }
-    if (items)
-        memset((char *)items + count * size, 0, size);
-    return items;
-}
+#include "base/array.h"
 
 void ptx_scope_deinit(ptx_scope *s)
 {
@@ -33,7 +22,7 @@ static unsigned bucket_of(ptx_text text)
 
 bool ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count)
 {
-    ptx_name *names = ptx_grow(s->names, s->count, sizeof *names);
+    ptx_name *names = array_grow(s->names, s->count, sizeof *names);
     if (!names)
         return false;
     s->names = names;

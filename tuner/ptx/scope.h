@@ -38,8 +38,4 @@ bool ptx_scope_find(const ptx_scope *s, ptx_text text, int *kind, int *index);
 /* A scope ends: forgets all names put since `mark`, an earlier value of s->count. */
 void ptx_scope_pop(ptx_scope *s, size_t mark);
 
-/* Makes room for one more in an array of `count` items of `size` bytes, which grows when count is a
- * power of two. NULL when memory ran out (the old array stays); the new item is zeroed. */
-void *ptx_grow(void *items, size_t count, size_t size);
-
 #endif

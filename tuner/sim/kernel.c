@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ptx/parse.h"
 #include "sim/decode/decode.h"
 
 /* A module with more than this is no kernel that anybody wants to simulate. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ptx/scope.h"
+#include "base/array.h"
 
 at_status decode_fail(decoder *d, const char *format, ...)
 {
@@ -52,7 +52,7 @@ uint32_t type_lane_bytes(ptx_type t)
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
 {
     sim_program *p = d->program;
-    sim_instruction *code = ptx_grow(p->code, p->code_count, sizeof *code);
+    sim_instruction *code = array_grow(p->code, p->code_count, sizeof *code);
     if (!code || p->code_count > 4u << 20) {
         decode_no_memory(d);
         p->code = code ? code : p->code;
@@ -78,7 +78,7 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
 at_status decode_list(decoder *d, int32_t value)
 {
     sim_program *p = d->program;
-    int32_t *lists = ptx_grow(p->lists, p->list_count, sizeof *lists);
+    int32_t *lists = array_grow(p->lists, p->list_count, sizeof *lists);
     if (!lists)
         return decode_no_memory(d);
     p->lists = lists;
@@ -126,7 +126,7 @@ at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *sl
             return AT_OK;
         }
     }
-    sim_constant *constants = ptx_grow(p->constants, p->constant_count, sizeof *constants);
+    sim_constant *constants = array_grow(p->constants, p->constant_count, sizeof *constants);
     if (!constants)
         return decode_no_memory(d);
     p->constants = constants;

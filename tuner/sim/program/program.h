@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ptx/parse.h"
+#include "ptx/module.h"
 
 enum {
     SIM_LANES = 32,
