@@ -83,17 +83,35 @@ static at_status read_all(int fd, const char *path, size_t limit_bytes, char **o
     return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
 }
 
+at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error)
+{
+    struct stat s;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*fd < 0 && errno == ENOENT)
+        return error_set(error, AT_NOT_FOUND, "there is no file %s", path);
+    if (*fd < 0)
+        return io_error(error, errno, "open", path);
+    if (fstat(*fd, &s) == 0 && S_ISREG(s.st_mode)) {
+        if (size_bytes)
+            *size_bytes = (uint64_t)s.st_size;
+        return AT_OK;
+    }
+    close(*fd);
+    *fd = -1;
+    return error_set(error, AT_IO, "%s is %s, not a file", path,
+                     S_ISDIR(s.st_mode) ? "a folder" : "a device or pipe");
+}
+
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error)
 {
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT)
-        return error_set(error, AT_NOT_FOUND, "there is no file %s", path);
-    if (fd < 0)
-        return io_error(error, errno, "open", path);
+    int fd;
     size_t size = 0;
-    at_status status = read_all(fd, path, limit_bytes, out, &size, error);
+    at_status status = file_open_regular(path, &fd, NULL, error);
+    if (status)
+        return status;
+    status = read_all(fd, path, limit_bytes, out, &size, error);
     close(fd);
     if (size_bytes)
         *size_bytes = size;

@@ -9,12 +9,18 @@
 #define AUTOTUNE_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
-/* Reads the file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be NULL)
+/* Opens a regular file for reading; *fd is the caller's to close, *size_bytes (may be NULL) what it
+ * has now. Never waits: a named pipe without a writer would hold whoever opens it for ever.
+ * AT_NOT_FOUND when there is none, AT_IO for the rest, what is no regular file included. */
+at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error);
+
+/* Reads the regular file into *out, NUL-terminated, owned by the caller (free); *size_bytes (may be NULL)
  * excludes the NUL. AT_NOT_FOUND when there is none, AT_FORMAT when it is larger than
- * `limit_bytes`, AT_IO for the rest (a folder included). */
+ * `limit_bytes`, AT_IO for the rest (a folder or a pipe included). */
 at_status file_read(const char *path, size_t limit_bytes, char **out, size_t *size_bytes,
                     at_error *error);
 

@@ -20,10 +20,24 @@ void interrupt_hold(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
+void interrupt_release(void)
+{
+    sigset_t set = held_signals();
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 int interrupt_take(void)
 {
     sigset_t set = held_signals();
     struct timespec now = {0};
     int signal = sigtimedwait(&set, NULL, &now);
     return signal > 0 ? signal : 0;
+}
+
+bool interrupt_waits(void)
+{
+    sigset_t waiting;
+    return sigpending(&waiting) == 0 &&
+           (sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
+            sigismember(&waiting, SIGHUP) == 1);
 }

@@ -132,9 +132,30 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
+/* Where nobody holds interrupts back there is nothing to keep. */
+static void end_at_once(int signal_number)
+{
+    static const char said[] = "autotune: interrupted\n";
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+    (void)signal_number;
+    if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) &&
+        write(STDERR_FILENO, said, sizeof said - 1) < 0)
+        _exit(EXIT_INTERRUPT);
+    _exit(EXIT_INTERRUPT);
+}
+
+static void set_signals(void)
+{
+    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
+        sigaction(ending[i], &(struct sigaction){.sa_handler = end_at_once}, NULL);
+    signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write() */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a limit on the size of files */
+}
+
 int main(int argc, char **argv)
 {
-    signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write() */
+    set_signals();
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();
         return argc < 2 ? EXIT_USAGE : EXIT_OK;

@@ -320,7 +320,9 @@ static bool pump(compile_pool *pool, int timeout_ms)
             (struct pollfd){.fd = s->process.fd,
                             .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
     }
-    int ready = poll(pool->polled, (nfds_t)pool->slot_count, timeout_ms);
+    /* Without any worker nothing would ever happen. */
+    int ready =
+        poll(pool->polled, (nfds_t)pool->slot_count, pool->broken.status ? 0 : timeout_ms);
     bool interrupted = ready < 0 && errno == EINTR;
     for (size_t i = 0; i < pool->slot_count && ready > 0; i++) {
         compile_slot *s = &pool->slots[i];

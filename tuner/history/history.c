@@ -1,19 +1,24 @@
 #include "history/history.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <xxhash.h>
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/keymap.h"
 #include "base/nearest.h"
 #include "history/journal_file.h"
 
-static const size_t size_limit_bytes = (size_t)1 << 30;
+/* Unpacked: a few MiB of gzip may become anything. */
+static const size_t size_limit_bytes = (size_t)512 << 20;
+
+/* Of the parsed document. */
+static const size_t memory_limit_bytes = (size_t)4 << 30;
 
 static const recorded_format *const formats[] = {
     &recorded_kernel_tuner,
@@ -148,10 +153,28 @@ static at_status read_document(recorded *out, const char *path, at_error *error)
                         "neither a Kernel Tuner cache nor T4 results nor a journal");
 }
 
+/* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an array
+ * with 8 places, and any other value is a number or a short string, with its key perhaps. */
+static size_t parsed_bytes(const char *text, size_t size_bytes)
+{
+    enum { OBJECT_BYTES = 320, ARRAY_BYTES = 128, VALUE_BYTES = 64 };
+    size_t total = size_bytes;
+    for (size_t i = 0; i < size_bytes; i++)
+        total += text[i] == '{' ? OBJECT_BYTES : text[i] == '[' ? ARRAY_BYTES
+                                             : text[i] == ','   ? VALUE_BYTES
+                                                                : 0;
+    return total;
+}
+
 static at_status parse_json(const char *text, size_t size_bytes, const char *path, recorded *out,
                             at_error *error)
 {
     at_error ignored = {0};
+    size_t needed_bytes = parsed_bytes(text, size_bytes);
+    if (needed_bytes > memory_limit_bytes)
+        return error_set_at(error, AT_FORMAT, path, 0,
+                            "reading this would take about %zu MiB of memory; the limit is %zu MiB",
+                            needed_bytes >> 20, memory_limit_bytes >> 20);
     at_status status = json_text_parse(text, size_bytes, path, &out->root, error);
     if (status == AT_FORMAT && !parse_unclosed(text, size_bytes, path, &out->root, &ignored)) {
         status = AT_OK;
@@ -179,13 +202,15 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
 /* Reads a whole file, unpacking it when it is gzip. */
 static at_status read_file(const char *path, char **out, size_t *size_bytes, at_error *error)
 {
-    errno = 0;
-    gzFile file = gzopen(path, "rb");
-    if (!file && errno == ENOENT)
-        return error_set_at(error, AT_NOT_FOUND, path, 0, "there is no such file");
-    if (!file)
-        return error_set_errno(error, errno, "cannot open %s", path);
-    at_status status = AT_OK;
+    int fd;
+    at_status status = file_open_regular(path, &fd, NULL, error);
+    if (status)
+        return status;
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    }
     size_t capacity = (size_t)1 << 16, used = 0;
     char *text = NULL;
     for (;;) {
@@ -207,7 +232,8 @@ static at_status read_file(const char *path, char **out, size_t *size_bytes, at_
             break;
         if (capacity >= size_limit_bytes) {
             status =
-                error_set_at(error, AT_FORMAT, path, 0, "larger than %zu bytes", size_limit_bytes);
+                error_set_at(error, AT_FORMAT, path, 0, "holds more than %zu MiB, unpacked",
+                             size_limit_bytes >> 20);
             break;
         }
         capacity *= 2;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/cores.h"
 #include "script/emit.h"
-#include "base/interrupt.h"
 #include "base/rng.h"
 #include "sim/estimate.h"
 
@@ -319,8 +318,6 @@ static at_status feed(feeder *f, prior *out, at_error *error)
             status = look(f, !compiling, out, error);
         if (!status && s->device)
             status = device_worker_watch(s->device, error);
-        if (!status && interrupt_take())
-            status = error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
         progress_update(f->options->progress, &(progress_state){.stage = "predicting",
                                                                 .done = out->reached,
                                                                 .total = out->count,

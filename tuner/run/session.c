@@ -8,13 +8,11 @@
 #include "script/emit.h"
 #include "base/file.h"
 #include "base/hash_text.h"
-#include "base/interrupt.h"
 #include "base/paths.h"
 #include "run/setup.h"
 
 enum { STEP_MS = 100 };
 
-/* Waits for an event of the device, giving way to an interrupt. */
 static at_status await_event(device_worker *w, device_event *out, at_error *error)
 {
     for (;;) {
@@ -22,8 +20,6 @@ static at_status await_event(device_worker *w, device_event *out, at_error *erro
         if (status != AT_NOT_FOUND)
             return status;
         error_clear(error);
-        if (interrupt_take())
-            return error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
     }
 }
 
@@ -178,8 +174,6 @@ static at_status take_parts(session *s, size_t waiting, compile_result *parts, a
         at_status status = compile_take(s->pool, STEP_MS, &r, error);
         if (status == AT_NOT_FOUND) {
             error_clear(error);
-            if (interrupt_take())
-                return error_set(error, AT_INTERRUPTED, "interrupted before anything was measured");
             continue;
         }
         if (status)

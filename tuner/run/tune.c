@@ -1,6 +1,7 @@
 #include "run/tune.h"
 
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +65,24 @@ static double elapsed_s(const tune *t)
     return (double)(clock_now_ns() - t->start_ns) / 1e9;
 }
 
+/* Said even to who wants no progress: it may take the device a while to answer. */
+static void say_interrupted(tune *t)
+{
+    static const char said[] = "autotune: interrupted; keeping what was measured (interrupt again "
+                               "to end at once)\n";
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+    progress_clear(t->progress);
+    if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) && write(err.fd, said, sizeof said - 1) < 0)
+        return;
+}
+
 static bool interrupted(tune *t)
 {
-    if (interrupt_take())
+    if (interrupt_take() && t->end != RUN_END_INTERRUPTED) {
         t->end = RUN_END_INTERRUPTED;
+        say_interrupted(t);
+        interrupt_release();
+    }
     return t->end == RUN_END_INTERRUPTED;
 }
 
@@ -380,7 +395,7 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
     if (!t->has_baseline || *out || t->end == RUN_END_INTERRUPTED)
         return AT_OK;
     at_status status = pipeline_add(t->pipeline, t->baseline, error);
-    while (!status && pipeline_in_flight(t->pipeline))
+    while (!status && pipeline_in_flight(t->pipeline) && !interrupted(t))
         status = pipeline_step(t->pipeline, STEP_MS, error);
     for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
         learn(t, c);
@@ -454,12 +469,13 @@ at_status tune_run(const options *o, tune **out, at_error *error)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     t->options = o;
     t->start_ns = clock_now_ns();
-    interrupt_hold();
     at_status status = open_run(t, error);
     if (status) {
         tune_free(t);
         return status;
     }
+    /* From here on there is something to keep. */
+    interrupt_hold();
     t->stopping.limits = t->limits;
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
     at_status found = t->answer ? AT_OK : search(t, error);

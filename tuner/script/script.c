@@ -1,16 +1,15 @@
 #include "script/script.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/file.h"
 #include "base/hash_text.h"
 #include "script/lexer.h"
 #include "script/state.h"
@@ -38,49 +37,17 @@ const char *script_copy(lua_State *L, const char *text)
     return memcpy(script_allocate(L, size_bytes), text, size_bytes);
 }
 
-static at_status read_all(int fd, const char *path, script_range *out, at_error *error)
-{
-    size_t done = 0;
-    while (done < out->size_bytes) {
-        ssize_t n = read(fd, out->bytes + done, out->size_bytes - done);
-        if (n < 0)
-            return error_set_errno(error, errno, "cannot read %s", path);
-        if (n == 0)
-            break;
-        done += (size_t)n;
-    }
-    out->size_bytes = done;
-    out->bytes[done] = '\0';
-    return AT_OK;
-}
-
 at_status script_read_file(const char *path, script_range *out, at_error *error)
 {
     *out = (script_range){0};
-    at_status status = AT_OK;
-    struct stat info;
-    /* Without O_NONBLOCK, opening a named pipe would wait for a writer. */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0 || fstat(fd, &info) != 0) {
-        status = error_set_errno(error, errno, "cannot open %s", path);
-    } else if (!S_ISREG(info.st_mode)) {
-        status = error_set(error, AT_IO, "%s is %s, not a file", path,
-                           S_ISDIR(info.st_mode) ? "a folder" : "a device or pipe");
-    } else if (info.st_size > SCRIPT_MAX_FILE_BYTES) {
-        status = error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
-                           path, SCRIPT_MAX_FILE_BYTES >> 20);
-    } else {
-        out->size_bytes = (size_t)info.st_size;
-        out->bytes = malloc(out->size_bytes + 1);
-        status = out->bytes ? read_all(fd, path, out, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory for %s", path);
-    }
-    if (fd >= 0)
-        close(fd);
-    if (status) {
-        free(out->bytes);
-        *out = (script_range){0};
-    }
+    at_status status =
+        file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
+    if (status == AT_FORMAT)
+        status =
+            error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
+                      path, SCRIPT_MAX_FILE_BYTES >> 20);
+    if (status == AT_NOT_FOUND)
+        status = error_set_errno(error, ENOENT, "cannot open %s", path);
     return status;
 }
 

@@ -82,7 +82,6 @@ static void a_file_above_the_limit_is_refused(void **state)
     assert_ok(file_read(f->path, 5, &text, NULL, &f->error), f->error);
     free(text);
     assert_int_equal(file_read(f->path, 4, &text, NULL, &f->error), AT_FORMAT);
-    assert_int_equal(file_read("/dev/zero", 1 << 20, &text, NULL, &f->error), AT_FORMAT);
 }
 
 static void a_folder_is_no_file(void **state)
@@ -91,6 +90,17 @@ static void a_folder_is_no_file(void **state)
     char *text;
     assert_int_equal(file_read(f->folder, 100, &text, NULL, &f->error), AT_IO);
     assert_int_equal(file_replace(f->folder, "x", 1, &f->error), AT_IO);
+}
+
+static void what_is_no_file_is_refused_and_never_waited_for(void **state)
+{
+    fixture *f = *state;
+    char *text;
+    assert_int_equal(mkfifo(f->path, 0600), 0);
+    assert_int_equal(file_read(f->path, 100, &text, NULL, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "is a device or pipe, not a file"));
+    assert_int_equal(file_read("/dev/zero", 1 << 20, &text, NULL, &f->error), AT_IO);
+    assert_int_equal(file_read("/dev/tty", 1 << 20, &text, NULL, &f->error), AT_IO);
 }
 
 static void a_link_keeps_pointing_where_it_points(void **state)
@@ -224,6 +234,7 @@ int main(void)
         TEST(a_missing_file_is_not_found),
         TEST(a_file_above_the_limit_is_refused),
         TEST(a_folder_is_no_file),
+        TEST(what_is_no_file_is_refused_and_never_waited_for),
         TEST(a_link_keeps_pointing_where_it_points),
         TEST(a_device_is_written_to_and_not_replaced),
         TEST(a_write_that_fails_half_way_leaves_the_old_file_whole),

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -538,6 +540,31 @@ static compile_pool *open_cached_pool(const char *dir)
     return pool;
 }
 
+static int open_pool_without_descriptors(void)
+{
+    struct rlimit none = {STDERR_FILENO + 1, STDERR_FILENO + 1};
+    at_error error = {0};
+    compile_pool *pool;
+    alarm(20);
+    if (setrlimit(RLIMIT_NOFILE, &none) != 0)
+        return 2;
+    at_status status = compile_pool_new(&(compile_options){.jobs = 2}, &pool, &error);
+    return status == AT_OK || pool || !strstr(error.message, "cannot make a socket");
+}
+
+static void a_machine_that_gives_no_socket_is_an_error_and_not_waited_for(void **state)
+{
+    (void)state;
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0)
+        _exit(open_pool_without_descriptors());
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void the_second_compilation_comes_from_the_cache(void **state)
 {
     (void)state;
@@ -643,6 +670,7 @@ int main(void)
         cmocka_unit_test(a_signal_ends_the_wait),
         cmocka_unit_test(large_sources_fill_the_sockets_and_nothing_stands_still),
         cmocka_unit_test(as_many_workers_start_as_cores_may_be_used),
+        cmocka_unit_test(a_machine_that_gives_no_socket_is_an_error_and_not_waited_for),
         cmocka_unit_test(no_nvrtc_is_told_with_what_was_tried),
         cmocka_unit_test(the_second_compilation_comes_from_the_cache),
         cmocka_unit_test(a_cache_that_cannot_be_written_is_a_warning),

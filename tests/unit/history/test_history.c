@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -104,6 +105,43 @@ static void a_gzip_file_is_read(void **state)
     recorded_deinit(&r);
     remove(path);
     assert_int_equal(recorded_read(path, &r, &error), AT_NOT_FOUND);
+}
+
+/* Three bytes of text that take a hundred times as much once they are parsed. */
+static void a_file_that_would_take_gigabytes_is_refused_before_it_does(void **state)
+{
+    (void)state;
+    enum { ROWS = 1 << 14, REPEATS = 1 << 10 };
+    char path[] = "/tmp/test_recorded_XXXXXX";
+    static char row[3 * ROWS + 1];
+    for (size_t i = 0; i < ROWS; i++)
+        memcpy(row + 3 * i, "{},", 3);
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    gzFile file = gzdopen(fd, "wb1");
+    for (size_t i = 0; i < REPEATS; i++)
+        assert_int_equal(gzwrite(file, row, 3 * ROWS), 3 * ROWS);
+    assert_int_equal(gzclose(file), Z_OK);
+    at_error error = {0};
+    recorded r;
+    assert_int_equal(recorded_read(path, &r, &error), AT_FORMAT);
+    assert_non_null(strstr(error.message, "MiB of memory; the limit is 4096 MiB"));
+    remove(path);
+}
+
+static void a_pipe_is_refused_and_not_waited_for(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/test_recorded_XXXXXX", path[64];
+    at_error error = {0};
+    recorded r;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe", folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(recorded_read(path, &r, &error), AT_IO);
+    assert_non_null(strstr(error.message, "device or pipe"));
+    remove(path);
+    rmdir(folder);
 }
 
 static void what_is_written_reads_back_the_same(void **state)
@@ -241,6 +279,8 @@ int main(void)
         cmocka_unit_test(a_cache_that_is_still_being_written_is_read),
         cmocka_unit_test(t4_results_are_read_and_the_first_of_equals_counts),
         cmocka_unit_test(a_gzip_file_is_read),
+        cmocka_unit_test(a_file_that_would_take_gigabytes_is_refused_before_it_does),
+        cmocka_unit_test(a_pipe_is_refused_and_not_waited_for),
         cmocka_unit_test(what_is_written_reads_back_the_same),
         cmocka_unit_test(of_a_journal_the_last_line_of_a_variant_counts),
         cmocka_unit_test(damaged_files_are_errors),

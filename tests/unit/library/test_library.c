@@ -1,6 +1,7 @@
 /* libautotune on a machine without a GPU: the driver is a fake one, the compiler is real. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "autotune.h"
 #include "check.h"
@@ -122,6 +123,19 @@ static void what_is_not_recorded_is_not_found(void **state)
     assert_int_equal(at_open("/no/such/folder", &none, &f->error), AT_NOT_FOUND);
     assert_null(none);
     assert_int_equal(at_open("/no/such/folder", &none, NULL), AT_NOT_FOUND);
+}
+
+static void a_pipe_among_the_records_is_not_waited_for(void **state)
+{
+    fixture *f = *state;
+    at_results *none;
+    char path[TEMPORARY_BYTES + 32];
+    snprintf(path, sizeof path, "%s/gpu", f->folder);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/gpu/copied.json", f->folder);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(at_open(f->folder, &none, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "device or pipe"));
 }
 
 static void the_current_gpu_is_the_contexts(void **state)
@@ -247,6 +261,7 @@ int main(void)
         TEST(the_rule_and_the_values_are_told),
         TEST(each_rule_has_its_turn),
         TEST(a_choice_keeps_nothing_of_the_callers),
+        TEST(a_pipe_among_the_records_is_not_waited_for),
         TEST(what_is_not_recorded_is_not_found),
         TEST(the_current_gpu_is_the_contexts),
         TEST(a_choice_becomes_a_kernel_that_runs),
