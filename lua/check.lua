@@ -144,6 +144,8 @@ local function expressions(v, path, most)
   return list
 end
 
+-- Tables that at.* functions make carry their kind under this key.
+check.KIND = "(kind)"
 check.SCALARS = SCALARS
 check.line_of, check.fail, check.child, check.meant, check.show = line_of, fail, child, meant, show
 check.ordered_keys = ordered_keys

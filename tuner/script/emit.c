@@ -162,6 +162,25 @@ static void write_options(lua_State *L, emission *e)
     lua_pop(L, 1);
 }
 
+/* Pushes the derived value `name`, when there is one, for the template that is running. */
+static bool push_derived(lua_State *L, const script *s, const char *name)
+{
+    const emission *e = s->emission;
+    for (size_t i = 0; e && i < s->derived_count; i++) {
+        const script_derived *d = &s->derived[i];
+        if (strcmp(d->name, name) != 0)
+            continue;
+        if (d->value.reads_parameters && !e->indices)
+            luaL_error(L,
+                       "'%s' is derived from parameters, and the reference is the same for all "
+                       "variants",
+                       name);
+        expression_any(L, &d->value, e->problem, e->indices);
+        return true;
+    }
+    return false;
+}
+
 /* Runs the template; leaves on the stack the names of the files and the lines that it wrote. */
 static void run_template(lua_State *L, const emission *e)
 {
@@ -171,6 +190,7 @@ static void run_template(lua_State *L, const emission *e)
     lua_remove(L, -3);
     lua_pushstring(L, e->kernel->template_name);
     push_scope(L, e);
+    e->s->emission = e;
     lua_call(L, 2, 1);
 }
 
@@ -190,6 +210,7 @@ static at_status run(script *s, const script_kernel *kernel, problem_kind proble
     emission e = {.s = s, .kernel = kernel, .problem = problem, .indices = indices, .out = out};
     e.output.line_marks = line_marks;
     at_status status = sandbox_call(&s->box, emit, &e, true, error);
+    s->emission = NULL;
     if (status) {
         free(e.output.bytes);
         *out = (emitted){0};
@@ -250,11 +271,13 @@ int emit_read_template(lua_State *L)
     return 2;
 }
 
-/* __index of a template's scope, behind the names that exist. */
-static int unknown_name(lua_State *L)
+/* __index of a template's scope, behind the names that exist there: derived values. */
+static int derived_or_unknown_name(lua_State *L)
 {
     const script *s = script_of(L);
     const char *name = luaL_tolstring(L, 2, NULL);
+    if (push_derived(L, s, name))
+        return 1;
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
         if (strcmp(name, s->parameters[i].name) == 0)
             return luaL_error(
@@ -284,7 +307,7 @@ void emit_open(lua_State *L)
         lua_settable(L, environment);
     }
     lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, unknown_name);
+    lua_pushcfunction(L, derived_or_unknown_name);
     lua_setfield(L, -2, "__index");
     lua_setmetatable(L, environment);
 
@@ -327,6 +350,7 @@ static void read_computed_includes(lua_State *L, script *s)
             lua_pushcfunction(L, try_template);
             lua_pushlightuserdata(L, &e);
             lua_pcall(L, 1, 0, 0);
+            s->emission = NULL;
             lua_settop(L, top);
             s->box.raised = false;
         }

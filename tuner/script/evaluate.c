@@ -184,12 +184,7 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
         set_bits(to, &number, 8);
         break;
     case ARGUMENT_BOOL:
-        expression_any(L, &from->value, e->problem, e->indices);
-        if (!lua_isboolean(L, -1))
-            expression_raise(L, &from->value, "gives a %s where true or false is needed",
-                             luaL_typename(L, -1));
-        truth = (unsigned char)lua_toboolean(L, -1);
-        lua_pop(L, 1);
+        truth = expression_truth(L, &from->value, e->problem, e->indices);
         set_bits(to, &truth, 1);
         break;
     default:

@@ -10,6 +10,8 @@
 
 /* Longer expressions are left to Lua. */
 enum { MOST_STEPS = 256 };
+/* Of an expression with its derived values put in: each can double what it reads. */
+enum { MOST_CODE_BYTES = 64 * 1024 };
 
 static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
                                        "false", "for",   "function", "goto", "if",     "in",
@@ -37,10 +39,13 @@ int expression_raise(lua_State *L, const expression *e, const char *format, ...)
     sandbox_raise_error(L, &error);
 }
 
-/* Compile-time state: the names found so far, in the order of the function's parameters. */
+/* Compile-time state: the names found so far, in the order of the function's parameters, and where
+ * the code, in which derived values stand for their names, differs from the text. */
 typedef struct names {
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
+    const char *copied; /* the text up to here is in the code */
+    luaL_Buffer *code;
 } names;
 
 static bool find_name(const script *s, const char *name, expression_input *input)
@@ -110,10 +115,44 @@ static void check_device_field(lua_State *L, const expression *e, lexer ahead)
     expression_raise(L, e, "there is no 'device.%s'", name);
 }
 
+static script_derived *find_derived(const script *s, const char *name)
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (strcmp(s->derived[i].name, name) == 0)
+            return &s->derived[i];
+    return NULL;
+}
+
+/* Puts the derived value in place of the token that names it. */
+static void add_derived(lua_State *L, const expression *e, bool constant, token t,
+                        script_derived *derived, names *found)
+{
+    script_derive(L, derived);
+    const expression *read = &derived->value;
+    for (size_t i = 0; i < read->input_count; i++) {
+        if (constant && read->inputs[i].is_parameter)
+            expression_raise(L, e,
+                             "'%s' reads the parameter '%s', but this must be the same for all "
+                             "variants",
+                             derived->name, input_name(script_of(L), read->inputs[i]));
+        add_input(found, read->inputs[i]);
+    }
+    size_t before = (size_t)(t.text - found->copied), length = strlen(read->code);
+    if (length > MOST_CODE_BYTES)
+        expression_raise(L, e, "'%s' is too long when the derived values that it reads are put in",
+                         derived->name);
+    luaL_addlstring(found->code, found->copied, before);
+    luaL_addstring(found->code, "(");
+    luaL_addlstring(found->code, read->code, length);
+    /* The value may end in a comment. */
+    luaL_addstring(found->code, "\n)");
+    found->copied = t.text + t.length;
+}
+
 static void scan(lua_State *L, const expression *e, bool constant, names *found)
 {
     const script *s = script_of(L);
-    lexer l = lexer_make(e->text, strlen(e->text));
+    lexer l = lexer_make(e->code, strlen(e->code));
     bool member = false;
     for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l)) {
         bool skip = member || t.kind != TOKEN_NAME;
@@ -130,7 +169,10 @@ static void scan(lua_State *L, const expression *e, bool constant, names *found)
         expression_input input;
         if (is_keyword(name))
             continue;
-        if (find_name(s, name, &input)) {
+        script_derived *derived = find_derived(s, name);
+        if (derived) {
+            add_derived(L, e, constant, t, derived, found);
+        } else if (find_name(s, name, &input)) {
             if (constant && input.is_parameter)
                 expression_raise(
                     L, e, "'%s' is a parameter, but this must be the same for all variants", name);
@@ -156,7 +198,7 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
         luaL_addstring(&b, input_name(s, found->inputs[i]));
     }
     luaL_addstring(&b, ") return (");
-    luaL_addstring(&b, e->text);
+    luaL_addstring(&b, e->code);
     luaL_addstring(&b, "\n) end"); /* the text may end in a comment */
     luaL_pushresult(&b);
 }
@@ -223,7 +265,7 @@ void expression_prepare_tests(lua_State *L, expression *e)
 {
     vector_step steps[MOST_STEPS];
     vector_scope scope = {L, e};
-    e->step_count = vector_compile(e->text, resolve_operand, &scope, steps, MOST_STEPS);
+    e->step_count = vector_compile(e->code, resolve_operand, &scope, steps, MOST_STEPS);
     if (!e->step_count)
         return;
     e->steps = script_allocate(L, e->step_count * sizeof *e->steps);
@@ -246,7 +288,7 @@ static const char *failure_message(lua_State *L)
 static void raise_syntax(lua_State *L, const expression *e)
 {
     int line = 0, bracket_line = 2;
-    for (const char *c = e->text; *c; c++)
+    for (const char *c = e->code; *c; c++)
         bracket_line += *c == '\n';
     sscanf(lua_tostring(L, -1), "expression:%d:", &line);
     const char *what = failure_message(L);
@@ -261,8 +303,16 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     script *s = script_of(L);
     if (e->text[strspn(e->text, " \t\r\n")] == '\0')
         expression_raise(L, e, "the expression is empty");
-    names found = {.count = 0};
+    e->code = e->text;
+    luaL_Buffer code;
+    luaL_buffinit(L, &code);
+    names found = {.copied = e->code, .code = &code};
     scan(L, e, constant, &found);
+    luaL_addstring(&code, found.copied);
+    luaL_pushresult(&code);
+    if (found.copied != e->code)
+        e->code = script_copy(L, lua_tostring(L, -1));
+    lua_pop(L, 1);
     e->input_count = found.count;
     e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
     for (size_t i = 0; i < found.count; i++) {
@@ -278,6 +328,18 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     lua_call(L, 0, 1);
     e->function = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_pop(L, 1);
+}
+
+void script_derive(lua_State *L, script_derived *derived)
+{
+    if (derived->state == DERIVED_COMPILED)
+        return;
+    if (derived->state == DERIVED_COMPILING)
+        expression_raise(L, &derived->value, "it is derived from itself");
+    derived->state = DERIVED_COMPILING;
+    luaL_checkstack(L, 32, NULL);
+    expression_compile(L, &derived->value, false);
+    derived->state = DERIVED_COMPILED;
 }
 
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
@@ -428,6 +490,17 @@ double expression_number(lua_State *L, const expression *e, problem_kind problem
         expression_raise(L, e, "gives %g, which is not a finite number", n);
     lua_pop(L, 1);
     return n;
+}
+
+bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
+                      const uint16_t *indices)
+{
+    expression_any(L, e, problem, indices);
+    if (!lua_isboolean(L, -1))
+        expression_raise(L, e, "gives a %s where true or false is needed", luaL_typename(L, -1));
+    bool truth = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return truth;
 }
 
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,

@@ -24,6 +24,7 @@ typedef struct expression_input {
 
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
+    const char *code; /* as Lua gets it: derived values in place of their names */
     const char *what; /* for messages: "where[2]", "launch.grid" */
     int line;         /* of the script; 0 unknown */
     int function;     /* registry reference */
@@ -53,6 +54,8 @@ int64_t expression_integer(lua_State *L, const expression *e, problem_kind probl
                            const uint16_t *indices, int64_t least, int64_t most);
 double expression_number(lua_State *L, const expression *e, problem_kind problem,
                          const uint16_t *indices);
+bool expression_truth(lua_State *L, const expression *e, problem_kind problem,
+                      const uint16_t *indices);
 /* Leaves the string on the stack. */
 const char *expression_string(lua_State *L, const expression *e, problem_kind problem,
                               const uint16_t *indices);

@@ -56,12 +56,17 @@ static value read_value(lua_State *L)
     }
 }
 
-/* The expression in the table on top of the stack. */
+/* The expression in the table on top of the stack, not compiled. */
+static expression read_text(lua_State *L)
+{
+    return (expression){.text = read_string(L, "text"),
+                        .what = read_string(L, "what"),
+                        .line = read_integer(L, "line")};
+}
+
 static expression read_expression(lua_State *L, bool constant)
 {
-    expression e = {.text = read_string(L, "text"),
-                    .what = read_string(L, "what"),
-                    .line = read_integer(L, "line")};
+    expression e = read_text(L);
     expression_compile(L, &e, constant);
     return e;
 }
@@ -118,16 +123,21 @@ static void read_problem(lua_State *L, script *s)
     s->pattern.has_problem[PROBLEM_SIMULATED] = read_boolean(L, "has_simulated");
 }
 
-static void read_parameters(lua_State *L, script *s)
+/* Returns the baseline, so far as the script spells it out. */
+static uint16_t *read_parameters(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "parameters");
     s->parameters = script_allocate(L, count * sizeof *s->parameters);
     s->value_tables = script_allocate(L, count * sizeof *s->value_tables);
+    s->choices = script_allocate(L, count * sizeof *s->choices);
     uint16_t *baseline = script_allocate(L, count * sizeof *baseline);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         s->parameters[i].name = read_string(L, "name");
-        baseline[i] = (uint16_t)(read_integer(L, "baseline") - 1);
+        s->choices[i].line = read_integer(L, "line");
+        int named = read_integer(L, "baseline");
+        s->choices[i].given = named > 0;
+        baseline[i] = (uint16_t)(named > 0 ? named - 1 : 0);
         size_t value_count = enter_list(L, "values");
         value *values = script_allocate(L, value_count * sizeof *values);
         for (size_t v = 0; v < value_count; v++) {
@@ -144,30 +154,125 @@ static void read_parameters(lua_State *L, script *s)
     s->pattern.parameter_count = count;
     s->pattern.parameters = s->parameters;
     s->pattern.baseline = baseline;
+    return baseline;
 }
 
-static void read_constraints(lua_State *L, script *s)
+/* All names are known before the first value is compiled: they may come in any order. */
+static void read_derived(lua_State *L, script *s)
 {
-    size_t count = enter_list(L, "constraints");
-    s->constraint_tests = script_allocate(L, count * sizeof *s->constraint_tests);
-    space_constraint *constraints = script_allocate(L, count * sizeof *constraints);
+    size_t count = enter_list(L, "derived");
+    s->derived = script_allocate(L, count * sizeof *s->derived);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        expression e = read_expression(L, false);
-        expression_prepare_tests(L, &e);
-        s->constraint_tests[i] = e;
-        size_t *read = script_allocate(L, e.input_count * sizeof *read);
-        size_t read_count = 0;
-        for (size_t k = 0; k < e.input_count; k++)
-            if (e.inputs[k].is_parameter)
-                read[read_count++] = e.inputs[k].index;
-        constraints[i] = (space_constraint){e.text, e.line, read, read_count};
+        s->derived[i].name = read_string(L, "name");
+        lua_getfield(L, -1, "value");
+        s->derived[i].value = read_text(L);
+        lua_pop(L, 2);
+    }
+    if (count)
+        lua_pop(L, 1);
+    s->derived_count = count;
+    for (size_t i = 0; i < count; i++)
+        script_derive(L, &s->derived[i]);
+}
+
+/* The cases of the parameter on top of the stack. */
+static void read_cases(lua_State *L, script_choice *choice)
+{
+    size_t count = enter_list(L, "cases");
+    choice->cases = script_allocate(L, count * sizeof *choice->cases);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        choice->cases[i].condition = read_expression_field(L, "condition", false);
+        choice->cases[i].first = (uint16_t)(read_integer(L, "first") - 1);
         lua_pop(L, 1);
     }
     if (count)
         lua_pop(L, 1);
-    s->pattern.constraint_count = count;
+    choice->case_count = count;
+}
+
+static void read_choices(lua_State *L, script *s)
+{
+    enter_list(L, "parameters");
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        read_cases(L, &s->choices[i]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static space_constraint read_constraint(lua_State *L, expression *test)
+{
+    *test = read_expression(L, false);
+    expression_prepare_tests(L, test);
+    size_t *read = script_allocate(L, test->input_count * sizeof *read);
+    size_t read_count = 0;
+    for (size_t k = 0; k < test->input_count; k++)
+        if (test->inputs[k].is_parameter)
+            read[read_count++] = test->inputs[k].index;
+    return (space_constraint){test->text, test->line, read, read_count};
+}
+
+/* What conditional parameters say, then what the script does. */
+static void read_constraints(lua_State *L, script *s)
+{
+    static const char *const fields[] = {"conditions", "constraints"};
+    size_t most = SCRIPT_MAX_NAMES + SCRIPT_MAX_CONSTRAINTS, total = 0;
+    s->constraint_tests = script_allocate(L, most * sizeof *s->constraint_tests);
+    space_constraint *constraints = script_allocate(L, most * sizeof *constraints);
+    for (size_t f = 0; f < 2; f++) {
+        size_t count = enter_list(L, fields[f]);
+        for (size_t i = 0; i < count && total < most; i++, total++) {
+            lua_rawgeti(L, -1, (lua_Integer)i + 1);
+            constraints[total] = read_constraint(L, &s->constraint_tests[total]);
+            lua_pop(L, 1);
+        }
+        if (count)
+            lua_pop(L, 1);
+    }
+    s->pattern.constraint_count = total;
     s->pattern.constraints = constraints;
+}
+
+/* The values that the baseline does not name, of conditional parameters: a condition is evaluated
+ * once the parameters that it reads have theirs. */
+enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
+
+static void choose(lua_State *L, script *s, uint16_t *baseline, size_t parameter,
+                   enum choice_state *states)
+{
+    script_choice *choice = &s->choices[parameter];
+    if (states[parameter] == CHOICE_MADE)
+        return;
+    if (states[parameter] == CHOICE_VISITED)
+        expression_raise(L, &choice->cases[0].condition,
+                         "whether this holds depends on the parameter itself");
+    states[parameter] = CHOICE_VISITED;
+    luaL_checkstack(L, 32, NULL);
+    for (size_t c = 0; c < choice->case_count; c++) {
+        const expression *condition = &choice->cases[c].condition;
+        bool holds = !condition->text;
+        for (size_t i = 0; i < condition->input_count; i++)
+            if (condition->inputs[i].is_parameter)
+                choose(L, s, baseline, condition->inputs[i].index, states);
+        if (!holds)
+            holds = expression_truth(L, condition, PROBLEM_TUNED, baseline);
+        if (holds) {
+            if (!choice->given)
+                baseline[parameter] = choice->cases[c].first;
+            break;
+        }
+    }
+    states[parameter] = CHOICE_MADE;
+}
+
+static void complete_baseline(lua_State *L, script *s, uint16_t *baseline)
+{
+    enum choice_state states[SCRIPT_MAX_NAMES] = {CHOICE_OPEN};
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
+        choose(L, s, baseline, i, states);
 }
 
 static buffer_role read_role(lua_State *L)
@@ -262,8 +367,11 @@ void script_read_pattern(lua_State *L)
     p->summary = read_string(L, "summary");
     p->measurable = read_boolean(L, "measurable");
     read_problem(L, s);
-    read_parameters(L, s);
+    uint16_t *baseline = read_parameters(L, s);
+    read_derived(L, s);
+    read_choices(L, s);
     read_constraints(L, s);
+    complete_baseline(L, s, baseline);
     read_buffers(L, s);
     s->traffic = read_expression_field(L, "traffic", true);
     s->tolerance = read_expression_field(L, "tolerance", true);

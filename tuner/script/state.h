@@ -14,7 +14,9 @@
 #include "script/sandbox.h"
 #include "script/script.h"
 
-enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_OPTIONS = 16, SCRIPT_MAX_FILE_BYTES = 4 << 20 };
+/* As lua/autotune.lua has them. */
+enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
+enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
 
 typedef struct arena_block {
     struct arena_block *next;
@@ -53,6 +55,27 @@ typedef struct script_kernel {
     expression options[SCRIPT_MAX_OPTIONS];
 } script_kernel;
 
+/* A name for an expression; `state` tells whether it has been compiled. */
+typedef struct script_derived {
+    const char *name;
+    expression value;
+    enum { DERIVED_WAITING, DERIVED_COMPILING, DERIVED_COMPILED } state;
+} script_derived;
+
+/* One of the cases of a conditional parameter. */
+typedef struct script_case {
+    expression condition; /* text NULL: always, the last case */
+    uint16_t first;       /* index of the value that stands for the case */
+} script_case;
+
+/* What is known of a parameter beside its values. */
+typedef struct script_choice {
+    bool given; /* the baseline names its value */
+    int line;
+    size_t case_count; /* 0: unconditional */
+    script_case *cases;
+} script_choice;
+
 typedef struct script_range { /* of bytes */
     char *bytes;
     size_t size_bytes;
@@ -69,6 +92,10 @@ struct script {
     pattern pattern;
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
+    script_choice *choices; /* one a parameter */
+    size_t derived_count;
+    script_derived *derived;
+    const struct emission *emission; /* in progress, for the derived values that a template reads */
     int *value_tables;      /* registry references: each parameter's values as a Lua array */
     int problem_tables[PROBLEM_KINDS]; /* likewise, one for each problem */
     expression *constraint_tests;
@@ -108,10 +135,13 @@ void script_push_host(lua_State *L);
  * table on top of the stack; and `device`. */
 void script_add_helpers(lua_State *L);
 
+/* Compiles a derived value, and first those that it reads. Raises, also when it reads itself. */
+void script_derive(lua_State *L, script_derived *derived);
+
 /* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
 bool script_is_device_field(const char *name, const char **nearest);
 
-/* Of the parameters, the problem's variables and the names in an environment (a reference in the
+/* Of the parameters, the problem's variables, the derived values and the names in an environment (a reference in the
  * registry), the one most like `name`; NULL when none is. It lives as long as the environment does. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 

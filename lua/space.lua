@@ -1,0 +1,268 @@
+-- The parameters of a pattern: lists of values, conditional parameters, derived values, constraints
+-- and the baseline. What scripts call is documented in autotune.lua.
+
+local host = ...
+
+local check = host.own "check.lua"
+local fail, child, meant, show = check.fail, check.child, check.meant, check.show
+local line_of, ordered_keys, SCALARS = check.line_of, check.ordered_keys, check.SCALARS
+local expression, KIND = check.expression, check.KIND
+
+local space = {}
+
+local function integer_argument(v, what)
+  if math.type(v) ~= "integer" then
+    error(what .. " must be an integer, not " .. show(v), 3)
+  end
+  return v
+end
+
+--- The powers of two from `first` to `last`, both included.
+function space.pow2(first, last)
+  integer_argument(first, "at.pow2: the first value")
+  integer_argument(last, "at.pow2: the last value")
+  if first < 1 or first & (first - 1) ~= 0 then
+    error("at.pow2: " .. first .. " is not a power of two", 2)
+  end
+  local list = {}
+  while first <= last and first > 0 do
+    list[#list + 1] = first
+    first = first * 2
+  end
+  if #list == 0 then error("at.pow2: there is no power of two in this range", 2) end
+  return list
+end
+
+--- The integers first, first + step ... that are not past `last`; a step of 1 when left out.
+function space.range(first, last, step)
+  step = step or 1
+  integer_argument(first, "at.range: the first value")
+  integer_argument(last, "at.range: the last value")
+  integer_argument(step, "at.range: the step")
+  if step == 0 then error("at.range: the step is 0", 2) end
+  local list = {}
+  for v = first, last, step do
+    if #list == 65535 then error("at.range: more than 65535 values", 2) end
+    list[#list + 1] = v
+  end
+  if #list == 0 then error("at.range: there is no value in this range", 2) end
+  return list
+end
+
+--- The values given, as a list: at.list(1, 2, 4).
+function space.list(...)
+  return { ... }
+end
+
+--- A parameter that only some configurations have a use for: `values` where the expression
+--- `condition` holds; elsewhere `elsewhere`, which is a value, a list or another at.when(...), or else
+--- the first of `values`.
+function space.when(condition, values, elsewhere)
+  if type(condition) ~= "string" then
+    error("at.when: the condition is " .. show(condition)
+          .. "; write an expression, for example at.when(\"algorithm == 'tile'\", { 0, 1 })", 2)
+  end
+  if values == nil then error("at.when: the values are missing", 2) end
+  if type(values) == "table" and values[KIND] == "when" then
+    error("at.when: another at.when(...) goes behind the values, not in their place", 2)
+  end
+  return { [KIND] = "when", condition = condition, values = values, elsewhere = elsewhere }
+end
+local function read_values(v, path)
+  if SCALARS[type(v)] then v = { v } end
+  check.table(v, path, "a list of values, for example { 1, 2, 4 } or at.pow2(16, 128)")
+  local values, seen = {}, {}
+  check.list(v, path, 65535)
+  if #v == 0 then fail(path, "has no values") end
+  for i = 1, #v do
+    local value = v[i]
+    if not SCALARS[type(value)] then
+      fail(path, "value %d is %s; values are numbers, strings and booleans", i, show(value))
+    end
+    if value ~= value or value == math.huge or value == -math.huge then
+      fail(path, "value %d is not a finite number", i)
+    end
+    if value == "" or type(value) == "string" and string.find(value, "[,=%c]") then
+      fail(path, "%s cannot be written in --config: no commas, = or control characters",
+           show(value))
+    end
+    if seen[value] then fail(path, "has %s twice", show(value)) end
+    seen[value] = true
+    values[i] = value
+  end
+  return values
+end
+
+-- A value as an expression spells it.
+local function literal(v)
+  if type(v) == "string" then return string.format("%q", v) end
+  if math.type(v) == "float" then
+    local text = string.format("%.17g", v)
+    return string.find(text, "[.eEn]") and text or text .. ".0"
+  end
+  return tostring(v)
+end
+
+-- An expression that holds where the parameter `name` has one of the `own` values (a set of places
+-- in `all`); nil when any will do.
+local function membership(name, all, own)
+  local inside, outside = {}, {}
+  for i, v in ipairs(all) do
+    local list, operator = inside, " == "
+    if not own[i] then list, operator = outside, " ~= " end
+    list[#list + 1] = name .. operator .. literal(v)
+  end
+  if #outside == 0 then return nil end
+  if #inside <= #outside then return table.concat(inside, " or ") end
+  return table.concat(outside, " and ")
+end
+
+-- at.when(...): all values that the parameter can have, the cases { condition, first value's
+-- place }, of which the last has no condition, and the expression that says it all.
+local MOST_CASES = 16
+
+local function read_when(name, given, path)
+  local cases, all, place, numbers = {}, {}, {}, true
+  while true do
+    local conditional = type(given) == "table" and given[KIND] == "when"
+    local values = given
+    if conditional then
+      check.fields(given, path, { KIND, "condition", "values", "elsewhere" })
+      values = given.values
+    end
+    values = read_values(values, path)
+    cases[#cases + 1] = { values = values,
+                          condition = conditional and expression(given.condition, path) or nil }
+    for _, v in ipairs(values) do
+      numbers = numbers and type(v) == "number"
+      if not place[v] then
+        all[#all + 1] = v
+        place[v] = #all
+      end
+    end
+    if not conditional then break end
+    if #cases == MOST_CASES then fail(path, "has more than %d cases", MOST_CASES) end
+    given = given.elsewhere
+    if given == nil then given = values[1] end
+  end
+  -- Several lists: a number is next to those of its size, whichever list it came from.
+  if numbers and #all > #cases[1].values then table.sort(all) end
+  for i, v in ipairs(all) do place[v] = i end
+  if #all > 65535 then fail(path, "has more than 65535 values") end
+
+  local text
+  for i = #cases, 1, -1 do
+    local case, own = cases[i], {}
+    for _, v in ipairs(case.values) do own[place[v]] = true end
+    local member = membership(name, all, own)
+    case.first = place[case.values[1]]
+    case.values = nil
+    if not case.condition then
+      text = member
+    elseif member or text then
+      local condition = case.condition.text
+      -- The condition may end in a comment.
+      if string.find(condition, "--", 1, true) then condition = condition .. "\n" end
+      local here = member and "(not (" .. condition .. ") or " .. member .. ")"
+      local elsewhere = text and "((" .. condition .. ") or " .. text .. ")"
+      text = here and elsewhere and here .. " and " .. elsewhere or here or elsewhere
+    end
+  end
+  return all, cases, text
+end
+
+-- space = { tile = {...}, ... } in source order, or { { "tile", {...} }, ... } in list order.
+-- The second result are the constraints that conditional parameters bring.
+function space.read_space(description, taken)
+  local path = { "space" }
+  local given = check.table(description.space, path, "space = { tile = at.pow2(16, 128) }")
+  local list, conditions = {}, {}
+  local function add(name, values, where)
+    check.name(name, where, taken)
+    taken[name] = "parameter"
+    local parameter = { name = name, line = line_of(where) }
+    if type(values) == "table" and values[KIND] == "when" then
+      local text
+      parameter.values, parameter.cases, text = read_when(name, values, where)
+      if text then conditions[#conditions + 1] = expression(text, where) end
+    else
+      parameter.values = read_values(values, where)
+    end
+    list[#list + 1] = parameter
+  end
+  if #given > 0 then
+    check.list(given, path, 64)
+    for key, pair in ipairs(given) do
+      local where = child(path, key)
+      check.table(pair, where, "{ \"NAME\", VALUES }")
+      check.fields(pair, where, { 1, 2 })
+      add(pair[1], pair[2], where)
+    end
+  else
+    for _, name in ipairs(ordered_keys(given, path)) do add(name, given[name], child(path, name)) end
+  end
+  if #list == 0 then fail(path, "has no parameters") end
+  if #list > 64 then fail(path, "has more than 64 parameters") end
+  return list, conditions
+end
+
+function space.read_derived(description, taken)
+  local path = { "derived" }
+  local given = description.derived
+  if given == nil then return {} end
+  check.table(given, path, "derived = { threads = \"tile_x * rows\" }")
+  local list = {}
+  for _, name in ipairs(ordered_keys(given, path)) do
+    local where = child(path, name)
+    check.name(name, where, taken)
+    taken[name] = "derived value"
+    list[#list + 1] = { name = name, value = expression(given[name], where) }
+  end
+  if #list > 64 then fail(path, "has more than 64 values") end
+  return list
+end
+
+function space.read_where(description)
+  local given = description.where
+  if given == nil then return {} end
+  if type(given) == "string" then given = { given } end
+  check.table(given, { "where" }, "where = { \"block % tile == 0\" }")
+  check.list(given, { "where" }, 256)
+  local list = {}
+  for key, text in ipairs(given) do
+    local path = { "where", key }
+    if type(text) ~= "string" then fail(path, "is %s; a constraint is a string", show(text)) end
+    list[key] = expression(text, path)
+  end
+  return list
+end
+
+function space.read_baseline(description, parameters)
+  local path = { "baseline" }
+  local given = check.table(description.baseline or {}, path, "baseline = { tile = 16 }")
+  local names = {}
+  for i, parameter in ipairs(parameters) do names[i] = parameter.name end
+  for key in pairs(given) do
+    local known = false
+    for _, name in ipairs(names) do known = known or name == key end
+    if not known then
+      fail(child(path, key), "the space has no such parameter%s", meant(tostring(key), names))
+    end
+  end
+  for _, parameter in ipairs(parameters) do
+    local wanted = given[parameter.name]
+    for i, v in ipairs(parameter.values) do
+      if v == wanted then parameter.baseline = i end
+    end
+    if wanted ~= nil and not parameter.baseline then
+      local shown = {}
+      for i = 1, math.min(#parameter.values, 20) do
+        shown[i] = string.sub(tostring(parameter.values[i]), 1, 40)
+      end
+      fail(child(path, parameter.name), "%s is not a value of this parameter: %s%s", show(wanted),
+           table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
+    end
+  end
+end
+
+return space

@@ -1,0 +1,257 @@
+/* Conditional parameters (at.when), derived values, and a baseline that names only differences. */
+#include "script/emit.h"
+#include "script_fixture.h"
+
+/* Loads p.lua and asserts that its valid configurations are these, in any order. */
+static void expect_configurations(const fixture_pattern *p, const char *const *wanted, size_t count)
+{
+    script *s = fixture_load_pattern(p);
+    at_error error = {0};
+    space *sp;
+    assert_ok(script_space(s, PROBLEM_TUNED, &sp, &error), error);
+    assert_int_equal(space_count(sp), count);
+    for (size_t i = 0; i < count; i++) {
+        uint16_t indices[8];
+        uint64_t index;
+        assert_ok(script_parse_configuration(s, wanted[i], indices, &error), error);
+        if (!space_find(sp, indices, &index))
+            fail_msg("%s is not valid", wanted[i]);
+    }
+    space_free(sp);
+    script_free(s);
+}
+
+static void expect_baseline(const fixture_pattern *p, const char *wanted)
+{
+    script *s = fixture_load_pattern(p);
+    char text[256];
+    script_format_configuration(s, script_pattern(s)->baseline, text, sizeof text);
+    assert_string_equal(text, wanted);
+    script_free(s);
+}
+
+static void a_conditional_parameter_has_its_first_value_elsewhere(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"mode=a,pad=0", "mode=a,pad=1", "mode=b,pad=0"};
+    expect_configurations(
+        &(fixture_pattern){
+            .space = "space = { mode = { 'a', 'b' }, pad = at.when(\"mode == 'a'\", { 0, 1 }) },",
+            .baseline = ""},
+        wanted, 3);
+}
+
+static void the_value_elsewhere_may_be_one_of_its_own(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"mode=a,group=2", "mode=a,group=4", "mode=b,group=1"};
+    expect_configurations(
+        &(fixture_pattern){
+            .space =
+                "space = { mode = { 'a', 'b' }, group = at.when(\"mode == 'a'\", { 4, 2 }, 1) },",
+            .baseline = ""},
+        wanted, 3);
+}
+
+static void cases_follow_one_another(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"mode=a,vec=1", "mode=b,vec=2", "mode=b,vec=4",
+                                         "mode=c,vec=1", "mode=c,vec=4"};
+    expect_configurations(
+        &(fixture_pattern){
+            .space = "space = { mode = { 'a', 'b', 'c' }, vec = at.when(\"mode == 'a'\", 1, "
+                     "at.when(\"mode == 'b' -- wide\", { 2, 4 }, { 1, 4 })) },",
+            .baseline = ""},
+        wanted, 5);
+}
+
+static void numbers_of_several_lists_are_in_order(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .space = "space = { on = { true, false }, v = at.when('on', { 8, 2 }, { 4, 0.5 }) },",
+        .baseline = ""});
+    const space_parameter *v = &script_pattern(s)->parameters[1];
+    assert_int_equal(v->value_count, 4);
+    assert_true(v->values[0].number == 0.5);
+    assert_int_equal(v->values[1].integer, 2);
+    assert_int_equal(v->values[2].integer, 4);
+    assert_int_equal(v->values[3].integer, 8);
+    script_free(s);
+}
+
+static void values_of_every_kind_can_be_conditional(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"on=true,s=x\"y,f=0.1,b=true", "on=false,s=z,f=0.25,b=false"};
+    expect_configurations(
+        &(fixture_pattern){.space = "space = { on = { true, false }, s = at.when('on', 'x\"y', 'z'),"
+                                    "f = at.when('on', 0.1, 0.25), b = at.when('on', true, false) },",
+                           .baseline = ""},
+        wanted, 2);
+}
+
+static void the_baseline_is_the_first_values_where_it_says_nothing(void **state)
+{
+    (void)state;
+    expect_baseline(&(fixture_pattern){.baseline = ""}, "tile=1,mode=a");
+    expect_baseline(&(fixture_pattern){.baseline = "baseline = { mode = 'b' },"}, "tile=1,mode=b");
+}
+
+static void the_baseline_of_a_conditional_parameter_is_the_first_of_its_case(void **state)
+{
+    (void)state;
+    static const char parameters[] =
+        "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = at.when(\"mode == 'b'\", { 2, 4 }, "
+        "1), mode = { 'a', 'b' } },";
+    expect_baseline(&(fixture_pattern){.space = parameters, .baseline = ""}, "late=9,vec=1,mode=a");
+    expect_baseline(&(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b' },"},
+                    "late=7,vec=2,mode=b");
+    expect_baseline(
+        &(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b', vec = 4 },"},
+        "late=9,vec=4,mode=b");
+}
+
+static void expressions_read_derived_values_in_any_order(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
+    expect_configurations(
+        &(fixture_pattern){
+            .where = "where = { 'all >= 32' },",
+            .baseline = "baseline = { tile = 4 },",
+            .extra = "derived = { all = '2 * part -- in words', part = 'tile * 4' },"},
+        wanted, 2);
+}
+
+static void buffers_read_what_is_derived_from_the_problem(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .extra = "derived = { places = 'round_up(n, 1000)' },\n"
+                 "buffers = { a = at.input { dtype = 'float', count = 'places' } },"});
+    problem_plan plan;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, 1, &plan, &error), error);
+    assert_int_equal(plan.buffers[0].count, 2000);
+    script_free(s);
+}
+
+static void a_derived_value_is_evaluated_only_where_it_is_read(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"tile=1,mode=a", "tile=1,mode=b"};
+    expect_configurations(
+        &(fixture_pattern){.where = "where = { 'tile == 1 and whole == 4' },",
+                           .extra = "derived = { whole = '4 // (tile % 2)' },"},
+        wanted, 2);
+}
+
+static void expect_emitted(const char *text, const char *extra, const char *wanted)
+{
+    fixture_write("p.cu.tmpl", text);
+    script *s = fixture_load_pattern(&(fixture_pattern){.extra = extra});
+    emitted out = {0};
+    at_error error = {0};
+    at_status status =
+        emit_variant(s, PROBLEM_TUNED, script_pattern(s)->baseline, false, &out, &error);
+    if (status)
+        assert_contains(error.message, wanted);
+    else
+        assert_string_equal(out.source, wanted);
+    emitted_deinit(&out);
+    script_free(s);
+    fixture_write("p.cu.tmpl", "// ${tile}\n");
+}
+
+static void templates_read_derived_values(void **state)
+{
+    (void)state;
+    static const char derived[] = "derived = { threads = 'tile * 32', bad = 'n // (tile - 1)' },";
+    expect_emitted("${threads} of ${n}\n", derived, "32 of 1024\n");
+    expect_emitted("${bad}\n", derived, "attempt to divide by zero");
+    expect_emitted("${thread}\n", derived, "did you mean 'threads'?");
+}
+
+static void a_derived_value_is_no_parameter(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){.extra = "derived = { threads = 'tile' },"});
+    uint16_t indices[2];
+    at_error error = {0};
+    assert_int_equal(script_parse_configuration(s, "threads=1", indices, &error), AT_USAGE);
+    script_free(s);
+}
+
+static void what_is_wrong_with_them_is_told_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        fixture_pattern pattern;
+        int line;
+        const char *message;
+    } cases[] = {
+        {{.space = "space = { a = at.when(3, { 1 }) },"}, 5, "the condition is 3"},
+        {{.space = "space = { a = at.when('true') },"}, 5, "the values are missing"},
+        {{.space = "space = { a = at.when('true', at.when('true', 1)) },"}, 5, "goes behind"},
+        {{.space = "space = { a = at.when('true', {}) },"}, 5, "space.a: has no values"},
+        {{.space = "space = { b = 1,\na = at.when('bb', { 1, 2 }) },", .baseline = ""}, 6, "did you mean 'b'?"},
+        {{.space = "space = { b = { 1, 2 }, a = at.when('b', { 1, 2 }) },", .baseline = ""},
+         5,
+         "gives a number where true or false is needed"},
+        {{.space = "space = { a = at.when('a > 1', { 1, 2 }) },", .baseline = ""},
+         5,
+         "depends on the parameter itself"},
+        {{.space = "space = { a = at.when('b > 1', { 1, 2 }), b = at.when('a > 1', { 1, 2 }) },",
+          .baseline = ""},
+         5,
+         "depends on the parameter itself"},
+        {{.extra = "derived = { x = 'y', y = 'x + 1' },"}, 10, "it is derived from itself"},
+        {{.extra = "derived = { x = 'tiel' },"}, 10, "derived.x: \"tiel\": there is no 'tiel'"},
+        {{.extra = "derived = { x = {} },"}, 10, "write an expression"},
+        {{.extra = "derived = { tile = '1' },"}, 10, "there is a parameter of that name already"},
+        {{.extra = "derived = 3,"}, 10, "derived: is 3"},
+        {{.extra = "derived = { x = '1 +' },"}, 10, "derived.x: \"1 +\": unexpected symbol"},
+        {{.extra = "derived = { x = 'tile' }, tolerance = 'x',"},
+         10,
+         "'x' reads the parameter 'tile'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_write_pattern(&cases[i].pattern);
+        fixture_expect_failure(cases[i].message, cases[i].line);
+    }
+}
+
+static void derived_values_that_double_end_in_a_message(void **state)
+{
+    (void)state;
+    char text[4096] = "derived = { d0 = 'tile',";
+    for (int i = 1; i < 40; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "d%d = 'd%d + d%d',", i, i - 1,
+                 i - 1);
+    strcat(text, "},");
+    fixture_write_pattern(&(fixture_pattern){.extra = text});
+    fixture_expect_failure("is too long", 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_conditional_parameter_has_its_first_value_elsewhere),
+        cmocka_unit_test(the_value_elsewhere_may_be_one_of_its_own),
+        cmocka_unit_test(cases_follow_one_another),
+        cmocka_unit_test(numbers_of_several_lists_are_in_order),
+        cmocka_unit_test(values_of_every_kind_can_be_conditional),
+        cmocka_unit_test(the_baseline_is_the_first_values_where_it_says_nothing),
+        cmocka_unit_test(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case),
+        cmocka_unit_test(expressions_read_derived_values_in_any_order),
+        cmocka_unit_test(buffers_read_what_is_derived_from_the_problem),
+        cmocka_unit_test(a_derived_value_is_evaluated_only_where_it_is_read),
+        cmocka_unit_test(templates_read_derived_values),
+        cmocka_unit_test(a_derived_value_is_no_parameter),
+        cmocka_unit_test(what_is_wrong_with_them_is_told_with_its_line),
+        cmocka_unit_test(derived_values_that_double_end_in_a_message),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
