@@ -64,7 +64,7 @@ uint64_t sim_test_buffer(sim_test *t, const char *name, void *bytes, uint64_t si
         t->valid[i] = calloc(1, size);
         assert_non_null(t->valid[i]);
     }
-    sim_region r = {.base = 0x100000000ull * (uint64_t)(i + 1), .size_bytes = size, .bytes = bytes,
+    sim_region r = {.base = 0x1000000000ull * (uint64_t)(i + 1), .size_bytes = size, .bytes = bytes,
                     .valid = t->valid[i]};
     snprintf(r.name, sizeof r.name, "%s", name);
     assert_ok(sim_memory_add(&t->memory, &r, &error), error);

@@ -10,6 +10,23 @@
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
+/* Where buffers lie: any address will do that no window of sim/program/program.h covers. Between two of
+ * them is more than an index of 32 bits reaches, so that no stray access ends in another buffer. */
+static const uint64_t first_base = 0x700000000000ull, distance = UINT64_C(1) << 36;
+
+/* The lowest place with room for the buffer; *before is the link that it goes to. False: none. */
+static bool find_place(device *d, uint64_t size_bytes, device_buffer ***before, uint64_t *base)
+{
+    *base = first_base;
+    for (*before = &d->buffers; **before; *before = &(**before)->next) {
+        const device_buffer *next = **before;
+        if (next->base - *base >= distance && size_bytes <= next->base - *base - distance)
+            return true;
+        *base = (next->base + next->size_bytes + distance + alignment - 1) / alignment * alignment;
+    }
+    return *base < SIM_MODULE_BASE - distance && size_bytes < SIM_MODULE_BASE - distance - *base;
+}
+
 static uint64_t mapped(uint64_t size_bytes)
 {
     return size_bytes ? size_bytes : 1;
@@ -27,7 +44,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     void *valid = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *b = (device_buffer){.base = d->next_base, .size_bytes = size_bytes,
+    *b = (device_buffer){.size_bytes = size_bytes,
                          .bytes = bytes == MAP_FAILED ? NULL : bytes,
                          .valid = valid == MAP_FAILED ? NULL : valid};
     strncpy(b->name, name, sizeof b->name - 1);
@@ -36,9 +53,13 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
         return error_set(error, AT_DEVICE, "%s needs %.1f MiB, more than this machine has", name,
                          (double)size_bytes / 1048576.0);
     }
-    d->next_base += (size_bytes + DEVICE_GUARD_BYTES + alignment - 1) / alignment * alignment;
-    b->next = d->buffers;
-    d->buffers = b;
+    device_buffer **before;
+    if (!find_place(d, size_bytes, &before, &b->base)) {
+        sim_buffer_free(d, b);
+        return error_set(error, AT_DEVICE, "there is no room for buffer %s: too many are open", name);
+    }
+    b->next = *before;
+    *before = b;
     *out = b;
     return AT_OK;
 }
@@ -123,6 +144,7 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
         }
         memcpy(b->bytes + i * bytes, &bits, bytes);
     }
+    b->read_only = plan->role == BUFFER_INPUT;
     forget_valid(b);
     return AT_OK;
 }
@@ -140,6 +162,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
         memset(b->valid, 0, b->size_bytes);
     }
     memset(b->bytes, pattern ? 0x6b : 0xa5, b->size_bytes);
+    b->read_only = false;
     return AT_OK;
 }
 

@@ -17,14 +17,14 @@ struct device_buffer {
     uint64_t size_bytes;
     uint8_t *bytes;
     uint8_t *valid;      /* a byte a byte; NULL: all written */
+    bool read_only;      /* an input */
     device_buffer *next;
 };
 
 struct device {
     device_properties properties;
     sim_chip chip;
-    device_buffer *buffers;
-    uint64_t next_base;
+    device_buffer *buffers; /* by base */
     sim_fault fault;     /* of the last launch */
 };
 

@@ -6,9 +6,6 @@
 
 #include "sim/device.h"
 
-/* Where the first buffer lies: any address will do that no window of sim/program/program.h covers. */
-static const uint64_t first_base = 0x700000000000ull;
-
 /* Blocks that a sample runs. */
 enum { SAMPLE_BLOCKS = 16 };
 
@@ -55,7 +52,6 @@ static at_status open_device(const char *spec, device **out, at_error *error)
         return status;
     }
     describe(&d->chip, &d->properties);
-    d->next_base = first_base;
     *out = d;
     return AT_OK;
 }
@@ -153,14 +149,19 @@ static at_status pack_arguments(const device_kernel *k, const launch_plan *plan,
     return AT_OK;
 }
 
-/* All buffers of the device and the kernel's own variables. */
-static at_status gather_memory(const device *d, const device_kernel *k, sim_memory *out,
-                               at_error *error)
+/* The buffers that the kernel is given, and its own variables. */
+static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, sim_memory *out, at_error *error)
 {
     at_status status = AT_OK;
-    for (const device_buffer *b = d->buffers; b && !status; b = b->next) {
+    for (uint32_t i = 0; i < plan->argument_count && !status; i++) {
+        if (!plan->arguments[i].is_buffer)
+            continue;
+        const device_buffer *b = buffers[plan->arguments[i].buffer];
+        if (b->size_bytes == 0 || sim_memory_find(out, b->base))
+            continue;
         sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
-                        .valid = b->valid};
+                        .valid = b->valid, .read_only = b->read_only};
         memcpy(r.name, b->name, sizeof r.name);
         status = sim_memory_add(out, &r, error);
     }
@@ -191,7 +192,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     if (!status)
         status = pack_arguments(k, plan, buffers, p->parameters, error);
     if (!status)
-        status = gather_memory(d, k, &p->memory, error);
+        status = gather_memory(k, plan, buffers, &p->memory, error);
     if (status) {
         prepared_free(p);
         return status;
@@ -229,7 +230,7 @@ static const char *complaint(const device *d, outcome *result)
         [SIM_FAULT_BOUNDS] = OUTCOME_CRASHED,
         [SIM_FAULT_MISALIGNED] = OUTCOME_CRASHED,
         [SIM_FAULT_UNINITIALISED] = OUTCOME_WRONG_RESULT,
-        [SIM_FAULT_READ_ONLY] = OUTCOME_CRASHED,
+        [SIM_FAULT_READ_ONLY] = OUTCOME_WRONG_RESULT,
         [SIM_FAULT_RACE] = OUTCOME_WRONG_RESULT,
         [SIM_FAULT_BARRIER] = OUTCOME_CRASHED,
         [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,

@@ -355,7 +355,7 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
     }
     d.program->module = module;
     d.program->function = function;
-    d.program->shared_cell_bytes = 4;
+    d.program->shared_cell_bytes = d.program->global_cell_bytes = 4;
     d.program->sm = atoi(strncmp(module->target, "sm_", 3) == 0 ? module->target + 3 : "0");
     snprintf(d.program->entry, sizeof d.program->entry, "%.*s", (int)f->name.length, f->name.at);
     d.program->addresses = calloc(module->variable_count + 1, sizeof(uint64_t));

@@ -89,6 +89,18 @@ static void note_cell(decoder *d, ptx_space space, ptx_type type)
     if ((space == PTX_SPACE_SHARED || space == PTX_SPACE_GENERIC) &&
         bytes < d->program->shared_cell_bytes)
         d->program->shared_cell_bytes = bytes;
+    if ((space == PTX_SPACE_GLOBAL || space == PTX_SPACE_GENERIC) &&
+        bytes < d->program->global_cell_bytes)
+        d->program->global_cell_bytes = bytes;
+}
+
+/* PTX ISA, "memory consistency model": strong operations, and releases that reach other blocks. */
+static void put_order(const decoder *d, sim_instruction *c)
+{
+    bool release = decode_has(d, "release") || decode_has(d, "acq_rel") || decode_has(d, "sc");
+    c->strong = release || decode_has(d, "volatile") || decode_has(d, "relaxed") ||
+                decode_has(d, "acquire") || decode_has(d, "mmio");
+    c->publishes = release && !decode_has(d, "cta");
 }
 
 /* The registers of a load or store: one, or a vector of as many as `count`. */
@@ -143,6 +155,7 @@ at_status decode_load(decoder *d)
     if (!c)
         return AT_NO_MEMORY;
     put_place(c, &at);
+    put_order(d, c);
     c->op = (uint8_t)hint_of(d);
     c->type = (uint8_t)type;
     c->vector = vector;
@@ -183,6 +196,7 @@ at_status decode_store(decoder *d)
     if (!c)
         return AT_NO_MEMORY;
     put_place(c, &at);
+    put_order(d, c);
     c->type = (uint8_t)type;
     c->vector = vector;
     c->width = (uint8_t)width;
@@ -255,6 +269,7 @@ at_status decode_atomic(decoder *d)
     if (!c)
         return AT_NO_MEMORY;
     put_place(c, &at);
+    put_order(d, c);
     c->op = (uint8_t)op;
     c->type = (uint8_t)type;
     c->width = (uint8_t)width;
@@ -357,5 +372,9 @@ at_status decode_ignored(decoder *d)
 
 at_status decode_fence(decoder *d)
 {
-    return decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER) ? AT_OK : AT_NO_MEMORY;
+    sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
+    if (!c)
+        return AT_NO_MEMORY;
+    c->publishes = !decode_has(d, "cta");
+    return AT_OK;
 }

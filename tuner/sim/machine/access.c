@@ -11,6 +11,7 @@ typedef struct places {
     uint64_t address[SIM_LANES]; /* in the space */
     uint8_t *at[SIM_LANES];
     uint8_t *valid[SIM_LANES];   /* NULL: not tracked, or all written */
+    const sim_region *region[SIM_LANES]; /* of global memory */
 } places;
 
 static void add_base(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset,
@@ -66,9 +67,12 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
                             is_write ? "write" : "read", bytes, p->address[l], where);
         }
         if (is_write && r->read_only)
-            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY, "write to %s", r->name);
+            return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY,
+                            "write to byte %" PRIu64 " of %s, which is %s", offset, r->name,
+                            r->base >= SIM_MODULE_BASE ? "constant" : "an input");
         p->at[l] = r->bytes + offset;
         p->valid[l] = r->valid ? r->valid + offset : NULL;
+        p->region[l] = r;
     }
     w->region_hit = (uint64_t)(r - memory->regions) + 1;
     return true;
@@ -112,8 +116,9 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             return false;
         for (uint32_t m = mask; m; m &= m - 1) {
             int l = __builtin_ctz(m);
-            p->at[l] = w->local + (size_t)l * program->local_bytes + p->address[l];
-            p->valid[l] = NULL;
+            size_t place = (size_t)l * program->local_bytes + p->address[l];
+            p->at[l] = w->local + place;
+            p->valid[l] = w->local_valid ? w->local_valid + place : NULL;
         }
         return true;
     case PTX_SPACE_PARAM:
@@ -136,6 +141,45 @@ static bool all_written(const uint8_t *valid, uint32_t bytes)
     for (uint32_t i = 0; i < bytes; i++)
         if (!__atomic_load_n(&valid[i], __ATOMIC_RELAXED))
             return false;
+    return true;
+}
+
+/* Gaps between the members of a structure are copied with it: only a read of nothing that was ever
+ * written tells of a mistake in local memory. */
+static bool any_written(const uint8_t *valid, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < bytes; i++)
+        if (valid[i])
+            return true;
+    return false;
+}
+
+static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                          ptx_space space, const places *p, uint32_t bytes, const char *what)
+{
+    if (!p->valid[lane] || all_written(p->valid[lane], bytes))
+        return true;
+    if (space == PTX_SPACE_LOCAL)
+        return any_written(p->valid[lane], bytes) ||
+               sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
+                        "%s of %u bytes that nothing wrote at byte %" PRIu64 " of local memory",
+                        what, bytes, p->address[lane]);
+    char where[160];
+    sim_memory_describe(b->launch->memory, p->address[lane], where, sizeof where);
+    return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
+                    "%s of %u bytes that nothing wrote at %s", what, bytes, where);
+}
+
+/* Races, where the space is watched for them. */
+static bool touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, ptx_space space,
+                  const places *p, uint32_t bytes, sim_touch kind, const uint8_t *fresh)
+{
+    if (space == PTX_SPACE_SHARED)
+        return sim_shared_touch(b, w, c, lane, (uint32_t)p->address[lane], bytes, kind, fresh);
+    if (space == PTX_SPACE_GLOBAL && b->watch) {
+        const sim_region *r = p->region[lane];
+        return sim_global_touch(b, w, c, lane, r, p->address[lane] - r->base, bytes, kind, fresh);
+    }
     return true;
 }
 
@@ -201,15 +245,9 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     if (b->launch->check) {
         for (uint32_t m = mask; m; m &= m - 1) {
             int l = __builtin_ctz(m);
-            if (space == PTX_SPACE_SHARED &&
-                !sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], total, SIM_TOUCH_READ, NULL))
+            if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_READ, NULL) ||
+                !check_written(b, w, c, l, space, p, total, "read"))
                 return false;
-            if (p->valid[l] && !all_written(p->valid[l], total)) {
-                char where[160];
-                sim_memory_describe(b->launch->memory, p->address[l], where, sizeof where);
-                return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
-                                "read of %u bytes that nothing wrote at %s", total, where);
-            }
         }
     }
     const int32_t *slots = b->program->lists + c->list;
@@ -223,7 +261,9 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 {
     uint32_t total = bytes * c->vector;
     const int32_t *slots = b->program->lists + c->list;
-    bool watch = b->launch->check && space == PTX_SPACE_SHARED;
+    bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
+    if (c->publishes)
+        sim_global_fence(b);
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         uint64_t fresh[8];
@@ -233,7 +273,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
             uint8_t packed[64];
             for (int v = 0; v < c->vector; v++)
                 memcpy(packed + (uint32_t)v * bytes, &fresh[v], bytes);
-            if (!sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], total, SIM_TOUCH_WRITE, packed))
+            if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_WRITE, packed))
                 return false;
         }
         for (int v = 0; v < c->vector; v++)
@@ -249,17 +289,14 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 {
     uint64_t old[SIM_LANES];
     uint32_t old32[SIM_LANES];
+    if (c->publishes)
+        sim_global_fence(b);
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        if (b->launch->check && space == PTX_SPACE_SHARED &&
-            !sim_shared_touch(b, w, c, l, (uint32_t)p->address[l], bytes, SIM_TOUCH_ATOMIC, NULL))
+        if (b->launch->check &&
+            (!touch(b, w, c, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
+             !check_written(b, w, c, l, space, p, bytes, "atomic")))
             return false;
-        if (b->launch->check && p->valid[l] && !all_written(p->valid[l], bytes)) {
-            char where[160];
-            sim_memory_describe(b->launch->memory, p->address[l], where, sizeof where);
-            return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
-                            "atomic on %u bytes that nothing wrote at %s", bytes, where);
-        }
         uint64_t operand = c->width == 8 ? sim_lanes64(w, c->b)[l] : sim_lanes32(w, c->b)[l];
         uint64_t other = 0;
         if (c->c != SIM_NO_SLOT)
@@ -381,9 +418,12 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];
         if (given > bytes)
             given = bytes;
-        if (given && b->launch->check && from.valid[l] && !all_written(from.valid[l], given))
-            return sim_fail(b, w, c, l, SIM_FAULT_UNINITIALISED,
-                            "copy of %u bytes that nothing wrote", given);
+        if (given && b->launch->check &&
+            (!touch(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, SIM_TOUCH_READ, NULL) ||
+             !check_written(b, w, c, l, PTX_SPACE_GLOBAL, &from, given, "copy")))
+            return false;
+        if (!sim_shared_begin_copy(b, w, c, l, copy.to, bytes))
+            return false;
         if (given)
             memcpy(copy.data, from.at[l], given);
         if (!queue_copy(w, &copy))

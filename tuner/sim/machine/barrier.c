@@ -19,7 +19,7 @@ static void release(sim_block *b, uint32_t id)
                               (c->op == SIM_BARRIER_AND ? state->all : state->any) ? UINT32_MAX : 0,
                               w->wait_mask);
         w->state = SIM_READY;
-        w->epoch++;
+        sim_warp_synchronised(w, UINT32_MAX);
     }
     *state = (sim_barrier_state){.all = true};
 }
@@ -47,6 +47,46 @@ bool sim_barriers_open(sim_block *b)
     return opened;
 }
 
+/* The warps that a barrier waits for: its thread count, or 0 for all. PTX ISA, "barrier". */
+static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                        uint32_t *needed)
+{
+    if (c->b == SIM_NO_SLOT)
+        return true;
+    uint32_t threads = sim_lanes32(w, c->b)[lane];
+    uint32_t most = (b->thread_count + SIM_LANES - 1) / SIM_LANES * SIM_LANES;
+    if (threads == 0 || threads % SIM_LANES != 0 || threads > most)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it waits for %u threads: whole warps, of a block of %u, are possible",
+                        threads, b->thread_count);
+    *needed = threads == most ? 0 : threads / SIM_LANES;
+    return true;
+}
+
+static bool is_reduction(const sim_instruction *c)
+{
+    return c->op == SIM_BARRIER_POPC || c->op == SIM_BARRIER_AND || c->op == SIM_BARRIER_OR;
+}
+
+/* All who meet at a barrier must mean the same: as many threads, and the same reduction or none. */
+static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                   const sim_barrier_state *s, uint32_t needed)
+{
+    if (s->arrived == 0)
+        return true;
+    const sim_instruction *other = &b->program->code[s->pc];
+    if (s->needed != needed && !b->launch->first_warp_only)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it waits for %u warps at a barrier where others (PTX line %d) wait for %u",
+                        needed ? needed : sim_warps_left(b), other->line,
+                        s->needed ? s->needed : sim_warps_left(b));
+    if (is_reduction(c) != is_reduction(other) || (is_reduction(c) && c->op != other->op))
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it meets another kind of barrier (PTX line %d) under the same number",
+                        other->line);
+    return true;
+}
+
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     int lane = __builtin_ctz(mask);
@@ -58,8 +98,11 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
                         "this thread does not reach the barrier that %d others of its warp wait at",
                         __builtin_popcount(mask));
     sim_barrier_state *s = &b->barriers[id];
-    if (c->b != SIM_NO_SLOT)
-        s->needed = (sim_lanes32(w, c->b)[lane] + SIM_LANES - 1) / SIM_LANES;
+    uint32_t needed = 0;
+    if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed))
+        return false;
+    s->needed = needed;
+    s->pc = (int32_t)(c - b->program->code);
     s->arrived++;
     if (c->c != SIM_NO_SLOT) {
         uint32_t p = sim_predicate(w, c->c, c->negate_c) & mask;

@@ -56,10 +56,10 @@ static void fill_constants(const sim_program *p, const sim_warp *w)
     }
 }
 
-at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error)
+at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watch, at_error *error)
 {
     const sim_program *p = launch->program;
-    *b = (sim_block){.launch = launch, .program = p};
+    *b = (sim_block){.launch = launch, .program = p, .watch = watch};
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
@@ -73,11 +73,12 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
         b->cells = calloc(cells + 1, sizeof *b->cells);
+        b->local_valid = calloc(1, b->warp_count * local + 1);
     }
     if (launch->counters)
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
-        (launch->check && (!b->shared_valid || !b->cells)) || (launch->counters && !b->counters))
+        (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) || (launch->counters && !b->counters))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
     memset(b->memory, 0, b->warp_count * (registers + local));
@@ -85,6 +86,7 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error
         sim_warp *w = &b->warps[i];
         w->registers = b->memory + i * registers;
         w->local = b->memory + b->warp_count * registers + i * local;
+        w->local_valid = b->local_valid ? b->local_valid + i * local : NULL;
         w->first_thread = i * SIM_LANES;
         fill_constants(p, w);
         fill_fixed(b, w, i);
@@ -101,6 +103,7 @@ void sim_block_deinit(sim_block *b)
     free(b->shared);
     free(b->shared_valid);
     free(b->cells);
+    free(b->local_valid);
     free(b->counters);
     *b = (sim_block){0};
 }
@@ -118,6 +121,8 @@ static void start_warps(sim_block *b)
         w->executed = 0;
         w->copy_count = 0;
         w->copy_group = 0;
+        if (w->local_valid)
+            memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
         for (int k = 0; k < 3; k++)
             if (b->program->special_slots[SIM_CTAID_X + k] != SIM_NO_SLOT)
                 fill32(w, b->program->special_slots[SIM_CTAID_X + k], b->block[k]);

@@ -1,7 +1,8 @@
 #include "sim/machine/machine.h"
 #include "sim/program/operations.h"
 
-/* The lanes that a warp operation's mask names must all be here, unless they have exited. */
+/* The lanes that a warp operation's mask names must all be here, unless they have exited, and the
+ * lane that executes it is one of them. */
 static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                           int32_t members_slot)
 {
@@ -9,6 +10,9 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         uint32_t missing = members[l] & w->live & ~mask;
+        if (!(members[l] >> l & 1))
+            return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
+                            "its mask 0x%08x leaves out lane %d, which executes it", members[l], l);
         if (missing)
             return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
                             "its mask 0x%08x names lane %d, which is not here", members[l],
@@ -38,7 +42,11 @@ static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         }
         if (!ok)
             from = l;
-        r[l] = a[from & 31];
+        from &= 31;
+        if ((mask >> l & 1) && !(mask & sim_lanes32(w, c->e)[l] & 1u << from))
+            return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE, "it reads lane %d, which %s", from,
+                            mask >> from & 1 ? "its mask leaves out" : "does not execute it");
+        r[l] = a[from];
         inside |= (uint32_t)ok << l;
     }
     sim_put32(w, c->d, r, mask);
@@ -128,6 +136,20 @@ static bool reduce(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     return true;
 }
 
+/* Lanes with different masks are different barriers. */
+static void warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    const uint32_t *members = sim_lanes32(w, c->a);
+    while (mask) {
+        uint32_t together = 0, named = members[__builtin_ctz(mask)];
+        for (uint32_t m = mask; m; m &= m - 1)
+            if (members[__builtin_ctz(m)] == named)
+                together |= m & -m;
+        sim_warp_synchronised(w, together);
+        mask &= ~together;
+    }
+}
+
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
@@ -143,7 +165,7 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     case SIM_WARP_BARRIER:
         if (!check_members(b, w, c, mask, c->a))
             return false;
-        w->epoch++;
+        warp_barrier(w, c, mask);
         return true;
     default:
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "an instruction of kind %d",

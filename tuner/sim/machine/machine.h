@@ -1,15 +1,15 @@
 /* What the files of the interpreter share: the state of a block and of its warps.
  *
  * From above to below: run.c shares out blocks, block.c schedules the warps of one, warp.c
- * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c watches shared memory for
- * races, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
+ * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c and global.c watch
+ * memory for races, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
  * went wrong. No other folder includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/run.h"
 
-enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32 };
+enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SYNCS = 64 };
 
 typedef struct sim_path { /* lanes that are at the same place */
     int32_t pc;
@@ -28,6 +28,7 @@ typedef struct sim_copy { /* a cp.async that has not landed */
 typedef struct sim_warp {
     uint8_t *registers;
     uint8_t *local;         /* [lane][local_bytes] */
+    uint8_t *local_valid;   /* likewise, a byte a byte; NULL when not checking */
     sim_path paths[SIM_MAX_PATHS];
     int depth;
     uint32_t live;          /* lanes that have not exited */
@@ -35,6 +36,7 @@ typedef struct sim_warp {
     sim_warp_state state;
     uint32_t barrier;       /* WAITING: which */
     uint32_t epoch;         /* grows with every barrier of this warp: block-wide ones and its own */
+    uint32_t syncs[SIM_SYNCS]; /* lanes that took part in the last of them: [epoch % SIM_SYNCS] */
     uint64_t executed;
     uint64_t region_hit;    /* last region used: index + 1 */
     sim_copy *copies;
@@ -55,18 +57,22 @@ typedef struct sim_cell { /* who touched a piece of shared memory last */
 typedef struct sim_barrier_state {
     uint32_t arrived; /* warps */
     uint32_t needed;  /* warps; 0: all that have not exited */
+    int32_t pc;       /* of the first that arrived */
     uint32_t count;   /* bar.red.popc */
     bool all, any;
 } sim_barrier_state;
 
+typedef struct sim_watch sim_watch;
+
 typedef struct sim_block {
     const sim_launch *launch;
+    sim_watch *watch;               /* of global memory, shared by all blocks; NULL: nobody watches */
     const sim_program *program;
     uint32_t block[3];
     uint64_t index;
     uint32_t thread_count, warp_count;
     sim_warp *warps;
-    uint8_t *shared, *shared_valid; /* the second a byte a byte; NULL when not checking */
+    uint8_t *shared, *shared_valid; /* the second a byte a byte, SIM_*; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
     uint32_t shared_bytes;
     uint32_t epoch;                 /* block-wide barriers passed */
@@ -75,11 +81,12 @@ typedef struct sim_block {
     uint64_t limit;
     sim_fault fault;
     uint8_t *memory;                /* one allocation for registers and local memory */
+    uint8_t *local_valid;           /* of all warps */
 } sim_block;
 
 /* Makes room for a block of the launch; registers hold constants and what does not change from block
  * to block. */
-at_status sim_block_init(sim_block *b, const sim_launch *launch, at_error *error);
+at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
 /* Runs the block with that linear index; b->fault says how it went. */
 void sim_block_run(sim_block *b, uint64_t index);
@@ -111,6 +118,35 @@ typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim
 bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
+
+/* An asynchronous copy into shared memory begins: as a write, and until sim_shared_touch() is told of
+ * its end nobody may read there. */
+bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           uint32_t offset, uint32_t bytes);
+
+/* What a byte of shared_valid says. */
+enum { SIM_NEVER_WRITTEN, SIM_WRITTEN, SIM_COPY_UNDER_WAY };
+
+/* Counts a barrier of the warp in which the lanes of `mask` took part. */
+void sim_warp_synchronised(sim_warp *w, uint32_t mask);
+
+/* Has a barrier since the warp's epoch `order` brought both threads of this warp together? */
+bool sim_warp_orders(const sim_warp *w, uint32_t thread, uint32_t other, uint32_t order);
+
+/* The watch over global memory: who wrote and read each piece of the regions that may be written.
+ * Shared by the blocks of a launch, which may run on several host threads. Regions of more than a few
+ * million pieces are not watched. */
+at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error);
+void sim_watch_free(sim_watch *watch); /* NULL is fine */
+
+/* A lane reads or writes `bytes` at `offset` of a region: false when that is a race. `strong`: the
+ * access is volatile or names a memory order, so that it races with no atomic. */
+bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh);
+
+/* The block makes what it did so far visible to other blocks. */
+void sim_global_fence(sim_block *b);
 
 /* Records a fault of one lane; returns false, so that a handler can return it. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,

@@ -63,7 +63,7 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address)
 
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)
 {
-    static const uint64_t near = 1u << 20;
+    static const uint64_t near = UINT64_C(1) << 35;
     ptrdiff_t i = last_below(m, address);
     const sim_region *below = i >= 0 ? &m->regions[i] : NULL;
     const sim_region *above = (size_t)(i + 1) < m->count ? &m->regions[i + 1] : NULL;

@@ -1,8 +1,8 @@
 /* Global memory of a simulated device: named regions at addresses of their own.
  *
  * A region borrows its bytes, and a map with one byte for each of them that says whether anything
- * was written there (NULL: everything was). Regions never touch: between two lie at least
- * DEVICE_GUARD_BYTES that belong to nobody, so that an access beside a buffer is seen. */
+ * was written there (NULL: everything was). Regions never touch: between two lies what belongs to
+ * nobody, so that an access beside a buffer is seen. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
 #define AUTOTUNE_SIM_MACHINE_MEMORY_H
 

@@ -12,6 +12,7 @@ enum { MAX_HOST_THREADS = 64, MAX_BLOCK_THREADS = 1024 };
 /* What the host threads share. */
 typedef struct crew {
     const sim_launch *launch;
+    sim_watch *watch;
     uint64_t total;         /* blocks to run */
     uint64_t next;          /* atomic: position of the next block */
     pthread_mutex_t lock;   /* of what follows */
@@ -37,7 +38,7 @@ static void *work(void *context)
     const sim_launch *launch = c->launch;
     sim_block b;
     at_error error = {0};
-    at_status status = sim_block_init(&b, launch, &error);
+    at_status status = sim_block_init(&b, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
         /* Blocks before a faulty one still run: the lowest fault is the one reported. */
@@ -101,6 +102,10 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
         return status;
     pthread_t helpers[MAX_HOST_THREADS];
     long wanted = thread_count(launch, c.total), started = 0;
+    if (launch->check)
+        status = sim_watch_new(launch, wanted > 1, &c.watch, error);
+    if (status)
+        return status;
     pthread_mutex_init(&c.lock, NULL);
     /* The caller's own thread is one of the crew; fewer helpers than wanted only take longer. */
     while (started < wanted - 1 && pthread_create(&helpers[started], NULL, work, &c) == 0)
@@ -109,6 +114,7 @@ at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error)
     for (long i = 0; i < started; i++)
         pthread_join(helpers[i], NULL);
     pthread_mutex_destroy(&c.lock);
+    sim_watch_free(c.watch);
     if (c.status) {
         if (error)
             *error = c.error;

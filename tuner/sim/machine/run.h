@@ -19,9 +19,10 @@ typedef enum sim_fault_kind {
     SIM_FAULT_MISALIGNED,
     SIM_FAULT_UNINITIALISED, /* read what nothing wrote */
     SIM_FAULT_READ_ONLY,
-    SIM_FAULT_RACE,          /* shared memory, no barrier between */
-    SIM_FAULT_BARRIER,       /* divergent, or never completed */
-    SIM_FAULT_SHUFFLE,       /* a warp operation whose mask names lanes that are elsewhere */
+    SIM_FAULT_RACE,          /* shared or global memory, nothing between that orders */
+    SIM_FAULT_BARRIER,       /* divergent, never completed, or not the same for all who meet there */
+    SIM_FAULT_SHUFFLE,       /* a warp operation whose mask names lanes that are elsewhere or leaves
+                                out its own, or that reads a lane which takes no part */
     SIM_FAULT_TRAP,
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
     SIM_FAULT_INTERNAL
@@ -46,7 +47,7 @@ typedef struct sim_launch {
     const uint8_t *parameters;     /* parameter_bytes of the program */
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
-    bool check;                    /* look for races and uninitialised reads */
+    bool check;                    /* look for races and reads of what nothing wrote */
     uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
     int threads;                   /* host threads; 0: as many as cores */
     const uint64_t *blocks;        /* linear indices of those to run; NULL: all */

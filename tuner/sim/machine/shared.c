@@ -15,11 +15,29 @@ void sim_shared_reset(sim_block *b)
     memset(b->cells, 0, (b->shared_bytes + bytes - 1) / bytes * sizeof *b->cells);
 }
 
+void sim_warp_synchronised(sim_warp *w, uint32_t mask)
+{
+    w->syncs[++w->epoch % SIM_SYNCS] = mask;
+}
+
+bool sim_warp_orders(const sim_warp *w, uint32_t thread, uint32_t other, uint32_t order)
+{
+    uint32_t both = 1u << thread % SIM_LANES | 1u << other % SIM_LANES;
+    /* What is further back than is remembered passes as ordered. */
+    if (w->epoch - order > SIM_SYNCS)
+        return true;
+    for (uint32_t e = w->epoch; e > order; e--)
+        if ((w->syncs[e % SIM_SYNCS] & both) == both)
+            return true;
+    return false;
+}
+
 /* Is an access by thread `t` of warp `w` ordered after one by `other`, made at warp epoch `order` of
- * its warp in the current block epoch? Same thread: yes. Same warp: when the warp synchronised. */
+ * its warp in the current block epoch? Same thread: yes. Same warp: when the two synchronised. */
 static bool ordered(const sim_warp *w, uint32_t t, uint32_t other, uint32_t order)
 {
-    return t == other || (other / SIM_LANES == t / SIM_LANES && order < w->epoch);
+    return t == other ||
+           (other / SIM_LANES == t / SIM_LANES && sim_warp_orders(w, t, other, order));
 }
 
 static bool report_race(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
@@ -44,7 +62,8 @@ static bool check_write(sim_block *b, sim_warp *w, const sim_instruction *c, int
         bool fine = cell->many_readers == SIM_READERS_ONE
                         ? ordered(w, t, cell->reader, cell->read_order)
                         : cell->many_readers == SIM_READERS_WARP &&
-                              cell->reader / SIM_LANES == t / SIM_LANES && cell->read_order < w->epoch;
+                              cell->reader / SIM_LANES == t / SIM_LANES &&
+                              sim_warp_orders(w, t, cell->reader, cell->read_order);
         if (!fine)
             return report_race(b, w, c, lane, offset, "written by this thread after a read by",
                                cell->reader);
@@ -85,14 +104,16 @@ bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
     uint32_t step = b->program->shared_cell_bytes;
     if (touch != SIM_TOUCH_WRITE) {
         for (uint32_t i = 0; i < bytes; i++)
-            if (!b->shared_valid[offset + i])
+            if (b->shared_valid[offset + i] != SIM_WRITTEN)
                 return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                                "shared memory byte %u of %u was never written", offset + i,
-                                b->shared_bytes);
+                                b->shared_valid[offset + i] == SIM_COPY_UNDER_WAY
+                                    ? "shared memory byte %u of %u is read while a copy to it is on its way"
+                                    : "shared memory byte %u of %u was never written",
+                                offset + i, b->shared_bytes);
     }
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = &b->cells[at / step];
-        bool same = touch == SIM_TOUCH_WRITE && b->shared_valid[at] && fresh &&
+        bool same = touch == SIM_TOUCH_WRITE && b->shared_valid[at] == SIM_WRITTEN && fresh &&
                     memcmp(b->shared + at, fresh + (at - offset), step) == 0;
         bool fine = touch == SIM_TOUCH_READ
                         ? check_read(b, w, c, lane, at, cell)
@@ -101,6 +122,19 @@ bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
             return false;
     }
     if (touch == SIM_TOUCH_WRITE)
-        memset(b->shared_valid + offset, 1, bytes);
+        memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
+    return true;
+}
+
+bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                           uint32_t offset, uint32_t bytes)
+{
+    if (!b->cells)
+        return true;
+    uint32_t step = b->program->shared_cell_bytes;
+    for (uint32_t at = offset; at < offset + bytes; at += step)
+        if (!check_write(b, w, c, lane, at, &b->cells[at / step], false, false))
+            return false;
+    memset(b->shared_valid + offset, SIM_COPY_UNDER_WAY, bytes);
     return true;
 }

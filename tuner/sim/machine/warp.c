@@ -252,7 +252,11 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_COPY_WAIT: return sim_copy_wait(b, w, c);
     case SIM_CLOCK: put_clock(w, c, mask); return true;
     case SIM_SPACE_TEST: test_space(w, c, mask); return true;
-    case SIM_FENCE: __atomic_thread_fence(__ATOMIC_SEQ_CST); return true;
+    case SIM_FENCE:
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (c->publishes)
+            sim_global_fence(b);
+        return true;
     case SIM_NOTHING: return true;
     default: return sim_collective(b, w, c, mask);
     }

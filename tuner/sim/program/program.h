@@ -94,6 +94,8 @@ typedef struct sim_instruction {
     bool saturate;
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
+    bool strong;          /* a memory access that is volatile or names an order */
+    bool publishes;       /* what the block did before it is visible to other blocks after it */
     int32_t guard;        /* slot; SIM_NO_SLOT */
     int32_t d, d2;        /* slots */
     int32_t a, b, c, e;
@@ -145,6 +147,7 @@ typedef struct sim_program {
     uint64_t *addresses;      /* of each variable of the module, in its own space */
     uint64_t global_bytes;    /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
+    uint32_t global_cell_bytes; /* likewise, global */
     int sm;                   /* 90 for sm_90 */
 } sim_program;
 

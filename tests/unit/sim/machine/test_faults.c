@@ -10,8 +10,8 @@ static void assert_story(const sim_test *t, const char *part)
         fail_msg("\"%s\" does not say \"%s\"", t->fault.message, part);
 }
 
-/* Runs a kernel of (int *in, int *out) on a block of `threads`, 64 elements a buffer. */
-static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
+/* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
+static sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
 {
     static int in[64], out[64];
     for (int i = 0; i < 64; i++)
@@ -19,7 +19,28 @@ static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
     sim_test_init(t, source, "sm_90", NULL);
     sim_test_u64(t, sim_test_buffer(t, "in", in, sizeof in, true));
     sim_test_u64(t, sim_test_buffer(t, "out", out, sizeof out, false));
-    return sim_test_run(t, 1, 1, threads, 1, 0);
+    return sim_test_run(t, blocks, 1, threads, 1, 0);
+}
+
+static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
+{
+    return run_grid(t, source, 1, threads);
+}
+
+/* The kind of fault of a kernel with this body, and the story's part. */
+static void assert_fault(const char *body, uint32_t blocks, uint32_t threads, sim_fault_kind kind,
+                         const char *story)
+{
+    sim_test t;
+    char source[1024];
+    snprintf(source, sizeof source, "extern \"C\" __global__ void k(int *in, int *out)\n{ %s }\n", body);
+    sim_fault_kind found = run_grid(&t, source, blocks, threads);
+    if (found != kind)
+        fail_msg("%s: %s (%s), not %s", body, sim_fault_name(found), t.fault.message,
+                 sim_fault_name(kind));
+    if (story)
+        assert_story(&t, story);
+    sim_test_deinit(&t);
 }
 
 static void a_write_behind_a_buffer_names_buffer_thread_and_line(void **state)
@@ -284,6 +305,136 @@ static void an_unknown_instruction_is_named_with_its_lines(void **state)
     assert_non_null(strstr(error.message, "kernel.cu:42"));
 }
 
+static void blocks_that_write_different_values_to_one_place_race(void **state)
+{
+    (void)state;
+    assert_fault("out[threadIdx.x] = blockIdx.x;", 2, 32, SIM_FAULT_RACE,
+                 "byte 0 of out: written by this thread and by thread (0,0,0) of block");
+    assert_fault("out[threadIdx.x] = 5;", 2, 32, SIM_FAULT_NONE, NULL);
+    assert_fault("atomicExch(out + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_UNINITIALISED, NULL);
+    assert_fault("atomicAdd(in + threadIdx.x, blockIdx.x);", 2, 32, SIM_FAULT_NONE, NULL);
+    assert_fault("in[threadIdx.x] += blockIdx.x;", 2, 32, SIM_FAULT_RACE, "of in");
+}
+
+static void what_another_block_wrote_needs_a_fence(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "__shared__ bool last; if (threadIdx.x == 0) { out[blockIdx.x] = blockIdx.x + 7; %s"
+        " last = atomicAdd(in, 1) == 3; } __syncthreads();"
+        " if (last && threadIdx.x == 0) { int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); out[8] = s; }";
+    char body[512];
+    snprintf(body, sizeof body, form, "__threadfence();");
+    assert_fault(body, 4, 32, SIM_FAULT_NONE, NULL);
+    snprintf(body, sizeof body, form, "");
+    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence between");
+    snprintf(body, sizeof body, form, "__threadfence_block();");
+    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence between");
+}
+
+static void a_block_that_overwrites_what_another_read_races(void **state)
+{
+    (void)state;
+    assert_fault("out[threadIdx.x + 32 * blockIdx.x] = in[(threadIdx.x + 32 * blockIdx.x + 1) % 64];"
+                 " in[threadIdx.x + 32 * blockIdx.x] = -1;", 2, 32, SIM_FAULT_RACE, "of in");
+}
+
+static void threads_of_a_block_share_global_memory_by_barriers(void **state)
+{
+    (void)state;
+    static const char form[] = "in[threadIdx.x] = threadIdx.x + 100; %s out[threadIdx.x] = in[63 - threadIdx.x];";
+    char body[256];
+    snprintf(body, sizeof body, form, "__syncthreads();");
+    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
+    snprintf(body, sizeof body, form, "");
+    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
+}
+
+static void a_warp_barrier_orders_the_lanes_of_its_mask_alone(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "__shared__ volatile int s[32]; s[threadIdx.x] = threadIdx.x;"
+        " __syncwarp(threadIdx.x < 16 ? 0xffffu : 0xffff0000u);"
+        " out[threadIdx.x] = s[threadIdx.x ^ %d];";
+    char body[256];
+    snprintf(body, sizeof body, form, 15);
+    assert_fault(body, 1, 32, SIM_FAULT_NONE, NULL);
+    snprintf(body, sizeof body, form, 31);
+    assert_fault(body, 1, 32, SIM_FAULT_RACE, "without a barrier between");
+}
+
+static void a_mask_holds_the_lane_that_executes(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        "out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 0);",
+        "out[threadIdx.x] = __any_sync(0xffffu, in[threadIdx.x] == 3);",
+        "out[threadIdx.x] = __ballot_sync(0xfffffffeu, in[threadIdx.x] == 3);",
+        "out[threadIdx.x] = __match_any_sync(0xffffu, in[threadIdx.x]);",
+        "out[threadIdx.x] = __reduce_add_sync(0xffffu, (unsigned)in[threadIdx.x]);",
+        "__shared__ int s[32]; s[threadIdx.x] = 1; __syncwarp(0xffffu); out[threadIdx.x] = s[threadIdx.x];",
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++)
+        assert_fault(bodies[i], 1, 32, SIM_FAULT_SHUFFLE, "leaves out lane");
+}
+
+static void a_shuffle_reads_lanes_that_take_part(void **state)
+{
+    (void)state;
+    assert_fault("if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(0xffffu, in[threadIdx.x], 20);"
+                 " else out[threadIdx.x] = 0;", 1, 32, SIM_FAULT_SHUFFLE, "it reads lane 20");
+    assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 16,
+                 SIM_FAULT_SHUFFLE, "it reads lane 16, which does not execute it");
+    assert_fault("out[threadIdx.x] = __shfl_down_sync(~0u, in[threadIdx.x], 16);", 1, 32,
+                 SIM_FAULT_NONE, NULL);
+    assert_fault("out[threadIdx.x] = threadIdx.x < 16 ? __shfl_xor_sync(0xffffu, in[threadIdx.x], 8)"
+                 " : __shfl_xor_sync(0xffff0000u, in[threadIdx.x], 8) + 1;", 1, 32, SIM_FAULT_NONE, NULL);
+}
+
+static void all_who_meet_at_a_barrier_mean_the_same(void **state)
+{
+    (void)state;
+    assert_fault("if (threadIdx.x < 32) asm volatile(\"bar.sync 1, 64;\"); else asm volatile(\"bar.sync 1, 32;\");"
+                 " out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER, "wait for");
+    assert_fault("asm volatile(\"bar.sync 1, 40;\"); out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER,
+                 "whole warps");
+    assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER,
+                 "waits for 96 threads");
+    assert_fault("if (threadIdx.x < 32) __syncthreads(); else out[40] = __syncthreads_or(in[threadIdx.x]);"
+                 " out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
+}
+
+static void a_copy_into_what_others_still_read_races(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "__shared__ int s[64]; s[threadIdx.x] = in[threadIdx.x]; __syncthreads();"
+        " out[threadIdx.x] = s[63 - threadIdx.x]; %s"
+        " asm volatile(\"cp.async.ca.shared.global [%%0], [%%1], 4; cp.async.wait_all;\""
+        " :: \"r\"((unsigned)__cvta_generic_to_shared(s + threadIdx.x)), \"l\"(in + threadIdx.x));"
+        " __syncthreads(); out[threadIdx.x] += s[63 - threadIdx.x];";
+    char body[512];
+    snprintf(body, sizeof body, form, "__syncthreads();");
+    assert_fault(body, 1, 64, SIM_FAULT_NONE, NULL);
+    snprintf(body, sizeof body, form, "");
+    assert_fault(body, 1, 64, SIM_FAULT_RACE, "without a barrier between");
+}
+
+static void local_memory_that_nothing_wrote_is_not_read(void **state)
+{
+    (void)state;
+    assert_fault("int l[8]; l[in[threadIdx.x] & 7] = 3; out[threadIdx.x] = l[(in[threadIdx.x] + 1) & 7];",
+                 1, 32, SIM_FAULT_UNINITIALISED, "local memory");
+}
+
+static void an_index_that_wrapped_ends_in_no_other_buffer(void **state)
+{
+    (void)state;
+    assert_fault("out[threadIdx.x] = in[(unsigned)(in[0] - 1)];", 1, 32, SIM_FAULT_BOUNDS,
+                 "behind the end of in");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +452,17 @@ int main(void)
         cmocka_unit_test(an_endless_loop_ends),
         cmocka_unit_test(a_trap_is_a_crash),
         cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
+        cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),
+        cmocka_unit_test(what_another_block_wrote_needs_a_fence),
+        cmocka_unit_test(a_block_that_overwrites_what_another_read_races),
+        cmocka_unit_test(threads_of_a_block_share_global_memory_by_barriers),
+        cmocka_unit_test(a_warp_barrier_orders_the_lanes_of_its_mask_alone),
+        cmocka_unit_test(a_mask_holds_the_lane_that_executes),
+        cmocka_unit_test(a_shuffle_reads_lanes_that_take_part),
+        cmocka_unit_test(all_who_meet_at_a_barrier_mean_the_same),
+        cmocka_unit_test(a_copy_into_what_others_still_read_races),
+        cmocka_unit_test(local_memory_that_nothing_wrote_is_not_read),
+        cmocka_unit_test(an_index_that_wrapped_ends_in_no_other_buffer),
         cmocka_unit_test(the_lowest_faulty_block_is_reported),
         cmocka_unit_test(an_unknown_instruction_is_named_with_its_lines),
     };

@@ -1,0 +1,244 @@
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/machine/machine.h"
+
+/* How many threads of the last block that read a piece read it: one, several of one warp, or more. */
+typedef enum readers { READERS_ONE, READERS_WARP, READERS_MANY } readers;
+
+/* Who touched a piece of global memory last. Threads of one block are ordered by its barriers; blocks
+ * are ordered by nothing but a fence that the earlier one passed, with an atomic behind it that is
+ * taken on trust. */
+typedef struct cell {
+    uint32_t write_block, read_block; /* + 1; 0: nobody */
+    uint32_t write_fence, read_fence; /* fences that block had passed then */
+    uint32_t write_epoch, read_epoch; /* barriers of that block */
+    uint32_t write_order, read_order; /* and of that warp */
+    uint32_t past_block, past_fence;  /* the block that read before read_block */
+    uint32_t value;                   /* last written */
+    uint16_t writer, reader;          /* threads */
+    bool write_strong, read_strong;   /* an atomic, or as good as one */
+    uint8_t readers;
+} cell;
+
+enum {
+    STRIPES = 256,
+    STRIPE_CELLS = 64,          /* neighbours under one lock */
+    MOST_CELLS = 1 << 24,       /* of a region */
+    MOST_BLOCKS = 1 << 24
+};
+
+struct sim_watch {
+    const sim_memory *memory;
+    cell **cells; /* by region; NULL: not watched */
+    uint32_t *fences; /* passed, by block */
+    uint32_t cell_bytes;
+    bool concurrent;
+    bool locks[STRIPES];
+};
+
+static size_t cell_count(const sim_watch *w, const sim_region *r)
+{
+    return (size_t)((r->size_bytes + w->cell_bytes - 1) / w->cell_bytes);
+}
+
+void sim_watch_free(sim_watch *watch)
+{
+    if (!watch)
+        return;
+    for (size_t i = 0; watch->cells && i < watch->memory->count; i++)
+        if (watch->cells[i])
+            munmap(watch->cells[i], cell_count(watch, &watch->memory->regions[i]) * sizeof(cell));
+    free(watch->cells);
+    free(watch->fences);
+    free(watch);
+}
+
+at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error)
+{
+    uint64_t blocks = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    *out = NULL;
+    if (blocks > MOST_BLOCKS)
+        return AT_OK;
+    sim_watch *w = calloc(1, sizeof *w);
+    if (!w)
+        return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
+    *w = (sim_watch){.memory = launch->memory, .concurrent = concurrent,
+                     .cell_bytes = launch->program->global_cell_bytes};
+    w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
+    w->fences = calloc((size_t)blocks + 1, sizeof *w->fences);
+    bool failed = !w->cells || !w->fences;
+    for (size_t i = 0; !failed && i < launch->memory->count; i++) {
+        const sim_region *r = &launch->memory->regions[i];
+        size_t count = cell_count(w, r);
+        if (r->read_only || count == 0 || count > MOST_CELLS)
+            continue;
+        void *cells = mmap(NULL, count * sizeof(cell), PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        failed = cells == MAP_FAILED;
+        w->cells[i] = failed ? NULL : cells;
+    }
+    if (failed) {
+        sim_watch_free(w);
+        return error_set(error, AT_NO_MEMORY, "no memory to watch a kernel");
+    }
+    *out = w;
+    return AT_OK;
+}
+
+void sim_global_fence(sim_block *b)
+{
+    if (b->watch)
+        __atomic_fetch_add(&b->watch->fences[b->index], 1, __ATOMIC_RELAXED);
+}
+
+static uint32_t fences_of(const sim_watch *watch, uint32_t block)
+{
+    return __atomic_load_n(&watch->fences[block], __ATOMIC_RELAXED);
+}
+
+/* An access in progress. */
+typedef struct access {
+    sim_block *block;
+    sim_warp *warp;
+    const sim_instruction *instruction;
+    int lane;
+    const sim_region *region;
+    uint64_t offset;
+} access;
+
+static uint32_t thread_of(const access *a)
+{
+    return a->warp->first_thread + (uint32_t)a->lane;
+}
+
+/* Is this access ordered after one by `thread` of the block `block` (+ 1)? */
+static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t epoch, uint32_t order,
+                    uint32_t fence)
+{
+    const sim_block *b = a->block;
+    uint32_t t = thread_of(a);
+    if (block - 1 != b->index)
+        return fences_of(b->watch, block - 1) > fence;
+    return epoch != b->epoch || t == thread ||
+           (thread / SIM_LANES == t / SIM_LANES && sim_warp_orders(a->warp, t, thread, order));
+}
+
+static bool report_race(const access *a, const char *what, uint32_t block, uint32_t thread)
+{
+    const sim_block *b = a->block;
+    const uint32_t *grid = b->launch->grid;
+    uint32_t position[3], index = block - 1;
+    sim_thread_position(b, thread, position);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "byte %llu of %s: %s thread (%u,%u,%u) of block (%u,%u,%u) without a %s between",
+                    (unsigned long long)a->offset, a->region->name, what, position[0], position[1],
+                    position[2], index % grid[0], index / grid[0] % grid[1],
+                    index / grid[0] / grid[1], index == b->index ? "barrier" : "fence");
+}
+
+static bool read_ordered(const access *a, const cell *c)
+{
+    if (c->read_block - 1 != a->block->index || c->read_epoch != a->block->epoch ||
+        c->readers == READERS_ONE)
+        return ordered(a, c->read_block, c->reader, c->read_epoch, c->read_order, c->read_fence);
+    uint32_t t = thread_of(a);
+    return c->readers == READERS_WARP && c->reader / SIM_LANES == t / SIM_LANES &&
+           sim_warp_orders(a->warp, t, c->reader, c->read_order);
+}
+
+/* Writes of one value, and strong accesses among themselves, leave what everybody expects. */
+static bool check_write(const access *a, cell *c, bool strong, bool same_value)
+{
+    if (c->write_block && !(strong ? c->write_strong : same_value) &&
+        !ordered(a, c->write_block, c->writer, c->write_epoch, c->write_order, c->write_fence))
+        return report_race(a, "written by this thread and by", c->write_block, c->writer);
+    bool benign = same_value || (strong && c->read_strong);
+    if (c->read_block && !benign && !read_ordered(a, c))
+        return report_race(a, "written by this thread after a read by", c->read_block, c->reader);
+    if (c->past_block && !benign && c->past_block - 1 != a->block->index &&
+        fences_of(a->block->watch, c->past_block - 1) <= c->past_fence)
+        return report_race(a, "written by this thread after a read by", c->past_block, c->reader);
+    uint32_t index = (uint32_t)a->block->index;
+    c->write_block = index + 1;
+    c->write_fence = fences_of(a->block->watch, index);
+    c->write_epoch = a->block->epoch;
+    c->write_order = a->warp->epoch;
+    c->writer = (uint16_t)thread_of(a);
+    c->write_strong = strong;
+    return true;
+}
+
+static bool check_read(const access *a, cell *c, bool strong)
+{
+    uint32_t index = (uint32_t)a->block->index, t = thread_of(a);
+    if (c->write_block && !(strong && c->write_strong) &&
+        !ordered(a, c->write_block, c->writer, c->write_epoch, c->write_order, c->write_fence))
+        return report_race(a, "read by this thread after a write by", c->write_block, c->writer);
+    if (c->read_block != index + 1) {
+        c->past_block = c->read_block;
+        c->past_fence = c->read_fence;
+        c->readers = READERS_ONE;
+    } else if (c->read_epoch != a->block->epoch) {
+        c->readers = READERS_ONE;
+    } else if (c->reader / SIM_LANES != t / SIM_LANES) {
+        c->readers = READERS_MANY;
+    } else if (c->reader != t && c->readers == READERS_ONE) {
+        c->readers = READERS_WARP;
+    }
+    c->read_block = index + 1;
+    c->read_fence = fences_of(a->block->watch, index);
+    c->read_epoch = a->block->epoch;
+    c->read_order = a->warp->epoch;
+    c->reader = (uint16_t)t;
+    c->read_strong = strong;
+    return true;
+}
+
+static void lock(sim_watch *w, size_t stripe)
+{
+    while (w->concurrent && __atomic_test_and_set(&w->locks[stripe], __ATOMIC_ACQUIRE))
+        sched_yield();
+}
+
+static void unlock(sim_watch *w, size_t stripe)
+{
+    if (w->concurrent)
+        __atomic_clear(&w->locks[stripe], __ATOMIC_RELEASE);
+}
+
+bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+                      const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
+                      const uint8_t *fresh)
+{
+    sim_watch *watch = b->watch;
+    cell *cells = watch->cells[region - watch->memory->regions];
+    if (!cells)
+        return true;
+    bool strong = touch == SIM_TOUCH_ATOMIC || c->strong, fine = true;
+    uint32_t step = watch->cell_bytes;
+    for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
+        access a = {b, w, c, lane, region, at};
+        size_t n = (size_t)(at / step), stripe = n / STRIPE_CELLS % STRIPES;
+        uint32_t value = 0;
+        lock(watch, stripe);
+        if (touch == SIM_TOUCH_READ) {
+            fine = check_read(&a, &cells[n], strong);
+        } else if (touch == SIM_TOUCH_ATOMIC) {
+            fine = check_write(&a, &cells[n], true, false);
+        } else {
+            /* What another block wrote may not have reached the region's bytes yet. */
+            memcpy(&value, fresh + (at - offset), step);
+            bool same = cells[n].write_block
+                            ? !cells[n].write_strong && cells[n].value == value
+                            : (!region->valid || region->valid[at]) &&
+                                  memcmp(region->bytes + at, &value, step) == 0;
+            fine = check_write(&a, &cells[n], strong, same);
+            cells[n].value = value;
+        }
+        unlock(watch, stripe);
+    }
+    return fine;
+}
