@@ -39,7 +39,7 @@ static at_status bandit_init(strategy *s, const strategy_options *options, at_er
     at_status status = AT_OK;
     for (size_t i = 0; i < ARMS && !status; i++) {
         each.seed = rng_next(&s->ledger.rng);
-        status = strategy_new(arms[i]->name, &each, &b->arms[i], error);
+        status = strategy_new(arms[i], &each, &b->arms[i], error);
     }
     return status;
 }

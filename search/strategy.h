@@ -4,7 +4,7 @@
  * in any order, and tells each outcome. A strategy never proposes a configuration twice and never
  * an invalid one. It knows nothing of CUDA, Lua or the clock; the same seed, space and outcomes
  * told in the same order give the same proposals. Adding a strategy is adding a file, a line in
- * strategies.h and a line of the table in strategy.c. */
+ * strategies.h and a line of the table in table.c. */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
 
@@ -53,15 +53,8 @@ typedef struct strategy_kind {
 /* The kind that made `s`: for a choosing kind, the one it chose. */
 const strategy_kind *strategy_get_kind(const strategy *s);
 
-/* All strategies, the default first. *count receives how many. Static storage. */
-const strategy_kind *const *strategy_kinds(size_t *count);
-
-/* Does the strategy called `name` follow predictions? False for an unknown one. */
-bool strategy_wants_prior(const char *name);
-
-/* Makes the strategy called `name` (NULL or "auto": the default). Errors: AT_USAGE for an unknown
- * name, naming the nearest; AT_NO_MEMORY. */
-at_status strategy_new(const char *name, const strategy_options *options, strategy **out,
+/* Makes a strategy of a kind (search/table.h has them by name). Errors: AT_NO_MEMORY. */
+at_status strategy_new(const strategy_kind *kind, const strategy_options *options, strategy **out,
                        at_error *error);
 
 /* Up to `capacity` configurations to try next. Returns how many; 0 while outcomes are outstanding

@@ -1,16 +1,12 @@
 #include "history/history.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <xxhash.h>
-
 #include "base/file.h"
 #include "base/json_text.h"
-#include "base/keymap.h"
 #include "base/nearest.h"
 #include "history/journal_file.h"
 
@@ -31,100 +27,6 @@ const recorded_format *const *recorded_formats(size_t *count)
 {
     *count = FORMAT_COUNT;
     return formats;
-}
-
-at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
-{
-    if (count == 0 || count > RECORDED_MAX_PARAMETERS)
-        return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are understood", count,
-                         RECORDED_MAX_PARAMETERS);
-    r->names = malloc(count * sizeof *r->names);
-    if (!r->names)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    for (size_t p = 0; p < count; p++)
-        r->names[p] = names[p];
-    r->parameter_count = count;
-    return AT_OK;
-}
-
-recorded_result *recorded_add(recorded *r)
-{
-    if (r->result_count == r->result_capacity) {
-        size_t capacity = r->result_capacity ? 2 * r->result_capacity : 256;
-        recorded_result *moved = realloc(r->results, capacity * sizeof *moved);
-        if (!moved)
-            return NULL;
-        r->results = moved;
-        r->result_capacity = capacity;
-    }
-    recorded_result *result = &r->results[r->result_count];
-    *result = (recorded_result){.values = calloc(r->parameter_count, sizeof *result->values),
-                                .cost = INFINITY};
-    if (!result->values)
-        return NULL;
-    r->result_count++;
-    return result;
-}
-
-static void result_deinit(recorded_result *result)
-{
-    free(result->values);
-    free(result->samples_ms);
-}
-
-void recorded_deinit(recorded *r)
-{
-    for (size_t i = 0; i < r->result_count; i++)
-        result_deinit(&r->results[i]);
-    free(r->results);
-    free(r->names);
-    json_decref(r->root);
-    *r = (recorded){0};
-}
-
-static uint64_t hash_values(const recorded *r, const value *values)
-{
-    uint64_t hash = 0;
-    for (size_t p = 0; p < r->parameter_count; p++) {
-        char text[64];
-        int length = value_format(values[p], text, sizeof text);
-        size_t used = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
-        hash = XXH3_64bits_withSeed(text, used, hash);
-    }
-    return hash;
-}
-
-static bool same_values(const recorded *r, const value *a, const value *b)
-{
-    for (size_t p = 0; p < r->parameter_count; p++)
-        if (!value_equal(a[p], b[p]))
-            return false;
-    return true;
-}
-
-/* Keeps the first result of each configuration. */
-static at_status drop_repeated(recorded *r, at_error *error)
-{
-    at_status status = AT_OK;
-    keymap seen = {0};
-    size_t kept = 0;
-    for (size_t i = 0; i < r->result_count; i++) {
-        uint64_t key = hash_values(r, r->results[i].values), at;
-        /* Another configuration of equal hash takes the next key. */
-        while (keymap_get(&seen, key, &at) &&
-               !same_values(r, r->results[at].values, r->results[i].values))
-            key++;
-        if (keymap_get(&seen, key, &at)) {
-            result_deinit(&r->results[i]);
-            continue;
-        }
-        if (!status && !keymap_put(&seen, key, kept))
-            status = error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-        r->results[kept++] = r->results[i];
-    }
-    r->result_count = kept;
-    keymap_deinit(&seen);
-    return status;
 }
 
 /* Kernel Tuner leaves out the last two brackets of a cache that it may go on writing. */
@@ -191,7 +93,7 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
                            ? recorded_journal_read(text, size_bytes, out, error)
                            : parse_json(text, size_bytes, path, out, error);
     if (!status)
-        status = drop_repeated(out, error);
+        status = recorded_drop_repeated(out, error);
     if (!status && out->result_count == 0)
         status = error_set_at(error, AT_FORMAT, path, 0, "holds no results");
     if (status)

@@ -1,58 +1,12 @@
-/* Recorded measurements: what a search has measured before, here or with another tool.
+/* Files of recorded measurements, read and written: Kernel Tuner's cache, T4 results, our own
+ * journal; plain or gzip.
  *
- * In: a file of one of the formats in the table of history/history.c (Kernel Tuner's cache, T4 results,
- * our own journal; plain or gzip). Out: names of parameters and, for each configuration measured,
- * its values, what became of it, its cost and the time it took. Files come from other people: what
- * is missing or of the wrong type is an error that names the file and the result. A recorded owns
- * all its memory. */
+ * The formats are a table in history/history.c. Files come from other people: what is missing or of
+ * the wrong type is an error that names the file and the result. */
 #ifndef AUTOTUNE_HISTORY_HISTORY_H
 #define AUTOTUNE_HISTORY_HISTORY_H
 
-#include <jansson.h>
-#include <stddef.h>
-
-#include "base/error.h"
-#include "device/outcome.h"
-#include "base/value.h"
-
-enum { RECORDED_MAX_PARAMETERS = 256 };
-
-typedef struct recorded_result {
-    value *values; /* one a parameter; strings live as long as the recorded */
-    outcome outcome;
-    double cost; /* of an outcome that is ok: milliseconds, or what the file's objective is in;
-                  * more than 0, lower is better. INFINITY otherwise. */
-    double compile_ms, check_ms, run_ms; /* what it took to find out; 0 where not recorded */
-    double *samples_ms;                  /* of single launches; may be NULL */
-    size_t sample_count;
-    const char *timestamp; /* ISO 8601; may be NULL */
-} recorded_result;
-
-typedef struct recorded {
-    const char **names; /* of the parameters */
-    size_t parameter_count;
-    recorded_result *results;
-    size_t result_count, result_capacity;
-    const char *device;    /* "" unknown */
-    const char *kernel;    /* "" unknown */
-    const char *objective; /* "time" */
-    json_t *root;          /* owns the texts */
-} recorded;
-
-/* A format of such files. */
-typedef struct recorded_format {
-    const char *name; /* as --format takes it */
-    const char *summary;
-    /* Is this document of the format? */
-    bool (*detect)(const json_t *root);
-    /* Reads a document whose root `out` holds already. */
-    at_status (*read)(recorded *out, const char *path, at_error *error);
-    /* Builds the document (new reference); NULL when out of memory. NULL member: not written. */
-    json_t *(*write)(const recorded *r);
-} recorded_format;
-
-extern const recorded_format recorded_kernel_tuner;
-extern const recorded_format recorded_t4;
+#include "history/recorded.h"
 
 /* All formats. Static storage. */
 const recorded_format *const *recorded_formats(size_t *count);
@@ -66,17 +20,8 @@ at_status recorded_read(const char *path, recorded *out, at_error *error);
 at_status recorded_parse(const char *text, size_t size_bytes, const char *path, recorded *out,
                          at_error *error);
 
-void recorded_deinit(recorded *r); /* a zeroed one is fine */
-
 /* Writes `r` in the format called `format`: JSON text, which the caller frees. AT_USAGE for an
  * unknown format. */
 at_status recorded_write(const recorded *r, const char *format, char **out, at_error *error);
-
-/* For formats: sets the parameters' names, which are borrowed. */
-at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error);
-
-/* For formats: a new result with room for the values; NULL when memory ran out. Valid until the
- * next call. */
-recorded_result *recorded_add(recorded *r);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "history/history.h"
+#include "history/recorded.h"
 
 /* Is the first line of the text a line of a journal? */
 bool recorded_journal_detect(const char *text, size_t size_bytes);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
-#include "history/history.h"
+#include "history/recorded.h"
 
 /* How Kernel Tuner calls outcomes; the first of an outcome is the one written. */
 static const struct {

@@ -8,6 +8,7 @@
 #include "base/cores.h"
 #include "search/score.h"
 #include "search/strategy.h"
+#include "search/table.h"
 
 enum { PLACES = REPLAY_POINTS > REPLAY_MARKS ? REPLAY_POINTS : REPLAY_MARKS, MAX_THREADS = 256 };
 
@@ -92,7 +93,10 @@ static at_status run_once(const replay *r, uint64_t seed, seed_run *out, at_erro
     strategy *s = NULL;
     strategy_options options = {.space = r->rs->space, .seed = seed, .budget = r->evaluations};
     progress p = {.run = out, .best = INFINITY};
-    at_status status = strategy_new(r->options->strategy, &options, &s, error);
+    const strategy_kind *kind;
+    at_status status = strategy_find(r->options->strategy, &kind, error);
+    if (!status)
+        status = strategy_new(kind, &options, &s, error);
     if (status)
         goto cleanup;
     out->strategy = strategy_get_kind(s)->name;

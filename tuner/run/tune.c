@@ -22,6 +22,7 @@
 #include "search/stopping.h"
 #include "run/summarise.h"
 #include "history/warm_start.h"
+#include "search/table.h"
 
 enum {
     STEP_MS = 50,
@@ -234,10 +235,14 @@ static at_status open_run(tune *t, at_error *error)
         status = read_warm_start(t, error);
     size_t start_count = status ? 0 : list_starts(t, starts);
     t->progress = progress_new(STDERR_FILENO, o->quiet);
-    if (!status && !t->answer && t->session.device && strategy_wants_prior(o->strategy))
+    const strategy_kind *kind;
+    if (!status)
+        status = strategy_find(
+            o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive", &kind, error);
+    if (!status && !t->answer && t->session.device && kind->wants_prior)
         status = predict(t, error);
     if (!status)
-        status = strategy_new(o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive",
+        status = strategy_new(kind,
                               &(strategy_options){.space = t->session.space,
                                                   .seed = o->seed,
                                                   .budget = likely_evaluations(t),

@@ -248,29 +248,6 @@ void emit_template_hash(const script *s, char hex[33])
     hash_text((XXH128_hash_t){.low64 = s->template_hash[0], .high64 = s->template_hash[1]}, hex);
 }
 
-int emit_read_template(lua_State *L)
-{
-    script *s = script_of(L);
-    const char *name = luaL_checkstring(L, 1);
-    const char *const folders[] = {s->folder, s->template_dir};
-    char path[PATH_MAX];
-    if (!script_find_file(folders, 2, name, path, sizeof path)) {
-        lua_pushnil(L);
-        return 1;
-    }
-    script_range *range = script_new_range(L);
-    at_error error = {0};
-    if (script_read_file(path, range, &error))
-        sandbox_raise_error(L, &error);
-    /* Which file comes first depends on which variant is emitted first; the sum does not. */
-    XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
-    s->template_hash[0] += h.low64;
-    s->template_hash[1] += h.high64;
-    lua_pushlstring(L, range->bytes, range->size_bytes);
-    lua_pushstring(L, path);
-    return 2;
-}
-
 /* __index of a template's scope, behind the names that exist there: derived values. */
 static int derived_or_unknown_name(lua_State *L)
 {

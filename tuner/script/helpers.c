@@ -121,28 +121,6 @@ static const struct {
 
 enum { DEVICE_FIELDS = sizeof device_fields / sizeof *device_fields };
 
-const char *script_nearest_name(lua_State *L, int environment, const char *name)
-{
-    const script *s = script_of(L);
-    const char *known[3 * SCRIPT_MAX_NAMES + 128];
-    size_t count = 0;
-    for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        known[count++] = s->parameters[i].name;
-    for (size_t i = 0; i < s->pattern.problem_count; i++)
-        known[count++] = s->problems[PROBLEM_TUNED][i].name;
-    for (size_t i = 0; i < s->derived_count; i++)
-        known[count++] = s->derived[i].name;
-    int top = lua_gettop(L);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, environment);
-    lua_pushnil(L);
-    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
-        lua_pop(L, 1);
-        known[count++] = lua_tostring(L, -1);
-    }
-    lua_settop(L, top);
-    return nearest_name(name, known, count);
-}
-
 bool script_is_device_field(const char *name, const char **nearest)
 {
     const char *names[DEVICE_FIELDS];

@@ -1,8 +1,10 @@
-/* What the tool's own Lua and the expressions call. */
+/* Loading Lua files, and what the tool's own Lua calls. */
 #include <lauxlib.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "script/lexer.h"
 #include "base/nearest.h"
@@ -166,6 +168,76 @@ static int host_load(lua_State *L)
     return 2;
 }
 
+/* Skips a byte order mark, and a first line for the shell (not its end, so that lines count on). */
+static void skip_preamble(const script_range *source, const char **text, size_t *size_bytes)
+{
+    *text = source->bytes;
+    *size_bytes = source->size_bytes;
+    if (*size_bytes >= 3 && memcmp(*text, "\xef\xbb\xbf", 3) == 0) {
+        *text += 3;
+        *size_bytes -= 3;
+    }
+    while (*size_bytes > 0 && source->bytes[0] == '#' && **text != '\n') {
+        ++*text;
+        --*size_bytes;
+    }
+}
+
+/* Loads a file as a function with the environment on top of the stack, which is popped. The file's
+ * bytes stay with the caller through *source, whatever happens. */
+void script_load_file(lua_State *L, const char *path, const char *chunk_name, script_range *source)
+{
+    script *s = script_of(L);
+    at_error error = {0};
+    if (script_read_file(path, source, &error))
+        sandbox_raise_error(L, &error);
+    uint64_t size = source->size_bytes;
+    XXH3_128bits_update(s->hash, &size, sizeof size);
+    XXH3_128bits_update(s->hash, source->bytes, source->size_bytes);
+    const char *text;
+    size_t size_bytes;
+    skip_preamble(source, &text, &size_bytes);
+    if (size_bytes > 0 && text[0] == '\x1b')
+        sandbox_raise(L, AT_SCRIPT, path, 0, "this is compiled Lua; scripts are text");
+    if (sandbox_load(L, text, size_bytes, chunk_name))
+        return;
+    /* "file.lua:12: message": the name may be cut and may contain anything, the line cannot. */
+    const char *message = lua_tostring(L, -1);
+    int line = 0;
+    for (const char *p = strchr(message, ':'); p; p = strchr(p + 1, ':')) {
+        int end = 0;
+        if (sscanf(p, ":%d:%n", &line, &end) == 1 && end > 0) {
+            message = p + end + (p[end] == ' ');
+            break;
+        }
+    }
+    sandbox_raise(L, AT_SCRIPT, path, line, "%s", message);
+}
+
+/* host.read_template(name): the text and the path of a template, nil when there is none. */
+static int host_read_template(lua_State *L)
+{
+    script *s = script_of(L);
+    const char *name = luaL_checkstring(L, 1);
+    const char *const folders[] = {s->folder, s->template_dir};
+    char path[PATH_MAX];
+    if (!script_find_file(folders, 2, name, path, sizeof path)) {
+        lua_pushnil(L);
+        return 1;
+    }
+    script_range *range = script_new_range(L);
+    at_error error = {0};
+    if (script_read_file(path, range, &error))
+        sandbox_raise_error(L, &error);
+    /* Which file comes first depends on which variant is emitted first; the sum does not. */
+    XXH128_hash_t h = XXH3_128bits(range->bytes, range->size_bytes);
+    s->template_hash[0] += h.low64;
+    s->template_hash[1] += h.high64;
+    lua_pushlstring(L, range->bytes, range->size_bytes);
+    lua_pushstring(L, path);
+    return 2;
+}
+
 /* host.own(file): what another of the tool's own Lua files returns. */
 static int host_own(lua_State *L)
 {
@@ -173,7 +245,7 @@ static int host_own(lua_State *L)
     return 1;
 }
 
-void script_push_host(lua_State *L)
+static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"declare", host_declare},     {"dtypes", host_dtypes},
@@ -181,8 +253,22 @@ void script_push_host(lua_State *L)
         {"is_helper", host_is_helper}, {"keys", host_keys},
         {"line", host_line},           {"load", host_load},
         {"nearest", host_nearest},     {"own", host_own},
-        {"parse", host_parse},         {"read_template", emit_read_template},
+        {"parse", host_parse},         {"read_template", host_read_template},
         {"settings", host_settings},   {NULL, NULL},
     };
     luaL_newlib(L, functions);
+}
+
+void script_run_own(lua_State *L, const char *file)
+{
+    script *s = script_of(L);
+    char path[PATH_MAX], name[64];
+    snprintf(path, sizeof path, "%s/%s", s->lua_dir, file);
+    snprintf(name, sizeof name, "=%s", file);
+    script_range *source = script_new_range(L);
+    sandbox_push_environment(L);
+    script_load_file(L, path, name, source);
+    push_host(L);
+    lua_call(L, 1, 1);
+    lua_remove(L, -2);
 }

@@ -8,7 +8,8 @@
 #include <time.h>
 
 #include "base/nearest.h"
-#include "script/sandbox_library.h"
+
+const char sandbox_base_key[] = "autotune.base";
 
 static const size_t default_memory_bytes = (size_t)256 << 20;
 
@@ -282,12 +283,6 @@ void sandbox_push_environment(lua_State *L)
     lua_pop(L, 1);
 }
 
-static int set_up(lua_State *L)
-{
-    sandbox_open_library(L);
-    return 0;
-}
-
 at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
                        uint64_t instruction_limit, at_error *error)
 {
@@ -300,10 +295,7 @@ at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
     if (!s->L)
         return write_memory_error(s, error);
     *(sandbox **)lua_getextraspace(s->L) = s;
-    at_status status = sandbox_call(s, set_up, NULL, false, error);
-    if (status)
-        sandbox_deinit(s);
-    return status;
+    return AT_OK;
 }
 
 void sandbox_deinit(sandbox *s)

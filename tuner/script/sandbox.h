@@ -30,7 +30,11 @@ typedef struct sandbox {
     at_error error;             /* of the call in progress */
 } sandbox;
 
-/* Makes an empty state with the libraries. 0 chooses a default for either limit. On failure there
+/* Registry key of the table of everything that an environment starts with; script/sandbox_library.h
+ * fills it. */
+extern const char sandbox_base_key[];
+
+/* Makes an empty state. 0 chooses a default for either limit. On failure there
  * is nothing to free. Errors: AT_SCRIPT (the limit is too small), AT_NO_MEMORY. */
 at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
                        uint64_t instruction_limit, at_error *error);

@@ -6,10 +6,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "script/sandbox.h"
-
-const char sandbox_base_key[] = "autotune.base";
-
 /* Bytes that a C function copies or scans in the time of one VM instruction, roughly. */
 enum { BYTES_PER_INSTRUCTION = 8 };
 
@@ -281,7 +277,7 @@ static void open_one(lua_State *L, const char *name, lua_CFunction opener)
     lua_pop(L, 1);
 }
 
-void sandbox_open_library(lua_State *L)
+static int open_library(lua_State *L)
 {
     lua_newtable(L);
     int base = lua_gettop(L);
@@ -316,4 +312,10 @@ void sandbox_open_library(lua_State *L)
     lua_setfield(L, base, "string");
 
     lua_setfield(L, LUA_REGISTRYINDEX, sandbox_base_key);
+    return 0;
+}
+
+at_status sandbox_open_library(sandbox *s, at_error *error)
+{
+    return sandbox_call(s, open_library, NULL, false, error);
 }

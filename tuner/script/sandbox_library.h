@@ -3,12 +3,11 @@
 #ifndef AUTOTUNE_SCRIPT_SANDBOX_LIBRARY_H
 #define AUTOTUNE_SCRIPT_SANDBOX_LIBRARY_H
 
-#include <lua.h>
+#include "base/error.h"
+#include "script/sandbox.h"
 
-/* Registry key of the table of everything that an environment starts with. */
-extern const char sandbox_base_key[];
-
-/* Fills that table and gives strings their methods; raises when memory runs out. */
-void sandbox_open_library(lua_State *L);
+/* Puts them into a sandbox: the table that its environments start with, and the methods of strings.
+ * AT_SCRIPT when its limit of memory is too small, AT_NO_MEMORY. */
+at_status sandbox_open_library(sandbox *s, at_error *error);
 
 #endif

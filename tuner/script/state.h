@@ -1,9 +1,10 @@
 /* What the files that make up script/script.h and script/emit.h share; nobody else includes this.
  *
- * script/script.c loads and owns; script/host.c is what the tool's own Lua calls, script/helpers.c what
- * expressions and templates call; script/read.c turns the table that autotune.lua made into plain
- * data; script/evaluate.c, script/constraints.c and script/configuration.c evaluate; script/emit.c runs templates.
- * script/sandbox.c and script/expression.c lie below all of them. */
+ * From above to below: script.c loads and owns; read.c turns the table that autotune.lua made into
+ * plain data; evaluate.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c
+ * loads files and is what the tool's own Lua calls; expression.c compiles expressions; helpers.c is
+ * what expressions and templates call; state.c keeps the memory and finds the files; sandbox.c is
+ * the Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -128,9 +129,6 @@ at_status script_read_file(const char *path, script_range *out, at_error *error)
 bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
                       size_t path_bytes);
 
-/* Pushes the table of functions that autotune.lua and template.lua get as their argument. */
-void script_push_host(lua_State *L);
-
 /* The tool's functions that expressions and templates share (ceil_div, sizeof ...), added to the
  * table on top of the stack; and `device`. */
 void script_add_helpers(lua_State *L);
@@ -145,8 +143,13 @@ bool script_is_device_field(const char *name, const char **nearest);
  * registry), the one most like `name`; NULL when none is. It lives as long as the environment does. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
-/* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua) and leaves its
- * result on the stack. */
+/* Loads a file as a function with the environment on top of the stack, which is popped. The file's
+ * bytes stay with the caller through *source, whatever happens. Raises. */
+void script_load_file(lua_State *L, const char *path, const char *chunk_name,
+                      script_range *source);
+
+/* Reads and runs one of the tool's own Lua files (autotune.lua, template.lua), which get a table of
+ * functions as their argument, and leaves its result on the stack. */
 void script_run_own(lua_State *L, const char *file);
 
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
@@ -155,11 +158,9 @@ void script_read_pattern(lua_State *L);
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);
 
-/* In script/emit.c: loads template.lua; compiles the templates; host.read_template(name). All
- * raise. */
+/* In script/emit.c: loads template.lua; compiles the templates. Both raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
-int emit_read_template(lua_State *L);
 
 /* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */
 typedef struct script_test {

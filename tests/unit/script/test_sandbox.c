@@ -1,6 +1,6 @@
 #include <time.h>
 
-#include "script/sandbox.h"
+#include "script/sandbox_library.h"
 #include "script_fixture.h"
 
 static void expect(const char *text, const char *message)
@@ -213,6 +213,7 @@ static void a_raised_error_keeps_its_story(void **state)
     sandbox box;
     at_error error = {0};
     assert_ok(sandbox_init(&box, "none", 0, 0, &error), error);
+    assert_ok(sandbox_open_library(&box, &error), error);
     assert_int_equal(sandbox_call(&box, raise_here, NULL, true, &error), AT_USAGE);
     assert_string_equal(error.file, "file");
     assert_string_equal(error.message, "mine");

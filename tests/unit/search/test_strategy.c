@@ -4,6 +4,7 @@
 #include "check.h"
 #include "base/rng.h"
 #include "search/strategy.h"
+#include "search/table.h"
 
 /* Properties that every strategy of the table must have, on spaces with holes in them. */
 
@@ -114,7 +115,7 @@ static run_outcome run(const strategy_kind *kind, const space *s, cost_function 
     options.space = s;
     options.seed = d->seed;
     options.budget = d->evaluations;
-    assert_ok(strategy_new(kind->name, &options, &st, &error), error);
+    assert_ok(strategy_new(kind, &options, &st, &error), error);
     uint64_t total = space_count(s), outstanding[MOST_BATCH];
     size_t waiting = 0;
     bool *met = calloc(total + 1, sizeof *met);
@@ -264,7 +265,7 @@ static void what_is_known_from_elsewhere_is_not_proposed(void **state)
         at_error error = {0};
         strategy *st = NULL;
         strategy_options options = {.space = s, .seed = 6};
-        assert_ok(strategy_new(kind[k]->name, &options, &st, &error), error);
+        assert_ok(strategy_new(kind[k], &options, &st, &error), error);
         for (uint64_t i = 0; i < space_count(s); i += 2)
             strategy_tell(st, i, cost_bowl(s, i));
         uint64_t configuration;
@@ -373,13 +374,9 @@ static void an_unknown_name_is_an_error_that_names_the_nearest(void **state)
 {
     (void)state;
     at_error error = {0};
-    strategy *st = NULL;
-    space *s = make_space(2);
-    strategy_options options = {.space = s};
-    assert_int_equal(strategy_new("exhastive", &options, &st, &error), AT_USAGE);
+    const strategy_kind *kind;
+    assert_int_equal(strategy_find("exhastive", &kind, &error), AT_USAGE);
     assert_non_null(strstr(error.message, "'exhaustive'"));
-    assert_null(st);
-    space_free(s);
 }
 
 static void the_default_tries_everything_when_the_budget_allows(void **state)
@@ -389,11 +386,15 @@ static void the_default_tries_everything_when_the_budget_allows(void **state)
     strategy *st = NULL;
     space *s = make_space(SOME);
     strategy_options options = {.space = s, .budget = space_count(s)};
-    assert_ok(strategy_new(NULL, &options, &st, &error), error);
+    const strategy_kind *kind, *named;
+    assert_ok(strategy_find(NULL, &kind, &error), error);
+    assert_ok(strategy_find("auto", &named, &error), error);
+    assert_ptr_equal(kind, named);
+    assert_ok(strategy_new(kind, &options, &st, &error), error);
     assert_string_equal(strategy_get_kind(st)->name, "exhaustive");
     strategy_free(st);
     options.budget--;
-    assert_ok(strategy_new("auto", &options, &st, &error), error);
+    assert_ok(strategy_new(kind, &options, &st, &error), error);
     assert_string_not_equal(strategy_get_kind(st)->name, "exhaustive");
     strategy_free(st);
     space_free(s);

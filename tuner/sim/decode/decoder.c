@@ -134,3 +134,33 @@ at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *sl
     constants[p->constant_count++] = (sim_constant){*slot, (uint8_t)width, bits};
     return AT_OK;
 }
+
+at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot)
+{
+    if (o->kind == PTX_OPERAND_SINK && destination) {
+        *slot = decode_new_slot(d, 0);
+        return AT_OK;
+    }
+    if (o->kind == PTX_OPERAND_INTEGER && !destination) {
+        /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
+        return decode_constant(d, o->bits ? UINT32_MAX : 0, 4, slot);
+    }
+    if (o->kind != PTX_OPERAND_REGISTER || decode_register_width(d, o) != 0)
+        return decode_fail(d, "a predicate register is needed");
+    *slot = decode_register_slot(d, o);
+    return AT_OK;
+}
+
+uint32_t decode_register_width(const decoder *d, const ptx_operand *o)
+{
+    ptx_type t = (ptx_type)d->module->register_types[o->index];
+    return t == PTX_PRED ? 0 : type_lane_bytes(t);
+}
+
+int32_t decode_register_slot(decoder *d, const ptx_operand *o)
+{
+    int32_t *slot = &d->frame->slots[o->index - d->frame->function->first_register];
+    if (*slot == SIM_NO_SLOT)
+        *slot = decode_new_slot(d, decode_register_width(d, o));
+    return *slot;
+}

@@ -70,6 +70,7 @@ at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, i
 at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width, bool is_signed);
 at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot);
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
+int32_t decode_register_slot(decoder *d, const ptx_operand *o);
 at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
 
 bool type_is_signed(ptx_type t);

@@ -4,20 +4,6 @@
 
 static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
 
-uint32_t decode_register_width(const decoder *d, const ptx_operand *o)
-{
-    ptx_type t = (ptx_type)d->module->register_types[o->index];
-    return t == PTX_PRED ? 0 : type_lane_bytes(t);
-}
-
-static int32_t register_slot(decoder *d, const ptx_operand *o)
-{
-    int32_t *slot = &d->frame->slots[o->index - d->frame->function->first_register];
-    if (*slot == SIM_NO_SLOT)
-        *slot = decode_new_slot(d, decode_register_width(d, o));
-    return *slot;
-}
-
 at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count)
 {
     const sim_operation *op = sim_operation_find(name);
@@ -148,7 +134,7 @@ at_status decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_ty
         own = decode_register_width(d, o);
         if (own == 0)
             return decode_fail(d, "a predicate where a value must be");
-        *slot = register_slot(d, o);
+        *slot = decode_register_slot(d, o);
         return own == width ? AT_OK : change_width(d, slot, own, width, type_is_signed(type));
     case PTX_OPERAND_SPECIAL:
         return special_slot(d, o, width, slot);
@@ -182,7 +168,7 @@ at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, i
     uint32_t own = decode_register_width(d, o);
     if (own == 0)
         return decode_fail(d, "a predicate cannot take this result");
-    *slot = register_slot(d, o);
+    *slot = decode_register_slot(d, o);
     if (own != width) {
         *widen = *slot;
         *slot = decode_new_slot(d, width);
@@ -199,20 +185,4 @@ at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width,
     if (!status)
         d->program->code[d->program->code_count - 1].extra = true;
     return status;
-}
-
-at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot)
-{
-    if (o->kind == PTX_OPERAND_SINK && destination) {
-        *slot = decode_new_slot(d, 0);
-        return AT_OK;
-    }
-    if (o->kind == PTX_OPERAND_INTEGER && !destination) {
-        /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
-        return decode_constant(d, o->bits ? UINT32_MAX : 0, 4, slot);
-    }
-    if (o->kind != PTX_OPERAND_REGISTER || decode_register_width(d, o) != 0)
-        return decode_fail(d, "a predicate register is needed");
-    *slot = register_slot(d, o);
-    return AT_OK;
 }

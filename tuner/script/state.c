@@ -1,0 +1,129 @@
+#include "script/state.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/nearest.h"
+
+script *script_of(lua_State *L)
+{
+    return (script *)(void *)sandbox_of(L); /* `box` is the first member */
+}
+
+void *script_allocate(lua_State *L, size_t size_bytes)
+{
+    script *s = script_of(L);
+    size_t header = (sizeof(arena_block) + 15) / 16 * 16;
+    arena_block *block = calloc(1, header + size_bytes);
+    if (!block)
+        sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory while loading %s", s->path);
+    block->next = s->arena;
+    s->arena = block;
+    return (char *)block + header;
+}
+
+const char *script_copy(lua_State *L, const char *text)
+{
+    size_t size_bytes = strlen(text) + 1;
+    return memcpy(script_allocate(L, size_bytes), text, size_bytes);
+}
+
+at_status script_read_file(const char *path, script_range *out, at_error *error)
+{
+    *out = (script_range){0};
+    at_status status =
+        file_read(path, SCRIPT_MAX_FILE_BYTES, &out->bytes, &out->size_bytes, error);
+    if (status == AT_FORMAT)
+        status =
+            error_set(error, AT_IO, "%s is larger than %d MiB: that is no script or template",
+                      path, SCRIPT_MAX_FILE_BYTES >> 20);
+    if (status == AT_NOT_FOUND)
+        status = error_set_errno(error, ENOENT, "cannot open %s", path);
+    return status;
+}
+
+/* Plain components only: nothing absolute, no "..", no empty part. */
+static bool is_plain_path(const char *name)
+{
+    for (const char *part = name; part;) {
+        const char *slash = strchr(part, '/');
+        size_t length = slash ? (size_t)(slash - part) : strlen(part);
+        if (length == 0 || (part[0] == '.' && (length == 1 || (length == 2 && part[1] == '.'))))
+            return false;
+        part = slash ? slash + 1 : NULL;
+    }
+    return true;
+}
+
+static bool is_below(const char *folder, const char *path)
+{
+    char real_folder[PATH_MAX], real_path[PATH_MAX];
+    if (!realpath(folder, real_folder) || !realpath(path, real_path))
+        return false;
+    size_t length = strlen(real_folder);
+    if (length > 1 && strncmp(real_path, real_folder, length) == 0 && real_path[length] == '/')
+        return true;
+    return strcmp(real_folder, "/") == 0;
+}
+
+bool script_find_file(const char *const *folders, size_t folder_count, const char *name, char *path,
+                      size_t path_bytes)
+{
+    if (!is_plain_path(name))
+        return false;
+    for (size_t i = 0; i < folder_count; i++) {
+        int n = snprintf(path, path_bytes, "%s/%s", folders[i], name);
+        if (n > 0 && (size_t)n < path_bytes && access(path, F_OK) == 0 &&
+            is_below(folders[i], path))
+            return true;
+    }
+    return false;
+}
+
+/* Ends the life of a file's bytes when Lua may jump out: they are owned by a userdata. */
+static int free_range(lua_State *L)
+{
+    script_range *range = lua_touserdata(L, 1);
+    free(range->bytes);
+    range->bytes = NULL;
+    return 0;
+}
+
+script_range *script_new_range(lua_State *L)
+{
+    script_range *range = lua_newuserdatauv(L, sizeof *range, 0);
+    *range = (script_range){0};
+    lua_createtable(L, 0, 1);
+    lua_pushcfunction(L, free_range);
+    lua_setfield(L, -2, "__gc");
+    lua_setmetatable(L, -2);
+    return range;
+}
+
+const char *script_nearest_name(lua_State *L, int environment, const char *name)
+{
+    const script *s = script_of(L);
+    const char *known[3 * SCRIPT_MAX_NAMES + 128];
+    size_t count = 0;
+    for (size_t i = 0; i < s->pattern.parameter_count; i++)
+        known[count++] = s->parameters[i].name;
+    for (size_t i = 0; i < s->pattern.problem_count; i++)
+        known[count++] = s->problems[PROBLEM_TUNED][i].name;
+    for (size_t i = 0; i < s->derived_count; i++)
+        known[count++] = s->derived[i].name;
+    int top = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, environment);
+    lua_pushnil(L);
+    while (count < sizeof known / sizeof *known && lua_next(L, -2)) {
+        lua_pop(L, 1);
+        known[count++] = lua_tostring(L, -1);
+    }
+    lua_settop(L, top);
+    return nearest_name(name, known, count);
+}
