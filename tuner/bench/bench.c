@@ -22,7 +22,10 @@ static const char *const check_words[DEVICE_SLOTS] = {"checking",
 
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {
-    const device_note note = {.what = what, .index = index, .limit_ns = limit_ns};
+    const device_note note = {.what = what,
+                              .index = index,
+                              .limit_ns =
+                                  limit_ns < DEVICE_NOTE_MOST_NS ? limit_ns : DEVICE_NOTE_MOST_NS};
     b->notify(b->notify_context, &note);
 }
 

@@ -12,6 +12,7 @@ enum { MAX_DEVICES = 64 };
 
 typedef struct child {
     int fd;
+    uint64_t number; /* of the request that it is at */
     const device_api *api;
     device_bench bench;
 } child;
@@ -29,7 +30,10 @@ static at_status send_note(int fd, const device_note *note)
 /* A note that cannot be sent has no reader: the next answer will find that out. */
 static void pass_note(void *context, const device_note *note)
 {
-    send_note(((const child *)context)->fd, note);
+    const child *c = context;
+    device_note numbered = *note;
+    numbered.number = c->number;
+    send_note(c->fd, &numbered);
 }
 
 static void send_failure(int fd, at_status status, const at_error *error)
@@ -83,7 +87,7 @@ static at_status refuse(device_answer *answer)
     return AT_OK;
 }
 
-/* Each takes what is left of its request (the id is read) and fills the answer. AT_OK: there is an
+/* Each takes what is left of its request (number and id are read) and fills the answer. AT_OK: there is an
  * answer to send; anything else ends the worker. */
 
 static at_status do_setup(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
@@ -207,8 +211,10 @@ static at_status serve(child *c, bool *go, at_error *error)
     at_status status = message_receive(c->fd, -1, &m, error);
     if (status)
         return status;
+    c->number = pack_get_u64(&m.body);
     uint64_t id = pack_get_u64(&m.body);
-    device_answer answer = {.id = id, .usable = true, .message = ""};
+    device_answer answer = {
+        .number = c->number, .kind = m.type, .id = id, .usable = true, .message = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else

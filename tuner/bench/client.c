@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "bench/child.h"
 #include "bench/wire.h"
 #include "process/message.h"
 #include "bench/supervise.h"
@@ -12,8 +13,19 @@
 /* Long enough for a busy machine, short enough that a few endless kernels cost no patience. */
 static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
+static at_status start_child(void *context, worker *out, at_error *error)
+{
+    return worker_start("autotune-device", device_child_run, context, out, error);
+}
+
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error)
+{
+    return device_worker_start_with(options, start_child, NULL, out, error);
+}
+
+at_status device_worker_start_with(const device_worker_options *options, device_starter start,
+                                   void *context, device_worker **out, at_error *error)
 {
     *out = NULL;
     device_worker *w = calloc(1, sizeof *w);
@@ -24,6 +36,8 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     w->options.spec = w->spec;
     if (w->options.watchdog_floor_ns <= 0)
         w->options.watchdog_floor_ns = default_watchdog_floor_ns;
+    w->start = start;
+    w->start_context = context ? context : &w->options;
     at_status status = device_watch_start(w, error);
     if (status) {
         free(w);
@@ -38,6 +52,7 @@ void device_worker_free(device_worker *w)
     if (!w)
         return;
     worker_stop(&w->process, NULL, 0);
+    message_reader_deinit(&w->reader);
     request_queue_deinit(&w->queue);
     request_free(w->setup);
     while (w->held) {
@@ -45,9 +60,7 @@ void device_worker_free(device_worker *w)
         request_free(w->held);
         w->held = next;
     }
-    device_event e;
-    while (device_watch_pop(w, &e))
-        device_event_deinit(&e);
+    device_watch_forget_events(w);
     free(w);
 }
 
@@ -57,14 +70,18 @@ struct pollfd device_worker_pollfd(const device_worker *w)
                            .events = (short)(POLLIN | (w->queue.unsent ? POLLOUT : 0))};
 }
 
-int device_worker_next_deadline_ms(const device_worker *w)
+/* Milliseconds until the deadline; -1: none. */
+static int until_deadline_ms(const device_worker *w)
 {
-    if (w->events)
-        return 0;
     if (w->deadline_ns == 0)
         return -1;
     int64_t left_ns = w->deadline_ns - clock_now_ns();
     return left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0;
+}
+
+int device_worker_next_deadline_ms(const device_worker *w)
+{
+    return device_watch_find(w, NULL) ? 0 : until_deadline_ms(w);
 }
 
 size_t device_worker_pending(const device_worker *w)
@@ -77,10 +94,8 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
 {
     if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
         return device_watch_expire(w, error);
-    at_status status = device_watch_send(w, error);
-    if (status || w->failed)
-        return status;
-    int deadline_ms = device_worker_next_deadline_ms(w);
+    device_watch_send(w);
+    int deadline_ms = until_deadline_ms(w);
     if (deadline_ms >= 0 && deadline_ms < wait_ms)
         wait_ms = deadline_ms;
     struct pollfd p = device_worker_pollfd(w);
@@ -92,22 +107,26 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
 
 at_status device_worker_watch(device_worker *w, at_error *error)
 {
-    return w->events || w->failed ? AT_OK : turn(w, 0, error);
+    return w->failed ? AT_OK : turn(w, 0, error);
 }
 
-at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
+/* The event that answers `question`, or the oldest that nobody claimed (NULL). */
+static at_status take(device_worker *w, const device_question *question, int timeout_ms,
+                      device_event *out, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
     for (;;) {
-        if (device_watch_pop(w, out))
+        if (device_watch_pop(w, question, out))
             return AT_OK;
+        if (w->failed && question)
+            return error_set(error, w->failure.status, "%s", w->failure.message);
         if (w->failed)
             break;
         int64_t left_ns = end_ns - clock_now_ns();
         at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
         if (status)
             return status;
-        if (w->events || w->failed)
+        if (device_watch_find(w, question) || w->failed)
             continue;
         /* Go on while there is something to read, whatever the time. */
         struct pollfd p = {.fd = w->process.fd, .events = POLLIN};
@@ -115,6 +134,31 @@ at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out
             break;
     }
     return error_set(error, AT_NOT_FOUND, "the device worker has nothing to tell yet");
+}
+
+at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
+{
+    return take(w, NULL, timeout_ms, out, error);
+}
+
+at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
+                              device_event *out, at_error *error)
+{
+    return take(w, &question, timeout_ms, out, error);
+}
+
+device_question device_worker_claim(device_worker *w)
+{
+    device_question none = {.kind = DEVICE_FAILED};
+    return w->failed ? none : device_watch_claim(w);
+}
+
+/* Begins the message of a request: what all of them open with. */
+static void begin_request(device_worker *w, message *m, device_message type, uint64_t id)
+{
+    message_init(m, type);
+    pack_put_u64(&m->body, ++w->last_number);
+    pack_put_u64(&m->body, id);
 }
 
 /* Queues a finished message. */
@@ -128,16 +172,17 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
     at_status status = request_new(m, id, &r, error);
     if (status)
         return status;
+    r->number = w->last_number;
     request_queue_append(&w->queue, r);
-    return device_watch_send(w, error);
+    device_watch_send(w);
+    return AT_OK;
 }
 
 at_status device_worker_setup(device_worker *w, const device_image *support,
                               const device_problem *slots, size_t count, at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_SETUP);
-    pack_put_u64(&m.body, 0);
+    begin_request(w, &m, REQUEST_SETUP, 0);
     device_put_image(&m.body, support);
     pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
@@ -149,8 +194,7 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
                             size_t sample_count, at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_TRY);
-    pack_put_u64(&m.body, id);
+    begin_request(w, &m, REQUEST_TRY, id);
     pack_put_u64(&m.body, sample_count < DEVICE_MAX_SAMPLES ? sample_count : DEVICE_MAX_SAMPLES);
     device_put_variant(&m.body, variant);
     return submit(w, &m, id, error);
@@ -160,8 +204,7 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
                              at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_HOLD);
-    pack_put_u64(&m.body, id);
+    begin_request(w, &m, REQUEST_HOLD, id);
     device_put_variant(&m.body, variant);
     return submit(w, &m, id, error);
 }
@@ -169,8 +212,7 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
 at_status device_worker_release(device_worker *w, uint64_t id, at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_RELEASE);
-    pack_put_u64(&m.body, id);
+    begin_request(w, &m, REQUEST_RELEASE, id);
     return submit(w, &m, id, error);
 }
 
@@ -178,8 +220,7 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
                               at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_BLOCK);
-    pack_put_u64(&m.body, 0);
+    begin_request(w, &m, REQUEST_BLOCK, 0);
     pack_put_u32(&m.body, with_copy);
     pack_put_u64(&m.body, count);
     for (size_t i = 0; i < count; i++)
@@ -190,8 +231,7 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_RECHECK);
-    pack_put_u64(&m.body, id);
+    begin_request(w, &m, REQUEST_RECHECK, id);
     pack_put_u64(&m.body, seed);
     return submit(w, &m, id, error);
 }
@@ -200,8 +240,7 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
                                at_error *error)
 {
     message m;
-    message_init(&m, REQUEST_ENERGY);
-    pack_put_u64(&m.body, id);
+    begin_request(w, &m, REQUEST_ENERGY, id);
     pack_put_u32(&m.body, chunks);
     return submit(w, &m, id, error);
 }

@@ -4,11 +4,16 @@
  * one for every request, in the order of the requests. Requests are queued and never block; keep a
  * few in flight so that the GPU never waits for the tuner. The tuner's process never loads a driver.
  *
- * Survival is hidden here. A worker that dies, hangs past its limit or reports an unusable context
- * is replaced: the request in progress is answered with `crashed` or `timeout` (a worker that died
- * without saying why is given the same request again first), the set-up is replayed, held variants
- * are loaded again and queued requests are sent again. DEVICE_FAILED comes only when no worker gets
- * as far as a finished set-up any more; nothing comes after it.
+ * Answers are matched to questions by kind and number, in the worker's messages (bench/wire.h) and
+ * here: who waits for one answer claims its question, and then nobody else is given it.
+ *
+ * Survival is hidden here. A worker that dies, hangs past its limit, reports an unusable context or
+ * says what does not belong there is replaced: the request in progress is answered with `crashed` or
+ * `timeout`, the set-up is replayed, held variants are loaded again and queued requests are sent
+ * again. A request is to blame for a death only when a worker was at it, and not for the first: its
+ * third worker that dies by itself is its fault, and its eighth that is killed from outside.
+ * DEVICE_FAILED comes only when no worker gets as far as a finished set-up any more, or to any
+ * answer after it; nothing comes after it.
  *
  * Ownership: requests are copied, the caller's images and plans may go at once. Events own their
  * memory (device_event_deinit). A device_worker is used by one thread. */
@@ -97,6 +102,12 @@ typedef struct device_event {
     device_ready ready;  /* READY */
 } device_event;
 
+/* A question put to the worker: what its answer is known by. No two have the same number. */
+typedef struct device_question {
+    device_event_kind kind; /* of the answer */
+    uint64_t number;
+} device_question;
+
 void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
@@ -113,8 +124,8 @@ void device_worker_free(device_worker *w);
  * every call of this module. */
 struct pollfd device_worker_pollfd(const device_worker *w);
 
-/* Milliseconds until the watchdog must look (call device_worker_take() then), 0 when an event may
- * be waiting already, -1 when nothing is running. */
+/* Milliseconds until the watchdog must look (call device_worker_take() then), 0 when an event that
+ * it gives may be waiting already, -1 when nothing is running. */
 int device_worker_next_deadline_ms(const device_worker *w);
 
 /* Requests that no event answered yet, the set-up included. */
@@ -128,6 +139,15 @@ at_status device_worker_watch(device_worker *w, at_error *error);
  * yet. Everything else that must be done happens here: sending, watching, restarting. Other errors
  * (AT_NO_MEMORY) leave the worker usable. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
+
+/* The latest request, as a question that is now somebody's: its answer comes from
+ * device_worker_await() and not from device_worker_take(). */
+device_question device_worker_claim(device_worker *w);
+
+/* Takes the answer to a claimed question, as device_worker_take() takes any other event. Where the
+ * device has failed for good: the status and the message of its DEVICE_FAILED. */
+at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
+                              device_event *out, at_error *error);
 
 /* Allocates and fills the buffers of `count` slots (1 or 2), runs the references, measures floor,
  * ceiling and reference. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the

@@ -16,18 +16,21 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
     if (m->type == REPLY_FAILED) {
         uint32_t why = pack_get_u32(&m->body);
         const char *text = pack_get_string(&m->body);
-        return error_set(error, why <= AT_INTERNAL ? (at_status)why : AT_WORKER, "%s", text);
+        if (pack_complete(&m->body) && why != AT_OK && why <= AT_INTERNAL)
+            return error_set(error, (at_status)why, "%s", text);
     }
-    uint32_t found = pack_get_u32(&m->body);
+    uint32_t found = m->type == REPLY_LIST ? pack_get_u32(&m->body) : 0;
+    size_t kept = 0;
     for (uint32_t i = 0; i < found && !m->body.failed; i++) {
         device_properties p;
         device_get_properties(&m->body, &p);
         if (i < capacity)
-            out[(*count)++] = p;
+            out[kept++] = p;
     }
-    return pack_complete(&m->body) && m->type == REPLY_LIST
-               ? AT_OK
-               : error_set(error, AT_WORKER, "the list of devices makes no sense");
+    if (!pack_complete(&m->body) || m->type != REPLY_LIST)
+        return error_set(error, AT_WORKER, "the list of devices makes no sense");
+    *count = kept;
+    return AT_OK;
 }
 
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,

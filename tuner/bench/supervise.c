@@ -1,18 +1,17 @@
 #include "bench/supervise.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
 
 #include "base/clock.h"
-#include "bench/child.h"
 #include "bench/wire.h"
 
 enum {
     MAX_DEATHS = 3,       /* on one request without a word, before it is to blame */
+    MAX_KILLS = 8,        /* the same from outside: by somebody, or for want of memory */
+    MAX_IDLE_DEATHS = 8,  /* in a row, at no request */
+    COLLECT_MS = 1000,    /* from the end of a worker's socket to its own */
     MAX_FAILED_STARTS = 2, /* in a row, where the worker says why */
     MAX_SILENT_STARTS = 8 /* in a row, where it does not: it may be killed from outside */
 };
@@ -32,8 +31,8 @@ void device_event_deinit(device_event *e)
     *e = (device_event){0};
 }
 
-/* Takes over what `e` owns. */
-static at_status push_event(device_worker *w, device_event *e, at_error *error)
+/* Takes over what `e` owns; `r` is the request that it answers, or NULL. */
+static at_status push_event(device_worker *w, const request *r, device_event *e, at_error *error)
 {
     event_link *link = malloc(sizeof *link);
     if (!link || !e->message) {
@@ -43,22 +42,55 @@ static at_status push_event(device_worker *w, device_event *e, at_error *error)
     }
     e->restarts = w->restarts;
     *link = (event_link){.event = *e};
+    if (r) {
+        link->number = r->number;
+        link->claimed = r->claimed;
+    }
     *w->events_end = link;
     w->events_end = &link->next;
     return AT_OK;
 }
 
-bool device_watch_pop(device_worker *w, device_event *out)
+static bool is_wanted(const event_link *link, const device_question *question)
 {
-    event_link *link = w->events;
+    return question ? link->claimed && link->number == question->number &&
+                          link->event.kind == question->kind
+                    : !link->claimed;
+}
+
+const event_link *device_watch_find(const device_worker *w, const device_question *question)
+{
+    const event_link *link = w->events;
+    while (link && !is_wanted(link, question))
+        link = link->next;
+    return link;
+}
+
+bool device_watch_pop(device_worker *w, const device_question *question, device_event *out)
+{
+    event_link **at = &w->events;
+    while (*at && !is_wanted(*at, question))
+        at = &(*at)->next;
+    event_link *link = *at;
     if (!link)
         return false;
     *out = link->event;
-    w->events = link->next;
-    if (!w->events)
-        w->events_end = &w->events;
+    *at = link->next;
+    if (!*at)
+        w->events_end = at;
     free(link);
     return true;
+}
+
+void device_watch_forget_events(device_worker *w)
+{
+    while (w->events) {
+        event_link *next = w->events->next;
+        device_event_deinit(&w->events->event);
+        free(w->events);
+        w->events = next;
+    }
+    w->events_end = &w->events;
 }
 
 /* Held variants. */
@@ -96,19 +128,23 @@ static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, 
 static at_status start_process(device_worker *w, at_error *error)
 {
     w->up = false;
+    w->phase = PHASE_SILENT;
+    w->begun = 0;
+    message_reader_deinit(&w->reader);
     set_deadline(w, start_limit_ns, "opening the device", 0);
-    return worker_start("autotune-device", device_child_run, &w->options, &w->process, error);
+    return w->start(w->start_context, &w->process, error);
 }
 
 static at_status fail_for_good(device_worker *w, at_status why, const char *story,
                                at_error *error)
 {
     w->failed = true;
+    error_set(&w->failure, why ? why : AT_DEVICE, "%s", story);
     w->deadline_ns = 0;
     worker_stop(&w->process, NULL, 0);
     request_queue_deinit(&w->queue);
     device_event e = {.kind = DEVICE_FAILED, .status = why, .message = strdup(story)};
-    return push_event(w, &e, error);
+    return push_event(w, NULL, &e, error);
 }
 
 /* The set-up and the held variants go before everything that is queued. */
@@ -172,11 +208,20 @@ static device_event_kind event_kind(uint32_t type)
     return kinds[type];
 }
 
+device_question device_watch_claim(device_worker *w)
+{
+    /* Its answer cannot have come: nothing is read while a request is queued. */
+    request *r = w->queue.last;
+    r->claimed = true;
+    return (device_question){.kind = event_kind(r->message.type), .number = r->number};
+}
+
 /* The ids of a block, from its request. NULL without memory. */
 static uint64_t *block_ids(request *r, size_t *count)
 {
     message *m = &r->message;
     m->body.position = 0;
+    pack_get_u64(&m->body);
     pack_get_u64(&m->body);
     pack_get_u32(&m->body);
     *count = (size_t)pack_get_u64(&m->body);
@@ -208,12 +253,12 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
     size_t ids = 0;
     if (e.kind == DEVICE_BLOCK) {
         e.ids = block_ids(r, &ids);
-        if (!e.ids || (answer->outcome == OUTCOME_OK && ids != e.sample_count)) {
+        if (!e.ids) {
             device_event_deinit(&e);
             return error_set(error, AT_NO_MEMORY, "no memory for a block of samples");
         }
     }
-    return push_event(w, &e, error);
+    return push_event(w, r, &e, error);
 }
 
 static bool took_context_down(const device_answer *answer)
@@ -278,19 +323,6 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
     return finish_request(w, &answer, error);
 }
 
-/* A worker's socket closes a moment before it can be reaped; its end is worth the wait. */
-static void await_end(const device_worker *w)
-{
-    const struct timespec pause = {.tv_nsec = 1000000};
-    siginfo_t info = {0};
-    for (int i = 0; i < 100 && w->process.pid > 0; i++) {
-        if (waitid(P_PID, (id_t)w->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-            info.si_pid != 0)
-            return;
-        nanosleep(&pause, NULL);
-    }
-}
-
 /* The process ended, or is ended, while starting. */
 static at_status bury_starting(device_worker *w, bool timed_out, const char *how, at_error *error)
 {
@@ -302,38 +334,82 @@ static at_status bury_starting(device_worker *w, bool timed_out, const char *how
                                                  : restart(w, error);
 }
 
-/* How many workers died on the oldest request, this one included. A replay is made anew each time,
- * so that the held variant behind it keeps the count. */
-static int count_death(device_worker *w)
+/* The process ended, or is ended, before it was at anything: no variant is to blame. */
+static at_status bury_idle(device_worker *w, const char *how, at_error *error)
+{
+    char story[320];
+    snprintf(story, sizeof story, "%d device workers in a row died at no request; the last %s",
+             MAX_IDLE_DEATHS, how);
+    return ++w->idle_deaths >= MAX_IDLE_DEATHS ? fail_for_good(w, AT_WORKER, story, error)
+                                               : restart(w, error);
+}
+
+/* Where the deaths on the oldest request are counted. A replay is made anew each time, so that the
+ * held variant behind it keeps the count. */
+static request *find_counted(device_worker *w)
 {
     request *r = w->queue.first;
     for (request *h = w->held; r->silent && h; h = h->next)
         if (h->id == r->id)
-            return ++h->deaths;
-    return ++r->deaths;
+            return h;
+    return r;
 }
 
-/* The process ended, or is ended now because it `timed_out`. What it was at is answered, if it is
- * to blame, and another process takes over. */
-static at_status bury(device_worker *w, bool timed_out, at_error *error)
+/* How a process came to its end. */
+typedef enum death {
+    DEATH_OWN,    /* it exited or faulted */
+    DEATH_KILLED, /* from outside */
+    DEATH_LATE,   /* its time is up */
+    DEATH_LIED    /* it said what does not belong there, and is ended */
+} death;
+
+/* Ends what is left of the process; `how` for people. */
+static death collect(device_worker *w, death why, char *how, size_t how_bytes)
 {
-    char how[128], story[320];
-    if (!timed_out)
-        await_end(w);
-    worker_stop(&w->process, how, sizeof how);
-    bool started = request_queue_started(&w->queue);
-    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP))
-        return bury_starting(w, timed_out, how, error);
-    at_status status = AT_OK;
-    if (started && timed_out) {
+    if (why == DEATH_LATE || why == DEATH_LIED) {
+        worker_stop(&w->process, NULL, 0);
+        snprintf(how, how_bytes, "%s",
+                 why == DEATH_LIED ? "answered what it was not asked" : "hung");
+        return why;
+    }
+    /* Its socket closes a moment before it can be asked for its end, which is worth the wait. */
+    bool killed = worker_collect(&w->process, COLLECT_MS, how, how_bytes) == WORKER_KILLED;
+    return killed ? DEATH_KILLED : DEATH_OWN;
+}
+
+/* The request that the process was at is answered, when that is to blame for the process's end. */
+static at_status blame(device_worker *w, death why, const char *how, at_error *error)
+{
+    char story[320];
+    request *counted = find_counted(w);
+    if (why == DEATH_LATE) {
         snprintf(story, sizeof story, "%s had not ended after %.1f s", w->doing,
                  (double)w->doing_limit_ns / 1e9);
-        status = finish_for_worker(w, OUTCOME_TIMEOUT, story, error);
-    } else if (started && count_death(w) >= MAX_DEATHS) {
-        snprintf(story, sizeof story, "%d device workers in a row died %s; the last %s",
-                 MAX_DEATHS, w->doing, how);
-        status = finish_for_worker(w, OUTCOME_CRASHED, story, error);
+        return finish_for_worker(w, OUTCOME_TIMEOUT, story, error);
     }
+    bool killed = why == DEATH_KILLED;
+    int deaths = killed ? ++counted->kills : ++counted->deaths;
+    if (deaths < (killed ? MAX_KILLS : MAX_DEATHS))
+        return AT_OK;
+    snprintf(story, sizeof story, "%d device workers in a row died %s; the last %s", deaths,
+             w->doing, how);
+    return finish_for_worker(w, OUTCOME_CRASHED, story, error);
+}
+
+/* The process ended, or is ended now. What it was at is answered, if it is to blame, and another
+ * process takes over. */
+static at_status bury(device_worker *w, death why, at_error *error)
+{
+    char how[128];
+    why = collect(w, why, how, sizeof how);
+    bool started = request_queue_started(&w->queue);
+    bool begun = started && w->begun == w->queue.first->number;
+    if (!w->up && (!started || w->queue.first->message.type == REQUEST_SETUP))
+        return bury_starting(w, why == DEATH_LATE, how, error);
+    /* Who died by itself or hung with a request on its way may have died of reading it. */
+    if (!started || (why == DEATH_KILLED && !begun))
+        return bury_idle(w, how, error);
+    at_status status = blame(w, why, how, error);
     at_status restarted = restart(w, error);
     return status ? status : restarted;
 }
@@ -353,26 +429,32 @@ static at_status on_opened(device_worker *w, message *m, at_error *error)
 {
     device_event e = {.kind = DEVICE_OPENED};
     device_get_properties(&m->body, &e.properties);
-    if (!pack_complete(&m->body))
+    if (!pack_complete(&m->body) || w->phase != PHASE_SILENT)
         return error_set(error, AT_WORKER, "the device worker's description makes no sense");
+    w->phase = PHASE_OPENED;
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
         return AT_OK;
     w->opened = true;
     e.message = strdup("");
-    return push_event(w, &e, error);
+    return push_event(w, NULL, &e, error);
 }
 
 static at_status on_note(device_worker *w, message *m, at_error *error)
 {
     device_note note;
     device_get_note(&m->body, &note);
-    if (!pack_complete(&m->body))
-        return error_set(error, AT_WORKER, "the device worker's note makes no sense");
-    if (note.limit_ns > 0)
-        set_deadline(w, note.limit_ns, note.what, note.index);
-    else
+    bool sensible = pack_complete(&m->body);
+    if (sensible && w->phase == PHASE_OPENED && note.number == 0 && note.limit_ns == 0) {
+        w->phase = PHASE_SERVING;
         expect_request(w);
+        return AT_OK;
+    }
+    if (!sensible || w->phase != PHASE_SERVING || note.limit_ns == 0 ||
+        !request_queue_started(&w->queue) || note.number != w->queue.first->number)
+        return error_set(error, AT_WORKER, "the device worker's note makes no sense");
+    w->begun = note.number;
+    set_deadline(w, note.limit_ns, note.what, note.index);
     return AT_OK;
 }
 
@@ -380,7 +462,7 @@ static at_status on_failed(device_worker *w, message *m, at_error *error)
 {
     uint32_t why = pack_get_u32(&m->body);
     const char *story = pack_get_string(&m->body);
-    if (!pack_complete(&m->body) || why > AT_INTERNAL)
+    if (!pack_complete(&m->body) || why == AT_OK || why > AT_INTERNAL || w->phase == PHASE_SERVING)
         return error_set(error, AT_WORKER, "the device worker's last words make no sense");
     /* What is missing stays missing; anything else may have been a passing trouble. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
@@ -404,16 +486,59 @@ static at_status on_setup_answer(device_worker *w, device_answer *answer, at_err
     return restart(w, error);
 }
 
+/* How many samples an answer of success brings; SIZE_MAX: as many as it likes. */
+static size_t samples_asked(request *r)
+{
+    message *m = &r->message;
+    m->body.position = 0;
+    pack_get_u64(&m->body);
+    pack_get_u64(&m->body);
+    switch (m->type) {
+    case REQUEST_SETUP:
+        return SIZE_MAX;
+    case REQUEST_TRY:
+        return (size_t)pack_get_u64(&m->body);
+    case REQUEST_BLOCK:
+        pack_get_u32(&m->body);
+        return (size_t)pack_get_u64(&m->body);
+    default:
+        return 0;
+    }
+}
+
+static bool is_in_block(request *r, uint64_t id)
+{
+    size_t asked = samples_asked(r);
+    for (size_t i = 0; i < asked; i++)
+        if (pack_get_u64(&r->message.body) == id)
+            return true;
+    return false;
+}
+
+/* Is this an answer to that request? Kind and number say so; what it holds must agree. */
+static bool answers(request *r, const device_answer *a)
+{
+    bool ok = a->outcome == OUTCOME_OK, block = r->message.type == REQUEST_BLOCK;
+    size_t asked = samples_asked(r);
+    if (a->number != r->number || a->kind != r->message.type || (ok && !a->usable))
+        return false;
+    if (ok ? asked != SIZE_MAX && a->sample_count != asked : a->sample_count != 0)
+        return false;
+    return block && !ok ? is_in_block(r, a->id) : a->id == r->id;
+}
+
 static at_status on_answer(device_worker *w, message *m, at_error *error)
 {
     device_answer answer;
     at_status status = device_get_answer(&m->body, &answer, error);
     if (status)
         return status;
-    if (!request_queue_started(&w->queue)) {
+    if (w->phase != PHASE_SERVING || !request_queue_started(&w->queue) ||
+        !answers(w->queue.first, &answer)) {
         free(answer.samples_ns);
-        return error_set(error, AT_WORKER, "the device worker answered what nobody asked");
+        return error_set(error, AT_WORKER, "the device worker answered what it was not asked");
     }
+    w->idle_deaths = w->queue.first->silent ? w->idle_deaths : 0;
     if (w->queue.first->message.type == REQUEST_SETUP) {
         status = on_setup_answer(w, &answer, error);
     } else {
@@ -441,24 +566,25 @@ at_status device_watch_read(device_worker *w, at_error *error)
         [REPLY_FAILED] = on_failed,
     };
     message m;
-    at_status status = message_receive(w->process.fd, 1000, &m, error);
+    at_status status = message_reader_take(&w->reader, w->process.fd, &m, error);
+    if (status == AT_NOT_FOUND)
+        return AT_OK;
+    if (status == AT_WORKER)
+        return bury(w, message_peer_closed(w->process.fd) ? DEATH_OWN : DEATH_LIED, error);
     if (!status && m.type < sizeof handlers / sizeof *handlers && handlers[m.type])
         status = handlers[m.type](w, &m, error);
     else if (!status)
         status = error_set(error, AT_WORKER, "the device worker sent an unknown message");
     message_deinit(&m);
-    return status == AT_WORKER || status == AT_NOT_FOUND ? bury(w, false, error) : status;
+    return status == AT_WORKER ? bury(w, DEATH_LIED, error) : status;
 }
 
-at_status device_watch_send(device_worker *w, at_error *error)
+void device_watch_send(device_worker *w)
 {
     bool started = request_queue_started(&w->queue);
-    at_status status = request_queue_send(&w->queue, w->process.fd, error);
-    if (status)
-        return bury(w, false, error);
+    request_queue_send(&w->queue, w->process.fd, NULL);
     if (!started && w->deadline_ns == 0)
         expect_request(w);
-    return AT_OK;
 }
 
 at_status device_watch_start(device_worker *w, at_error *error)
@@ -469,5 +595,5 @@ at_status device_watch_start(device_worker *w, at_error *error)
 
 at_status device_watch_expire(device_worker *w, at_error *error)
 {
-    return bury(w, true, error);
+    return bury(w, DEATH_LATE, error);
 }

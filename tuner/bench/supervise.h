@@ -12,40 +12,73 @@
 
 typedef struct event_link {
     struct event_link *next;
+    uint64_t number; /* of the question that it answers; 0: of none */
+    bool claimed;
     device_event event;
 } event_link;
+
+/* What a process has said so far, in the order in which all of them say it. */
+typedef enum device_phase {
+    PHASE_SILENT, /* nothing yet */
+    PHASE_OPENED, /* it described its device */
+    PHASE_SERVING /* it waits for requests: only notes and answers to them come now */
+} device_phase;
+
+/* Makes a process (or what stands for one in a test: an end of a socket, pid 0) for a worker. */
+typedef at_status (*device_starter)(void *context, worker *out, at_error *error);
 
 struct device_worker {
     device_worker_options options;
     char spec[64];
+    device_starter start;
+    void *start_context;
     worker process;
+    message_reader reader;
+    device_phase phase;
+    uint64_t begun;          /* number of the request that this process said it is at; 0: none */
+    uint64_t last_number;    /* of a request */
     request_queue queue;
     request *setup;          /* kept for replays; NULL before it was answered */
     request *held;           /* kept for replays: a list in the order held */
     event_link *events, **events_end;
     bool opened;             /* DEVICE_OPENED was made */
     bool failed;             /* DEVICE_FAILED was made */
+    at_error failure;        /* what it said */
     bool up;                 /* this process has finished its set-up */
     int failed_starts, silent_starts, restarts;
+    int idle_deaths;         /* in a row, of processes that were up and at nothing */
     int64_t deadline_ns;     /* of what the process is doing; 0: it has nothing to do */
     char doing[96];          /* the last note's words */
     uint64_t doing_index;
     int64_t doing_limit_ns;
 };
 
+/* As device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */
+at_status device_worker_start_with(const device_worker_options *options, device_starter start,
+                                   void *context, device_worker **out, at_error *error);
+
 /* Starts the first process. AT_IO when there can be none. */
 at_status device_watch_start(device_worker *w, at_error *error);
 
-/* Sends as much of the queue as the socket takes. */
-at_status device_watch_send(device_worker *w, at_error *error);
+/* Sends as much of the queue as the socket takes. That the peer is gone is for device_watch_read() to
+ * find, behind what it has said. */
+void device_watch_send(device_worker *w);
 
-/* Reads one reply, which is there to be read, or finds that the process has ended. */
+/* Reads what there is of one reply, or finds that the process has ended. */
 at_status device_watch_read(device_worker *w, at_error *error);
 
 /* Ends the process because its time is up, blames what it was at, and starts another. */
 at_status device_watch_expire(device_worker *w, at_error *error);
 
-/* The oldest event that nobody took; false when there is none. */
-bool device_watch_pop(device_worker *w, device_event *out);
+/* Claims the answer of the latest request, which has not been taken. */
+device_question device_watch_claim(device_worker *w);
+
+/* The event that answers a claimed question, or (NULL) the oldest that nobody claimed; NULL when
+ * there is none. */
+const event_link *device_watch_find(const device_worker *w, const device_question *question);
+
+/* Takes that event; false when there is none. */
+bool device_watch_pop(device_worker *w, const device_question *question, device_event *out);
+void device_watch_forget_events(device_worker *w);
 
 #endif

@@ -165,6 +165,7 @@ void device_get_properties(pack *m, device_properties *out)
 
 void device_put_note(pack *m, const device_note *note)
 {
+    pack_put_u64(m, note->number);
     pack_put_string(m, note->what);
     pack_put_u64(m, note->index);
     put_i64(m, note->limit_ns);
@@ -172,9 +173,12 @@ void device_put_note(pack *m, const device_note *note)
 
 void device_get_note(pack *m, device_note *out)
 {
+    out->number = pack_get_u64(m);
     out->what = pack_get_string(m);
     out->index = pack_get_u64(m);
     out->limit_ns = get_i64(m);
+    if (out->limit_ns < 0 || out->limit_ns > DEVICE_NOTE_MOST_NS)
+        m->failed = true;
 }
 
 static void put_ready(pack *m, const device_ready *r)
@@ -219,6 +223,8 @@ static void get_energy(pack *m, energy_estimate *out)
 
 void device_put_answer(pack *m, const device_answer *answer)
 {
+    pack_put_u64(m, answer->number);
+    pack_put_u32(m, answer->kind);
     pack_put_u64(m, answer->id);
     pack_put_u32(m, answer->outcome);
     pack_put_u32(m, answer->status);
@@ -239,7 +245,9 @@ void device_put_answer(pack *m, const device_answer *answer)
 
 at_status device_get_answer(pack *m, device_answer *out, at_error *error)
 {
-    *out = (device_answer){.id = pack_get_u64(m)};
+    *out = (device_answer){.number = pack_get_u64(m)};
+    out->kind = pack_get_u32(m);
+    out->id = pack_get_u64(m);
     uint32_t what = pack_get_u32(m), status = pack_get_u32(m);
     out->usable = pack_get_u32(m) != 0;
     out->message = pack_get_string(m);

@@ -1,8 +1,10 @@
 /* What the tuner and its device worker say to each other.
  *
- * The tuner sends requests; the worker answers each with one answer, in order. Before anything that
- * may hang the worker sends a note that says what it does and how long that may take. Formats are
- * private to one build of the program: both ends are the same binary. */
+ * The tuner sends requests, each with a number that no other has; the worker answers each with one
+ * answer, in order, which repeats the kind and the number: an answer is to what it says it answers,
+ * or to nothing. Before anything that may hang the worker sends a note that says what it does, for
+ * which request, and how long that may take. Formats are private to one build of the program: both
+ * ends are the same binary. */
 #ifndef AUTOTUNE_BENCH_WIRE_H
 #define AUTOTUNE_BENCH_WIRE_H
 
@@ -10,7 +12,7 @@
 #include "base/pack.h"
 
 typedef enum device_message {
-    /* requests; the first field is the id */
+    /* requests; the first fields are the number and the id */
     REQUEST_SETUP = 1, /* id 0, support image, slot count, problems */
     REQUEST_TRY,       /* id, sample count, variant */
     REQUEST_HOLD,      /* id, variant */
@@ -21,19 +23,25 @@ typedef enum device_message {
     /* replies */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
-    REPLY_ANSWER, /* device_answer: to the oldest request */
+    REPLY_ANSWER, /* device_answer */
     REPLY_FAILED, /* status, message: the device cannot be opened */
     REPLY_LIST    /* count, properties */
 } device_message;
 
 /* What the worker is about to do. */
 typedef struct device_note {
+    uint64_t number;   /* of the request; 0: of none, it waits for one */
     const char *what;  /* "checking", "sampling the ragged problem" ...; a view of the message */
     uint64_t index;    /* of the variant, in a block */
     int64_t limit_ns;  /* it may take this long; 0: it waits for a request */
 } device_note;
 
+/* No note asks for more: a limit above it is a damaged one, and nothing would end what hangs. */
+#define DEVICE_NOTE_MOST_NS (INT64_C(86400) * 1000000000)
+
 typedef struct device_answer {
+    uint64_t number; /* the request's */
+    uint32_t kind;   /* the request's device_message */
     uint64_t id;     /* the request's; BLOCK: the variant to blame */
     outcome outcome;
     at_status status; /* why, where the outcome is not OUTCOME_OK */

@@ -280,13 +280,6 @@ static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
     return false;
 }
 
-static bool has_closed(int fd)
-{
-    char next;
-    ssize_t n = recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n == 0 || (n < 0 && errno == ECONNRESET);
-}
-
 /* Takes what the worker has said; buries it when it has died or speaks nonsense. */
 static void listen_to(compile_pool *pool, compile_slot *s)
 {
@@ -302,7 +295,7 @@ static void listen_to(compile_pool *pool, compile_slot *s)
         bool fine = status == AT_OK && accept_message(pool, s, &m);
         message_deinit(&m);
         if (!fine) {
-            bool died = status == AT_WORKER && has_closed(s->process.fd);
+            bool died = status == AT_WORKER && message_peer_closed(s->process.fd);
             bury(pool, s, died ? NULL : "sent what makes no sense");
             return;
         }

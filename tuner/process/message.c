@@ -200,6 +200,13 @@ void message_reader_deinit(message_reader *r)
     *r = (message_reader){0};
 }
 
+bool message_peer_closed(int fd)
+{
+    char next;
+    ssize_t n = recv(fd, &next, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 bool message_reader_busy(const message_reader *r)
 {
     return r->header_got_bytes > 0;

@@ -51,6 +51,8 @@ typedef struct message_reader {
  * AT_NOT_FOUND: more has to come; AT_WORKER as message_receive. */
 at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error);
 void message_reader_deinit(message_reader *r);
+/* Whether the peer has closed its end and nothing is left to read. */
+bool message_peer_closed(int fd);
 /* Whether a frame has begun to arrive and is not whole yet. */
 bool message_reader_busy(const message_reader *r);
 

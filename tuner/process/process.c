@@ -51,6 +51,7 @@ static void become_worker(const char *name, pid_t parent)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    /* They were held back from before the fork until here: none found the worker unprepared. */
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -66,9 +67,14 @@ at_status worker_start(const char *name, worker_body body, void *context, worker
     /* What is buffered now would be written twice. */
     fflush(NULL);
     pid_t parent = getpid();
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
+    int code = errno;
+    if (pid != 0)
+        sigprocmask(SIG_SETMASK, &before, NULL);
     if (pid < 0) {
-        int code = errno;
         close(ends[0]);
         close(ends[1]);
         return error_set_errno(error, code, "cannot start the %s worker", name);
@@ -94,6 +100,18 @@ static void describe_end(int status, char *why, size_t why_size_bytes)
         snprintf(why, why_size_bytes, "ended in an unknown way");
 }
 
+static worker_end kind_of_end(int status)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE,  SIGILL,
+                              SIGSYS,  SIGTRAP, SIGXCPU, SIGXFSZ, SIGPIPE};
+    if (!WIFSIGNALED(status))
+        return WORKER_EXITED;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (WTERMSIG(status) == own[i])
+            return WORKER_FAULTED;
+    return WORKER_KILLED;
+}
+
 /* Reaps the worker if it has ended by now. */
 static bool reap(worker *w, int *status)
 {
@@ -104,7 +122,7 @@ static bool reap(worker *w, int *status)
     return ended != 0;
 }
 
-void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
+worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
 {
     if (why && why_size_bytes)
         snprintf(why, why_size_bytes, "not running");
@@ -112,7 +130,7 @@ void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
         close(w->fd);
     w->fd = -1;
     if (w->pid <= 0)
-        return;
+        return WORKER_NONE;
     int status = 0;
     bool ended = reap(w, &status);
     for (; !ended && grace_ms > 0; grace_ms--) {
@@ -130,9 +148,10 @@ void worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
             snprintf(why, why_size_bytes, "still running");
     }
     w->pid = 0;
+    return ended ? kind_of_end(status) : WORKER_NONE;
 }
 
-void worker_stop(worker *w, char *why, size_t why_size_bytes)
+worker_end worker_stop(worker *w, char *why, size_t why_size_bytes)
 {
-    worker_collect(w, 0, why, why_size_bytes);
+    return worker_collect(w, 0, why, why_size_bytes);
 }

@@ -28,8 +28,10 @@ at_status request_replay(const request *r, request **out, at_error *error)
     if (at && size_bytes)
         memcpy(at, r->message.body.bytes, size_bytes);
     at_status status = request_new(&copy, r->id, out, error);
-    if (!status)
+    if (!status) {
+        (*out)->number = r->number;
         (*out)->silent = true;
+    }
     return status;
 }
 

@@ -16,8 +16,11 @@ typedef struct request {
     struct request *next;
     message message;
     uint64_t id;
+    uint64_t number; /* of the question, which its answer repeats; a replay has its original's */
+    bool claimed; /* somebody waits for its answer by name */
     bool silent; /* a replay: its answer is nobody's event */
     int deaths;  /* workers that died on it without saying why */
+    int kills;   /* workers that were killed from outside while they were at it */
 } request;
 
 typedef struct request_queue {

@@ -210,7 +210,8 @@ static bool recall(pipeline *p, candidate *c)
     journal_entry entry;
     if (!p->log || !journal_find(p->log, c->key, &entry))
         return false;
-    if (entry.outcome == OUTCOME_OK && entry.sample_count < p->samples)
+    if ((entry.outcome == OUTCOME_OK && entry.sample_count < p->samples) ||
+        entry.sample_count > DEVICE_MAX_SAMPLES)
         return false;
     c->from_journal = true;
     c->has_resources = entry.has_resources;
@@ -324,7 +325,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
 
 static at_status feed_device(pipeline *p, at_error *error)
 {
-    while (p->compiled.count && p->trying < DEVICE_QUEUE) {
+    while (p->state.device_ready && p->compiled.count && p->trying < DEVICE_QUEUE) {
         candidate *c = p->table.items[queue_pop(&p->compiled)];
         if (c->finished) /* its other half did not compile */
             continue;
@@ -341,7 +342,9 @@ static at_status feed_device(pipeline *p, at_error *error)
 
 static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
 {
-    candidate *c = p->table.items[e->id];
+    candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
+    if (!c || c->finished || !p->trying)
+        return error_set(error, AT_INTERNAL, "the device tried what was not asked");
     p->trying--;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
@@ -364,7 +367,7 @@ static at_status take_event(pipeline *p, const device_event *e, at_error *error)
         p->state.ceiling_ns = e->ceiling_ns;
         p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
-    case DEVICE_TRIED:
+    case DEVICE_TRIED: /* whoever asks anything else claims its answer */
         return take_tried(p, e, error);
     case DEVICE_FAILED:
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);

@@ -157,34 +157,40 @@ static void exclude(contest *c, uint32_t entrant, outcome o, const char *message
     c->state.excluded++;
 }
 
-static at_status await(contest *c, device_event *out, at_error *error)
+static at_status await(contest *c, device_question question, device_event *out, at_error *error)
 {
     at_status status;
     do {
         error_clear(error);
-        status = device_worker_take(c->session->device, STEP_MS, out, error);
+        status = device_worker_await(c->session->device, question, STEP_MS, out, error);
     } while (status == AT_NOT_FOUND);
-    if (status)
-        return status;
-    if (out->kind == DEVICE_FAILED) {
-        status = error_set(error, out->status ? out->status : AT_DEVICE, "%s", out->message);
-        device_event_deinit(out);
-    }
     return status;
 }
 
-static at_status await_held(contest *c, size_t waiting, at_error *error)
+/* The answer to what was asked last. */
+static at_status await_latest(contest *c, device_event *out, at_error *error)
 {
-    while (waiting > 0) {
+    return await(c, device_worker_claim(c->session->device), out, error);
+}
+
+/* A question about an entrant. */
+typedef struct asked {
+    uint32_t entrant;
+    device_question question;
+} asked;
+
+/* One that is loaded is held, one that passes its check stays; the others are out. */
+static at_status await_fit(contest *c, const asked *waiting, size_t count, at_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
         device_event e;
-        at_status status = await(c, &e, error);
+        at_status status = await(c, waiting[i].question, &e, error);
         if (status)
             return status;
-        waiting--;
         if (e.outcome == OUTCOME_OK)
-            c->held[e.id] = true;
+            c->held[waiting[i].entrant] = true;
         else
-            exclude(c, (uint32_t)e.id, e.outcome, e.message);
+            exclude(c, waiting[i].entrant, e.outcome, e.message);
         device_event_deinit(&e);
     }
     return AT_OK;
@@ -193,6 +199,7 @@ static at_status await_held(contest *c, size_t waiting, at_error *error)
 static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_error *error)
 {
     enum { HOLDS_AHEAD = 16 };
+    asked holds[HOLDS_AHEAD];
     size_t waiting = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t entrant = order[i];
@@ -206,14 +213,17 @@ static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_
         }
         candidate_variant(c->entrants[entrant], &variant);
         status = device_worker_hold(c->session->device, entrant, &variant, error);
-        if (!status && ++waiting == HOLDS_AHEAD) {
-            status = await_held(c, waiting, error);
+        if (status)
+            return status;
+        holds[waiting++] = (asked){entrant, device_worker_claim(c->session->device)};
+        if (waiting == HOLDS_AHEAD) {
+            status = await_fit(c, holds, waiting, error);
             waiting = 0;
         }
         if (status)
             return status;
     }
-    return await_held(c, waiting, error);
+    return await_fit(c, holds, waiting, error);
 }
 
 static void keep_ceiling(contest *c, int64_t ceiling_ns)
@@ -239,7 +249,7 @@ static at_status ask_board(contest *c, at_error *error)
     device_event e;
     at_status status = device_worker_energy(c->session->device, 0, 0, error);
     if (!status)
-        status = await(c, &e, error);
+        status = await_latest(c, &e, error);
     if (status)
         return status;
     c->board_asked = true;
@@ -272,7 +282,7 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
         c->ids[i] = order[i];
     at_status status = device_worker_block(c->session->device, c->ids, count, true, error);
     if (!status)
-        status = await(c, &e, error);
+        status = await_latest(c, &e, error);
     if (status)
         return status;
     if (e.outcome == OUTCOME_OK && e.sample_count == count) {
@@ -291,26 +301,22 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
 static at_status check_finalists(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
+    asked *checks = calloc(result->count + 1, sizeof *checks);
     size_t waiting = 0;
-    for (size_t i = 0; i < result->count; i++) {
-        const race_standing *standing = &result->ranking[i];
-        if (standing->failed || !c->held[standing->entrant])
+    at_status status = checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; !status && i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (result->ranking[i].failed || !c->held[entrant])
             continue;
-        at_status status = device_worker_recheck(c->session->device, standing->entrant,
-                                                 c->seed + 1, error);
-        if (status)
-            return status;
-        waiting++;
+        status = device_worker_recheck(c->session->device, entrant, c->seed + 1, error);
+        if (!status)
+            checks[waiting++] = (asked){entrant, device_worker_claim(c->session->device)};
     }
-    while (waiting-- > 0) {
-        device_event e;
-        at_status status = await(c, &e, error);
-        if (status)
-            return status;
-        if (e.outcome != OUTCOME_OK)
-            exclude(c, (uint32_t)e.id, e.outcome, e.message);
-        device_event_deinit(&e);
-    }
+    if (!status)
+        status = await_fit(c, checks, waiting, error);
+    free(checks);
+    if (status)
+        return status;
     /* Where no finalist was fit, others race in their place and are checked in their turn. */
     const uint32_t *order;
     c->checked = race_next(c->race, &order) == 0;
@@ -331,7 +337,7 @@ static at_status measure_energies(contest *c, at_error *error)
         device_event e;
         at_status status = device_worker_energy(c->session->device, entrant, chunks, error);
         if (!status)
-            status = await(c, &e, error);
+            status = await_latest(c, &e, error);
         if (status)
             return status;
         note_others(c, e.others);
@@ -354,9 +360,9 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
     int64_t start_ns = clock_now_ns();
     *finished = false;
     if (!c->board_asked) {
-        at_status asked = ask_board(c, error);
+        at_status status = ask_board(c, error);
         c->state.race_ns += clock_now_ns() - start_ns;
-        return asked;
+        return status;
     }
     const uint32_t *order;
     size_t count = race_next(c->race, &order);

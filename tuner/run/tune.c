@@ -419,6 +419,18 @@ static void show_race(tune *t)
                                                    .now_ns = clock_now_ns()});
 }
 
+/* Where a journal answers everything the search is over before the device is ready. */
+static at_status await_device(tune *t, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && t->end != RUN_END_INTERRUPTED && !interrupted(t) &&
+           !pipeline_get_state(t->pipeline)->device_ready) {
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+        show_search(t);
+    }
+    return status;
+}
+
 static at_status race_on_device(tune *t, at_error *error)
 {
     const candidate *baseline;
@@ -484,6 +496,8 @@ at_status tune_run(const options *o, tune **out, at_error *error)
     t->stopping.limits = t->limits;
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
     at_status found = t->answer ? AT_OK : search(t, error);
+    if (!found && !t->answer && t->session.device)
+        found = await_device(t, error);
     if (!found && !t->answer && races(t))
         found = race_on_device(t, error);
     if (found && t->session.device && !t->contest)
