@@ -1,13 +1,15 @@
 /* Runs a program while everything around it fails.
  *
- *   fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] [-w N:ONE_IN] -- PROGRAM...
+ *   fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] [-w N:ONE_IN] [-i N:SIGNAL] [-r]
+ *                -- PROGRAM...
  *
  * -k kills N child processes of the program at random moments, on average one after EVERY pieces
  * sent over sockets, so that a fast machine is treated no better than a slow one; -f flips a bit in
  * one of ONE_IN pieces sent, -w refuses one of ONE_IN disk writes, N times. All begin when BEGIN
- * pieces were sent: what fails before the first measurement has a right to end the run. The
- * program's streams are left alone. Afterwards one line on stderr says what was done: "faults: 300
- * kills, 350 frames, 350 writes". Ends with the program's status, 128 + its signal, or 2 when it
+ * pieces were sent: what fails before the first measurement has a right to end the run. -i sends
+ * SIGNAL (a number) to the program when N pieces were sent, -r refuses to put records in their place.
+ * The program's streams are left alone. Afterwards one line on stderr says what was done: "faults:
+ * 300 kills, 350 frames, 350 writes in 12000 pieces". Ends with the program's status, 128 + its signal, or 2 when it
  * could not be run. */
 #define _GNU_SOURCE
 #include "fault_state.h"
@@ -32,6 +34,8 @@ typedef struct plan {
     uint64_t kills, kill_every;
     uint64_t frames, frames_one_in;
     uint64_t writes, writes_one_in;
+    uint64_t signal, signal_at;
+    bool refuses_records;
     char **program;
 } plan;
 
@@ -44,7 +48,7 @@ static bool read_plan(int argc, char **argv, plan *out)
 {
     *out = (plan){.seed = 1, .kill_every = 1, .frames_one_in = 1, .writes_one_in = 1};
     bool right = true;
-    for (int option; right && (option = getopt(argc, argv, "+s:d:k:f:w:")) != -1;) {
+    for (int option; right && (option = getopt(argc, argv, "+s:d:k:f:w:i:r")) != -1;) {
         if (option == 's')
             out->seed = strtoull(optarg, NULL, 10);
         else if (option == 'd')
@@ -55,6 +59,10 @@ static bool read_plan(int argc, char **argv, plan *out)
             right = read_pair(optarg, &out->frames, &out->frames_one_in);
         else if (option == 'w')
             right = read_pair(optarg, &out->writes, &out->writes_one_in);
+        else if (option == 'i')
+            right = read_pair(optarg, &out->signal_at, &out->signal);
+        else if (option == 'r')
+            out->refuses_records = true;
         else
             right = false;
     }
@@ -79,6 +87,9 @@ static fault_state *make_state(const plan *p, char path[STATE_PATH_BYTES])
     fault_state *s = at;
     s->seed = p->seed;
     s->begin = p->begin;
+    s->signal = (int)p->signal;
+    s->signal_at = p->signal_at;
+    s->refuses_records = p->refuses_records;
     s->frames.quota = p->frames;
     s->frames.one_in = p->frames_one_in;
     s->writes.quota = p->writes;
@@ -155,8 +166,9 @@ static uint64_t watch(const plan *p, const fault_state *state, pid_t program, in
     }
 }
 
-static void run_program(const plan *p, const char *state_path)
+static void run_program(const plan *p, fault_state *state, const char *state_path)
 {
+    state->program = getpid();
     setenv(FAULT_STATE_VARIABLE, state_path, 1);
     setenv("LD_PRELOAD", FAULT_PRELOAD_LIBRARY, 1);
     execvp(p->program[0], p->program);
@@ -170,7 +182,7 @@ int main(int argc, char **argv)
     char path[STATE_PATH_BYTES];
     if (!read_plan(argc, argv, &p)) {
         fputs("usage: fault_inject [-s SEED] [-d BEGIN] [-k N:EVERY] [-f N:ONE_IN] "
-              "[-w N:ONE_IN] -- PROGRAM...\n",
+              "[-w N:ONE_IN] [-i N:SIGNAL] [-r] -- PROGRAM...\n",
               stderr);
         return 2;
     }
@@ -181,12 +193,14 @@ int main(int argc, char **argv)
     }
     pid_t program = fork();
     if (program == 0)
-        run_program(&p, path);
+        run_program(&p, state, path);
     int status = 0;
     uint64_t killed = program > 0 ? watch(&p, state, program, &status) : 0;
     unlink(path);
-    fprintf(stderr, "faults: %" PRIu64 " kills, %" PRIu64 " frames, %" PRIu64 " writes\n", killed,
-            (uint64_t)atomic_load(&state->frames.done), (uint64_t)atomic_load(&state->writes.done));
+    fprintf(stderr, "faults: %" PRIu64 " kills, %" PRIu64 " frames, %" PRIu64 " writes in %" PRIu64 " pieces\n",
+            killed, (uint64_t)atomic_load(&state->frames.done),
+            (uint64_t)atomic_load(&state->writes.done),
+            (uint64_t)atomic_load(&state->frames.chances));
     if (program < 0)
         return 2;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

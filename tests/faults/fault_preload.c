@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,8 @@ static bool strikes(fault_kind *kind, uint64_t *draw)
     if (!state)
         return false;
     uint64_t chance = atomic_fetch_add(&kind->chances, 1);
+    if (kind == &state->frames && state->signal && chance + 1 == state->signal_at)
+        kill(state->program, state->signal);
     if (atomic_load(&state->frames.chances) < state->begin)
         return false;
     *draw = scramble(state->seed + (chance + 1) * UINT64_C(0x9e3779b97f4a7c15));
@@ -115,6 +118,11 @@ int rename(const char *from, const char *to)
     int (*next)(const char *, const char *);
     find_next("rename", &next);
     uint64_t draw;
+    const char *end = strrchr(to, '.');
+    if (state && state->refuses_records && end && strcmp(end, ".json") == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
     if (!strikes(&state->writes, &draw))
         return next(from, to);
     errno = ENOSPC;

@@ -63,3 +63,42 @@ found_the_best() {
 records_nothing_of() { # records_nothing_of TEXT: in the record
     [ -s results/*/timed.json ] && ! grep "$1" results/*/timed.json
 }
+
+# Has $TIMED be a script of the same pattern over fewer configurations, the best one among them.
+write_space() { # write_space NAME COUNT: 12, 99
+    case $2 in
+    12) a='10, 12' b='4, 7' base='a = 10, b = 4' ;;
+    99) a='6, 16' b='1, 9' base='a = 16, b = 9' ;;
+    esac
+    cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
+    sed -e "s/  space = .*/  space = { a = at.range($a), b = at.range($b) },/" \
+        -e "s/  baseline = .*/  baseline = { $base },/" "$BATS_TEST_DIRNAME/timed.lua" >"$1.lua"
+    TIMED=$PWD/$1.lua
+}
+
+# How many pieces a whole run of $TIMED sends over its sockets: $pieces.
+count_pieces() {
+    "$TOOLS/fault_inject" -- "$AUTOTUNE" "$TIMED" --device cuda:0 >out.txt 2>err.txt
+    pieces=$(sed -n 's/^faults: .* in \([0-9]*\) pieces$/\1/p' err.txt)
+    [ "$pieces" -gt 0 ]
+    forget
+}
+
+# Runs $TIMED and sends it SIGNAL when N pieces were sent: exit code in $status.
+interrupt_at() { # interrupt_at N SIGNAL
+    status=0
+    "$TOOLS/fault_inject" -i "$1:$2" -- "$AUTOTUNE" "$TIMED" --device cuda:0 >out.txt 2>err.txt ||
+        status=$?
+}
+
+# The same command again ends well, with the right winner.
+resumes() {
+    tool "$TIMED" --device cuda:0
+    succeeds
+    found_the_best
+}
+
+# The next run starts from nothing.
+forget() {
+    rm -rf results "$XDG_STATE_HOME"
+}

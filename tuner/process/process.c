@@ -44,8 +44,8 @@ static void become_worker(const char *name, pid_t parent)
     if (getppid() != parent) /* it died before the line above */
         _exit(1);
     /* Handlers of the tuner's, which the fork took along. */
-    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH,
-                                  SIGCHLD, SIGALRM, SIGUSR1, SIGUSR2};
+    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGALRM,
+                                  SIGUSR1, SIGUSR2, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);
     signal(SIGINT, SIG_IGN);
@@ -122,17 +122,26 @@ static bool reap(worker *w, int *status)
     return ended != 0;
 }
 
+static void close_socket(worker *w)
+{
+    if (w->fd >= 0)
+        close(w->fd);
+    w->fd = -1;
+}
+
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes)
 {
     if (why && why_size_bytes)
         snprintf(why, why_size_bytes, "not running");
-    if (w->fd >= 0)
-        close(w->fd);
-    w->fd = -1;
-    if (w->pid <= 0)
+    if (w->pid <= 0) {
+        close_socket(w);
         return WORKER_NONE;
+    }
+    /* In this order: a worker may well end because its socket closes. */
     int status = 0;
     bool ended = reap(w, &status);
+    if (grace_ms > 0)
+        close_socket(w);
     for (; !ended && grace_ms > 0; grace_ms--) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         ended = reap(w, &status);
@@ -147,6 +156,7 @@ worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_by
         if (why)
             snprintf(why, why_size_bytes, "still running");
     }
+    close_socket(w);
     w->pid = 0;
     return ended ? kind_of_end(status) : WORKER_NONE;
 }
