@@ -67,6 +67,8 @@ static at_status submit(ranking *r, size_t i, at_error *error)
                                                    .entry = launch.entry, .arch = r->arch,
                                                    .options = source.options,
                                                    .option_count = source.option_count,
+                                                   .headers = source.includes.headers,
+                                                   .header_count = source.includes.count,
                                                    .want_ptx = true},
                                 error);
     emitted_deinit(&source);

@@ -102,7 +102,9 @@ static at_status compile_variant(subject *s, at_error *error)
                                                 .entry = s->launch.entry,
                                                 .arch = s->api->properties(s->device)->arch,
                                                 .options = source.options,
-                                                .option_count = source.option_count},
+                                                .option_count = source.option_count,
+                                                .headers = source.includes.headers,
+                                                .header_count = source.includes.count},
                              &s->variant, error);
     emitted_deinit(&source);
     return status;

@@ -182,7 +182,9 @@ static at_status load_source(bench *b, compile_pool *pool, const char *name, con
                                      .entry = entry,
                                      .arch = b->arch,
                                      .options = source->options,
-                                     .option_count = source->option_count};
+                                     .option_count = source->option_count,
+                                     .headers = source->includes.headers,
+                                     .header_count = source->includes.count};
     compile_result result = {0};
     at_status status = compile_submit(pool, &request, error);
     if (!status)

@@ -1,9 +1,11 @@
 load helpers
 
-@test "--version prints name and number" {
+@test "--version prints name, number and what confines the workers" {
     tool --version
     succeeds
-    [[ "$output" =~ ^autotune\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    [[ "$output" =~ ^autotune\ [0-9]+\.[0-9]+\.[0-9]+$'\n'confinement:\ .+$ ]]
+    AUTOTUNE_CONFINE=off tool --version
+    says "confinement: off"
 }
 
 @test "--help lists every command, the exit codes and the environment" {

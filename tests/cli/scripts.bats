@@ -47,3 +47,33 @@ load helpers
     tool space ./folder.lua --arch sm_90
     [ "$status" -eq 2 ]
 }
+
+@test "a template includes files of its folder, and its cache follows them" {
+    cp "$FIXTURES"/scale* .
+    sed -i '1i #include "mine.h"' scale.cu.tmpl
+    sed -i 's/\* factor/* (factor + MINE)/' scale.cu.tmpl
+    for mine in 1 2; do
+        echo "#define MINE $mine.5" >mine.h
+        tool emit scale.lua --ptx
+        succeeds
+        cp out.txt "$mine.ptx"
+    done
+    ! cmp -s 1.ptx 2.ptx
+}
+
+@test "a template includes no file of anywhere else" {
+    cp "$FIXTURES"/scale* .
+    echo secret-word >"$BATS_TEST_TMPDIR/secret"
+    ln -s "$BATS_TEST_TMPDIR/secret" linked.h
+    mkfifo pipe.h
+    for name in "\"$BATS_TEST_TMPDIR/secret\"" "</proc/self/environ>" '"../secret"' '"linked.h"' \
+        '"pipe.h"' NAME; do
+        { echo "#define NAME \"/etc/passwd\""; echo "#include $name"; cat "$FIXTURES/scale.cu.tmpl"; } \
+            >scale.cu.tmpl
+        tool scale.lua --device sim:sm_90 --no-record
+        [ "$status" -ne 0 ]
+        says_nothing_of secret-word
+        [[ "$errors" != *secret-word* && "$errors" != *root:* ]]
+        ! grep -r secret-word "$XDG_STATE_HOME" 2>/dev/null
+    done
+}

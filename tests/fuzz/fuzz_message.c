@@ -69,8 +69,9 @@ static bool within(const pack *m, const void *view, size_t size)
 static void decode(message *m)
 {
     const char *options[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
     compile_request request;
-    if (compile_wire_get_request(&m->body, options, &request)) {
+    if (compile_wire_get_request(&m->body, options, headers, &request)) {
         check(within(&m->body, request.source, strlen(request.source) + 1));
         check(within(&m->body, request.arch, strlen(request.arch) + 1));
         for (size_t i = 0; i < request.option_count; i++)

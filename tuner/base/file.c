@@ -239,7 +239,8 @@ at_status file_replace(const char *path, const void *bytes, size_t size_bytes, a
     return status;
 }
 
-at_status file_make_folder(const char *path, at_error *error)
+/* `mode` is that of the last component, as the umask allows. */
+static at_status make_folder(const char *path, mode_t mode, at_error *error)
 {
     char part[PATH_BYTES];
     size_t length = strlen(path);
@@ -251,7 +252,7 @@ at_status file_make_folder(const char *path, at_error *error)
             continue;
         char kept = part[i];
         part[i] = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+        if (mkdir(part, kept ? 0777 : mode) != 0 && errno != EEXIST)
             return io_error(error, errno, "make the folder", part);
         part[i] = kept;
     }
@@ -259,6 +260,42 @@ at_status file_make_folder(const char *path, at_error *error)
     if (stat(path, &s) != 0)
         return io_error(error, errno, "make the folder", path);
     return S_ISDIR(s.st_mode) ? AT_OK : io_error(error, ENOTDIR, "make the folder", path);
+}
+
+at_status file_make_folder(const char *path, at_error *error)
+{
+    return make_folder(path, 0777, error);
+}
+
+bool file_is_private(const struct stat *s)
+{
+    return s->st_uid == geteuid() && (s->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+at_status file_make_private_folder(const char *path, at_error *error)
+{
+    struct stat s;
+    at_status status = make_folder(path, 0700, error);
+    if (status)
+        return status;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &s) != 0)
+        status = io_error(error, errno, "open", path);
+    else if (s.st_uid != geteuid())
+        status = error_set(error, AT_IO,
+                           "the folder %s belongs to another user: what is in it is not believed; "
+                           "choose another folder",
+                           path);
+    else if (!file_is_private(&s))
+        status = error_set(error, AT_IO,
+                           "others may write the folder %s: what is in it is not believed; remove "
+                           "it, or chmod 700 it if you know what it holds",
+                           path);
+    else if ((s.st_mode & 077) != 0 && fchmod(fd, 0700) != 0)
+        status = io_error(error, errno, "close to others", path);
+    if (fd >= 0)
+        close(fd);
+    return status;
 }
 
 at_status file_check_writable(const char *folder, at_error *error)

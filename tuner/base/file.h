@@ -8,8 +8,10 @@
 #ifndef AUTOTUNE_BASE_FILE_H
 #define AUTOTUNE_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -34,6 +36,14 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
 
 /* Makes the folder and its parents, as mkdir -p. */
 at_status file_make_folder(const char *path, at_error *error);
+
+/* Whether a file or folder is this user's and nobody else may write it. */
+bool file_is_private(const struct stat *s);
+
+/* As file_make_folder(), for a folder whose files are believed when they are read: it is made with
+ * mode 0700, and one that others may read is closed to them. AT_IO, with the remedy, when it belongs
+ * to another user or others may write it: then nothing in it is to be believed. */
+at_status file_make_private_folder(const char *path, at_error *error);
 
 /* Fails where file_replace() of a file in the existing `folder` would: tries, and leaves nothing
  * behind. */

@@ -6,6 +6,7 @@
 #include "bench/bench.h"
 #include "bench/wire.h"
 #include "process/message.h"
+#include "process/confine.h"
 
 /* No device kind has more. */
 enum { MAX_DEVICES = 64 };
@@ -226,6 +227,14 @@ static at_status serve(child *c, bool *go, at_error *error)
     return status;
 }
 
+void device_child_confine(bool in_process)
+{
+    /* The driver opens what it likes, when it likes; all that it runs it has run by now. */
+    if (in_process)
+        confine_files(NULL, 0);
+    confine_system_calls(in_process ? CONFINE_SOCKETS : CONFINE_EXECUTION);
+}
+
 int device_child_run(int fd, void *context)
 {
     child c = {.fd = fd};
@@ -235,6 +244,7 @@ int device_child_run(int fd, void *context)
         send_failure(fd, status, &error);
         return 1;
     }
+    device_child_confine(c.api->in_process);
     bool go = true;
     while (!status && go)
         status = serve(&c, &go, &error);

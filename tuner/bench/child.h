@@ -11,6 +11,11 @@
 /* A worker_body; `context` is the const device_worker_options. */
 int device_child_run(int fd, void *context);
 
+/* Confines this process as a device worker is once its device is open (process/confine.h). A device
+ * that is computed in the process leaves it no file to open, no socket and no program to run; a
+ * driver leaves it all but programs. */
+void device_child_confine(bool in_process);
+
 /* A worker_body that answers with the devices of the kind that `context` names (a string; NULL:
  * all kinds) and ends. */
 int device_child_list(int fd, void *context);

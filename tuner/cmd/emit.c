@@ -32,6 +32,8 @@ static at_status print_ptx(const emitted *source, const script *s, const arch_li
                                                .arch = arch->name,
                                                .options = source->options,
                                                .option_count = source->option_count,
+                                               .headers = source->includes.headers,
+                                               .header_count = source->includes.count,
                                                .want_ptx = true},
                             error);
     if (!status)

@@ -53,6 +53,8 @@ static at_status compile(explained *x, at_error *error)
                                                    .arch = x->chip.arch,
                                                    .options = x->source.options,
                                                    .option_count = x->source.option_count,
+                                                   .headers = x->source.includes.headers,
+                                                   .header_count = x->source.includes.count,
                                                    .want_ptx = true},
                                 error);
     if (!status)

@@ -40,7 +40,9 @@ static at_status submit_row(script *s, const uint16_t *indices, const arch_limit
                                                    .entry = p->entry,
                                                    .arch = arch->name,
                                                    .options = source.options,
-                                                   .option_count = source.option_count},
+                                                   .option_count = source.option_count,
+                                                   .headers = source.includes.headers,
+                                                   .header_count = source.includes.count},
                                 error);
     *submitted = !status;
     emitted_deinit(&source);

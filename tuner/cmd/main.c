@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "base/nearest.h"
 #include "base/version.h"
+#include "process/confine.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
 enum {
@@ -58,6 +59,23 @@ static void print_error(const at_error *error)
     fprintf(stderr, "%s\n", error->message[0] ? error->message : status_name(error->status));
 }
 
+/* What bounds the workers on this machine. */
+static void print_version(void)
+{
+    confinement c = confine_available();
+    char files[64] = "no Landlock: files are not confined";
+    if (c.landlock_version)
+        snprintf(files, sizeof files, "Landlock %d (files%s)", c.landlock_version,
+                 c.landlock_version >= 4 ? ", TCP" : "");
+    printf("autotune %s\n", version_text());
+    if (c.off)
+        puts("confinement: off (AUTOTUNE_CONFINE)");
+    else
+        printf("confinement: %s; %s\n", files,
+               c.seccomp ? "seccomp (programs, sockets)"
+                         : "no seccomp: programs and sockets are not confined");
+}
+
 static void print_help(void)
 {
     puts("Usage: autotune [tune] SCRIPT [OPTION]...\n"
@@ -85,6 +103,7 @@ static void print_help(void)
          "  XDG_CACHE_HOME   compiled kernels are kept in its autotune/ (default ~/.cache)\n"
          "  XDG_STATE_HOME   journals are kept in its autotune/ (default ~/.local/state)\n"
          "  AUTOTUNE_NVRTC   the NVRTC library to use instead of the toolkit's\n"
+         "  AUTOTUNE_CONFINE 'off' leaves the workers unconfined (see --version)\n"
          "  AUTOTUNE_SHARE   the folder that holds autotune's lua/ and templates/\n"
          "  NO_COLOR         when set, no colour");
 }
@@ -161,7 +180,7 @@ int main(int argc, char **argv)
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {
-        printf("autotune %s\n", version_text());
+        print_version();
         return EXIT_OK;
     }
     const command *c = commands_find(argv[1]);

@@ -55,7 +55,7 @@ at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cach
                          "XDG_CACHE_HOME nor HOME is set");
     if (n < 0 || (size_t)n >= sizeof out->dir)
         return error_set(error, AT_IO, "the path of the compile cache is too long");
-    return file_make_folder(out->dir, error);
+    return file_make_private_folder(out->dir, error);
 }
 
 compile_key compile_cache_key(const char *identity, const void *request, size_t request_bytes)
@@ -134,7 +134,9 @@ at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned ch
     if (fd < 0)
         return AT_NOT_FOUND;
     struct stat s;
-    at_status status = fstat(fd, &s) == 0 ? read_entry(fd, &s, key, bytes, size_bytes) : AT_IO;
+    at_status status = AT_IO;
+    if (fstat(fd, &s) == 0 && file_is_private(&s))
+        status = read_entry(fd, &s, key, bytes, size_bytes);
     if (status == AT_OK && s.st_mtime + TOUCH_S < time(NULL))
         futimens(fd, NULL);
     if (status == AT_FORMAT)
@@ -146,7 +148,7 @@ at_status compile_cache_get(const compile_cache *c, compile_key key, unsigned ch
 static at_status write_entry(const char *path, const entry_header *header, const void *bytes,
                              size_t size_bytes, at_error *error)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set_errno(error, errno, "cannot write the compile cache, %s", path);
     at_status status = file_write_all(fd, path, header, sizeof *header, error);
@@ -164,7 +166,7 @@ at_status compile_cache_put(compile_cache *c, compile_key key, const void *bytes
     entry_path(c, key, path);
     char *slash = strrchr(path, '/');
     *slash = '\0';
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+    if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return error_set_errno(error, errno, "cannot write the compile cache, %s", path);
     snprintf(temporary, sizeof temporary, "%s/tmp-%ld-%u", path, (long)getpid(), c->serial++);
     *slash = '/';

@@ -6,6 +6,8 @@
  * entry that a power cut tears is such a file. When the entries outgrow the limit, those whose use
  * lies back furthest go, down to nine tenths of it.
  *
+ * Folders and files are their owner's alone; an entry that another user owns or may write is none.
+ *
  * A cache never stops a compilation: every function's failure only means that there is no entry. */
 #ifndef AUTOTUNE_COMPILE_CACHE_H
 #define AUTOTUNE_COMPILE_CACHE_H
@@ -28,8 +30,8 @@ typedef struct compile_key {
 } compile_key;
 
 /* Opens (and makes) the cache in `dir`; NULL: $XDG_CACHE_HOME/autotune or ~/.cache/autotune.
- * A relative path is made absolute here. `limit_bytes` 0: 1 GiB. AT_IO when there can be none,
- * saying why. Nothing to close. */
+ * A relative path is made absolute here. `limit_bytes` 0: 1 GiB. AT_IO when there can be none, or
+ * others may write it, saying why. Nothing to close. */
 at_status compile_cache_open(const char *dir, uint64_t limit_bytes, compile_cache *out,
                              at_error *error);
 

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/source_header.h"
 #include "device/resources.h"
 
 typedef enum compile_outcome {
@@ -29,6 +30,8 @@ typedef struct compile_request {
     const char *arch;           /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;
+    const source_header *headers; /* files that the source includes and the Toolkit lacks */
+    size_t header_count;          /* at most SOURCE_HEADERS_MAX */
     bool want_ptx; /* PTX with line information too (a simulated device runs it) */
 } compile_request;
 

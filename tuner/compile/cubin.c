@@ -47,6 +47,49 @@ static const char *section_name(const image *m, const Elf64_Shdr *s)
     return memchr(at, '\0', m->names.sh_size - s->sh_name) ? (const char *)at : NULL;
 }
 
+static bool lies_within(const image *m, uint64_t offset, uint64_t size_bytes)
+{
+    return offset <= m->size_bytes && size_bytes <= m->size_bytes - offset;
+}
+
+static bool sections_are_whole(const image *m)
+{
+    Elf64_Shdr s;
+    for (unsigned i = 0; i < m->header.e_shnum; i++) {
+        if (!read_section(m, i, &s) || s.sh_link >= m->header.e_shnum)
+            return false;
+        bool in_file = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL;
+        if (in_file && (!lies_within(m, s.sh_offset, s.sh_size) || !section_name(m, &s)))
+            return false;
+        if (in_file && s.sh_entsize > s.sh_size && s.sh_size > 0)
+            return false;
+    }
+    return m->header.e_shstrndx < m->header.e_shnum;
+}
+
+static bool segments_are_whole(const image *m)
+{
+    Elf64_Phdr p;
+    if (m->header.e_phnum > 0 && m->header.e_phentsize != sizeof p)
+        return false;
+    for (unsigned i = 0; i < m->header.e_phnum; i++) {
+        uint64_t step = (uint64_t)i * sizeof p;
+        if (m->header.e_phoff > m->size_bytes ||
+            !read_at(m, m->header.e_phoff + step, &p, sizeof p) ||
+            !lies_within(m, p.p_offset, p.p_filesz))
+            return false;
+    }
+    return true;
+}
+
+bool cubin_is_whole(const void *cubin, size_t cubin_bytes)
+{
+    enum { MACHINE_CUDA = 190 };
+    image m = {.bytes = cubin, .size_bytes = cubin_bytes};
+    return open_image(&m) && m.header.e_machine == MACHINE_CUDA && m.header.e_shnum > 0 &&
+           sections_are_whole(&m) && segments_are_whole(&m);
+}
+
 static bool is_constant_of(const char *name, const char *entry)
 {
     static const char prefix[] = ".nv.constant";

@@ -5,8 +5,13 @@
 #ifndef AUTOTUNE_COMPILE_CUBIN_H
 #define AUTOTUNE_COMPILE_CUBIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Whether the image is a cubin whose tables, sections and segments lie within it: what reads them by
+ * the sizes that they state, as the driver does, stays inside. Any bytes are safe. */
+bool cubin_is_whole(const void *cubin, size_t cubin_bytes);
 
 /* Constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry> (parameters, literals)
  * and .nv.constant<bank> (the module's). 0 when the image is not a whole ELF file. Any bytes are

@@ -222,13 +222,21 @@ static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program, nvrtc
 }
 
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
+                           const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out)
 {
     *out = (nvrtc_output){0};
+    const char *texts[SOURCE_HEADERS_MAX], *names[SOURCE_HEADERS_MAX];
+    if (header_count > SOURCE_HEADERS_MAX)
+        header_count = SOURCE_HEADERS_MAX;
+    for (size_t i = 0; i < header_count; i++) {
+        texts[i] = headers[i].text;
+        names[i] = headers[i].name;
+    }
     int64_t start_ns = clock_now_ns();
     nvrtcProgram program;
-    out->code = n->create_program(&program, source, name, 0, NULL, NULL);
+    out->code = n->create_program(&program, source, name, (int)header_count, texts, names);
     if (out->code != NVRTC_SUCCESS)
         return;
     out->code = n->compile_program(program, (int)option_count, options);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/source_header.h"
 
 typedef struct nvrtc_library {
     void *handle;
@@ -46,9 +47,11 @@ typedef struct nvrtc_output {
     int64_t time_ns;  /* in NVRTC */
 } nvrtc_output;
 
-/* Compiles `source`, called `name` in messages. Failures are in out->code: nothing here is an
+/* Compiles `source`, called `name` in messages; `headers` (at most SOURCE_HEADERS_MAX) are found
+ * before files are. Failures are in out->code: nothing here is an
  * at_status, because a source that does not compile is a result. */
 void nvrtc_library_compile(const nvrtc_library *n, const char *source, const char *name,
+                           const source_header *headers, size_t header_count,
                            const char *const *options, size_t option_count, int want_ptx,
                            nvrtc_output *out);
 

@@ -38,10 +38,11 @@ static bool is_definition(const char *v)
 {
     if (!isalpha((unsigned char)*v) && *v != '_')
         return false;
-    for (; *v; v++)
-        if (!isprint((unsigned char)*v))
+    for (const char *c = v; *c; c++)
+        if (!isprint((unsigned char)*c))
             return false;
-    return true;
+    /* __has_include and __has_embed ask for files. */
+    return strstr(v, "__has_") == NULL;
 }
 
 static bool is_identifier(const char *v)

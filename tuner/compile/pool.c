@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "compile/cubin.h"
 #include "compile/option.h"
 #include "compile/slot.h"
 #include "compile/wire.h"
@@ -214,7 +215,8 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;
     if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(&m->body, &view) ||
-        view.id != s->jobs[0]->id || view.outcome == COMPILE_TIMEOUT)
+        view.id != s->jobs[0]->id || view.outcome == COMPILE_TIMEOUT ||
+        (view.cubin && !cubin_is_whole(view.cubin, view.cubin_bytes)))
         return false;
     finished *f = malloc(sizeof *f);
     if (!f || !copy_result(&view, &f->result)) {
@@ -393,6 +395,8 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
                              "the compiler option '%s' is not one that a script may use: options "
                              "that change code generation and macro definitions (-DNAME=VALUE) are",
                              request->options[i]);
+    if (request->header_count > SOURCE_HEADERS_MAX)
+        return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
     message m;
     message_init(&m, COMPILE_REQUEST);
     compile_wire_put_request(&m.body, request);

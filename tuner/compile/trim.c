@@ -108,7 +108,7 @@ static int open_locked(const char *dir, const char *name, bool wait)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
     int locked;

@@ -13,12 +13,17 @@ void compile_wire_put_request(pack *m, const compile_request *r)
     pack_put_u32(m, (uint32_t)r->option_count);
     for (size_t i = 0; i < r->option_count; i++)
         pack_put_string(m, r->options[i]);
+    pack_put_u32(m, (uint32_t)r->header_count);
+    for (size_t i = 0; i < r->header_count; i++) {
+        pack_put_string(m, r->headers[i].name);
+        pack_put_string(m, r->headers[i].text);
+    }
 }
 
 bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
-                              compile_request *out)
+                              source_header headers[SOURCE_HEADERS_MAX], compile_request *out)
 {
-    *out = (compile_request){.id = pack_get_u64(m), .options = options};
+    *out = (compile_request){.id = pack_get_u64(m), .options = options, .headers = headers};
     out->source = pack_get_string(m);
     out->name = pack_get_string(m);
     out->entry = pack_get_string(m);
@@ -29,6 +34,13 @@ bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
         return false;
     for (size_t i = 0; i < out->option_count; i++)
         options[i] = pack_get_string(m);
+    out->header_count = pack_get_u32(m);
+    if (out->header_count > SOURCE_HEADERS_MAX)
+        return false;
+    for (size_t i = 0; i < out->header_count; i++) {
+        headers[i].name = pack_get_string(m);
+        headers[i].text = pack_get_string(m);
+    }
     return pack_complete(m);
 }
 

@@ -22,9 +22,9 @@ enum { COMPILE_OPTIONS_MAX = 64 };
 
 void compile_wire_put_request(pack *m, const compile_request *r);
 
-/* `options` is where the option views go; out->options points to it. */
+/* `options` and `headers` are where the views of those go; *out points to them. */
 bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
-                              compile_request *out);
+                              source_header headers[SOURCE_HEADERS_MAX], compile_request *out);
 
 void compile_wire_put_result(pack *m, const compile_result *r);
 

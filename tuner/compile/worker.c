@@ -1,6 +1,7 @@
 #include "compile/worker.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,8 @@
 #include "compile/cubin.h"
 #include "compile/nvrtc.h"
 #include "process/message.h"
+#include "compile/toolkit.h"
+#include "process/confine.h"
 
 /* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
 enum { LOG_BYTES_MAX = 65536 };
@@ -23,6 +26,7 @@ typedef struct compiler {
     compile_cache cache;
     bool cache_reads, cache_writes;
     char identity[128];        /* of this compiler, for cache keys */
+    char with_toolkit[192];    /* that and of the Toolkit's headers; "" until they are needed */
     int fd;                    /* to the tuner */
     char include_option[1100]; /* "" when the headers were not found */
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
@@ -110,7 +114,8 @@ static void run_nvrtc(const compiler *c, const compile_request *r, bool minimal,
         options[n++] = "--generate-line-info";
     for (size_t i = 0; i < r->option_count; i++)
         options[n++] = r->options[i];
-    nvrtc_library_compile(&c->nvrtc, r->source, r->name, options, n, r->want_ptx, out);
+    nvrtc_library_compile(&c->nvrtc, r->source, r->name, r->headers, r->header_count, options, n,
+                          r->want_ptx, out);
 }
 
 static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
@@ -193,7 +198,8 @@ static bool fetch(const compiler *c, compile_key key, uint64_t id, message *repl
         (pack){.bytes = bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};
     compile_result kept;
     pack view = reply->body;
-    if (compile_wire_get_result(&view, &kept)) {
+    if (compile_wire_get_result(&view, &kept) &&
+        (!kept.cubin || cubin_is_whole(kept.cubin, kept.cubin_bytes))) {
         compile_wire_stamp_result(&reply->body, id, kept.time_ns, true);
         return true;
     }
@@ -227,14 +233,27 @@ static void compile(compiler *c, const compile_request *r, compile_key key, mess
     nvrtc_output_deinit(&output);
 }
 
+/* What includes depends on the Toolkit's headers, which are many: they are not read until then. */
+static const char *identity_for(compiler *c, const compile_request *r)
+{
+    if (!has_include(r->source))
+        return c->identity;
+    if (!c->with_toolkit[0])
+        snprintf(c->with_toolkit, sizeof c->with_toolkit, "%s, headers %016llx", c->identity,
+                 (unsigned long long)toolkit_hash(c->nvrtc.include_dir));
+    return c->with_toolkit;
+}
+
 static at_status answer(compiler *c, message *request)
 {
     const char *options[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
     compile_request r;
-    if (request->type != COMPILE_REQUEST || !compile_wire_get_request(&request->body, options, &r))
+    if (request->type != COMPILE_REQUEST ||
+        !compile_wire_get_request(&request->body, options, headers, &r))
         return AT_WORKER;
     /* The id, which comes first, is all that does not bear on the result. */
-    compile_key key = compile_cache_key(c->identity, request->body.bytes + sizeof r.id,
+    compile_key key = compile_cache_key(identity_for(c, &r), request->body.bytes + sizeof r.id,
                                         request->body.size_bytes - sizeof r.id);
     message reply;
     if (!fetch(c, key, r.id, &reply))
@@ -284,6 +303,26 @@ static void find_headers(compiler *c)
         warn(c, "a compile worker cannot leave the current folder");
 }
 
+void compile_worker_confine(const char *include_dir, const char *cache_dir)
+{
+    /* In some Toolkits the headers are links to another folder. */
+    char header[PATH_MAX + 32], real[PATH_MAX] = "";
+    confine_folder folders[3];
+    size_t count = 0;
+    if (include_dir[0]) {
+        folders[count++] = (confine_folder){include_dir, CONFINE_READ};
+        snprintf(header, sizeof header, "%s/cuda_fp16.h", include_dir);
+        if (realpath(header, real)) {
+            *strrchr(real, '/') = '\0';
+            folders[count++] = (confine_folder){real, CONFINE_READ};
+        }
+    }
+    if (cache_dir)
+        folders[count++] = (confine_folder){cache_dir, CONFINE_WRITE};
+    confine_files(folders, count);
+    confine_system_calls(CONFINE_SOCKETS);
+}
+
 int compile_worker_run(int fd, void *context)
 {
     const compile_worker_config *config = context;
@@ -298,6 +337,7 @@ int compile_worker_run(int fd, void *context)
     at_status status = greet(fd, &c.nvrtc, NULL);
     open_cache(&c, config);
     find_headers(&c);
+    compile_worker_confine(c.nvrtc.include_dir, c.cache_reads ? c.cache.dir : NULL);
     while (!status) {
         message request;
         status = message_receive(fd, -1, &request, NULL);

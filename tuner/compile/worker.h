@@ -20,4 +20,9 @@ typedef struct compile_worker_config {
  * socket. */
 int compile_worker_run(int fd, void *context);
 
+/* Confines this process as a worker is before it reads its first source: it may open the Toolkit's
+ * headers to read and the compile cache (NULL: none) to read and write, nothing else; it may run no
+ * program and make no socket. Where the kernel cannot, that much is missing (process/confine.h). */
+void compile_worker_confine(const char *include_dir, const char *cache_dir);
+
 #endif

@@ -59,6 +59,7 @@ typedef struct device_guard_report {
 
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
+    bool in_process;  /* computed in this process, without a driver: once open it needs no file */
 
     /* Fills up to `capacity` descriptions of devices that exist; *count gets how many. AT_NO_DEVICE
      * says why there are none. */

@@ -394,12 +394,18 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     int n = snprintf(j->path, sizeof j->path, "%s/%s-%s.jsonl", folder, pattern_slug, gpu_slug);
     if (n < 0 || (size_t)n >= sizeof j->path)
         return error_set(error, AT_IO, "the path of the journal is too long");
-    at_status status = file_make_folder(folder, error);
+    at_status status = file_make_private_folder(folder, error);
+    struct stat s;
+    if (!status && stat(j->path, &s) == 0 && !file_is_private(&s))
+        status = error_set(error, AT_IO,
+                           "the journal %s is another user's, or others may write it: it is not "
+                           "believed; remove it",
+                           j->path);
     if (!status)
         status = load_file(j, error);
     if (status)
         return status;
-    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (j->fd < 0)
         return error_set_errno(error, errno, "cannot open the journal %s", j->path);
     return AT_OK;

@@ -27,7 +27,8 @@ typedef struct journal journal;
 at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 
 /* Opens the journal of the facts' pattern and GPU in `folder` (made when missing), and loads what
- * unfinished runs under the same facts left. AT_IO, AT_NO_MEMORY; lines that are damaged are only
+ * unfinished runs under the same facts left. The folder and the file are the user's alone: AT_IO when
+ * another owns them or may write them. AT_IO, AT_NO_MEMORY; lines that are damaged are only
  * counted. */
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);

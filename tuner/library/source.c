@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compile/cache.h"
+#include "compile/cubin.h"
 #include "compile/option.h"
 #include "base/error.h"
 #include "base/pack.h"
@@ -189,7 +190,8 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
                              s->variant.options[i]);
         options[n++] = s->variant.options[i];
     }
-    nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", options, n, 0, &output);
+    nvrtc_library_compile(&nvrtc, s->variant.source, "autotune.cu", s->variant.includes.headers,
+                          s->variant.includes.count, options, n, 0, &output);
     if (output.code == NVRTC_SUCCESS) {
         *cubin = output.cubin;
         *cubin_bytes = output.cubin_bytes;
@@ -229,8 +231,11 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
     /* A cache that cannot be had only costs time. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
-    if (cached && compile_cache_get(&cache, key, &s->cubin, &s->cubin_bytes) == AT_OK)
+    if (cached && compile_cache_get(&cache, key, &s->cubin, &s->cubin_bytes) == AT_OK &&
+        cubin_is_whole(s->cubin, s->cubin_bytes))
         return AT_OK;
+    free(s->cubin);
+    s->cubin = NULL;
     status = run_nvrtc(s, arch, &s->cubin, &s->cubin_bytes, error);
     if (!status && cached)
         compile_cache_put(&cache, key, s->cubin, s->cubin_bytes, NULL);

@@ -126,6 +126,8 @@ static at_status submit(pipeline *p, const candidate *c, const emitted *source, 
                                              .arch = p->session->properties.arch,
                                              .options = source->options,
                                              .option_count = source->option_count,
+                                             .headers = source->includes.headers,
+                                             .header_count = source->includes.count,
                                              .want_ptx = p->session->properties.predicted},
                           error);
 }

@@ -249,6 +249,8 @@ static at_status begin(feeder *f, at_error *error)
                                                    .arch = s->properties.arch,
                                                    .options = source.options,
                                                    .option_count = source.option_count,
+                                                   .headers = source.includes.headers,
+                                                   .header_count = source.includes.count,
                                                    .want_ptx = true},
                                 error);
     emitted_deinit(&source);

@@ -149,6 +149,8 @@ static at_status submit_reference(session *s, problem_kind problem, part id, at_
                                                    .name = p->reference_path,
                                                    .entry = launch.entry,
                                                    .arch = s->properties.arch,
+                                                   .headers = source.includes.headers,
+                                                   .header_count = source.includes.count,
                                                    .want_ptx = s->properties.predicted},
                                 error);
     if (!status)

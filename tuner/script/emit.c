@@ -203,6 +203,33 @@ static int emit(lua_State *L)
     return 0;
 }
 
+/* What is included is part of the source's meaning, and so of whatever is known by the source. */
+static at_status note_includes(output *o, const included *i, at_error *error)
+{
+    if (i->count == 0)
+        return AT_OK;
+    XXH3_state_t *state = XXH3_createState();
+    char *moved = realloc(o->bytes, o->size_bytes + 64);
+    if (moved)
+        o->bytes = moved;
+    if (!state || !moved) {
+        XXH3_freeState(state);
+        return error_set(error, AT_NO_MEMORY, "out of memory for the emitted source");
+    }
+    XXH3_128bits_reset(state);
+    for (size_t n = 0; n < i->count; n++) {
+        XXH3_128bits_update(state, i->headers[n].name, strlen(i->headers[n].name) + 1);
+        XXH3_128bits_update(state, i->headers[n].text, strlen(i->headers[n].text) + 1);
+    }
+    char hash[33];
+    hash_text(XXH3_128bits_digest(state), hash);
+    XXH3_freeState(state);
+    o->size_bytes += (size_t)sprintf(o->bytes + o->size_bytes, "%s// includes %s\n",
+                                     o->size_bytes && o->bytes[o->size_bytes - 1] != '\n' ? "\n" : "",
+                                     hash);
+    return AT_OK;
+}
+
 static at_status run(script *s, const script_kernel *kernel, problem_kind problem,
                      const uint16_t *indices, bool line_marks, emitted *out, at_error *error)
 {
@@ -216,8 +243,16 @@ static at_status run(script *s, const script_kernel *kernel, problem_kind proble
         *out = (emitted){0};
         return status;
     }
+    const char *const folders[] = {s->folder, s->template_dir};
+    status = include_collect(e.output.bytes, kernel->template_name, folders, 2, &out->includes, error);
+    if (!status)
+        status = note_includes(&e.output, &out->includes, error);
     out->source = e.output.bytes;
     out->size_bytes = e.output.size_bytes;
+    if (status) {
+        emitted_deinit(out);
+        return status;
+    }
     hash_text(XXH3_128bits(out->source, out->size_bytes), out->hash);
     return AT_OK;
 }
@@ -240,6 +275,7 @@ at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitt
 void emitted_deinit(emitted *e)
 {
     free(e->source);
+    included_deinit(&e->includes);
     *e = (emitted){0};
 }
 

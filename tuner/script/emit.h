@@ -2,7 +2,8 @@
  *
  * A line that starts with % is Lua, ${...} a Lua expression; configuration, problem and device
  * values are in scope. The emitted source carries #line directives back to the template wherever
- * the numbering would drift. */
+ * the numbering would drift. Of each file that it includes (script/include.h) there is a comment with the
+ * hash at its end: one source, one meaning. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -11,14 +12,17 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "script/include.h"
 #include "script/script.h"
 
 typedef struct emitted {
     char *source;            /* NUL-terminated; owned, freed by emitted_deinit */
     size_t size_bytes;       /* without the NUL */
-    char hash[33];           /* XXH3-128 of the source, hex */
+    char hash[33];           /* XXH3-128 of the source, hex; a comment in it has that of what it
+                                includes */
     const char *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
     size_t option_count;
+    included includes;       /* files of the script's folder, and of the tool's, for the compiler */
 } emitted;
 
 /* Emits the variant `indices` of the script's template for `problem`. Errors: AT_SCRIPT naming the

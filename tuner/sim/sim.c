@@ -318,6 +318,7 @@ static at_status floor_time(device *d, int64_t *floor_ns, int64_t *tick_ns, at_e
 
 const device_api device_sim_api = {
     .kind = "sim",
+    .in_process = true,
     .list = list,
     .open = open_device,
     .set_support = set_support,

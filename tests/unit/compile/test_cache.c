@@ -306,6 +306,69 @@ static void the_folder_is_found_as_the_xdg_specification_says(void **state)
     assert_int_equal(compile_cache_open(NULL, 0, &c, &error), AT_IO);
 }
 
+static mode_t mode_of(const char *path)
+{
+    struct stat s;
+    assert_int_equal(stat(path, &s), 0);
+    return s.st_mode & 0777;
+}
+
+static void folders_and_files_are_their_owners(void **state)
+{
+    at_error error = {0};
+    char path[COMPILE_CACHE_PATH_BYTES + 64];
+    mode_t before = umask(0);
+    compile_cache c = open_cache(*state, 0);
+    assert_ok(compile_cache_put(&c, key_of(1), "entry", 5, &error), error);
+    umask(before);
+    path_of(&c, key_of(1), path, sizeof path);
+    assert_int_equal(mode_of(path), 0600);
+    *strrchr(path, '/') = '\0';
+    assert_int_equal(mode_of(path), 0700);
+    assert_int_equal(mode_of(c.dir), 0700);
+    snprintf(path, sizeof path, "%s/size", c.dir);
+    assert_int_equal(mode_of(path), 0600);
+}
+
+static void what_others_may_write_is_not_read(void **state)
+{
+    at_error error = {0};
+    char path[COMPILE_CACHE_PATH_BYTES + 64];
+    compile_cache c = open_cache(*state, 0);
+    assert_ok(compile_cache_put(&c, key_of(1), "entry", 5, &error), error);
+    path_of(&c, key_of(1), path, sizeof path);
+    static const mode_t open_to_others[] = {0620, 0602, 0666};
+    for (size_t i = 0; i < sizeof open_to_others / sizeof *open_to_others; i++) {
+        assert_int_equal(chmod(path, open_to_others[i]), 0);
+        assert_false(has(&c, key_of(1), "entry", 5));
+    }
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_true(has(&c, key_of(1), "entry", 5));
+
+    assert_int_equal(chmod(c.dir, 0755), 0);
+    compile_cache again = open_cache(*state, 0);
+    assert_int_equal(mode_of(again.dir), 0700);
+    assert_int_equal(chmod(c.dir, 0770), 0);
+    assert_int_equal(compile_cache_open(*state, 0, &again, &error), AT_IO);
+    assert_non_null(strstr(error.message, "chmod 700"));
+}
+
+static void what_belongs_to_another_is_not_read(void **state)
+{
+    at_error error = {0};
+    char path[COMPILE_CACHE_PATH_BYTES + 64];
+    compile_cache c = open_cache(*state, 0);
+    if (geteuid() != 0)
+        skip();
+    assert_ok(compile_cache_put(&c, key_of(1), "entry", 5, &error), error);
+    path_of(&c, key_of(1), path, sizeof path);
+    assert_int_equal(chown(path, 65534, 65534), 0);
+    assert_false(has(&c, key_of(1), "entry", 5));
+    assert_int_equal(chown(c.dir, 65534, 65534), 0);
+    assert_int_equal(compile_cache_open(*state, 0, &c, &error), AT_IO);
+    assert_non_null(strstr(error.message, "another user"));
+}
+
 #define IN_A_FOLDER(f) cmocka_unit_test_setup_teardown(f, make_folder, remove_folder)
 
 int main(void)
@@ -321,6 +384,9 @@ int main(void)
         IN_A_FOLDER(what_a_killed_writer_left_goes),
         IN_A_FOLDER(a_cache_that_cannot_be_written_says_so),
         IN_A_FOLDER(many_processes_share_a_cache),
+        IN_A_FOLDER(folders_and_files_are_their_owners),
+        IN_A_FOLDER(what_others_may_write_is_not_read),
+        IN_A_FOLDER(what_belongs_to_another_is_not_read),
         IN_A_FOLDER(the_folder_is_found_as_the_xdg_specification_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

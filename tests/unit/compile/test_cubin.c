@@ -15,6 +15,7 @@ static void make_image(unsigned char image[IMAGE_BYTES])
 {
     memset(image, 0, IMAGE_BYTES);
     Elf64_Ehdr h = {.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+                    .e_machine = 190, /* CUDA */
                     .e_shoff = 64,
                     .e_shentsize = sizeof(Elf64_Shdr),
                     .e_shnum = SECTIONS,
@@ -57,6 +58,7 @@ static void a_cut_or_damaged_image_is_safe(void **state)
         assert_non_null(exact);
         uint32_t bytes = cubin_constant_bytes(exact, n, "k");
         assert_true(bytes <= 764);
+        cubin_is_whole(exact, n);
         free(exact);
     }
     for (size_t i = 0; i < IMAGE_BYTES; i++)
@@ -64,8 +66,52 @@ static void a_cut_or_damaged_image_is_safe(void **state)
             make_image(image);
             image[i] ^= (unsigned char)(1u << bit);
             cubin_constant_bytes(image, sizeof image, "k");
+            cubin_is_whole(image, sizeof image);
         }
     assert_int_equal(cubin_constant_bytes("", 0, "k"), 0);
+}
+
+static bool is_whole_with(size_t at, const void *bytes, size_t size_bytes)
+{
+    unsigned char image[IMAGE_BYTES];
+    make_image(image);
+    memcpy(image + at, bytes, size_bytes);
+    return cubin_is_whole(image, sizeof image);
+}
+
+static void only_an_image_whose_parts_lie_within_it_is_whole(void **state)
+{
+    (void)state;
+    const uint64_t beyond = IMAGE_BYTES, around = UINT64_MAX - 63;
+    const uint16_t many = 60000, other_machine = 62, one = 1;
+    unsigned char image[IMAGE_BYTES];
+    make_image(image);
+    assert_true(cubin_is_whole(image, sizeof image));
+    for (size_t n = 0; n < 64 + SECTIONS * sizeof(Elf64_Shdr); n++)
+        assert_false(cubin_is_whole(image, n));
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_machine), &other_machine, 2));
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shoff), &beyond, 8));
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shoff), &around, 8));
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shnum), &many, 2));
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_shstrndx), &many, 2));
+    /* A table of segments of which there is not enough, or of another kind. */
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_phnum), &one, 2));
+    const struct { uint16_t size, count; } segments = {sizeof(Elf64_Phdr), many};
+    assert_false(is_whole_with(offsetof(Elf64_Ehdr, e_phentsize), &segments, 4));
+    for (size_t i = 1; i < SECTIONS; i++) {
+        size_t section = 64 + i * sizeof(Elf64_Shdr);
+        const uint32_t contents = SHT_PROGBITS;
+        make_image(image);
+        memcpy(image + section + offsetof(Elf64_Shdr, sh_type), &contents, 4);
+        memcpy(image + section + offsetof(Elf64_Shdr, sh_offset), &beyond, 8);
+        if (sizes[i] > 0)
+            assert_false(cubin_is_whole(image, sizeof image));
+        make_image(image);
+        memcpy(image + section + offsetof(Elf64_Shdr, sh_type), &contents, 4);
+        memcpy(image + section + offsetof(Elf64_Shdr, sh_size), &around, 8);
+        assert_false(cubin_is_whole(image, sizeof image));
+        assert_false(is_whole_with(section + offsetof(Elf64_Shdr, sh_link), &many, 2));
+    }
 }
 
 int main(void)
@@ -73,6 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_kernels_own_banks_and_the_modules_are_added),
         cmocka_unit_test(a_cut_or_damaged_image_is_safe),
+        cmocka_unit_test(only_an_image_whose_parts_lie_within_it_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 
 #include "check.h"
 #include "compile/compile.h"
+#include "process/confine.h"
 #include "temporary.h"
 
 /* Under the sanitizers a worker's memory is not limited: they reserve terabytes for themselves. */
@@ -213,6 +214,63 @@ static void headers_of_the_current_folder_are_not_found(void **state)
     compile_result_deinit(&result);
     compile_pool_free(pool);
     assert_int_equal(chdir(here), 0);
+    temporary_remove(dir);
+}
+
+static void a_header_that_comes_with_the_source_is_found(void **state)
+{
+    (void)state;
+    char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    temporary_make(dir);
+    /* The source lies in a folder with a file of that name, which the worker may not open. */
+    snprintf(path, sizeof path, "%s/with.h", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#error the file was read\n", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/test.cu", dir);
+    source_header headers[] = {{"with.h", "#include \"more.h\"\n"}, {"more.h", "#define MORE 3\n"}};
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(
+        1, "#include \"with.h\"\nextern \"C\" __global__ void k(int *p) { *p = MORE; }");
+    r.name = path;
+    r.headers = headers;
+    r.header_count = 2;
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+    temporary_remove(dir);
+}
+
+/* Whatever a source that came past every other check names, the worker cannot open it. */
+static void a_source_reads_no_file_but_the_toolkits(void **state)
+{
+    (void)state;
+    if (confine_available().landlock_version == 0)
+        skip();
+    char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16], source[512];
+    temporary_make(dir);
+    snprintf(path, sizeof path, "%s/secret", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#error the-secret-word\n", f);
+    fclose(f);
+    compile_pool *pool = open_pool(1, 0);
+    const char *const names[] = {path, "/proc/self/environ", "/etc/passwd", "/dev/zero"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(source, sizeof source,
+                 "#include \"%s\"\nextern \"C\" __global__ void k(int *p) { *p = 1; }", names[i]);
+        compile_request r = request_of(i, source);
+        compile_result result = compile_one(pool, &r);
+        assert_int_equal(result.outcome, COMPILE_ERROR);
+        assert_null(strstr(result.log, "the-secret-word"));
+        assert_null(strstr(result.log, "root:"));
+        assert_non_null(strstr(result.log, "cannot open source file"));
+        compile_result_deinit(&result);
+    }
+    compile_pool_free(pool);
     temporary_remove(dir);
 }
 
@@ -658,6 +716,8 @@ int main(void)
         cmocka_unit_test(an_error_names_the_templates_line_and_the_next_source_compiles),
         cmocka_unit_test(declarations_that_the_fast_path_leaves_out_are_found),
         cmocka_unit_test(headers_of_the_current_folder_are_not_found),
+        cmocka_unit_test(a_header_that_comes_with_the_source_is_found),
+        cmocka_unit_test(a_source_reads_no_file_but_the_toolkits),
         cmocka_unit_test(an_option_that_is_not_on_the_list_is_refused),
         cmocka_unit_test(a_source_that_takes_too_long_costs_itself_alone),
         cmocka_unit_test(a_pool_is_left_in_the_middle_of_its_work),

@@ -6,6 +6,8 @@
 
 static const char *const options[] = {"-DTILE=32", "--use_fast_math"};
 
+static const source_header included[] = {{"a.h", "#define A 1\n"}, {"sub/b.h", ""}};
+
 static const compile_request request = {
     .id = 0x123456789abcdef0,
     .source = "extern \"C\" __global__ void k() {}\n",
@@ -14,6 +16,8 @@ static const compile_request request = {
     .arch = "sm_90a",
     .options = options,
     .option_count = 2,
+    .headers = included,
+    .header_count = 2,
     .want_ptx = true,
 };
 
@@ -39,8 +43,9 @@ static void a_request_crosses_unchanged(void **state)
     pack m = {0};
     compile_wire_put_request(&m, &request);
     const char *views[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
     compile_request back;
-    assert_true(compile_wire_get_request(&m, views, &back));
+    assert_true(compile_wire_get_request(&m, views, headers, &back));
     assert_true(back.id == request.id);
     assert_string_equal(back.source, request.source);
     assert_string_equal(back.name, request.name);
@@ -49,6 +54,9 @@ static void a_request_crosses_unchanged(void **state)
     assert_true(back.want_ptx);
     assert_int_equal(back.option_count, 2);
     assert_string_equal(back.options[1], "--use_fast_math");
+    assert_int_equal(back.header_count, 2);
+    assert_string_equal(back.headers[0].text, "#define A 1\n");
+    assert_string_equal(back.headers[1].name, "sub/b.h");
     pack_deinit(&m);
 }
 
@@ -94,6 +102,7 @@ static void what_is_cut_short_is_refused(void **state)
     (void)state;
     compile_result result = make_result(), back_result;
     const char *views[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
     compile_request back_request;
     pack whole[2] = {0};
     compile_wire_put_request(&whole[0], &request);
@@ -103,7 +112,7 @@ static void what_is_cut_short_is_refused(void **state)
             pack cut = whole[i];
             cut.size_bytes = n;
             assert_false(i ? compile_wire_get_result(&cut, &back_result)
-                           : compile_wire_get_request(&cut, views, &back_request));
+                           : compile_wire_get_request(&cut, views, headers, &back_request));
         }
     pack_deinit(&whole[0]);
     pack_deinit(&whole[1]);
@@ -138,6 +147,7 @@ static void too_many_options_are_refused(void **state)
 {
     (void)state;
     const char *many[COMPILE_OPTIONS_MAX + 1], *views[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
     for (size_t i = 0; i <= COMPILE_OPTIONS_MAX; i++)
         many[i] = "-DX";
     compile_request r = request, back;
@@ -145,7 +155,7 @@ static void too_many_options_are_refused(void **state)
     r.option_count = COMPILE_OPTIONS_MAX + 1;
     pack m = {0};
     compile_wire_put_request(&m, &r);
-    assert_false(compile_wire_get_request(&m, views, &back));
+    assert_false(compile_wire_get_request(&m, views, headers, &back));
     pack_deinit(&m);
 }
 

@@ -529,6 +529,38 @@ static void the_folder_follows_the_xdg_specification(void **state)
     assert_int_equal(journal_folder(folder, sizeof folder, &f->error), AT_NOT_FOUND);
 }
 
+static void a_journal_that_others_may_write_is_not_read(void **state)
+{
+    fixture *f = *state;
+    char path[4096], folder[TEMPORARY_BYTES + 16];
+    struct stat s;
+    journal *j;
+    mode_t before = umask(0);
+    snprintf(folder, sizeof folder, "%s/own", f->folder);
+    assert_ok(journal_open(folder, &f->facts, &j, &f->error), f->error);
+    umask(before);
+    assert_ok(append(f, j, 1), f->error);
+    snprintf(path, sizeof path, "%s", journal_path(j));
+    journal_close(j);
+    assert_int_equal(stat(folder, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0700);
+    assert_int_equal(stat(path, &s), 0);
+    assert_int_equal(s.st_mode & 0777, 0600);
+
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(journal_open(folder, &f->facts, &j, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "remove it"));
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(chmod(folder, 0777), 0);
+    assert_int_equal(journal_open(folder, &f->facts, &j, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "chmod 700"));
+    assert_int_equal(chmod(folder, 0700), 0);
+    assert_ok(journal_open(folder, &f->facts, &j, &f->error), f->error);
+    assert_true(has(f, j, 1));
+    journal_close(j);
+    temporary_remove(folder);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -549,6 +581,7 @@ int main(void)
         TEST(a_stopped_holder_of_the_lock_does_not_stop_the_run),
         TEST(a_place_that_cannot_be_written_is_an_error),
         TEST(a_journal_grown_too_large_is_put_aside),
+        TEST(a_journal_that_others_may_write_is_not_read),
         TEST(names_cannot_lead_out_of_the_folder),
         TEST(the_folder_follows_the_xdg_specification),
     };

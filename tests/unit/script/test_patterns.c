@@ -57,7 +57,9 @@ static void compile(compile_pool *pool, const char *what, const char *entry, con
                                      .entry = entry,
                                      .arch = "sm_90",
                                      .options = source->options,
-                                     .option_count = source->option_count};
+                                     .option_count = source->option_count,
+                                     .headers = source->includes.headers,
+                                     .header_count = source->includes.count};
     compile_result result;
     assert_ok(compile_submit(pool, &request, &error), error);
     assert_ok(compile_take(pool, 120 * 1000, &result, &error), error);

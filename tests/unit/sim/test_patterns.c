@@ -29,6 +29,8 @@ static compile_result compile(bench *b, const emitted *source, const char *entry
                                                 .entry = entry, .arch = "sm_90",
                                                 .options = source->options,
                                                 .option_count = source->option_count,
+                                                .headers = source->includes.headers,
+                                                .header_count = source->includes.count,
                                                 .want_ptx = true},
                              &error),
               error);

@@ -1,0 +1,146 @@
+#include <sys/stat.h>
+
+#include "script/include.h"
+#include "script_fixture.h"
+
+static at_status collect(const char *source, included *out, at_error *error)
+{
+    const char *const folders[] = {fixture_dir};
+    *error = (at_error){0};
+    return include_collect(source, "a.tmpl", folders, 1, out, error);
+}
+
+static void expect_refusal(const char *source, const char *wanted, int line)
+{
+    included i;
+    at_error error;
+    at_status status = collect(source, &i, &error);
+    if (status != AT_SCRIPT)
+        fail_msg("status %s of: %s", status_name(status), source);
+    assert_contains(error.message, wanted);
+    assert_int_equal(error.line, line);
+}
+
+/* The names of the headers, each with a space behind it. */
+static void expect_headers(const char *source, const char *wanted)
+{
+    included i;
+    at_error error;
+    char names[512] = "";
+    assert_ok(collect(source, &i, &error), error);
+    for (size_t n = 0; n < i.count; n++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", i.headers[n].name);
+    assert_string_equal(names, wanted);
+    included_deinit(&i);
+}
+
+static void files_of_the_folder_are_read_with_what_they_include(void **state)
+{
+    (void)state;
+    mkdir(fixture_path("sub"), 0777);
+    fixture_write("one.h", "#include \"sub/two.h\"\n#define ONE 1\n");
+    fixture_write("sub/two.h", "#pragma once\n#include \"three.h\"\n#include \"two.h\"\n");
+    fixture_write("sub/three.h", "#define THREE 3\n");
+    expect_headers("#include \"one.h\"\n#include <cuda_fp16.h>\n#include \"one.h\"\n",
+                   "one.h sub/two.h three.h two.h ");
+    expect_headers("%: /* */ include /* */ <one.h>\n", "one.h sub/two.h three.h two.h ");
+    expect_headers("#inc\\\nlude \"./sub/three.h\"", "./sub/three.h ");
+    included i;
+    at_error error;
+    assert_ok(collect("#include \"sub/three.h\"\n", &i, &error), error);
+    assert_string_equal(i.headers[0].text, "#define THREE 3\n");
+    included_deinit(&i);
+}
+
+static void names_in_comments_and_literals_are_none(void **state)
+{
+    (void)state;
+    expect_headers("// #include \"/etc/shadow\"\n/*\n#include \"/etc/shadow\"\n*/\n"
+                   "x = \"\\\"\\\n#include \\\"/etc/shadow\\\"\"; '\"';\n"
+                   "R\"a(\n#include \"/etc/shadow\"\n)a\";\n a % b #include\n 1'000'000 \"'\"\n",
+                   "");
+}
+
+static void names_that_lead_elsewhere_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"/etc/shadow",         "/proc/self/environ", "../secret.h",
+                                        "a/../../secret.h",    "a/..",               "",
+                                        "..\\\\secret.h",      "//etc/shadow"};
+    static const char *const forms[] = {"#include \"%s\"\n", "#include <%s>\n",
+                                        "  /* */ # /**/ include\"%s\"\n", "%%:include \"%s\"\n",
+                                        "#inc\\\nlude \"%s\"\n", "#include_next \"%s\"\n",
+                                        "#import \"%s\"\n", "#embed \"%s\"\n",
+                                        "#if __has_include(\"%s\")\n#endif\n",
+                                        "#if 0\n#include \"%s\"\n#endif\n",
+                                        "int a = 1'0; /* \" */\n#include \"%s\"\n",
+                                        "#define Q __has_include_next( <%s> )\n",
+                                        "#if __has_embed(\"%s\")\n#endif\n"};
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+            char source[256];
+            included i;
+            at_error error;
+            snprintf(source, sizeof source, forms[f], names[n]);
+            if (collect(source, &i, &error) != AT_SCRIPT)
+                fail_msg("taken: %s", source);
+            assert_contains(error.message, "script's folder");
+        }
+}
+
+static void a_name_that_only_the_preprocessor_knows_is_refused(void **state)
+{
+    (void)state;
+    expect_refusal("\n#define F \"/etc/shadow\"\n#include F\n", "macro", 3);
+    expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n", "no question", 1);
+    expect_refusal("?\?=include \"/etc/shadow\"\n", "trigraph", 1);
+    expect_refusal("\n#include \"one.h\n", "does not end", 2);
+}
+
+static void a_refusal_names_the_templates_line(void **state)
+{
+    (void)state;
+    included i;
+    at_error error;
+    assert_int_equal(collect("a\n#line 40 \"my \\\"t\\\".tmpl\"\nb\n#include </etc/x>\n", &i, &error),
+                     AT_SCRIPT);
+    assert_int_equal(error.line, 41);
+    assert_string_equal(error.file, "my \"t\".tmpl");
+}
+
+static void what_is_no_file_of_the_folder_is_not_opened(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo(fixture_path("pipe.h"), 0600), 0);
+    expect_refusal("#include \"pipe.h\"\n", "pipe", 1);
+    assert_int_equal(symlink("/etc/passwd", fixture_path("link.h")), 0);
+    expect_headers("#include \"link.h\"\n", "");
+    fixture_write_bytes("nul.h", "a\0b", 3);
+    expect_refusal("#include \"nul.h\"\n", "NUL", 1);
+}
+
+static void one_name_means_one_file(void **state)
+{
+    (void)state;
+    mkdir(fixture_path("x"), 0777);
+    mkdir(fixture_path("y"), 0777);
+    fixture_write("x/a.h", "#include \"same.h\"\n");
+    fixture_write("y/a.h", "#include \"same.h\"\n");
+    fixture_write("x/same.h", "1\n");
+    fixture_write("y/same.h", "2\n");
+    expect_refusal("#include \"x/a.h\"\n#include \"y/a.h\"\n", "names two files", 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_the_folder_are_read_with_what_they_include),
+        cmocka_unit_test(names_in_comments_and_literals_are_none),
+        cmocka_unit_test(names_that_lead_elsewhere_are_refused),
+        cmocka_unit_test(a_name_that_only_the_preprocessor_knows_is_refused),
+        cmocka_unit_test(a_refusal_names_the_templates_line),
+        cmocka_unit_test(what_is_no_file_of_the_folder_is_not_opened),
+        cmocka_unit_test(one_name_means_one_file),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
