@@ -73,9 +73,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     uint16_t *indices = NULL;
     emitted source = {0};
     FILE *to = NULL;
-    at_status status = target_find(o->arch, &arch, error);
+    at_status status = target_find(o->run.arch, &arch, error);
     if (!status)
-        status = target_load_script(o, &arch, &s, error);
+        status = target_load_script(&o->run, &arch, &s, error);
     if (status)
         return status;
     const pattern *p = script_pattern(s);
@@ -88,7 +88,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = warn_if_invalid(s, indices, error);
     if (!status)
-        status = emit_variant(s, PROBLEM_TUNED, indices, !o->plain, &source, error);
+        status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
     if (!status)
         status = open_output(o->output, &to, error);
     if (status)

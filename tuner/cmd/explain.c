@@ -108,11 +108,11 @@ static at_status run_sample(explained *x, at_error *error)
 static at_status explain(const options *o, explained *x, at_error *error)
 {
     arch_limits arch;
-    at_status status = target_find(o->arch, &arch, error);
+    at_status status = target_find(o->run.arch, &arch, error);
     if (!status)
         status = sim_chip_find(arch.name, &x->chip, error);
     if (!status)
-        status = target_load_script(o, &x->chip.limits, &x->script, error);
+        status = target_load_script(&o->run, &x->chip.limits, &x->script, error);
     if (!status)
         status = read_configuration(x, o->configuration, error);
     if (!status)

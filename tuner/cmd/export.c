@@ -19,12 +19,12 @@ static const char any_arch[] = "sm_90";
 static at_status load_script(const options *o, script **out, at_error *error)
 {
     arch_limits limits;
-    at_status status = target_check_script(o, error);
+    at_status status = target_check_script(&o->run, error);
     if (status == AT_USAGE)
         return AT_NOT_FOUND;
     if (!status)
         status = arch_find(any_arch, &limits, error);
-    return status ? status : target_load_script(o, &limits, out, error);
+    return status ? status : target_load_script(&o->run, &limits, out, error);
 }
 
 /* "lua/transpose.lua" -> "transpose". */
@@ -50,7 +50,7 @@ static void say_what_is_missing(const options *o, const export_model *m)
 {
     if (m->row_count == 0)
         fprintf(stderr, "autotune: no results for %s under %s: only the default is exported\n",
-                m->pattern, o->results_dir);
+                m->pattern, o->run.results_dir);
     if (m->skipped > 0)
         fprintf(stderr,
                 "autotune: %zu results have other variables or parameters than %s has now: not "
@@ -96,12 +96,12 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         return found;
     }
     name_from_operand(s ? script_pattern(s)->name : o->operand, name);
-    status = record_load_all(o->results_dir, name, &records, error);
+    status = record_load_all(o->run.results_dir, name, &records, error);
     if (status && status != AT_NOT_FOUND)
         goto cleanup;
     if (!s && records.count == 0) {
         status = error_set(error, AT_USAGE, "%s; nor are there results for '%s' under %s",
-                           not_found.message, name, o->results_dir);
+                           not_found.message, name, o->run.results_dir);
         goto cleanup;
     }
     error_clear(error);

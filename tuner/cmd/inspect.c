@@ -34,7 +34,7 @@ static at_status inspect_arch(const options *o, const char *arch, compile_pool *
 {
     at_status status = target_find(arch, &out->arch, error);
     if (!status)
-        status = target_load_script(o, &out->arch, &out->script, error);
+        status = target_load_script(&o->run, &out->arch, &out->script, error);
     if (!status)
         status = sweep_init(out->script, o->configuration, o->sweeps, o->sweep_count, &out->sweep,
                             error);
@@ -210,11 +210,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     inspected all[MOST_ARCHS] = {0};
     size_t count = 0;
     compile_pool *pool = NULL;
-    char *list = o->arch ? strdup(o->arch) : NULL, *rest = NULL;
-    if (o->arch && !list)
+    char *list = o->run.arch ? strdup(o->run.arch) : NULL, *rest = NULL;
+    if (o->run.arch && !list)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     at_status status = compile_pool_new(
-        &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache}, &pool, error);
+        &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, &pool, error);
     const char *arch = list ? strtok_r(list, ",", &rest) : NULL;
     do {
         if (status)

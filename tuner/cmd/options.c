@@ -2,44 +2,151 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/nearest.h"
 
-typedef at_status (*option_reader)(const char *text, options *out, at_error *error);
+/* What the value of an option is, and so what its place in the options holds. */
+typedef enum cell_type {
+    CELL_TRUE, CELL_FALSE, /* bool; takes no value */
+    CELL_TEXT,             /* const char *, borrowed */
+    CELL_COUNT,            /* uint64_t, from `least` to `most` */
+    CELL_SIZE,             /* size_t, likewise */
+    CELL_INT,              /* int, likewise */
+    CELL_NUMBER,           /* double, likewise; kept times `scale` */
+    CELL_CHOICE,           /* bool: which of the two words of `argument`, "false|true" */
+    CELL_SET, CELL_OVER,   /* script_setting: NAME=VALUE, one more each time */
+    CELL_BUDGET, CELL_EFFORT
+} cell_type;
 
 typedef struct option_info {
     const char *name;
     const char *argument; /* NULL: takes none */
     const char *help;
-    option_reader read;
+    cell_type type;
+    size_t offset; /* in `options` */
+    double least, most, scale;
+    const char *takes; /* for the message about a wrong number; NULL: a whole number */
 } option_info;
 
-static at_status read_count(const char *name, const char *text, uint64_t most, uint64_t *out,
+#define AT(member) offsetof(options, member)
+
+static const option_info table[OPTION_COUNT] = {
+    [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
+                    CELL_SET},
+    [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
+                       "the configuration; what is not named has the script's default", CELL_TEXT,
+                       AT(configuration)},
+    [OPTION_OVER] = {"over", "NAME=V1,V2,...",
+                     "sweep a parameter; V1,V2,...,VN continues the series; repeatable", CELL_OVER},
+    [OPTION_DEVICE] = {"device", "NAME", "cuda:N; 'autotune devices' lists them", CELL_TEXT,
+                       AT(run.device)},
+    [OPTION_ARCH] = {"arch", "sm_XX", "compile for this architecture; needs no GPU", CELL_TEXT,
+                     AT(run.arch)},
+    [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", CELL_TEXT,
+                         AT(run.strategy)},
+    [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", CELL_BUDGET},
+    [OPTION_EFFORT] = {"effort", "NAME",
+                       "quick, normal, thorough or exhaustive, instead of numbers; a record of as "
+                       "much effort is taken as final",
+                       CELL_EFFORT},
+    [OPTION_STOP_AT] = {"stop-at", "FRACTION",
+                        "stop searching at this share of the measured ceiling", CELL_NUMBER,
+                        AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
+    [OPTION_WARM_START] = {"warm-start", "FILE",
+                           "try first what was fast in a Kernel Tuner cache, T4 file or journal",
+                           CELL_TEXT, AT(run.warm_start)},
+    [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", CELL_COUNT,
+                     AT(run.seed), 0, UINT64_MAX},
+    [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", CELL_COUNT,
+                       AT(repeat), 0, 1e6},
+    [OPTION_FIXED] = {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
+                      CELL_SIZE, AT(run.fixed_samples), 1, 256},
+    /* Below 6 blocks there is no interval of a median. */
+    [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", CELL_SIZE,
+                       AT(run.finals_blocks), 6, 10000},
+    [OPTION_TIE] = {"tie", "PERCENT", "what differs by less is tied (default 0.5)", CELL_NUMBER,
+                    AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
+    [OPTION_OBJECTIVE] = {"objective", "time|energy",
+                          "what the finalists of the race are ranked by (default time)",
+                          CELL_CHOICE, AT(run.energy)},
+    [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", CELL_INT, AT(run.jobs),
+                     0, 1024},
+    [OPTION_CACHE] = {"cache", "cold|warm",
+                      "flush the L2 cache before each sample, or not (default cold)", CELL_CHOICE,
+                      AT(run.warm_cache)},
+    [OPTION_NO_CACHE] = {"no-cache", NULL, "compile everything anew", CELL_FALSE,
+                         AT(run.use_cache)},
+    [OPTION_RESULTS] = {"results", "DIR", "folder of the records (default: results)", CELL_TEXT,
+                        AT(run.results_dir)},
+    [OPTION_RECORD] = {"record", NULL, "write a record (what a run on a GPU does anyway)",
+                       CELL_TRUE, AT(run.must_record)},
+    [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", CELL_FALSE,
+                          AT(run.record)},
+    [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", CELL_COUNT, AT(top), 0,
+                    1e6},
+    [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
+                     AT(list)},
+    [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", CELL_TRUE, AT(json)},
+    [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", CELL_TRUE, AT(run.quiet)},
+    [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", CELL_TRUE, AT(no_line)},
+    [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", CELL_TRUE,
+                    AT(ptx)},
+    [OPTION_FORMAT] = {"format", "NAME", "what to write: header; kernel-tuner or t4 (convert)",
+                       CELL_TEXT, AT(format)},
+    [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", CELL_TEXT, AT(output)},
+    [OPTION_HELP] = {"help", NULL, "print this and leave", CELL_TRUE, AT(help)},
+};
+
+static at_status read_count(const option_info *info, const char *text, uint64_t *out,
                             at_error *error)
 {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno || v > most)
-        return error_set(error, AT_USAGE, "--%s takes a whole number from 0 to %llu, not '%s'",
-                         name, (unsigned long long)most, text);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno || (double)v < info->least ||
+        (double)v > info->most)
+        return error_set(error, AT_USAGE, "--%s takes a whole number from %.0f to %.0f, not '%s'",
+                         info->name, info->least, info->most, text);
     *out = v;
     return AT_OK;
 }
 
+static at_status read_number(const option_info *info, const char *text, double *out,
+                             at_error *error)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v >= info->least && v <= info->most))
+        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->takes, text);
+    *out = v * info->scale;
+    return AT_OK;
+}
+
+static at_status read_choice(const option_info *info, const char *text, bool *out, at_error *error)
+{
+    size_t first = strcspn(info->argument, "|");
+    *out = strcmp(text, info->argument + first + 1) == 0;
+    if (*out || (strlen(text) == first && strncmp(text, info->argument, first) == 0))
+        return AT_OK;
+    return error_set(error, AT_USAGE, "--%s takes %.*s or %s, not '%s'", info->name, (int)first,
+                     info->argument, info->argument + first + 1, text);
+}
+
 /* Cuts NAME=VALUE apart in place: the text is argv's, which belongs to the program. */
-static at_status read_assignment(const char *option, const char *text, script_setting *list,
+static at_status read_assignment(const option_info *info, const char *text, script_setting *list,
                                  size_t *count, at_error *error)
 {
     const char *equals = strchr(text, '=');
     if (!equals || equals == text)
-        return error_set(error, AT_USAGE, "--%s takes NAME=VALUE, not '%s'", option, text);
+        return error_set(error, AT_USAGE, "--%s takes NAME=VALUE, not '%s'", info->name, text);
     if (*count == OPTIONS_MAX_REPEATS)
-        return error_set(error, AT_USAGE, "--%s may be given %d times at most", option,
+        return error_set(error, AT_USAGE, "--%s may be given %d times at most", info->name,
                          OPTIONS_MAX_REPEATS);
     char *cut = (char *)(uintptr_t)equals;
     *cut = '\0';
@@ -47,45 +154,7 @@ static at_status read_assignment(const char *option, const char *text, script_se
     return AT_OK;
 }
 
-static at_status read_set(const char *text, options *out, at_error *error)
-{
-    return read_assignment("set", text, out->settings, &out->setting_count, error);
-}
-
-static at_status read_over(const char *text, options *out, at_error *error)
-{
-    return read_assignment("over", text, out->sweeps, &out->sweep_count, error);
-}
-
-static at_status read_config(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->configuration = text;
-    return AT_OK;
-}
-
-static at_status read_device(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->device = text;
-    return AT_OK;
-}
-
-static at_status read_arch(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->arch = text;
-    return AT_OK;
-}
-
-static at_status read_strategy(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->strategy = text;
-    return AT_OK;
-}
-
-static at_status read_budget(const char *text, options *out, at_error *error)
+static at_status read_budget(const char *text, settings *out, at_error *error)
 {
     char *end;
     errno = 0;
@@ -98,256 +167,63 @@ static at_status read_budget(const char *text, options *out, at_error *error)
                          "--budget takes a number of variants (200) or seconds (30s), not '%s'",
                          text);
     if (seconds)
-        out->budget.seconds = v;
+        out->budget_s = v;
     else
-        out->budget.evaluations = (uint64_t)v;
+        out->budget_evaluations = (uint64_t)v;
     return AT_OK;
 }
 
-static at_status read_effort(const char *text, options *out, at_error *error)
+/* Puts the value of an option where its row of the table says. */
+static at_status read_option(const option_info *info, const char *text, options *out,
+                             at_error *error)
 {
-    return effort_find(text, &out->effort, error);
-}
-
-static at_status read_stop_at(const char *text, options *out, at_error *error)
-{
-    char *end;
-    double v = strtod(text, &end);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v > 0 && v <= 10))
-        return error_set(error, AT_USAGE,
-                         "--stop-at takes a share of the ceiling, such as 0.95, not '%s'", text);
-    out->stop_at = v;
-    return AT_OK;
-}
-
-static at_status read_warm_start(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->warm_start = text;
-    return AT_OK;
-}
-
-static at_status read_seed(const char *text, options *out, at_error *error)
-{
-    return read_count("seed", text, UINT64_MAX, &out->seed, error);
-}
-
-static at_status read_repeat(const char *text, options *out, at_error *error)
-{
-    uint64_t v = 0;
-    at_status status = read_count("repeat", text, 1000000, &v, error);
-    if (!status)
-        out->repeat = (size_t)v;
+    void *cell = (char *)out + info->offset;
+    uint64_t count = 0;
+    at_status status = AT_OK;
+    switch (info->type) {
+    case CELL_TRUE:
+        *(bool *)cell = true;
+        break;
+    case CELL_FALSE:
+        *(bool *)cell = false;
+        break;
+    case CELL_TEXT:
+        *(const char **)cell = text;
+        break;
+    case CELL_COUNT:
+        status = read_count(info, text, cell, error);
+        break;
+    case CELL_SIZE:
+        status = read_count(info, text, &count, error);
+        *(size_t *)cell = (size_t)count;
+        break;
+    case CELL_INT:
+        status = read_count(info, text, &count, error);
+        *(int *)cell = (int)count;
+        break;
+    case CELL_NUMBER:
+        status = read_number(info, text, cell, error);
+        break;
+    case CELL_CHOICE:
+        status = read_choice(info, text, cell, error);
+        break;
+    case CELL_SET:
+        status =
+            read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
+        break;
+    case CELL_OVER:
+        status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);
+        break;
+    case CELL_BUDGET:
+        status = read_budget(text, &out->run, error);
+        break;
+    case CELL_EFFORT:
+        status = effort_find(text, &out->run.effort, error);
+        out->run.has_effort = true;
+        break;
+    }
     return status;
 }
-
-static at_status read_fixed(const char *text, options *out, at_error *error)
-{
-    uint64_t v = 0;
-    at_status status = read_count("fixed", text, 256, &v, error);
-    if (!status && !v)
-        status = error_set(error, AT_USAGE, "--fixed takes 1 to 256 samples");
-    if (!status)
-        out->fixed_samples = (size_t)v;
-    return status;
-}
-
-static at_status read_finals(const char *text, options *out, at_error *error)
-{
-    uint64_t v = 0;
-    at_status status = read_count("finals", text, 10000, &v, error);
-    if (!status && v < 6)
-        status = error_set(error, AT_USAGE, "--finals takes 6 to 10000 blocks: below 6 there is no "
-                                            "interval of a median");
-    if (!status)
-        out->finals_blocks = (size_t)v;
-    return status;
-}
-
-static at_status read_tie(const char *text, options *out, at_error *error)
-{
-    char *end;
-    double v = strtod(text, &end);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v >= 0 && v <= 50))
-        return error_set(error, AT_USAGE, "--tie takes 0 to 50 percent, not '%s'", text);
-    out->tie_margin = v / 100;
-    return AT_OK;
-}
-
-static at_status read_objective(const char *text, options *out, at_error *error)
-{
-    out->energy = strcmp(text, "energy") == 0;
-    if (!out->energy && strcmp(text, "time") != 0)
-        return error_set(error, AT_USAGE, "--objective takes time or energy, not '%s'", text);
-    return AT_OK;
-}
-
-static at_status read_jobs(const char *text, options *out, at_error *error)
-{
-    uint64_t v = 0;
-    at_status status = read_count("jobs", text, 1024, &v, error);
-    if (!status)
-        out->jobs = (int)v;
-    return status;
-}
-
-static at_status read_cache(const char *text, options *out, at_error *error)
-{
-    out->warm = strcmp(text, "warm") == 0;
-    if (!out->warm && strcmp(text, "cold") != 0)
-        return error_set(error, AT_USAGE, "--cache takes cold or warm, not '%s'", text);
-    return AT_OK;
-}
-
-static at_status read_no_cache(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->use_cache = false;
-    return AT_OK;
-}
-
-static at_status read_results(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->results_dir = text;
-    return AT_OK;
-}
-
-static at_status read_record(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->record = true;
-    return AT_OK;
-}
-
-static at_status read_no_record(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->record = false;
-    return AT_OK;
-}
-
-static at_status read_top(const char *text, options *out, at_error *error)
-{
-    uint64_t v = 0;
-    at_status status = read_count("top", text, 1000000, &v, error);
-    if (!status)
-        out->top = (size_t)v;
-    return status;
-}
-
-static at_status read_list(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->list = true;
-    return AT_OK;
-}
-
-static at_status read_json(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->json = true;
-    return AT_OK;
-}
-
-static at_status read_quiet(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->quiet = true;
-    return AT_OK;
-}
-
-static at_status read_plain(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->plain = true;
-    return AT_OK;
-}
-
-static at_status read_ptx(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->ptx = true;
-    return AT_OK;
-}
-
-static at_status read_format(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->format = text;
-    return AT_OK;
-}
-
-static at_status read_output(const char *text, options *out, at_error *error)
-{
-    (void)error;
-    out->output = text;
-    return AT_OK;
-}
-
-static at_status read_help(const char *text, options *out, at_error *error)
-{
-    (void)text;
-    (void)error;
-    out->help = true;
-    return AT_OK;
-}
-
-static const option_info table[OPTION_COUNT] = {
-    [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
-                    read_set},
-    [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
-                       "the configuration; what is not named has the script's default", read_config},
-    [OPTION_OVER] = {"over", "NAME=V1,V2,...",
-                     "sweep a parameter; V1,V2,...,VN continues the series; repeatable", read_over},
-    [OPTION_DEVICE] = {"device", "NAME", "cuda:N; 'autotune devices' lists them", read_device},
-    [OPTION_ARCH] = {"arch", "sm_XX", "compile for this architecture; needs no GPU", read_arch},
-    [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", read_strategy},
-    [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", read_budget},
-    [OPTION_EFFORT] = {"effort", "NAME",
-                       "quick, normal, thorough or exhaustive, for who wants no numbers; a record "
-                       "of as much effort is taken as final",
-                       read_effort},
-    [OPTION_STOP_AT] = {"stop-at", "FRACTION",
-                        "stop searching at this share of the measured ceiling", read_stop_at},
-    [OPTION_WARM_START] = {"warm-start", "FILE",
-                           "try first what was fast in a Kernel Tuner cache, T4 file or journal",
-                           read_warm_start},
-    [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", read_seed},
-    [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", read_repeat},
-    [OPTION_FIXED] = {"fixed", "N",
-                      "no race: N samples of each variant, the lowest median wins", read_fixed},
-    [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", read_finals},
-    [OPTION_TIE] = {"tie", "PERCENT", "what differs by less is tied (default 0.5)", read_tie},
-    [OPTION_OBJECTIVE] = {"objective", "time|energy",
-                          "what the finalists of the race are ranked by (default time)",
-                          read_objective},
-    [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", read_jobs},
-    [OPTION_CACHE] = {"cache", "cold|warm",
-                      "flush the L2 cache before each sample, or not (default cold)", read_cache},
-    [OPTION_NO_CACHE] = {"no-cache", NULL, "compile everything anew", read_no_cache},
-    [OPTION_RESULTS] = {"results", "DIR", "folder of the records (default: results)", read_results},
-    [OPTION_RECORD] = {"record", NULL, "write a record (what a run on a GPU does anyway)",
-                       read_record},
-    [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", read_no_record},
-    [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", read_top},
-    [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", read_list},
-    [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", read_json},
-    [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", read_quiet},
-    [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", read_plain},
-    [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", read_ptx},
-    [OPTION_FORMAT] = {"format", "NAME", "what to write: header; kernel-tuner or t4 (convert)", read_format},
-    [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", read_output},
-    [OPTION_HELP] = {"help", NULL, "print this and leave", read_help},
-};
 
 static bool command_takes(const command *c, option_id id)
 {
@@ -391,8 +267,12 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
 
 at_status options_parse(int argc, char **argv, const command *c, options *out, at_error *error)
 {
-    *out = (options){.seed = 1, .use_cache = true, .record = true, .top = 10,
-                     .results_dir = "results", .tie_margin = -1};
+    *out = (options){.top = 10,
+                     .run = {.seed = 1,
+                             .use_cache = true,
+                             .record = true,
+                             .results_dir = "results",
+                             .tie_margin = -1}};
     struct option longs[OPTION_COUNT + 1];
     getopt_table(c, longs);
     opterr = 0;
@@ -417,16 +297,14 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                  c->name);
             return unknown_option(c, word, error);
         }
-        const option_info *info = &table[choice - 1];
-        at_status status = info->read(optarg, out, error);
+        at_status status = read_option(&table[choice - 1], optarg, out, error);
         if (status)
             return status;
-        out->given[choice - 1] = true;
     }
     if (out->help)
         return AT_OK;
     if (optind < argc)
-        out->operand = argv[optind++];
+        out->run.script = out->operand = argv[optind++];
     if (out->operand && !c->operand)
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
                          out->operand);

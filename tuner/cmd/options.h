@@ -1,7 +1,8 @@
 /* The command line: one table of options, and which of them each command takes.
  *
  * options_parse() turns argv into plain data; every option is spelt, explained and checked in one
- * place (the table in cmd/options.c), so that --help and the parser cannot disagree. */
+ * place (the table in cmd/options.c): a row says where its value goes and what it may be, so that
+ * --help and the parser cannot disagree. */
 #ifndef AUTOTUNE_CMD_OPTIONS_H
 #define AUTOTUNE_CMD_OPTIONS_H
 
@@ -11,10 +12,9 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "script/script.h"
-#include "search/stopping.h"
+#include "run/settings.h"
 
-enum { OPTIONS_MAX_REPEATS = 64 };
+enum { OPTIONS_MAX_REPEATS = SETTINGS_MAX_VARIABLES };
 
 typedef enum option_id {
     OPTION_SET,
@@ -51,46 +51,20 @@ typedef enum option_id {
     OPTION_COUNT
 } option_id;
 
-/* --budget: evaluations, seconds, or neither (0: no limit). */
-typedef struct budget {
-    uint64_t evaluations;
-    double seconds;
-} budget;
-
 typedef struct options {
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent */
-    bool given[OPTION_COUNT];
-    script_setting settings[OPTIONS_MAX_REPEATS];
-    size_t setting_count;
+    settings run;        /* of a run; commands that do not run use what they share with it */
     script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
     size_t sweep_count;
     const char *configuration;
-    const char *device;
-    const char *arch; /* comma-separated for inspect */
-    const char *strategy;
-    budget budget;
-    effort effort;         /* when given[OPTION_EFFORT] */
-    double stop_at;        /* share of the ceiling; 0: go on */
-    const char *warm_start; /* file of earlier measurements; NULL: none */
-    uint64_t seed;
-    size_t repeat; /* 0: not given */
-    size_t fixed_samples; /* 0: race */
-    size_t finals_blocks; /* 0: the protocol's */
-    double tie_margin;    /* relative; negative: the protocol's */
-    bool energy;          /* --objective: energy instead of time */
-    int jobs; /* 0: one a core */
-    bool warm;
-    bool use_cache;
-    const char *results_dir;
-    bool record;
-    size_t top;
-    bool list, json, quiet, plain, ptx;
+    uint64_t repeat; /* 0: not given */
+    uint64_t top;
+    bool list, json, no_line, ptx, help;
     const char *format;
     const char *output;
-    bool help;
 } options;
 
-/* A subcommand: one cmd_*.c each. */
+/* A subcommand: one file of this folder each. */
 typedef struct command {
     const char *name;
     const char *operand;      /* "SCRIPT", or NULL when it takes none */

@@ -84,16 +84,16 @@ static at_status print_json(const char *path, const replay_result *result,
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
-    if (o->budget.seconds > 0)
+    if (o->run.budget_s > 0)
         return error_set(error, AT_USAGE,
                          "--budget of a replay is a number of evaluations: recorded time is on the "
                          "curve's other axis");
     recorded r = {0};
     recorded_space rs = {0};
     replay_result result;
-    replay_options chosen = {.strategy = o->strategy,
-                             .evaluations = o->budget.evaluations,
-                             .seed = o->seed,
+    replay_options chosen = {.strategy = o->run.strategy,
+                             .evaluations = o->run.budget_evaluations,
+                             .seed = o->run.seed,
                              .repeat = o->repeat ? o->repeat : default_repeat,
                              .batch = 1};
     at_status status = recorded_read(o->operand, &r, error);

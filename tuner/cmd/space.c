@@ -98,9 +98,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     arch_limits arch;
     script *s = NULL;
     space *sp = NULL;
-    at_status status = target_find(o->arch, &arch, error);
+    at_status status = target_find(o->run.arch, &arch, error);
     if (!status)
-        status = target_load_script(o, &arch, &s, error);
+        status = target_load_script(&o->run, &arch, &s, error);
     int64_t start_ns = clock_now_ns();
     if (!status)
         status = script_space(s, PROBLEM_TUNED, &sp, error);

@@ -23,7 +23,7 @@ static at_status print(const options *o, const run_summary *s, at_error *error)
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     tune *t;
-    at_status status = tune_run(o, &t, error);
+    at_status status = tune_run(&o->run, &t, error);
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);

@@ -48,7 +48,7 @@ static at_status allocate(contest *c, const candidates *all, at_error *error)
     return AT_OK;
 }
 
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const settings *o,
                       contest **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);

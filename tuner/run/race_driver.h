@@ -12,7 +12,7 @@
 
 #include "run/variant.h"
 #include "base/error.h"
-#include "cmd/options.h"
+#include "run/settings.h"
 #include "run/pipeline.h"
 #include "search/race.h"
 #include "run/session.h"
@@ -34,9 +34,8 @@ typedef struct contest_state { /* for progress */
 } contest_state;
 
 /* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
- * NULL; seed, blocks
- * and margin come from the command line. AT_NOT_FOUND when no candidate is ok. */
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, const options *o,
+ * NULL; seed, blocks and margin come from the settings. AT_NOT_FOUND when no candidate is ok. */
+at_status contest_new(session *s, pipeline *p, const candidate *baseline, const settings *o,
                       contest **out, at_error *error);
 void contest_free(contest *c); /* NULL is fine */
 

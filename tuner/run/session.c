@@ -62,9 +62,9 @@ static at_status open_default_device(session *s, device_cache cache, at_error *e
     return status;
 }
 
-static at_status open_target(const options *o, session *s, at_error *error)
+static at_status open_target(const settings *o, session *s, at_error *error)
 {
-    device_cache cache = o->warm ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
+    device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
     if (o->arch && !o->device) {
         at_status status = arch_find(o->arch, &s->properties.limits, error);
         snprintf(s->properties.arch, sizeof s->properties.arch, "%s", s->properties.limits.name);
@@ -77,7 +77,7 @@ static at_status open_target(const options *o, session *s, at_error *error)
                      : open_default_device(s, cache, error);
 }
 
-static at_status load_space(const options *o, session *s, at_error *error)
+static at_status load_space(const settings *o, session *s, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     at_status status = target_load_script(o, &s->properties.limits, &s->script, error);
@@ -86,7 +86,7 @@ static at_status load_space(const options *o, session *s, at_error *error)
     const pattern *p = script_pattern(s->script);
     s->problem = s->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
                                                                               : PROBLEM_TUNED;
-    if (o->given[OPTION_RECORD] && (!s->device || s->properties.predicted))
+    if (o->must_record && (!s->device || s->properties.predicted))
         return error_set(error, AT_USAGE,
                          "--record is refused: %s, and a record holds measurements of a real GPU only",
                          s->device ? "the times of a simulated device are predictions"
@@ -228,7 +228,7 @@ static at_status send_setup(session *s, at_error *error)
     return status;
 }
 
-at_status session_init(const options *o, session *out, at_error *error)
+at_status session_init(const settings *o, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     *out = (session){0};

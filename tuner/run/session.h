@@ -13,7 +13,7 @@
 #include "compile/compile.h"
 #include "bench/client.h"
 #include "base/error.h"
-#include "cmd/options.h"
+#include "run/settings.h"
 #include "device/plan.h"
 #include "script/script.h"
 #include "space/space.h"
@@ -33,10 +33,10 @@ typedef struct session {
     int64_t open_ns;       /* until the device was described */
 } session;
 
-/* Opens a session for the command line. With --arch and no --device nothing is opened but the
+/* Opens a session. With an architecture and no device nothing is opened but the
  * compiler. Errors name the remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The
  * caller calls session_deinit, also after a failure. */
-at_status session_init(const options *o, session *out, at_error *error);
+at_status session_init(const settings *o, session *out, at_error *error);
 void session_deinit(session *s);
 
 #endif

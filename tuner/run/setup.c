@@ -20,29 +20,29 @@ at_status target_find(const char *arch, arch_limits *out, at_error *error)
     return arch_find("sm_90", out, error);
 }
 
-at_status target_check_script(const options *o, at_error *error)
+at_status target_check_script(const settings *o, at_error *error)
 {
     paths p;
     char path[PATHS_BYTES];
     at_status status = paths_find(&p, error);
-    return status ? status : paths_find_script(&p, o->operand, path, sizeof path, error);
+    return status ? status : paths_find_script(&p, o->script, path, sizeof path, error);
 }
 
-at_status target_load_script(const options *o, const arch_limits *limits, script **out,
+at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
     paths p;
     char path[PATHS_BYTES];
     at_status status = paths_find(&p, error);
     if (!status)
-        status = paths_find_script(&p, o->operand, path, sizeof path, error);
+        status = paths_find_script(&p, o->script, path, sizeof path, error);
     if (status)
         return status;
     return script_load(path,
                        &(script_options){.lua_dir = p.lua_dir,
                                          .template_dir = p.template_dir,
-                                         .settings = o->settings,
-                                         .setting_count = o->setting_count,
+                                         .settings = o->variables,
+                                         .setting_count = o->variable_count,
                                          .device = *limits},
                        out, error);
 }

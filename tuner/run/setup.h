@@ -7,7 +7,7 @@
 
 #include "device/arch.h"
 #include "base/error.h"
-#include "cmd/options.h"
+#include "run/settings.h"
 #include "script/script.h"
 
 /* The architecture's name and limits from --arch, or of the machine's first GPU (found by a worker
@@ -15,11 +15,11 @@
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
 /* Is there such a script? For commands that have much to do before they load it. */
-at_status target_check_script(const options *o, at_error *error);
+at_status target_check_script(const settings *o, at_error *error);
 
-/* Finds and loads the script `o->operand` with --set for the limits of a device. The caller frees
+/* Finds and loads the script `o->script` with --set for the limits of a device. The caller frees
  * *out. */
-at_status target_load_script(const options *o, const arch_limits *limits, script **out,
+at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
 #endif

@@ -113,7 +113,7 @@ static at_status add_ranked(builder *b, at_error *error)
         return status;
     b->out->best_found = r->has_winner;
     b->out->objective = r->has_winner && contest_energy(c, r->winner).launch_j > 0 &&
-                                b->in->options->energy
+                                b->in->settings->energy
                             ? "energy"
                             : "time";
     b->out->verdict = b->out->result_count > 1 ? verdict_of(r) : VERDICT_NONE;
@@ -194,18 +194,18 @@ static const char *effort_of(const summarise_input *in)
     if (in->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
     bool cut_short = in->end == RUN_END_INTERRUPTED || in->end == RUN_END_SECONDS;
-    return in->options->given[OPTION_EFFORT] && !cut_short ? effort_name(in->options->effort)
+    return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort)
                                                            : NULL;
 }
 
 static void fill_facts(builder *b)
 {
     const session *s = b->in->session;
-    const options *o = b->in->options;
+    const settings *o = b->in->settings;
     run_summary *out = b->out;
     out->compiled_only = s->device == NULL;
     out->device = s->properties;
-    out->warm_cache = o->warm;
+    out->warm_cache = o->warm_cache;
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
     out->traffic_bytes = s->plans[0].traffic_bytes;

@@ -7,13 +7,13 @@
 
 #include "run/race_driver.h"
 #include "base/error.h"
-#include "cmd/options.h"
+#include "run/settings.h"
 #include "run/pipeline.h"
 #include "record/summary.h"
 #include "run/session.h"
 
 typedef struct summarise_input {
-    const options *options;
+    const settings *settings;
     const session *session;
     const pipeline *pipeline;
     contest *contest;     /* NULL: nothing was raced */

@@ -39,7 +39,7 @@ static const double SIMULATED_BUDGET_S = 40;
 static const double SEARCH_SHARE = 0.85;
 
 struct tune {
-    const options *options;
+    const settings *settings;
     stopping_limits limits; /* of the search; seconds: of the whole run */
     stopping stopping;
     record recalled; /* answers instead of a search, when `answer` is set */
@@ -122,12 +122,12 @@ static size_t samples_of(const tune *t)
 {
     if (t->session.properties.predicted)
         return 1;
-    return t->options->fixed_samples ? t->options->fixed_samples : FIRST_SAMPLES;
+    return t->settings->fixed_samples ? t->settings->fixed_samples : FIRST_SAMPLES;
 }
 
 static bool races(const tune *t)
 {
-    return t->session.device && !t->session.properties.predicted && !t->options->fixed_samples;
+    return t->session.device && !t->session.properties.predicted && !t->settings->fixed_samples;
 }
 
 /* A run without a journal is a run all the same. */
@@ -145,7 +145,7 @@ static void open_journal(tune *t)
                                                .problems = t->session.plans,
                                                .problem_count = t->session.slots,
                                                .reference_hash = t->session.reference_hash,
-                                               .warm_cache = t->options->warm},
+                                               .warm_cache = t->settings->warm_cache},
                               &t->journal, &trouble);
     if (status)
         run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
@@ -153,20 +153,20 @@ static void open_journal(tune *t)
 
 static void set_limits(tune *t)
 {
-    const options *o = t->options;
-    if (o->given[OPTION_EFFORT])
+    const settings *o = t->settings;
+    if (o->has_effort)
         t->limits = effort_limits(o->effort, space_count(t->session.space));
-    if (o->budget.evaluations)
-        t->limits.evaluations = o->budget.evaluations;
-    t->limits.seconds = o->budget.seconds;
-    if (t->session.properties.predicted && !o->given[OPTION_BUDGET] && !o->given[OPTION_EFFORT])
+    if (o->budget_evaluations)
+        t->limits.evaluations = o->budget_evaluations;
+    t->limits.seconds = o->budget_s;
+    if (t->session.properties.predicted && !o->budget_evaluations && !o->budget_s && !o->has_effort)
         t->limits.seconds = SIMULATED_BUDGET_S;
 }
 
 static at_status read_warm_start(tune *t, at_error *error)
 {
     recorded earlier;
-    at_status status = recorded_read(t->options->warm_start, &earlier, error);
+    at_status status = recorded_read(t->settings->warm_start, &earlier, error);
     if (status)
         return status;
     status = warm_start_init(&t->warm, &earlier, t->session.space,
@@ -174,7 +174,7 @@ static at_status read_warm_start(tune *t, at_error *error)
     recorded_deinit(&earlier);
     if (!status && t->warm.unmatched)
         run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
-                         t->warm.unmatched, t->options->warm_start);
+                         t->warm.unmatched, t->settings->warm_start);
     return status;
 }
 
@@ -193,11 +193,11 @@ static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
 /* With --effort, a record that took as much is final. */
 static void recall(tune *t)
 {
-    const options *o = t->options;
-    if (!o->given[OPTION_EFFORT] || !t->session.device || t->session.properties.predicted)
+    const settings *o = t->settings;
+    if (!o->has_effort || !t->session.device || t->session.properties.predicted)
         return;
     t->summary.device = t->session.properties;
-    t->summary.warm_cache = o->warm;
+    t->summary.warm_cache = o->warm_cache;
     t->summary.objective = o->energy ? "energy" : "time";
     script_hash(t->session.script, t->summary.script_hash);
     emit_template_hash(t->session.script, t->summary.template_hash);
@@ -207,7 +207,7 @@ static void recall(tune *t)
 
 static at_status predict(tune *t, at_error *error)
 {
-    prior_options o = {t->options->seed, t->start_ns, t->limits.seconds, t->progress};
+    prior_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
     at_status status = prior_predict(&t->session, &o, &t->prior, error);
     if (!status && t->prior.reached < t->prior.count)
         run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
@@ -217,7 +217,7 @@ static at_status predict(tune *t, at_error *error)
 
 static at_status open_run(tune *t, at_error *error)
 {
-    const options *o = t->options;
+    const settings *o = t->settings;
     uint64_t starts[WARM_STARTS + 1];
     at_status status = session_init(o, &t->session, error);
     if (!status)
@@ -327,8 +327,8 @@ static at_status ask(tune *t, bool *more, at_error *error)
 static void set_target(tune *t)
 {
     int64_t ceiling_ns = pipeline_get_state(t->pipeline)->ceiling_ns;
-    if (t->options->stop_at > 0 && ceiling_ns > 0)
-        t->stopping.limits.target_cost = (double)ceiling_ns / t->options->stop_at;
+    if (t->settings->stop_at > 0 && ceiling_ns > 0)
+        t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
 static bool must_stop(tune *t)
@@ -436,7 +436,7 @@ static at_status race_on_device(tune *t, at_error *error)
     const candidate *baseline;
     at_status status = try_baseline(t, &baseline, error);
     if (!status)
-        status = contest_new(&t->session, t->pipeline, baseline, t->options, &t->contest, error);
+        status = contest_new(&t->session, t->pipeline, baseline, t->settings, &t->contest, error);
     if (status == AT_NOT_FOUND) {
         error_clear(error);
         return AT_OK;
@@ -460,13 +460,13 @@ static at_status race_on_device(tune *t, at_error *error)
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 static void rank_unraced(tune *t)
 {
-    if (!contest_new(&t->session, t->pipeline, tried_baseline(t), t->options, &t->contest, NULL))
+    if (!contest_new(&t->session, t->pipeline, tried_baseline(t), t->settings, &t->contest, NULL))
         contest_stop(t->contest);
 }
 
 static at_status keep(tune *t, at_error *error)
 {
-    const options *o = t->options;
+    const settings *o = t->settings;
     if (!o->record || !t->session.device || t->session.properties.predicted ||
         !t->summary.best_found)
         return AT_OK;
@@ -478,13 +478,13 @@ static at_status keep(tune *t, at_error *error)
     return status;
 }
 
-at_status tune_run(const options *o, tune **out, at_error *error)
+at_status tune_run(const settings *o, tune **out, at_error *error)
 {
     *out = NULL;
     tune *t = calloc(1, sizeof *t);
     if (!t)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    t->options = o;
+    t->settings = o;
     t->start_ns = clock_now_ns();
     at_status status = open_run(t, error);
     if (status) {
@@ -506,7 +506,7 @@ at_status tune_run(const options *o, tune **out, at_error *error)
     t->progress = NULL;
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};
-    status = summarise(&(summarise_input){.options = o,
+    status = summarise(&(summarise_input){.settings = o,
                                           .session = &t->session,
                                           .pipeline = t->pipeline,
                                           .contest = t->contest,

@@ -1,6 +1,6 @@
 /* A tuning run: search, race, summary, record.
  *
- * In: the command line. Out: a summary (record/summary.h), and a record in the results folder when a
+ * In: settings. Out: a summary (record/summary.h), and a record in the results folder when a
  * GPU was measured. Whatever ends the run early (a budget, an interrupt, a device that is gone)
  * leaves the summary of what was found until then. */
 #ifndef AUTOTUNE_RUN_TUNE_H
@@ -9,14 +9,14 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "cmd/options.h"
+#include "run/settings.h"
 #include "record/summary.h"
 
 typedef struct tune tune;
 
 /* Runs to the end. On AT_OK, and whenever *out is not NULL, the summary can be read; free it with
  * tune_free(). AT_INTERRUPTED and AT_DEVICE come with what was measured. */
-at_status tune_run(const options *o, tune **out, at_error *error);
+at_status tune_run(const settings *o, tune **out, at_error *error);
 void tune_free(tune *t); /* NULL is fine */
 
 const run_summary *tune_summary(const tune *t);

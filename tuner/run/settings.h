@@ -1,0 +1,44 @@
+/* What a run is asked to do: plain data, with which everything in this room is configured.
+ *
+ * The command line fills one (cmd/options.h); strings are borrowed. */
+#ifndef AUTOTUNE_RUN_SETTINGS_H
+#define AUTOTUNE_RUN_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "script/script.h"
+#include "search/stopping.h"
+
+enum { SETTINGS_MAX_VARIABLES = 64 };
+
+typedef struct settings {
+    const char *script; /* name or path, as paths_find_script() takes it */
+    script_setting variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
+    size_t variable_count;
+    const char *device; /* "cuda:0"; NULL: the default */
+    const char *arch;   /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for
+                         * a command that takes several */
+    const char *strategy;        /* NULL: the default */
+    uint64_t budget_evaluations; /* 0: no limit */
+    double budget_s;             /* 0: no limit */
+    bool has_effort;             /* `effort` holds */
+    effort effort;
+    double stop_at;         /* share of the ceiling; 0: go on */
+    const char *warm_start; /* file of earlier measurements; NULL: none */
+    uint64_t seed;
+    size_t fixed_samples;   /* 0: race */
+    size_t finals_blocks;   /* 0: the protocol's */
+    double tie_margin;      /* relative; negative: the protocol's */
+    bool energy;            /* the objective: energy instead of time */
+    bool warm_cache;        /* sample without the flush of the L2 */
+    int jobs;               /* compile workers; 0: one a core */
+    bool use_cache;         /* of compiled kernels */
+    const char *results_dir;
+    bool record;            /* write one where a GPU was measured */
+    bool must_record;       /* and refuse to run where that cannot be */
+    bool quiet;             /* no progress on stderr */
+} settings;
+
+#endif
