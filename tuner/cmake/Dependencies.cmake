@@ -35,10 +35,18 @@ autotune_find(jansson jansson libjansson-dev)
 autotune_find(zlib zlib zlib1g-dev)
 autotune_find(xxhash libxxhash libxxhash-dev)
 
-# Only headers are used: the driver and NVRTC are opened at run time.
+# Only headers are used: the driver and NVRTC are opened at run time. Without a Toolkit, those that
+# .ci/install fetched do.
 find_package(CUDAToolkit 12.8 QUIET)
 if(NOT CUDAToolkit_FOUND)
-    message(FATAL_ERROR
-        "The CUDA Toolkit, 12.8 or newer, is missing: install cuda-toolkit from NVIDIA's package "
-        "repository (https://developer.nvidia.com/cuda-downloads), or point CUDAToolkit_ROOT at it.")
+    set(fetched ${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13)
+    if(NOT EXISTS ${fetched}/include/nvrtc.h)
+        message(FATAL_ERROR
+            "The CUDA Toolkit, 12.8 or newer, is missing: run .ci/install, which fetches what is needed "
+            "of it, or install cuda-toolkit from NVIDIA's package repository "
+            "(https://developer.nvidia.com/cuda-downloads), or point CUDAToolkit_ROOT at it.")
+    endif()
+    message(STATUS "No CUDA Toolkit: NVRTC and headers of ${fetched}")
+    set(CUDAToolkit_INCLUDE_DIRS ${fetched}/include)
+    set(CUDAToolkit_LIBRARY_DIR ${fetched}/lib)
 endif()
