@@ -31,9 +31,9 @@ static void append(lua_State *L, output *o, const char *bytes, size_t size_bytes
         size_t capacity = o->capacity_bytes ? o->capacity_bytes * 2 : 8192;
         while (capacity - o->size_bytes <= size_bytes)
             capacity *= 2;
-        char *moved = realloc(o->bytes, capacity);
+        char *moved = sandbox_resize(L, o->bytes, o->capacity_bytes, capacity);
         if (!moved)
-            sandbox_raise(L, AT_NO_MEMORY, NULL, 0, "out of memory for the emitted source");
+            sandbox_raise_memory(L);
         o->bytes = moved;
         o->capacity_bytes = capacity;
     }
@@ -238,6 +238,7 @@ static at_status run(script *s, const script_kernel *kernel, problem_kind proble
     e.output.line_marks = line_marks;
     at_status status = sandbox_call(&s->box, emit, &e, true, error);
     s->emission = NULL;
+    sandbox_disown(&s->box, e.output.capacity_bytes);
     if (status) {
         free(e.output.bytes);
         *out = (emitted){0};

@@ -391,7 +391,7 @@ at_status expression_test(script *s, const expression *e, problem_kind problem,
         return error_set(error, AT_NO_MEMORY, "out of memory for Lua's stack");
     at_status status = AT_OK;
     int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
-    if (result == LUA_ERRMEM)
+    if (result == LUA_ERRMEM || (result != LUA_OK && s->box.raised))
         status = sandbox_failure(&s->box, result, error);
     else if (result != LUA_OK)
         status = blame(s, e, failure_message(L), error);
@@ -458,6 +458,8 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
     int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
     if (result == LUA_ERRMEM)
         sandbox_raise_memory(L);
+    if (result != LUA_OK && s->box.raised)
+        lua_error(L);
     if (result != LUA_OK)
         expression_raise(L, e, "%s", failure_message(L));
 }

@@ -25,6 +25,9 @@ enum { HOOK_PERIOD = 200 };
 static const int64_t cpu_limit_ns = 10 * INT64_C(1000000000);
 
 /* A block this large is a string or a table that is about to be filled, which takes time too. */
+/* Who may stop a script is asked this often: every millisecond, roughly. */
+enum { STOP_PERIOD = 100 * 1000, STOP_PERIOD_NS = 10 * 1000 * 1000 };
+
 enum { LARGE_BYTES = 4096, LARGE_BYTES_PER_INSTRUCTION = 64 };
 
 static void *allocate(void *context, void *block, size_t old_bytes, size_t new_bytes)
@@ -52,6 +55,16 @@ static void *allocate(void *context, void *block, size_t old_bytes, size_t new_b
     return moved;
 }
 
+void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_bytes)
+{
+    return allocate(sandbox_of(L), block, old_bytes, new_bytes);
+}
+
+void sandbox_disown(sandbox *s, size_t size_bytes)
+{
+    s->used_bytes -= size_bytes;
+}
+
 static int64_t cpu_now_ns(void)
 {
     struct timespec t;
@@ -72,12 +85,25 @@ void sandbox_charge(lua_State *L, uint64_t instructions)
     if (s->instructions_left < 0)
         luaL_error(L, "this ran for more than %I instructions: does every loop end?",
                    (LUAI_UACINT)s->instruction_limit);
+    s->until_stop -= cost;
+    if (s->stop && s->until_stop < 0) {
+        s->until_stop = STOP_PERIOD;
+        if (s->stop(s->stop_context))
+            sandbox_raise(L, AT_INTERRUPTED, NULL, 0, "interrupted");
+    }
 }
 
 static void hook(lua_State *L, lua_Debug *ar)
 {
     (void)ar;
-    if (cpu_now_ns() > sandbox_of(L)->cpu_deadline_ns)
+    sandbox *s = sandbox_of(L);
+    int64_t now_ns = cpu_now_ns();
+    /* Few instructions may take long. */
+    if (now_ns > s->cpu_stop_ns) {
+        s->cpu_stop_ns = now_ns + STOP_PERIOD_NS;
+        s->until_stop = 0;
+    }
+    if (now_ns > s->cpu_deadline_ns)
         luaL_error(L, "this ran for more than %d s: does every loop end?",
                    (int)(cpu_limit_ns / 1000000000));
     sandbox_charge(L, HOOK_PERIOD);

@@ -24,6 +24,10 @@ typedef struct sandbox {
     int64_t instruction_limit;  /* for each call of sandbox_call */
     int64_t instructions_left;
     int64_t cpu_deadline_ns;    /* of the running call; a second line of defence */
+    bool (*stop)(void *);       /* asked now and then; true ends what runs with AT_INTERRUPTED */
+    void *stop_context;         /* stop NULL: nobody is asked */
+    int64_t until_stop;         /* instructions, until it is asked again */
+    int64_t cpu_stop_ns;        /* and the time */
     const char *path;           /* blamed when nothing better is known (a tail call leaves no */
     int line;                   /* trace), with its line or 0; borrowed */
     bool raised;                /* `error` holds what sandbox_raise() was given */
@@ -62,6 +66,13 @@ int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 
 /* The sandbox that a state belongs to. */
 sandbox *sandbox_of(lua_State *L);
+
+/* Memory that counts as the script's: as realloc, NULL when there is no more or too much. To free it,
+ * new_bytes is 0. */
+void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_bytes);
+
+/* Hands memory of sandbox_resize() to malloc's free(): it counts no more. */
+void sandbox_disown(sandbox *s, size_t size_bytes);
 
 /* Adds the work of a C function, in VM instructions, to the count; raises when that is too much. */
 void sandbox_charge(lua_State *L, uint64_t instructions);

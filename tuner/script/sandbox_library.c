@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "script/match.h"
+
 /* Bytes that a C function copies or scans in the time of one VM instruction, roughly. */
 enum { BYTES_PER_INSTRUCTION = 8 };
 
@@ -49,63 +51,21 @@ static int repeat(lua_State *L)
     return forward(L);
 }
 
-/* Position of the ] that closes the set opened at `i`, whose characters are no quantifiers. */
-static size_t skip_set(const char *pattern, size_t length, size_t i)
+/* Makes a string that is charged by its own length: going through a long one bit by bit is linear. */
+static int substring(lua_State *L)
 {
-    i++;
-    if (i < length && pattern[i] == '^')
-        i++;
-    if (i < length && pattern[i] == ']')
-        i++;
-    while (i < length && pattern[i] != ']')
-        i += pattern[i] == '%' ? 2 : 1;
-    return i;
+    int results = forward(L);
+    sandbox_charge(L, lua_rawlen(L, -1) / BYTES_PER_INSTRUCTION);
+    return results;
 }
 
-/* Upper bound of the steps that matching takes. Each of the quantifiers * + - tries every length at
- * every place that those before it lead to, each ? both ways; there are length + 1 places to
- * start, or one when the pattern is anchored. */
-static double pattern_cost(const char *pattern, size_t pattern_length, size_t length, bool anchored)
+static int format(lua_State *L)
 {
-    double cost = anchored ? 1 : (double)length + 1;
-    for (size_t i = 0; i < pattern_length; i++) {
-        if (pattern[i] == '%' && i + 1 < pattern_length)
-            i++;
-        else if (pattern[i] == '[')
-            i = skip_set(pattern, pattern_length, i);
-        else if (pattern[i] == '?')
-            cost *= 2;
-        else if (strchr("*+-", pattern[i]) && pattern[i] != '\0')
-            cost *= (double)length + 1;
-    }
-    return cost;
-}
-
-static int match(lua_State *L, bool can_be_anchored)
-{
-    size_t length, pattern_length;
-    luaL_checklstring(L, 1, &length);
-    const char *pattern = luaL_checklstring(L, 2, &pattern_length);
-    double cost =
-        pattern_cost(pattern, pattern_length, length, can_be_anchored && pattern[0] == '^');
-    if (cost > (double)sandbox_of(L)->instruction_limit)
-        return luaL_error(L,
-                          "matching a pattern with so many quantifiers against %I bytes could "
-                          "take for ever",
-                          (LUAI_UACINT)length);
-    /* The bound is far above what most matches take. */
-    sandbox_charge(L, (uint64_t)(cost / 2) + length / BYTES_PER_INSTRUCTION);
+    uint64_t length = 0;
+    for (int i = lua_gettop(L); i > 0; i--)
+        length += lua_type(L, i) == LUA_TSTRING ? lua_rawlen(L, i) : 0;
+    sandbox_charge(L, length / BYTES_PER_INSTRUCTION);
     return forward(L);
-}
-
-static int match_once(lua_State *L)
-{
-    return match(L, true);
-}
-
-static int match_all(lua_State *L) /* string.gmatch, to which ^ is a letter */
-{
-    return match(L, false);
 }
 
 static int linear_in_table(lua_State *L)
@@ -124,12 +84,32 @@ static int insert(lua_State *L)
     return forward(L);
 }
 
+/* Two long strings that begin alike take as long to compare as they are long. */
+static void charge_comparison(lua_State *L, int a, int b)
+{
+    uint64_t shorter = 0;
+    if (lua_type(L, a) == LUA_TSTRING && lua_type(L, b) == LUA_TSTRING)
+        shorter = lua_rawlen(L, a) < lua_rawlen(L, b) ? lua_rawlen(L, a) : lua_rawlen(L, b);
+    sandbox_charge(L, 1 + shorter / BYTES_PER_INSTRUCTION);
+}
+
+static int less(lua_State *L)
+{
+    charge_comparison(L, 1, 2);
+    lua_pushboolean(L, lua_compare(L, 1, 2, LUA_OPLT));
+    return 1;
+}
+
 static int sort(lua_State *L)
 {
     luaL_checktype(L, 1, LUA_TTABLE);
     double n = (double)lua_rawlen(L, 1);
     double comparisons = n * log2(n + 2);
     sandbox_charge(L, comparisons < 1e18 ? (uint64_t)comparisons : UINT64_MAX);
+    if (lua_isnoneornil(L, 2)) {
+        lua_settop(L, 1);
+        lua_pushcfunction(L, less);
+    }
     return forward(L);
 }
 
@@ -138,6 +118,7 @@ static int key_before(lua_State *L)
 {
     int a = lua_type(L, 1), b = lua_type(L, 2);
     bool before;
+    charge_comparison(L, 1, 2);
     if (a != b)
         before = a == LUA_TNUMBER || (a == LUA_TSTRING && b == LUA_TBOOLEAN);
     else if (a == LUA_TBOOLEAN)
@@ -229,16 +210,16 @@ static const library_entry entries[] = {
     {"math", "ult", NULL},
     {"string", "byte", NULL},
     {"string", "char", NULL},
-    {"string", "find", match_once},
-    {"string", "format", linear_in_string},
-    {"string", "gmatch", match_all},
-    {"string", "gsub", match_once},
+    {"string", "find", match_find},
+    {"string", "format", format},
+    {"string", "gmatch", match_gmatch},
+    {"string", "gsub", match_gsub},
     {"string", "len", NULL},
     {"string", "lower", linear_in_string},
-    {"string", "match", match_once},
+    {"string", "match", match_match},
     {"string", "rep", repeat},
     {"string", "reverse", linear_in_string},
-    {"string", "sub", linear_in_string},
+    {"string", "sub", substring},
     {"string", "upper", linear_in_string},
     {"table", "concat", linear_in_table},
     {"table", "insert", insert},

@@ -44,6 +44,40 @@ static void values_are_written_as_cuda_reads_them(void **state)
         "e float4 uint4 132 2\n");
 }
 
+/* The work grows with the length alone: within a tenth of the limit that scripts have. */
+static void a_template_may_have_tens_of_thousands_of_lines(void **state)
+{
+    (void)state;
+    enum { LINES = 50 * 1000 };
+    static const char line[] = "    x[%6d] += y[${tile}]; // what\n";
+    static const char wanted[] = "    x[%6d] += y[1]; // what\n";
+    char *text = malloc(LINES * 64), *expected = malloc(LINES * 64);
+    assert_true(text && expected);
+    size_t used = 0, expected_used = 0;
+    for (int i = 0; i < LINES; i++) {
+        used += (size_t)sprintf(text + used, line, i);
+        expected_used += (size_t)sprintf(expected + expected_used, wanted, i);
+    }
+    emitted out;
+    at_error error = {0};
+    assert_ok(emit_text(text, false, &out, &error), error);
+    assert_string_equal(out.source, expected);
+    emitted_deinit(&out);
+    free(text);
+    free(expected);
+}
+
+static void what_is_emitted_counts_as_the_scripts_memory(void **state)
+{
+    (void)state;
+    emitted out;
+    at_error error = {0};
+    assert_int_equal(emit_text("% local s = ('x'):rep(1 << 20)\n% for i = 1, 1000 do\n${s}\n% end\n",
+                               false, &out, &error),
+                     AT_SCRIPT);
+    assert_contains(error.message, "needs more than its 262144 KiB of memory");
+}
+
 static void signs_of_the_language_can_be_written(void **state)
 {
     (void)state;
@@ -315,6 +349,8 @@ int main(void)
         cmocka_unit_test(names_do_not_outlive_a_variant),
         cmocka_unit_test(what_is_wrong_in_a_template_is_told_with_its_line),
         cmocka_unit_test(errors_in_an_included_template_name_it),
+        cmocka_unit_test(a_template_may_have_tens_of_thousands_of_lines),
+        cmocka_unit_test(what_is_emitted_counts_as_the_scripts_memory),
         cmocka_unit_test(the_reference_knows_no_parameters),
         cmocka_unit_test(options_may_depend_on_the_configuration),
         cmocka_unit_test(hashes_follow_the_contents),
