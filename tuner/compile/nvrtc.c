@@ -96,6 +96,21 @@ static void find_include_dir(nvrtc_library *n)
     }
 }
 
+/* cuda::std, CUB and what cooperative_groups.h includes lie in a folder of their own since CUDA 13,
+ * before that among the rest. */
+static void set_include_options(nvrtc_library *n)
+{
+    static const char *const folders[] = {"", "/cccl"};
+    n->include_option_count = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0] && n->include_dir[0]; i++) {
+        char dir[PATH_MAX];
+        snprintf(dir, sizeof dir, "%s%s", n->include_dir, folders[i]);
+        if (access(dir, R_OK | X_OK) == 0)
+            snprintf(n->include_options[n->include_option_count++], sizeof n->include_options[0],
+                     "--include-path=%s", dir);
+    }
+}
+
 /* NVRTC opens its builtins by name alone when it first compiles: where the loader does not know
  * their folder, it finds them because they are open already. They lie beside the library, or where
  * the loader looks; without them nothing compiles. (Toolkits ship a second build, "alt".) */
@@ -134,6 +149,7 @@ static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
         return false;
     }
     find_include_dir(n);
+    set_include_options(n);
     struct stat s;
     n->file_bytes = stat(n->path, &s) == 0 ? (uint64_t)s.st_size : 0;
     return true;

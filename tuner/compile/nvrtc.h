@@ -17,6 +17,8 @@ typedef struct nvrtc_library {
     char version[32];       /* "13.0" */
     char path[1024];        /* of the file that was opened, resolved */
     char include_dir[1024]; /* of the CUDA headers that belong to it; "" when not found */
+    char include_options[2][1100]; /* that make it find them, and the C++ libraries (CCCL) of CUDA 13 */
+    size_t include_option_count;   /* 0 when the headers were not found */
     uint64_t file_bytes;    /* tells builds of one version apart */
     __typeof__(nvrtcVersion) *get_version;
     __typeof__(nvrtcGetErrorString) *get_error_string;

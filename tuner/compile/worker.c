@@ -28,7 +28,6 @@ typedef struct compiler {
     char identity[128];        /* of this compiler, for cache keys */
     char with_toolkit[192];    /* that and of the Toolkit's headers; "" until they are needed */
     int fd;                    /* to the tuner */
-    char include_option[1100]; /* "" when the headers were not found */
     /* The last source name whose sources needed what --minimal leaves out: the next variant of the
      * same template will need it too. */
     char full_name[256];
@@ -108,8 +107,8 @@ static void run_nvrtc(const compiler *c, const compile_request *r, bool minimal,
     options[n++] = "--ptxas-options=-v"; /* the resources are read from what it prints */
     if (minimal)
         options[n++] = "--minimal";
-    if (include && c->include_option[0])
-        options[n++] = c->include_option;
+    for (size_t i = 0; i < c->nvrtc.include_option_count && include; i++)
+        options[n++] = c->nvrtc.include_options[i];
     if (r->want_ptx)
         options[n++] = "--generate-line-info";
     for (size_t i = 0; i < r->option_count; i++)
@@ -294,12 +293,10 @@ static void open_cache(compiler *c, const compile_worker_config *config)
 }
 
 /* NVRTC looks for headers in the current folder first, where the user's own may lie. */
-static void find_headers(compiler *c)
+static void leave_folder(compiler *c)
 {
     const char *dir = c->nvrtc.include_dir;
-    if (dir[0] && chdir(dir) == 0)
-        snprintf(c->include_option, sizeof c->include_option, "--include-path=%s", dir);
-    else if (chdir("/") != 0)
+    if ((!dir[0] || chdir(dir) != 0) && chdir("/") != 0)
         warn(c, "a compile worker cannot leave the current folder");
 }
 
@@ -336,7 +333,7 @@ int compile_worker_run(int fd, void *context)
     }
     at_status status = greet(fd, &c.nvrtc, NULL);
     open_cache(&c, config);
-    find_headers(&c);
+    leave_folder(&c);
     compile_worker_confine(c.nvrtc.include_dir, c.cache_reads ? c.cache.dir : NULL);
     while (!status) {
         message request;

@@ -173,17 +173,16 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
 {
     nvrtc_library nvrtc;
     nvrtc_output output = {0};
-    char arch_option[64], include_option[1200];
+    char arch_option[64];
     const char *options[20];
     size_t n = 0;
     at_status status = nvrtc_library_open(&nvrtc, error);
     if (status)
         return status;
     snprintf(arch_option, sizeof arch_option, "--gpu-architecture=%s", arch);
-    snprintf(include_option, sizeof include_option, "--include-path=%s", nvrtc.include_dir);
     options[n++] = arch_option;
-    if (nvrtc.include_dir[0])
-        options[n++] = include_option;
+    for (size_t i = 0; i < nvrtc.include_option_count; i++)
+        options[n++] = nvrtc.include_options[i];
     for (size_t i = 0; i < s->variant.option_count; i++) {
         if (!compile_option_allowed(s->variant.options[i]))
             return error_set(error, AT_SCRIPT, "the compiler option '%s' is not allowed",

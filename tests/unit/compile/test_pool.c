@@ -194,6 +194,32 @@ static void declarations_that_the_fast_path_leaves_out_are_found(void **state)
     compile_pool_free(pool);
 }
 
+/* cooperative groups include cuda::std, which CUDA 13 keeps in a folder of its own, as CUB. */
+static void cooperative_groups_cuda_std_and_cub_compile(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r =
+        request_of(1, "#include <cooperative_groups.h>\n"
+                      "#include <cuda/std/array>\n"
+                      "#include <cub/block/block_reduce.cuh>\n"
+                      "extern \"C\" __global__ void k(float *out)\n"
+                      "{\n"
+                      "    using Reduce = cub::BlockReduce<float, 64>;\n"
+                      "    __shared__ typename Reduce::TempStorage shared;\n"
+                      "    cuda::std::array<float, 2> values{1, 2};\n"
+                      "    float sum = Reduce(shared).Sum(values[threadIdx.x & 1]);\n"
+                      "    auto block = cooperative_groups::this_thread_block();\n"
+                      "    sum += cooperative_groups::tiled_partition<32>(block).shfl_down(sum, 1);\n"
+                      "    out[threadIdx.x] = sum;\n"
+                      "}\n");
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
 static void headers_of_the_current_folder_are_not_found(void **state)
 {
     (void)state;
@@ -715,6 +741,7 @@ int main(void)
         cmocka_unit_test(ptx_comes_with_the_templates_own_lines),
         cmocka_unit_test(an_error_names_the_templates_line_and_the_next_source_compiles),
         cmocka_unit_test(declarations_that_the_fast_path_leaves_out_are_found),
+        cmocka_unit_test(cooperative_groups_cuda_std_and_cub_compile),
         cmocka_unit_test(headers_of_the_current_folder_are_not_found),
         cmocka_unit_test(a_header_that_comes_with_the_source_is_found),
         cmocka_unit_test(a_source_reads_no_file_but_the_toolkits),
