@@ -111,9 +111,6 @@ CUresult cuInit(unsigned int flags)
     long result = setting("FAKE_CUDA_INIT", 0);
     if (gone && access(gone, F_OK) == 0)
         return CUDA_ERROR_NO_DEVICE;
-    if (result == 0 && strcmp(getenv("CUDA_MODULE_LOADING") ? getenv("CUDA_MODULE_LOADING") : "",
-                              "EAGER") != 0)
-        return CUDA_ERROR_INVALID_VALUE;
     fake.initialised = result == 0;
     return (CUresult)result;
 }
@@ -241,6 +238,9 @@ CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
+    const char *loading = getenv("CUDA_MODULE_LOADING");
+    if (setting("FAKE_CUDA_EAGER", 0) && strcmp(loading ? loading : "", "EAGER") != 0)
+        return CUDA_ERROR_INVALID_VALUE;
     (void)device;
     *context = (CUcontext)&fake;
     return CUDA_SUCCESS;

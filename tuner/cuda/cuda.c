@@ -170,6 +170,9 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     if (!d)
         return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
     int present, ordinal = 0;
+    /* Lazy loading would put a kernel's first load into its first sample. A process that opens a
+     * device is there for that alone; a library's caller owns his environment. */
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     at_status status = cuda_driver_open(&d->cuda, error);
     if (!status)
         status = count_devices(&d->cuda, &present, error);

@@ -67,8 +67,6 @@ at_status cuda_driver_open(cuda_driver *out, at_error *error)
     at_status status = find_symbols(out, error);
     if (status)
         goto cleanup;
-    /* Lazy loading would put a kernel's first load into its first sample. */
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     status = cuda_check(out, out->cuInit(0), AT_NO_DEVICE, "the CUDA driver does not start", error);
     if (status)
         goto cleanup;

@@ -18,9 +18,12 @@
  *     at_launch(kernel, stream, buffers, &error);
  *
  * Functions that can fail return AT_OK or a status, and write the story into the at_error that
- * their last argument points to (NULL is fine). What a function hands out is freed by the function
- * named with it; NULL is fine there. A handle is used by one thread at a time; different handles do
- * not know of each other. Nothing is printed, and no state is kept between calls but in handles. */
+ * their last argument points to (NULL is fine). An argument that is NULL and may not be is AT_USAGE;
+ * the functions that return something else give 0, "" or AT_RULE_DEFAULT for it, and for an index
+ * beyond the count. What a function hands out is freed by the function named with it; NULL is fine
+ * there. A handle is used by one thread at a time; different handles do
+ * not know of each other. Nothing is printed, no state is kept between calls but in handles, and
+ * the process's environment, signals and folders are left alone. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 

@@ -38,7 +38,11 @@ at_status at_prepare(const at_choice *choice, const at_kernel_options *options, 
                      at_error *error)
 {
     device_properties here;
+    if (!out)
+        return library_refuse_null("at_prepare", "out", error);
     *out = NULL;
+    if (!choice)
+        return library_refuse_null("at_prepare", "choice", error);
     error_clear(error);
     at_kernel *k = calloc(1, sizeof *k);
     if (!k)
@@ -70,37 +74,42 @@ void at_kernel_free(at_kernel *k)
 
 at_rule at_kernel_rule(const at_kernel *k)
 {
-    return (at_rule)k->source.rule;
+    return k ? (at_rule)k->source.rule : AT_RULE_DEFAULT;
 }
 
 const char *at_kernel_text(const at_kernel *k)
 {
-    return k->source.text;
+    return k ? k->source.text : "";
 }
 
 const char *at_kernel_source(const at_kernel *k)
 {
-    return k->source.variant.source;
+    return k ? k->source.variant.source : "";
 }
 
 size_t at_kernel_buffer_count(const at_kernel *k)
 {
-    return k->source.problem.buffer_count;
+    return k ? k->source.problem.buffer_count : 0;
 }
 
 const char *at_kernel_buffer_name(const at_kernel *k, size_t index)
 {
-    return k->source.problem.buffers[index].name;
+    return index < at_kernel_buffer_count(k) ? k->source.problem.buffers[index].name : "";
 }
 
 uint64_t at_kernel_buffer_bytes(const at_kernel *k, size_t index)
 {
+    if (index >= at_kernel_buffer_count(k))
+        return 0;
     const buffer_plan *b = &k->source.problem.buffers[index];
     return b->count * dtype_get(b->type)->size_bytes;
 }
 
 at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, at_error *error)
 {
+    if (!k || (!buffers && at_kernel_buffer_count(k) > 0))
+        return library_refuse_null("at_launch", !k ? "kernel" : "buffers", error);
+    error_clear(error);
     const launch_plan *plan = &k->source.launch;
     uint64_t values[PLAN_MAX_ARGUMENTS];
     void *arguments[PLAN_MAX_ARGUMENTS];

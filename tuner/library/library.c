@@ -26,6 +26,12 @@ const char *at_rule_name(at_rule rule)
     return pick_rule_name((pick_rule)rule);
 }
 
+at_status library_refuse_null(const char *function, const char *argument, at_error *error)
+{
+    error_clear(error);
+    return error_set(error, AT_USAGE, "%s: the argument '%s' is NULL", function, argument);
+}
+
 static at_status no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY, "out of memory");
@@ -35,7 +41,11 @@ static at_status no_memory(at_error *error)
 
 at_status at_open(const char *folder, at_results **out, at_error *error)
 {
+    if (!out)
+        return library_refuse_null("at_open", "out", error);
     *out = NULL;
+    if (!folder)
+        return library_refuse_null("at_open", "folder", error);
     error_clear(error);
     at_results *results = calloc(1, sizeof *results);
     if (!results)
@@ -93,6 +103,8 @@ cleanup:
 at_status at_current_gpu(at_gpu *out, at_error *error)
 {
     device_properties p;
+    if (!out)
+        return library_refuse_null("at_current_gpu", "out", error);
     error_clear(error);
     at_status status = library_current_device(&p, error);
     if (status)
@@ -107,29 +119,33 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
 /* A copy of the text that lives as long as the choice. */
 static const char *keep_text(at_choice *c, const char *text)
 {
-    char *copy = strdup(text ? text : "");
+    char *copy = strdup(text);
     if (copy)
         c->texts[c->text_count++] = copy;
     return copy;
 }
 
-static bool to_value(at_choice *c, const at_variable *v, value *out)
+static at_status to_value(at_choice *c, const at_variable *v, value *out, at_error *error)
 {
     switch (v->kind) {
     case AT_KIND_INTEGER:
         *out = (value){.kind = VALUE_INTEGER, .integer = v->integer};
-        return true;
+        return AT_OK;
     case AT_KIND_NUMBER:
         *out = (value){.kind = VALUE_NUMBER, .number = v->number};
-        return true;
+        return AT_OK;
     case AT_KIND_BOOLEAN:
         *out = (value){.kind = VALUE_BOOLEAN, .boolean = v->integer != 0};
-        return true;
+        return AT_OK;
     case AT_KIND_TEXT:
+        if (!v->text)
+            return error_set(error, AT_USAGE, "the problem's variable '%.80s' is a text without one",
+                             v->name);
         *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
-        return out->string != NULL;
+        return out->string ? AT_OK : no_memory(error);
     }
-    return false;
+    return error_set(error, AT_USAGE, "the problem's variable '%.80s' is of no kind that there is (%d)",
+                     v->name, (int)v->kind);
 }
 
 static at_variable from_pair(const record_pair *p)
@@ -159,8 +175,11 @@ static at_status copy_problem(at_choice *c, const at_variable *problem, size_t c
         if (!problem[i].name)
             return error_set(error, AT_USAGE, "variable %zu of the problem has no name", i + 1);
         p->name = keep_text(c, problem[i].name);
-        if (!p->name || !to_value(c, &problem[i], &p->value))
+        if (!p->name)
             return no_memory(error);
+        at_status status = to_value(c, &problem[i], &p->value, error);
+        if (status)
+            return status;
         c->problem.count++;
     }
     return AT_OK;
@@ -193,12 +212,26 @@ static at_status choose(at_choice *c, at_error *error)
     return AT_OK;
 }
 
+/* The caller's name may fill its array. */
+static void set_gpu(at_choice *c, const at_gpu *gpu)
+{
+    c->gpu = *gpu;
+    c->gpu.name[sizeof c->gpu.name - 1] = '\0';
+}
+
 at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
                   const at_variable *problem, size_t problem_count, at_choice **out,
                   at_error *error)
 {
+    if (!out)
+        return library_refuse_null("at_pick", "out", error);
     *out = NULL;
+    if (!results || !pattern_name || (!problem && problem_count > 0))
+        return library_refuse_null(
+            "at_pick", !results ? "results" : !pattern_name ? "pattern" : "problem", error);
     error_clear(error);
+    if (problem_count > RECORD_MAX_VALUES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
     at_choice *c = calloc(1, sizeof *c);
     if (!c)
         return no_memory(error);
@@ -207,7 +240,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     if (!c->pattern)
         status = no_memory(error);
     else if (gpu)
-        c->gpu = *gpu;
+        set_gpu(c, gpu);
     else
         status = at_current_gpu(&c->gpu, error);
     if (!status)
@@ -238,37 +271,39 @@ void at_choice_free(at_choice *c)
 
 at_rule at_choice_rule(const at_choice *c)
 {
-    return (at_rule)c->rule;
+    return c ? (at_rule)c->rule : AT_RULE_DEFAULT;
 }
 
 const char *at_choice_gpu(const at_choice *c)
 {
-    return c->from ? c->from->gpu : "";
+    return c && c->from ? c->from->gpu : "";
 }
 
 int64_t at_choice_time_ns(const at_choice *c)
 {
-    return c->entry ? c->entry->time_ns : 0;
+    return c && c->entry ? c->entry->time_ns : 0;
 }
 
 const char *at_choice_text(const at_choice *c)
 {
-    return c->text;
+    return c ? c->text : "";
 }
 
 size_t at_choice_count(const at_choice *c)
 {
-    return c->values->count;
+    return c ? c->values->count : 0;
 }
 
 at_variable at_choice_at(const at_choice *c, size_t index)
 {
-    return from_pair(&c->values->pairs[index]);
+    return index < at_choice_count(c) ? from_pair(&c->values->pairs[index]) : at_integer("", 0);
 }
 
 at_status at_choice_get(const at_choice *c, const char *name, at_variable *out, at_error *error)
 {
     const char *names[RECORD_MAX_VALUES];
+    if (!c || !name || !out)
+        return library_refuse_null("at_choice_get", !c ? "choice" : !name ? "name" : "out", error);
     error_clear(error);
     for (size_t i = 0; i < c->values->count; i++) {
         names[i] = c->values->pairs[i].name;

@@ -662,6 +662,7 @@ static void a_stopped_worker_neither_blocks_the_tuner_nor_lasts(void **state)
 int main(void)
 {
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
+    setenv("FAKE_CUDA_EAGER", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_describes_the_device_before_anything_is_set_up),
         cmocka_unit_test(the_set_up_measures_floor_tick_reference_and_ceiling),

@@ -1,7 +1,10 @@
 /* libautotune on a machine without a GPU: the driver is a fake one, the compiler is real. */
+#define _GNU_SOURCE /* environ */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "autotune.h"
 #include "check.h"
@@ -252,10 +255,159 @@ static void freeing_nothing_is_fine(void **state)
     at_kernel_free(NULL);
 }
 
+/* One call each, with one argument that is NULL and must not be; the others are as they should be. */
+#define NULL_CALLS(CALL)                                                                           \
+    CALL("folder", at_open(NULL, &results, e))                                                     \
+    CALL("out", at_open(results_dir, NULL, e))                                                     \
+    CALL("out", at_current_gpu(NULL, e))                                                           \
+    CALL("results", at_pick(NULL, "copied", &h200, n, 1, &choice, e))                              \
+    CALL("pattern", at_pick(f->results, NULL, &h200, n, 1, &choice, e))                            \
+    CALL("problem", at_pick(f->results, "copied", &h200, NULL, 1, &choice, e))                     \
+    CALL("out", at_pick(f->results, "copied", &h200, n, 1, NULL, e))                               \
+    CALL("choice", at_choice_get(NULL, "block", &v, e))                                            \
+    CALL("name", at_choice_get(f->choice, NULL, &v, e))                                            \
+    CALL("out", at_choice_get(f->choice, "block", NULL, e))                                        \
+    CALL("choice", at_prepare(NULL, &f->options, &kernel, e))                                      \
+    CALL("out", at_prepare(f->choice, &f->options, NULL, e))                                       \
+    CALL("kernel", at_launch(NULL, NULL, buffers, e))                                              \
+    CALL("buffers", at_launch(f->kernel, NULL, NULL, e))
+
+static void an_argument_that_is_null_is_named(void **state)
+{
+    fixture *f = *state;
+    at_results *results;
+    at_choice *choice;
+    at_kernel *kernel;
+    at_variable v;
+    const at_variable n[] = {at_integer("n", 4096)};
+    const uint64_t buffers[2] = {0};
+    at_error *e;
+    pick_size(f, &h200, 4096);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+#define REFUSED(argument, call)                                                                    \
+    e = &f->error;                                                                                 \
+    f->error = (at_error){0};                                                                      \
+    assert_int_equal(call, AT_USAGE);                                                              \
+    assert_int_equal(f->error.status, AT_USAGE);                                                   \
+    assert_non_null(strstr(f->error.message, "'" argument "' is NULL"));                           \
+    e = NULL;                                                                                      \
+    assert_int_equal(call, AT_USAGE);
+    NULL_CALLS(REFUSED)
+    assert_int_equal(at_pick(NULL, NULL, NULL, NULL, 1, NULL, NULL), AT_USAGE);
+    assert_int_equal(at_prepare(NULL, NULL, NULL, NULL), AT_USAGE);
+    assert_int_equal(at_launch(NULL, NULL, NULL, NULL), AT_USAGE);
+}
+
+static void what_tells_of_nothing_tells_nothing(void **state)
+{
+    fixture *f = *state;
+    pick_size(f, &h200, 4096);
+    assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
+    assert_int_equal(at_choice_rule(NULL), AT_RULE_DEFAULT);
+    assert_string_equal(at_choice_gpu(NULL), "");
+    assert_true(at_choice_time_ns(NULL) == 0);
+    assert_string_equal(at_choice_text(NULL), "");
+    assert_int_equal(at_choice_count(NULL), 0);
+    assert_string_equal(at_choice_at(NULL, 0).name, "");
+    assert_string_equal(at_choice_at(f->choice, 3).name, "");
+    assert_string_equal(at_choice_at(f->choice, SIZE_MAX).name, "");
+    assert_int_equal(at_kernel_rule(NULL), AT_RULE_DEFAULT);
+    assert_string_equal(at_kernel_text(NULL), "");
+    assert_string_equal(at_kernel_source(NULL), "");
+    assert_int_equal(at_kernel_buffer_count(NULL), 0);
+    assert_string_equal(at_kernel_buffer_name(NULL, 0), "");
+    assert_string_equal(at_kernel_buffer_name(f->kernel, 2), "");
+    assert_true(at_kernel_buffer_bytes(NULL, 0) == 0);
+    assert_true(at_kernel_buffer_bytes(f->kernel, SIZE_MAX) == 0);
+    assert_string_equal(at_status_name((at_status)99), "unknown");
+    assert_string_equal(at_rule_name((at_rule)-1), "unknown");
+}
+
+static void a_variable_that_makes_no_sense_is_named(void **state)
+{
+    fixture *f = *state;
+    at_choice *choice;
+    const at_variable wrong[] = {{"n", (at_kind)7, 0, 0, NULL}, at_text("dtype", NULL),
+                                 {NULL, AT_KIND_INTEGER, 0, 0, NULL}};
+    static const char *const messages[] = {"'n' is of no kind", "'dtype' is a text", "has no name"};
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(at_pick(f->results, "copied", &h200, &wrong[i], 1, &choice, &f->error),
+                         AT_USAGE);
+        assert_non_null(strstr(f->error.message, messages[i]));
+        assert_null(choice);
+    }
+    at_gpu unended;
+    memset(&unended, 'x', sizeof unended);
+    unended.major = 9;
+    const at_variable n[] = {at_integer("n", 4096)};
+    assert_ok(at_pick(f->results, "copied", &unended, n, 1, &choice, &f->error), f->error);
+    at_choice_free(choice);
+}
+
+static char *copy_of_environment(void)
+{
+    size_t used = 0;
+    for (char **v = environ; *v; v++)
+        used += strlen(*v) + 1;
+    char *copy = malloc(used + 1), *at = copy;
+    assert_non_null(copy);
+    for (char **v = environ; *v; v++)
+        at = stpcpy(stpcpy(at, *v), "\n");
+    *at = '\0';
+    return copy;
+}
+
+enum { THREADS = 16 };
+
+/* What a program does in each of its threads, from opening to launching. */
+static void *use_library(void *context)
+{
+    const fixture *f = context;
+    fixture own = {.options = f->options, .cuda = f->cuda};
+    CUcontext current;
+    own.cuda.cuDevicePrimaryCtxRetain(&current, 0);
+    own.cuda.cuCtxSetCurrent(current);
+    const at_variable n[] = {at_integer("n", 4096)};
+    bool fine = true;
+    for (int i = 0; i < 4 && fine; i++) {
+        at_gpu gpu;
+        fine = !at_open(results_dir, &own.results, &own.error) &&
+               !at_current_gpu(&gpu, &own.error) &&
+               !at_pick(own.results, "copied", NULL, n, 1, &own.choice, &own.error) &&
+               !at_prepare(own.choice, &own.options, &own.kernel, &own.error) &&
+               at_kernel_buffer_count(own.kernel) == 2;
+        at_kernel_free(own.kernel);
+        at_choice_free(own.choice);
+        at_close(own.results);
+        own.kernel = NULL;
+        own.choice = NULL;
+        own.results = NULL;
+    }
+    return fine ? NULL : (void *)(uintptr_t)1;
+}
+
+static void many_threads_leave_the_callers_environment_alone(void **state)
+{
+    fixture *f = *state;
+    unsetenv("CUDA_MODULE_LOADING");
+    char *before = copy_of_environment();
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, use_library, f), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    char *after = copy_of_environment();
+    assert_string_equal(after, before);
+    free(before);
+    free(after);
+}
+
 int main(void)
 {
     setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_rule_and_the_values_are_told),
@@ -269,6 +421,10 @@ int main(void)
         TEST(a_cached_kernel_needs_no_compiler),
         TEST(a_launch_that_the_driver_refuses_is_an_error),
         TEST(a_script_that_is_nowhere_is_an_error),
+        TEST(an_argument_that_is_null_is_named),
+        TEST(what_tells_of_nothing_tells_nothing),
+        TEST(a_variable_that_makes_no_sense_is_named),
+        TEST(many_threads_leave_the_callers_environment_alone),
         cmocka_unit_test(freeing_nothing_is_fine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
