@@ -31,7 +31,8 @@ void ledger_deinit(ledger *l)
     draw_deinit(&l->unseen);
 }
 
-size_t ledger_find(const ledger *l, uint64_t configuration)
+/* The trial of a configuration, SIZE_MAX when it is unseen. */
+static size_t ledger_find(const ledger *l, uint64_t configuration)
 {
     uint64_t trial = SIZE_MAX;
     keymap_get(&l->trial_of, configuration, &trial);
@@ -41,15 +42,6 @@ size_t ledger_find(const ledger *l, uint64_t configuration)
 bool ledger_seen(const ledger *l, uint64_t configuration)
 {
     return ledger_find(l, configuration) != SIZE_MAX;
-}
-
-bool ledger_cost(const ledger *l, uint64_t configuration, double *cost)
-{
-    size_t at = ledger_find(l, configuration);
-    if (at == SIZE_MAX || isnan(l->trials[at].cost))
-        return false;
-    *cost = l->trials[at].cost;
-    return true;
 }
 
 size_t ledger_elite(const ledger *l, size_t *trials, size_t most)

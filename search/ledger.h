@@ -42,14 +42,8 @@ typedef struct ledger {
 at_status ledger_init(ledger *l, const strategy_options *options, at_error *error);
 void ledger_deinit(ledger *l); /* a zeroed ledger is fine */
 
-/* The trial of a configuration, SIZE_MAX when it is unseen. */
-size_t ledger_find(const ledger *l, uint64_t configuration);
-
 /* True when the configuration was proposed or told already. */
 bool ledger_seen(const ledger *l, uint64_t configuration);
-
-/* The cost of a configuration whose outcome is known; false for any other. */
-bool ledger_cost(const ledger *l, uint64_t configuration, double *cost);
 
 /* The trials of lowest cost, best first, `most` at most; returns how many. */
 size_t ledger_elite(const ledger *l, size_t *trials, size_t most);

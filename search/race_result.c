@@ -13,7 +13,8 @@ const int64_t *race_heats(const race *r, uint32_t entrant)
     return r->heats + entrant * r->heats_capacity;
 }
 
-const int64_t *race_finals(const race *r, uint32_t entrant)
+/* Its series of the finals, finals_blocks long; it must be a finalist. */
+static const int64_t *race_finals(const race *r, uint32_t entrant)
 {
     return r->finals + r->contenders[entrant].slot * r->finals_capacity;
 }

@@ -59,9 +59,6 @@ struct race {
 /* The entrant's series of screen and heats, `heats` long. */
 const int64_t *race_heats(const race *r, uint32_t entrant);
 
-/* Its series of the finals, finals_blocks long; it must be a finalist. */
-const int64_t *race_finals(const race *r, uint32_t entrant);
-
 /* Which of `entrants` (at least one) has the lowest median over `blocks` blocks of `series`. */
 uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
                      const uint32_t *entrants, size_t count, size_t blocks);

@@ -14,12 +14,6 @@ struct stopping_step {
     double cost;
 };
 
-static const char *const reason_names[STOP_REASONS] = {
-    [STOP_NONE] = "",           [STOP_EVALUATIONS] = "evaluations",
-    [STOP_SECONDS] = "seconds", [STOP_TARGET] = "target",
-    [STOP_GAIN] = "gain",
-};
-
 /* Evaluations by effort: what the default strategy needs, on the curves of search/README.md, to be
  * near what it finds at all, and several times as many. */
 static const struct {
@@ -90,11 +84,6 @@ stop_reason stopping_check(const stopping *s, double elapsed_s)
     if (l->seconds > 0 && elapsed_s >= l->seconds)
         return STOP_SECONDS;
     return pays_no_more(s) ? STOP_GAIN : STOP_NONE;
-}
-
-const char *stop_reason_name(stop_reason reason)
-{
-    return reason_names[reason];
 }
 
 const char *effort_name(effort e)

@@ -48,9 +48,6 @@ bool stopping_note(stopping *s, double cost);
 /* Should the search stop, `elapsed_s` seconds after it began? */
 stop_reason stopping_check(const stopping *s, double elapsed_s);
 
-/* For the summary: "evaluations", "seconds", "target", "gain"; "" for STOP_NONE. Static storage. */
-const char *stop_reason_name(stop_reason reason);
-
 /* How much trouble to take, from least to most. A record of one effort is final for equal or lower
  * ones. */
 typedef enum effort {

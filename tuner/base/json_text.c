@@ -20,19 +20,6 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
                         "not valid JSON at line %d, column %d: %s", e.line, e.column, e.text);
 }
 
-at_status json_text_read(const char *path, size_t limit_bytes, json_t **out, at_error *error)
-{
-    char *text;
-    size_t size_bytes;
-    *out = NULL;
-    at_status status = file_read(path, limit_bytes, &text, &size_bytes, error);
-    if (status)
-        return status;
-    status = json_text_parse(text, size_bytes, path, out, error);
-    free(text);
-    return status;
-}
-
 at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error)
 {
     size_t flags = (indent ? JSON_INDENT(indent) : JSON_COMPACT) | JSON_ENCODE_ANY;

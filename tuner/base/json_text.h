@@ -17,9 +17,6 @@
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error);
 
-/* Reads and parses a file of at most `limit_bytes`. AT_NOT_FOUND, AT_IO, AT_FORMAT. */
-at_status json_text_read(const char *path, size_t limit_bytes, json_t **out, at_error *error);
-
 /* Writes the text, members in their order, with the fewest digits with which every real number
  * reads back the same. `indent` 0: one line. The caller frees *out; it has no trailing newline.
  * AT_NO_MEMORY. */

@@ -3,10 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Above this share of the median, the distance between the quartiles is the machine's doing: event
- * timings of memory-bound kernels on an idle GPU stay below 1 %. */
-static const double noisy_spread = 0.02;
-
 static int compare_ns(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -51,11 +47,6 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
         s.high_ns = samples_ns[high > (double)count ? count - 1 : (size_t)high - 1];
     }
     return s;
-}
-
-bool stats_is_noisy(const stats_summary *summary)
-{
-    return (double)(summary->q3_ns - summary->q1_ns) > noisy_spread * (double)summary->median_ns;
 }
 
 static size_t trimmed_each_end(size_t count, double fraction)

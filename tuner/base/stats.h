@@ -20,9 +20,6 @@ typedef struct stats_summary {
  * interpolation of Hyndman & Fan's type 7, rounded down. */
 stats_summary stats_summarise(int64_t *samples_ns, size_t count);
 
-/* (q3 - q1) / median is above 2 %: the machine, not the kernel, made much of the spread. */
-bool stats_is_noisy(const stats_summary *summary);
-
 /* Trimmed mean of `values` (sorted in place), dropping floor(fraction * n) at each end, and its
  * Yuen standard error (INFINITY below 2 remaining values; may be NULL). `fraction` in [0, 0.5);
  * count 0 gives 0. */

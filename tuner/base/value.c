@@ -99,15 +99,6 @@ value value_parse(const char *text)
     return (value){.kind = VALUE_STRING, .string = text};
 }
 
-const char *value_kind_name(value_kind kind)
-{
-    static const char *const names[] = {[VALUE_INTEGER] = "integer",
-                                        [VALUE_NUMBER] = "number",
-                                        [VALUE_BOOLEAN] = "boolean",
-                                        [VALUE_STRING] = "string"};
-    return names[kind];
-}
-
 static const dtype_info dtypes[DTYPE_COUNT] = {
     [DTYPE_INT8] = {"int8", "signed char", 1, false},
     [DTYPE_UINT8] = {"uint8", "unsigned char", 1, false},

@@ -37,9 +37,6 @@ int value_format(value v, char *text, size_t size_bytes);
  * string that borrows `text`. Cannot fail. */
 value value_parse(const char *text);
 
-/* The type's name for messages: "integer", "number", "boolean", "string". */
-const char *value_kind_name(value_kind kind);
-
 /* Element types of buffers. */
 typedef enum dtype {
     DTYPE_INT8, DTYPE_UINT8, DTYPE_INT16, DTYPE_UINT16, DTYPE_INT32, DTYPE_UINT32,

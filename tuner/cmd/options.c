@@ -62,7 +62,7 @@ static const option_info table[OPTION_COUNT] = {
                            "try first what was fast in a Kernel Tuner cache, T4 file or journal",
                            CELL_TEXT, AT(run.warm_start)},
     [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", CELL_COUNT,
-                     AT(run.seed), 0, UINT64_MAX},
+                     AT(run.seed), 0, 0x1p64},
     [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", CELL_COUNT,
                        AT(repeat), 0, 1e6},
     [OPTION_FIXED] = {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
@@ -109,10 +109,11 @@ static at_status read_count(const option_info *info, const char *text, uint64_t 
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 10);
+    uint64_t most = info->most < 0x1p64 ? (uint64_t)info->most : UINT64_MAX;
     if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno || (double)v < info->least ||
-        (double)v > info->most)
-        return error_set(error, AT_USAGE, "--%s takes a whole number from %.0f to %.0f, not '%s'",
-                         info->name, info->least, info->most, text);
+        v > most)
+        return error_set(error, AT_USAGE, "--%s takes a whole number from %.0f to %llu, not '%s'",
+                         info->name, info->least, (unsigned long long)most, text);
     *out = v;
     return AT_OK;
 }

@@ -47,7 +47,8 @@ double pick_value_distance(value a, value b)
     return value_equal(a, b) ? 0 : PICK_UNLIKE;
 }
 
-double pick_distance(const record_values *a, const record_values *b)
+/* The sum over all variables of both. */
+static double pick_distance(const record_values *a, const record_values *b)
 {
     double distance = 0;
     size_t shared = 0;

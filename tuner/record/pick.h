@@ -47,9 +47,6 @@ double pick_value_distance(value a, value b);
  * nothing but arithmetic is needed. */
 double pick_scale(double x);
 
-/* The sum over all variables of both. */
-double pick_distance(const record_values *a, const record_values *b);
-
 /* May pick() ever return this entry? Of those for one problem only the first measured cold, for
  * time; where there is none such, warm, and then for energy. */
 bool pick_is_candidate(const record *r, size_t entry);

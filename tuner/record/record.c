@@ -51,7 +51,8 @@ bool record_is_name(const char *text)
     return true;
 }
 
-bool record_is_text(const char *text)
+/* A short text without control characters: a string value, a GPU's name. */
+static bool record_is_text(const char *text)
 {
     size_t length = strlen(text);
     if (length >= RECORD_TEXT_BYTES)

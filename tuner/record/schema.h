@@ -9,7 +9,4 @@
 /* An identifier of at most 63 letters: a name of a pattern, variable or parameter. */
 bool record_is_name(const char *text);
 
-/* A short text without control characters: a string value, a GPU's name. */
-bool record_is_text(const char *text);
-
 #endif

@@ -19,7 +19,7 @@ static const int64_t plain_line_ns = 5000000000;
  * (compiling is done, a strategy turns to slower variants) without jumping. */
 static const int64_t rate_window_ns = 5000000000;
 
-enum { LINE_BYTES = 512, NOTE_BYTES = 4096, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };
+enum { LINE_BYTES = 512, DEFAULT_COLUMNS = 80, MOST_FIELDS = 8 };
 
 typedef struct checkpoint {
     int64_t now_ns;
@@ -198,27 +198,6 @@ void progress_update(progress *p, const progress_state *state)
     /* In the last column some terminals wrap. */
     build_line(p, state, p->terminal ? columns(p) - 1 : LINE_BYTES);
     draw(p);
-}
-
-void progress_note(progress *p, const char *format, ...)
-{
-    if (!p)
-        return;
-    bool drawn = p->drawn;
-    progress_clear(p);
-    char note[NOTE_BYTES];
-    va_list args;
-    va_start(args, format);
-    int length = vsnprintf(note, sizeof note - 1, format, args);
-    va_end(args);
-    if (length < 0)
-        return;
-    if ((size_t)length > sizeof note - 2)
-        length = sizeof note - 2;
-    note[length] = '\n';
-    put(p, note, (size_t)length + 1);
-    if (drawn)
-        draw(p);
 }
 
 void progress_clear(progress *p)

@@ -31,9 +31,6 @@ progress *progress_new(int fd, bool quiet);
 /* Shows the state, if it is time to. A change of stage restarts rate and time left. */
 void progress_update(progress *p, const progress_state *state);
 
-/* Prints a line of its own above the progress (a warning, say); the newline is added. */
-void progress_note(progress *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Takes the line off the terminal until the next update, so that something else can be printed. */
 void progress_clear(progress *p);
 

@@ -453,8 +453,3 @@ candidate *contest_candidate(const contest *c, uint32_t entrant)
 {
     return c->entrants[entrant];
 }
-
-const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count)
-{
-    return race_samples(c->race, entrant, count);
-}

@@ -53,6 +53,5 @@ const race_result *contest_result(contest *c);
 candidate *contest_candidate(const contest *c, uint32_t entrant);
 /* The energy of a launch of this entrant; launch_j 0: not measured. */
 energy_estimate contest_energy(const contest *c, uint32_t entrant);
-const int64_t *contest_samples(const contest *c, uint32_t entrant, size_t *count);
 
 #endif

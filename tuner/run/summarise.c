@@ -258,6 +258,15 @@ static void warn(builder *b)
                          p->restarts);
     if (p->journal_trouble.status)
         run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
+    size_t skipped = b->in->journal ? journal_skipped(b->in->journal) : 0;
+    if (skipped)
+        run_summary_warn(b->out,
+                         "%zu damaged lines of the journal were skipped: what they held was "
+                         "measured again",
+                         skipped);
+    const char *of_compiler = compile_warning(b->in->session->pool);
+    if (of_compiler)
+        run_summary_warn(b->out, "%s", of_compiler);
     if (c && c->redone)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
                          (unsigned long long)c->redone);

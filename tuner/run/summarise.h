@@ -17,6 +17,7 @@ typedef struct summarise_input {
     const session *session;
     const pipeline *pipeline;
     contest *contest;     /* NULL: nothing was raced */
+    const journal *journal; /* NULL: none is kept */
     const char *strategy; /* static storage */
     bool has_baseline;
     uint64_t baseline;    /* configuration */

@@ -493,7 +493,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     }
     /* From here on there is something to keep. */
     interrupt_hold();
-    t->stopping.limits = t->limits;
+    stopping_init(&t->stopping, &t->limits);
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
     at_status found = t->answer ? AT_OK : search(t, error);
     if (!found && !t->answer && t->session.device)
@@ -510,6 +510,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
                                           .session = &t->session,
                                           .pipeline = t->pipeline,
                                           .contest = t->contest,
+                                          .journal = t->journal,
                                           .strategy = strategy_get_kind(t->strategy)->name,
                                           .has_baseline = t->has_baseline,
                                           .baseline = t->baseline,

@@ -342,7 +342,9 @@ void script_derive(lua_State *L, script_derived *derived)
     derived->state = DERIVED_COMPILED;
 }
 
-int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
+/* Pushes the function and its arguments: expression_push(), then lua_call(L, result, 1). Allocates
+ * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
+static int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
 {
     lua_State *L = s->box.L;
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->function);

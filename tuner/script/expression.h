@@ -43,11 +43,6 @@ void expression_compile(lua_State *L, expression *e, bool constant);
 /* Compiles `e`, which expression_compile() has, so that expression_test_each() is quick. */
 void expression_prepare_tests(lua_State *L, expression *e);
 
-/* Pushes the function and its arguments: expression_push(), then lua_call(L, result, 1). Allocates
- * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
-int expression_push(struct script *s, const expression *e, problem_kind problem,
-                    const uint16_t *indices);
-
 /* Evaluate inside a running sandbox_call(); anything but a value of the right type raises an error
  * that names the expression and its line. */
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,

@@ -40,15 +40,6 @@ static void depth_is_bounded(void **state)
     free(text);
 }
 
-static void a_missing_file_is_not_found(void **state)
-{
-    (void)state;
-    json_t *j;
-    at_error error = {0};
-    assert_int_equal(json_text_read("/no/such/file", 100, &j, &error), AT_NOT_FOUND);
-    assert_int_equal(json_text_read("/dev/zero", 100, &j, &error), AT_FORMAT);
-}
-
 static void short_decimals_are_written_as_they_were_typed(void **state)
 {
     (void)state;
@@ -127,7 +118,6 @@ int main(void)
         cmocka_unit_test(errors_name_line_and_column),
         cmocka_unit_test(names_that_appear_twice_are_refused),
         cmocka_unit_test(depth_is_bounded),
-        cmocka_unit_test(a_missing_file_is_not_found),
         cmocka_unit_test(short_decimals_are_written_as_they_were_typed),
         cmocka_unit_test(every_number_reads_back_the_same),
         cmocka_unit_test(values_keep_their_kind),

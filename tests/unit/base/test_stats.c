@@ -82,15 +82,6 @@ static void the_interval_covers_the_median_in_95_of_100(void **state)
     }
 }
 
-static void a_spread_above_two_percent_is_noisy(void **state)
-{
-    (void)state;
-    stats_summary s = {.count = 10, .q1_ns = 990, .median_ns = 1000, .q3_ns = 1010};
-    assert_false(stats_is_noisy(&s));
-    s.q3_ns = 1011;
-    assert_true(stats_is_noisy(&s));
-}
-
 static void a_trimmed_mean_ignores_outliers(void **state)
 {
     (void)state;
@@ -203,7 +194,6 @@ int main(void)
         cmocka_unit_test(quartiles_of_huge_samples_do_not_overflow),
         cmocka_unit_test(the_interval_uses_the_ranks_of_the_binomial),
         cmocka_unit_test(the_interval_covers_the_median_in_95_of_100),
-        cmocka_unit_test(a_spread_above_two_percent_is_noisy),
         cmocka_unit_test(a_trimmed_mean_ignores_outliers),
         cmocka_unit_test(without_trimming_it_is_the_mean_and_its_standard_error),
         cmocka_unit_test(one_value_has_no_standard_error),

@@ -179,37 +179,6 @@ static void a_resized_terminal_is_noticed(void **state)
     close_terminal(t);
 }
 
-static void a_note_stands_above_the_line(void **state)
-{
-    (void)state;
-    terminal t = open_terminal(120);
-    progress *p = progress_new(t.line, false);
-    update(p, 0, 400);
-    read_all(t.screen);
-    progress_note(p, "worker %d died", 3);
-    const char *text = read_all(t.screen);
-    assert_true(strncmp(text, "\r\033[Kworker 3 died\n\rtuning 400", 29) == 0);
-    progress_free(p);
-    close_terminal(t);
-}
-
-static void a_long_note_is_cut_and_ends_its_line(void **state)
-{
-    (void)state;
-    int ends[2];
-    assert_int_equal(pipe(ends), 0);
-    progress *p = progress_new(ends[1], false);
-    static char longest[10000];
-    memset(longest, 'x', sizeof longest - 1);
-    progress_note(p, "%s", longest);
-    const char *text = read_all(ends[0]);
-    assert_true(strlen(text) > 1000 && strlen(text) < sizeof longest);
-    assert_true(text[strlen(text) - 1] == '\n');
-    progress_free(p);
-    close(ends[0]);
-    close(ends[1]);
-}
-
 static void a_file_gets_a_plain_line_every_five_seconds(void **state)
 {
     (void)state;
@@ -223,8 +192,6 @@ static void a_file_gets_a_plain_line_every_five_seconds(void **state)
     assert_int_equal(count_of(text, "\r"), 0);
     assert_int_equal(count_of(text, "\033"), 0);
     assert_non_null(strstr(text, "tuning 250/2,000  50/s  35.0 s left"));
-    progress_note(p, "a warning");
-    assert_string_equal(read_all(ends[0]), "a warning\n");
     progress_free(p);
     assert_string_equal(read_all(ends[0]), "");
     close(ends[0]);
@@ -252,7 +219,6 @@ static void quiet_writes_nothing(void **state)
     progress *p = progress_new(ends[1], true);
     update(p, 0, 0);
     update(p, 60000 * ms, 400);
-    progress_note(p, "a warning");
     progress_clear(p);
     progress_free(p);
     assert_string_equal(read_all(ends[0]), "");
@@ -270,7 +236,6 @@ static void a_reader_that_left_is_ignored(void **state)
     progress *p = progress_new(ends[1], false);
     for (int i = 0; i < 10; i++)
         update(p, i * 6000 * ms, (uint64_t)i);
-    progress_note(p, "nobody reads this");
     progress_free(p);
     close(ends[1]);
 }
@@ -284,7 +249,6 @@ static void a_terminal_that_goes_away_is_ignored(void **state)
     close(t.screen);
     for (int i = 1; i < 10; i++)
         update(p, i * 1000 * ms, (uint64_t)i);
-    progress_note(p, "nobody reads this");
     progress_free(p);
     close(t.line);
 }
@@ -295,7 +259,6 @@ static void a_closed_stderr_is_ignored(void **state)
     progress *p = progress_new(-1, false);
     update(p, 0, 0);
     update(p, 6000 * ms, 10);
-    progress_note(p, "nobody reads this");
     progress_free(p);
 }
 
@@ -352,7 +315,6 @@ static void no_memory_is_a_silent_progress(void **state)
 {
     (void)state;
     update(NULL, 0, 0);
-    progress_note(NULL, "nothing");
     progress_clear(NULL);
     progress_free(NULL);
 }
@@ -367,8 +329,6 @@ int main(void)
         cmocka_unit_test(nothing_drawn_is_nothing_erased),
         cmocka_unit_test(no_line_is_wider_than_the_terminal),
         cmocka_unit_test(a_resized_terminal_is_noticed),
-        cmocka_unit_test(a_note_stands_above_the_line),
-        cmocka_unit_test(a_long_note_is_cut_and_ends_its_line),
         cmocka_unit_test(a_file_gets_a_plain_line_every_five_seconds),
         cmocka_unit_test(a_dumb_terminal_is_treated_as_a_file),
         cmocka_unit_test(quiet_writes_nothing),

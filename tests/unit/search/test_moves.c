@@ -142,9 +142,6 @@ static void the_ledger_ranks_what_works_and_keeps_the_first_outcome(void **state
     assert_int_equal(ledger_tell(&t.ledger, UINT64_MAX, 0.1), SIZE_MAX);
     assert_int_equal(t.ledger.best, 4);
     assert_int_equal(t.ledger.outstanding, 0);
-    double cost;
-    assert_true(ledger_cost(&t.ledger, 3, &cost) && cost == 4);
-    assert_false(ledger_cost(&t.ledger, 6, &cost));
     tear_down(&t);
 }
 

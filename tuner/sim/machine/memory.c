@@ -28,17 +28,6 @@ at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *erro
     return AT_OK;
 }
 
-void sim_memory_remove(sim_memory *m, uint64_t base)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        if (m->regions[i].base != base)
-            continue;
-        memmove(&m->regions[i], &m->regions[i + 1], (m->count - i - 1) * sizeof *m->regions);
-        m->count--;
-        return;
-    }
-}
-
 /* Index of the last region that starts at or below `address`; -1 when there is none. */
 static ptrdiff_t last_below(const sim_memory *m, uint64_t address)
 {

@@ -30,9 +30,6 @@ void sim_memory_deinit(sim_memory *m); /* frees the list, not the borrowed bytes
 /* Adds a region; its range must not overlap another's. AT_NO_MEMORY. */
 at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *error);
 
-/* Forgets the region at `base`. */
-void sim_memory_remove(sim_memory *m, uint64_t base);
-
 /* The region that holds `address`, else NULL. */
 const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 

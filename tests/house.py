@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Holds a build against the plan of the house.
+
+usage: house.py SOURCE BUILD NM
+
+Each room's row of the table (its CMakeLists.txt) says which rooms it may use. From the object files
+of the build and the includes of the sources this tells
+  - a call or a use of data that goes against the table (an include that does does not even build);
+  - rooms that use each other, directly or around;
+  - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
+  - what no one uses: functions and data visible to other modules that no other module refers to.
+"""
+import os
+import re
+import subprocess
+import sys
+
+# Visible for the unit tests alone, beside its use inside its own module.
+FOR_TESTS = {
+    "arch_table", "compile_next_deadline_ms", "compile_nvrtc_path", "device_child_confine",
+    "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
+    "journal_count", "journal_path", "pick_scale", "pick_value_distance", "race_samples",
+    "race_verdict_name",
+    "recorded_formats", "recorded_parse", "rng_normal", "score_median", "sim_fault_name",
+    "stats_t_tail", "strategy_kinds", "exporters",
+}
+
+
+class Room:
+    def __init__(self, path):
+        fields = dict(line.rstrip("\n").split("=", 1) for line in open(path))
+        self.name = fields["room"]
+        self.uses = [r for r in fields["uses"].split(";") if r]
+        self.objects = fields["objects"].split(";")
+
+
+def symbols(nm, path):
+    """Names that an object file defines for others, and names that it wants of others."""
+    defined, wanted = set(), set()
+    for line in subprocess.run([nm, "-P", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        name, kind = line.split()[:2]
+        if kind in "TDRBCVW":
+            defined.add(name)
+        elif kind == "U":
+            wanted.add(name)
+    return defined, wanted
+
+
+def circles(graph):
+    """Strongly connected parts of more than one node, by Tarjan's algorithm."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(v):
+        index[v] = low[v] = len(index)
+        stack.append(v)
+        for w in sorted(graph.get(v, ())):
+            if w not in index:
+                visit(w)
+                low[v] = min(low[v], low[w])
+            elif w in stack:
+                low[v] = min(low[v], index[w])
+        if low[v] == index[v]:
+            part = []
+            while not part or part[-1] != v:
+                part.append(stack.pop())
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    sys.setrecursionlimit(10000)
+    for v in sorted(graph):
+        if v not in index:
+            visit(v)
+    return found
+
+
+def module_of(room, path):
+    return room + "/" + os.path.basename(path).split(".")[0]
+
+
+def includes(source):
+    """Which headers a header includes."""
+    graph = {}
+    for top, prefix in ((os.path.join(source, "tuner"), ""), (os.path.join(source, "search"), "search/")):
+        for folder, _, files in os.walk(top):
+            for file in (f for f in files if f.endswith(".h")):
+                path = os.path.join(folder, file)
+                here = prefix + os.path.relpath(path, top)
+                graph[here] = set(re.findall(r'^#include "(.+)"', open(path).read(), re.M))
+    return graph
+
+
+def main():
+    source, build, nm = sys.argv[1:]
+    wrong = []
+    folder = os.path.join(build, "house", "rooms")
+    rooms = [Room(os.path.join(folder, f)) for f in sorted(os.listdir(folder))]
+    home, wants, others = {}, {}, set()
+    for room in rooms:
+        for path in room.objects:
+            defined, wanted = symbols(nm, path)
+            module = module_of(room.name, path)
+            wants.setdefault(module, set()).update(wanted)
+            home.update((name, (room.name, module)) for name in defined)
+    for path in open(os.path.join(build, "house", "others")).read().split(";"):
+        others |= symbols(nm, path.strip())[1]
+
+    calls = {}
+    public = open(os.path.join(source, "tuner/include/autotune.h")).read()
+    used = others | set(re.findall(r"\bat_\w+(?=\()", public))
+    for room in rooms:
+        for path in room.objects:
+            module = module_of(room.name, path)
+            for name in wants[module]:
+                if name not in home or home[name][1] == module:
+                    continue
+                used.add(name)
+                calls.setdefault(module, set()).add(home[name][1])
+                if home[name][0] != room.name and home[name][0] not in room.uses:
+                    wrong.append(f"{module} uses {name} of {home[name][0]}, which {room.name} may not use")
+    for part in circles({r.name: r.uses for r in rooms}):
+        wrong.append("rooms that use each other: " + ", ".join(part))
+    for part in circles(calls):
+        wrong.append("modules that call each other in a circle: " + ", ".join(part))
+    for part in circles(includes(source)):
+        wrong.append("headers that include each other in a circle: " + ", ".join(part))
+    for name in sorted(set(home) - used - FOR_TESTS):
+        wrong.append(f"no one outside of {home[name][1]} uses {name}: make it static, or remove it")
+    for name in sorted(FOR_TESTS - set(home)):
+        wrong.append(f"{name} is on the list of what is for tests, and does not exist")
+    print("\n".join(wrong) or f"{len(rooms)} rooms, {len(wants)} modules: as planned")
+    return 1 if wrong else 0
+
+
+sys.exit(main())
