@@ -3,16 +3,20 @@
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
  *   counts {outcome: n}, best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
  *   record (path), version,
- *   and: verdict, tied (number), end, strategy, seed, cache, warnings [text], results [variant].
+ *   and: verdict, tied (number), end, strategy, seed, cache, warnings [text], results [variant],
+ *   failures [{outcome, message, count, config}]: each message once, with how many variants ended with
+ *   it and one of them.
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, ceiling_fraction, registers, spill_bytes (stores and loads),
- * shared_bytes (static and dynamic), occupancy (0 .. 1), tied. What is not known is null. A device
+ * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, message (why it is not ok). What is not known is null. A device
  * of kind "none" is an architecture that was only compiled for. */
 #include <errno.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/version.h"
 #include "base/json_text.h"
@@ -41,7 +45,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so sb}", "config",
+        "{so ss so so so so so so so so so so sb ss?}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
@@ -51,7 +55,8 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         count_or_null(r->has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
         "shared_bytes",
         count_or_null(r->has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
-        "occupancy", known(r->has_resources, r->occupancy.fraction), "tied", (int)r->tied);
+        "occupancy", known(r->has_resources, r->occupancy.fraction), "tied", (int)r->tied, "message",
+        r->outcome == OUTCOME_OK ? NULL : r->message);
 }
 
 static json_t *pack_problem(const run_summary *s)
@@ -97,11 +102,43 @@ static json_t *pack_results(const run_summary *s, size_t top)
     return array;
 }
 
+/* In the order in which the results have them. */
+static json_t *pack_failures(const run_summary *s)
+{
+    json_t *array = json_array(), *places = json_object();
+    for (size_t i = 0; i < s->result_count && array && places; i++) {
+        const run_result *r = &s->results[i];
+        if (r->outcome == OUTCOME_OK || !r->message)
+            continue;
+        char key[64];
+        snprintf(key, sizeof key, "%d %016llx", (int)r->outcome,
+                 (unsigned long long)XXH3_64bits(r->message, strlen(r->message)));
+        json_t *seen = json_object_get(places, key);
+        if (seen) {
+            json_t *failure = json_array_get(array, (size_t)json_integer_value(seen));
+            json_t *count = json_object_get(failure, "count");
+            json_integer_set(count, json_integer_value(count) + 1);
+            continue;
+        }
+        json_put(&places, key, json_integer((json_int_t)json_array_size(array)));
+        json_append(&array, json_pack("{ss ss si so}", "outcome", outcome_name(r->outcome), "message",
+                                      r->message, "count", 1, "config",
+                                      json_from_values(s->parameters, r->values,
+                                                       s->parameter_count)));
+    }
+    if (!places) {
+        json_decref(array);
+        return NULL;
+    }
+    json_decref(places);
+    return array;
+}
+
 static json_t *pack_summary(const run_summary *s, size_t top)
 {
     const device_properties *d = &s->device;
     return json_pack(
-        "{ss so s{ss ss ss} s{so so} so so so so so so so so ss ss sI ss ss? so ss so so}",
+        "{ss so s{ss ss ss} s{so so} so so so so so so so so ss ss sI ss ss? so ss so so so}",
         "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
@@ -113,7 +150,7 @@ static json_t *pack_summary(const run_summary *s, size_t top)
         "version", version_text(), "verdict", run_verdict_name(s->verdict), "tied",
         (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
         count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
-        pack_warnings(s), "results", pack_results(s, top));
+        pack_warnings(s), "results", pack_results(s, top), "failures", pack_failures(s));
 }
 
 at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error)

@@ -21,6 +21,8 @@ typedef struct page {
     size_t row_count, top_count;
     bool *varies;
     bool as_columns; /* else each configuration stands below its row */
+    bool narrow;     /* the resources do too */
+    size_t columns;
 } page;
 
 static void find_varying(page *p)
@@ -52,11 +54,26 @@ static void format_values(const page *p, const run_result *r, bool varying, line
     }
 }
 
+/* "27 registers, 0 bytes spilled, 16 KiB shared, occupancy 100 %" */
+static void format_resources(const run_result *r, line *l)
+{
+    char text[UNITS_BYTES];
+    const kernel_resources *k = &r->resources;
+    if (!r->has_resources)
+        return;
+    line_add(l, "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
+             l->used ? "; " : "", k->registers, (uint64_t)k->spill_store_bytes + k->spill_load_bytes,
+             units_size((uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes, text),
+             100 * r->occupancy.fraction);
+}
+
 static void add_parameter_cells(const page *p, const run_result *r, table *t)
 {
     if (!p->as_columns) {
         line l = {.used = 0};
         format_values(p, r, true, &l);
+        if (p->narrow)
+            format_resources(r, &l);
         if (l.used > 0)
             table_note_row(t, l.text);
         return;
@@ -78,22 +95,25 @@ static void print_common(const page *p, FILE *to)
     if (l.used == 0 || p->top_count < 2)
         return;
     int indent = snprintf(label, sizeof label, "  rows 1 to %zu: ", p->top_count);
-    table_print_wrapped(indent, label, l.text, to);
+    table_print_wrapped(p->columns, indent, label, l.text, to);
 }
 
 typedef void (*page_fill)(const page *p, table *t);
 
-/* Columns if the page is wide enough for them; else configurations below their rows. */
+/* Columns if the page is wide enough for them; else configurations, and then resources, below their
+ * rows. */
 static at_status print_page(page *p, page_fill fill, bool colour, FILE *to, at_error *error)
 {
     table t;
     at_status status = AT_OK;
-    for (int attempt = 0; attempt < 2; attempt++) {
+    for (int attempt = 0; attempt < 3; attempt++) {
         p->as_columns = attempt == 0;
+        p->narrow = attempt == 2;
         table_init(&t);
+        t.page_columns = p->columns;
         fill(p, &t);
-        bool fits = table_width(&t) <= TABLE_PAGE_COLUMNS && t.column_count < TABLE_MAX_COLUMNS;
-        if (fits || attempt == 1)
+        bool fits = table_width(&t) <= p->columns && t.column_count < TABLE_MAX_COLUMNS;
+        if (fits || attempt == 2)
             status = table_print(&t, colour, to, error);
         table_deinit(&t);
         if (fits)
@@ -104,9 +124,10 @@ static at_status print_page(page *p, page_fill fill, bool colour, FILE *to, at_e
     return status;
 }
 
-static at_status page_init(page *p, const run_summary *s, at_error *error)
+static at_status page_init(page *p, const run_summary *s, const report_options *options,
+                           at_error *error)
 {
-    *p = (page){.summary = s};
+    *p = (page){.summary = s, .columns = options->columns ? options->columns : TABLE_PAGE_COLUMNS};
     p->rows = calloc(s->result_count + 1, sizeof *p->rows);
     p->varies = calloc(s->parameter_count + 1, sizeof *p->varies);
     if (!p->rows || !p->varies)
@@ -185,7 +206,8 @@ static void add_measured_row(const page *p, const run_result *r, const char *ran
     else
         table_add_cell(t, "%+.1f %%",
                        100 * ((double)r->time.median_ns / (double)best->time.median_ns - 1));
-    add_resource_cells(r, t);
+    if (!p->narrow)
+        add_resource_cells(r, t);
     add_parameter_cells(p, r, t);
 }
 
@@ -199,7 +221,8 @@ static void fill_measured(const page *p, table *t)
     const char *const heads[] = {"",        head,   "+-",    predicted ? "pred. GB/s" : "GB/s",
                                  "of copy",
                                  "vs best", "regs", "spill", "shared", "occup"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    enum { HEADS = sizeof heads / sizeof *heads, RESOURCES = 4 };
+    for (size_t i = 0; i < (p->narrow ? HEADS - RESOURCES : HEADS); i++)
         table_add_column(t, heads[i], TABLE_RIGHT);
     add_parameter_columns(p, t);
     for (size_t i = 0; i < p->row_count; i++) {
@@ -214,13 +237,14 @@ static void fill_measured(const page *p, table *t)
 }
 
 /* The top rows, and the baseline below them when it is not among them. */
-at_status report_page_measured(const run_summary *s, size_t top, bool colour, FILE *to,
+at_status report_page_measured(const run_summary *s, const report_options *options, FILE *to,
                                at_error *error)
 {
     page p;
+    size_t top = options->top;
     const run_result *baseline = run_summary_baseline(s);
     bool baseline_shown = !baseline || baseline->time.count == 0;
-    at_status status = page_init(&p, s, error);
+    at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count && p.row_count < (top ? top : 1); i++) {
         if (s->results[i].outcome != OUTCOME_OK || s->results[i].time.count == 0)
             continue;
@@ -232,7 +256,7 @@ at_status report_page_measured(const run_summary *s, size_t top, bool colour, FI
         p.rows[p.row_count++] = baseline;
     if (!status && p.row_count > 0) {
         find_varying(&p);
-        status = print_page(&p, fill_measured, colour, to, error);
+        status = print_page(&p, fill_measured, options->colour, to, error);
     }
     page_deinit(&p);
     return status;
@@ -292,11 +316,12 @@ static void print_resource_range(const page *p, FILE *to)
             units_count(full, a), units_count(p->row_count, b));
 }
 
-at_status report_page_compiled(const run_summary *s, size_t top, bool colour, FILE *to,
+at_status report_page_compiled(const run_summary *s, const report_options *options, FILE *to,
                                at_error *error)
 {
     page p;
-    at_status status = page_init(&p, s, error);
+    size_t top = options->top;
+    at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count; i++)
         if (s->results[i].outcome == OUTCOME_OK && s->results[i].has_resources)
             p.rows[p.row_count++] = &s->results[i];
@@ -305,7 +330,7 @@ at_status report_page_compiled(const run_summary *s, size_t top, bool colour, FI
         qsort(p.rows, all, sizeof *p.rows, compare_compiled);
         p.row_count = p.top_count = top > 0 && top < all ? top : all;
         find_varying(&p);
-        status = print_page(&p, fill_compiled, colour, to, error);
+        status = print_page(&p, fill_compiled, options->colour, to, error);
         if (!status && p.row_count < all)
             fprintf(to, "  ... and %zu more (--top)\n", all - p.row_count);
         p.row_count = all;

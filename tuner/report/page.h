@@ -1,8 +1,8 @@
 /* The table of variants in a report: the best of a measured run, or what a compiled one needs.
  *
  * The parameters that differ among the rows are columns while the page is wide enough, else they
- * stand below each row; those that do not differ are said once. AT_NO_MEMORY is the only failure.
- */
+ * stand below each row, as do the resources on a page that is narrower still; those that do not
+ * differ are said once. AT_NO_MEMORY is the only failure. */
 #ifndef AUTOTUNE_REPORT_PAGE_H
 #define AUTOTUNE_REPORT_PAGE_H
 
@@ -12,13 +12,14 @@
 
 #include "base/error.h"
 #include "record/summary.h"
+#include "report/report.h"
 
-/* The `top` fastest, and the baseline below them when it is not among them. */
-at_status report_page_measured(const run_summary *s, size_t top, bool colour, FILE *to,
+/* The options->top fastest, and the baseline below them when it is not among them. */
+at_status report_page_measured(const run_summary *s, const report_options *options, FILE *to,
                                at_error *error);
 
-/* The `top` (0: all) by occupancy, then spills, then registers; and the range of them all. */
-at_status report_page_compiled(const run_summary *s, size_t top, bool colour, FILE *to,
+/* The options->top (0: all) by occupancy, then spills, then registers; and the range of them all. */
+at_status report_page_compiled(const run_summary *s, const report_options *options, FILE *to,
                                at_error *error);
 
 #endif

@@ -25,15 +25,22 @@ static const char *stop(bool colour)
     return colour ? "\033[0m" : "";
 }
 
+/* Where it goes and how. */
+typedef struct sheet {
+    FILE *to;
+    bool colour;
+    size_t columns;
+} sheet;
+
 /* One of the labelled lines below the table. */
-static void print_labelled(const char *label, const char *text, FILE *to)
+static void print_labelled(const sheet *on, const char *label, const char *text)
 {
-    table_print_wrapped(LABEL_COLUMNS, label, text, to);
+    table_print_wrapped(on->columns, LABEL_COLUMNS, label, text, on->to);
 }
 
 /* ---- head ---- */
 
-static void print_head(const run_summary *s, bool colour, FILE *to)
+static void print_head(const run_summary *s, const sheet *on)
 {
     const device_properties *d = &s->device;
     char name[VALUE_BYTES], text[UNITS_BYTES];
@@ -44,7 +51,7 @@ static void print_head(const run_summary *s, bool colour, FILE *to)
         line_add(&l, "%s %s (%s%s%s)", d->predicted ? "predicted for" : "on",
                  table_clean(d->limits.name, name, sizeof name), d->arch,
                  d->driver[0] ? ", driver " : "", d->driver);
-    fprintf(to, "%s%s%s %s\n", start(colour, INK_BOLD), s->pattern, stop(colour), l.text);
+    fprintf(on->to, "%s%s%s %s\n", start(on->colour, INK_BOLD), s->pattern, stop(on->colour), l.text);
     l.used = 0;
     for (size_t i = 0; i < s->problem_count; i++) {
         char v[VALUE_BYTES], clean[VALUE_BYTES];
@@ -61,17 +68,18 @@ static void print_head(const run_summary *s, bool colour, FILE *to)
                      s->device.predicted ? "is predicted to run" : "runs",
                      units_rate(s->ceiling_gbps, text));
     }
-    fprintf(to, "%s\n\n", l.text);
+    table_print_wrapped(on->columns, 0, "", l.text, on->to);
+    fputc('\n', on->to);
 }
 
 /* ---- below the table ---- */
 
-static void print_verdict(const run_summary *s, bool colour, FILE *to)
+static void print_verdict(const run_summary *s, const sheet *on)
 {
     const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
     line l = {.used = 0};
     if (!best) {
-        fprintf(to, "%sno variant worked%s\n", start(colour, INK_WARNING), stop(colour));
+        fprintf(on->to, "%sno variant worked%s\n", start(on->colour, INK_WARNING), stop(on->colour));
         return;
     }
     if (s->verdict == VERDICT_TIED)
@@ -83,27 +91,27 @@ static void print_verdict(const run_summary *s, bool colour, FILE *to)
     else if (s->verdict == VERDICT_NOISY)
         line_add(&l, "noisy: the machine's noise exceeds the difference that decided");
     if (s->verdict != VERDICT_NONE)
-        print_labelled("verdict", l.text, to);
+        print_labelled(on, "verdict", l.text);
     if (s->speedup > 0) {
         l.used = 0;
-        line_add(&l, "%s%.2f times%s as fast as the baseline", start(colour, INK_GOOD), s->speedup,
-                 stop(colour));
+        line_add(&l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD), s->speedup,
+                 stop(on->colour));
         if (best->ceiling_fraction > 0)
             line_add(&l, ", %.3f of a copy of the same bytes", best->ceiling_fraction);
-        print_labelled(s->device.predicted ? "predicted" : "speed-up", l.text, to);
+        print_labelled(on, s->device.predicted ? "predicted" : "speed-up", l.text);
     }
     if (best->power_w > 0) {
         l.used = 0;
         line_add(&l, "%.4g J a launch at %.0f W", best->energy_j, best->power_w);
-        print_labelled("energy", l.text, to);
+        print_labelled(on, "energy", l.text);
     }
     char clean[1024];
-    print_labelled("best", table_clean(best->configuration, clean, sizeof clean), to);
+    print_labelled(on, "best", table_clean(best->configuration, clean, sizeof clean));
     if (baseline && baseline != best)
-        print_labelled("baseline", table_clean(baseline->configuration, clean, sizeof clean), to);
+        print_labelled(on, "baseline", table_clean(baseline->configuration, clean, sizeof clean));
 }
 
-static void print_counts(const run_summary *s, FILE *to)
+static void print_counts(const run_summary *s, const sheet *on)
 {
     char text[UNITS_BYTES];
     uint64_t tried = 0;
@@ -121,11 +129,28 @@ static void print_counts(const run_summary *s, FILE *to)
                  outcome_name((outcome)o));
         separator = ", ";
     }
-    print_labelled("variants", l.text, to);
+    print_labelled(on, "variants", l.text);
 }
 
-/* One example of each way to fail, its first line cut to the page. */
-static void print_failures(const run_summary *s, FILE *to)
+/* Every line of a message; of an endless one the first, and how many more there are. */
+static void print_message(const char *message, const sheet *on)
+{
+    enum { MOST_LINES = 24 };
+    size_t lines = 0;
+    for (const char *at = message; *at; lines++) {
+        char text[4096], clean[4096];
+        size_t length = strcspn(at, "\n");
+        snprintf(text, sizeof text, "%.*s", (int)length, at);
+        if (lines < MOST_LINES)
+            table_print_wrapped(on->columns, 4, "", table_clean(text, clean, sizeof clean), on->to);
+        at += length + (at[length] == '\n');
+    }
+    if (lines > MOST_LINES)
+        fprintf(on->to, "    ... and %zu more lines (--json has them)\n", lines - MOST_LINES);
+}
+
+/* One example of each way to fail, with its whole message. */
+static void print_failures(const run_summary *s, const sheet *on)
 {
     for (int o = OUTCOME_OK + 1; o < OUTCOME_COUNT; o++) {
         const run_result *example = NULL;
@@ -134,16 +159,14 @@ static void print_failures(const run_summary *s, FILE *to)
                 example = &s->results[i];
         if (!example)
             continue;
-        char first[512], clean[512], configuration[512];
-        snprintf(first, sizeof first, "%.*s", (int)strcspn(example->message, "\n"),
-                 example->message);
-        fprintf(to, "  %s, for example %s\n    %.96s\n", outcome_name((outcome)o),
-                table_clean(example->configuration, configuration, sizeof configuration),
-                table_clean(first, clean, sizeof clean));
+        char configuration[1024];
+        fprintf(on->to, "  %s, for example %s\n", outcome_name((outcome)o),
+                table_clean(example->configuration, configuration, sizeof configuration));
+        print_message(example->message, on);
     }
 }
 
-static void print_stages(const run_summary *s, FILE *to)
+static void print_stages(const run_summary *s, const sheet *on)
 {
     char text[UNITS_BYTES];
     line l = {.used = 0};
@@ -156,10 +179,10 @@ static void print_stages(const run_summary *s, FILE *to)
                  units_duration(s->stage_s[i], text), i == STAGE_COMPILE ? " (all workers)" : "");
         separator = ", ";
     }
-    print_labelled("time", l.text, to);
+    print_labelled(on, "time", l.text);
 }
 
-static void print_end(const run_summary *s, FILE *to)
+static void print_end(const run_summary *s, const sheet *on)
 {
     static const char *const texts[] = {
         [RUN_END_EXHAUSTED] = NULL,
@@ -173,37 +196,48 @@ static void print_end(const run_summary *s, FILE *to)
         [RUN_END_INTERRUPTED] = "interrupted; the same command goes on from here",
     };
     if ((size_t)s->end < sizeof texts / sizeof *texts && texts[s->end])
-        print_labelled("ended", texts[s->end], to);
+        print_labelled(on, "ended", texts[s->end]);
 }
 
-static void print_foot(const run_summary *s, bool colour, FILE *to)
+static void print_warning(const char *text, const sheet *on)
+{
+    /* Padded here: the escapes take no room on the page. */
+    char label[32];
+    fputs(start(on->colour, INK_WARNING), on->to);
+    snprintf(label, sizeof label, "warning%s%*s", stop(on->colour),
+             LABEL_COLUMNS - (int)strlen("warning"), "");
+    table_print_wrapped(on->columns, LABEL_COLUMNS, label, text, on->to);
+}
+
+static void print_foot(const run_summary *s, const sheet *on)
 {
     char clean[1024];
-    print_counts(s, to);
-    print_failures(s, to);
-    print_stages(s, to);
-    print_end(s, to);
+    print_counts(s, on);
+    print_failures(s, on);
+    print_stages(s, on);
+    print_end(s, on);
     if (s->record_path[0])
-        print_labelled("record", table_clean(s->record_path, clean, sizeof clean), to);
+        print_labelled(on, "record", table_clean(s->record_path, clean, sizeof clean));
     for (size_t i = 0; i < s->warning_count; i++)
-        fprintf(to, "%swarning%s     %s\n", start(colour, INK_WARNING), stop(colour),
-                table_clean(s->warnings[i], clean, sizeof clean));
+        print_warning(table_clean(s->warnings[i], clean, sizeof clean), on);
 }
 
 at_status report_print(const run_summary *s, const report_options *options, FILE *to,
                        at_error *error)
 {
-    print_head(s, options->colour, to);
+    const sheet on = {.to = to, .colour = options->colour,
+                      .columns = options->columns ? options->columns : TABLE_PAGE_COLUMNS};
+    print_head(s, &on);
     at_status status = s->compiled_only
-                           ? report_page_compiled(s, options->top, options->colour, to, error)
-                           : report_page_measured(s, options->top, options->colour, to, error);
+                           ? report_page_compiled(s, options, to, error)
+                           : report_page_measured(s, options, to, error);
     if (status)
         return status;
     if (!s->compiled_only) {
         fprintf(to, "\n");
-        print_verdict(s, options->colour, to);
+        print_verdict(s, &on);
     }
-    print_foot(s, options->colour, to);
+    print_foot(s, &on);
     if (fflush(to) != 0 || ferror(to))
         return error_set_errno(error, errno, "cannot write the results");
     return AT_OK;

@@ -17,6 +17,7 @@
 typedef struct report_options {
     size_t top; /* rows of the table */
     bool colour;
+    size_t columns; /* of the page, at least 40; 0: 100 */
 } report_options;
 
 /* The final table: the top variants, the baseline, the speed-up and how sure it is, how many

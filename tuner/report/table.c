@@ -12,7 +12,7 @@ static const char head_code[] = "\033[1m", end_code[] = "\033[0m";
 
 void table_init(table *t)
 {
-    *t = (table){0};
+    *t = (table){.page_columns = TABLE_PAGE_COLUMNS};
 }
 
 void table_deinit(table *t)
@@ -140,9 +140,9 @@ static void print_cell(const table *t, size_t column, const char *text, FILE *to
             "");
 }
 
-void table_print_wrapped(int indent, const char *label, const char *words, FILE *to)
+void table_print_wrapped(size_t columns, int indent, const char *label, const char *words, FILE *to)
 {
-    size_t room = (size_t)(TABLE_PAGE_COLUMNS - indent);
+    size_t room = columns > (size_t)indent ? columns - (size_t)indent : 1;
     fprintf(to, "%-*s", indent, label);
     for (;;) {
         size_t length = strlen(words), cut = length;
@@ -179,7 +179,7 @@ at_status table_print(const table *t, bool colour, FILE *to, at_error *error)
         fprintf(to, "%s\n", colour && first->style != TABLE_PLAIN ? end_code : "");
         if (first->note) {
             fputs(colour ? style_codes[TABLE_DIM] : "", to);
-            table_print_wrapped(NOTE_INDENT, "", first->note, to);
+            table_print_wrapped(t->page_columns, NOTE_INDENT, "", first->note, to);
             fputs(colour ? end_code : "", to);
         }
     }

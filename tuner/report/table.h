@@ -31,6 +31,7 @@ typedef struct table {
         table_style style; /* of the whole row, in its first cell */
         char *note;        /* below the row, in its first cell; NULL: none */
     } *cells;
+    size_t page_columns; /* where notes are continued; TABLE_PAGE_COLUMNS unless set otherwise */
     bool failed;
 } table;
 
@@ -56,9 +57,9 @@ size_t table_width(const table *t);
 /* Prints the head and the rows, each line indented by two spaces. `colour`: terminal escapes. */
 at_status table_print(const table *t, bool colour, FILE *to, at_error *error);
 
-/* Prints a label and words behind it, continued below the first of them where a page of
- * TABLE_PAGE_COLUMNS ends. `indent` is the width of the label's column. */
-void table_print_wrapped(int indent, const char *label, const char *words, FILE *to);
+/* Prints a label and words behind it, continued below the first of them where a page of `columns`
+ * ends. `indent` is the width of the label's column. */
+void table_print_wrapped(size_t columns, int indent, const char *label, const char *words, FILE *to);
 
 /* Writes `text` to `out` with every control character replaced by '?', cut to fit; returns out. */
 char *table_clean(const char *text, char *out, size_t out_bytes);

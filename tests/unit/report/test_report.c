@@ -12,6 +12,7 @@ typedef struct fixture {
     run_summary run;
     at_error error;
     char *text; /* what was printed last */
+    size_t columns; /* of the page; 0: as usual */
 } fixture;
 
 static int set_up(void **state)
@@ -37,7 +38,7 @@ static const char *print_text(fixture *f, size_t top, bool colour)
     size_t size;
     free(f->text);
     FILE *to = open_memstream(&f->text, &size);
-    report_options options = {.top = top, .colour = colour};
+    report_options options = {.top = top, .colour = colour, .columns = f->columns};
     assert_ok(report_print(&f->run, &options, to, &f->error), f->error);
     fclose(to);
     return f->text;
@@ -59,6 +60,17 @@ static void assert_has(const char *text, const char *part)
 {
     if (!strstr(text, part))
         fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void assert_page_fits(const char *text, size_t columns)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        if (length > columns && strncmp(text, "best ", 5) != 0 &&
+            strncmp(text, "baseline ", 9) != 0)
+            fail_msg("%zu columns: %.*s", length, (int)length, text);
+        text += length + (text[length] == '\n');
+    }
 }
 
 static void the_table_says_what_won_and_by_how_much(void **state)
@@ -87,6 +99,66 @@ static void each_way_to_fail_has_an_example(void **state)
     const char *text = print_text(f, 10, false);
     assert_has(text, "  wrong_result, for example algorithm=tile,tile=16\n    it went wrong\n");
     assert_has(text, "  compile_error, for example algorithm=tile,tile=64\n");
+}
+
+/* 300 characters of words and a line of a compiler below them. */
+static const char long_message[] =
+    "element (3,17) of dst is 0 where 8.5 is expected; thread (1,0,0) of block (2,0,0) wrote 4 bytes at "
+    "global address 0x700000004000, 4 bytes behind the end of src (16384 bytes), at transpose.cu.tmpl:41, "
+    "and the same thread wrote there twice more before the launch ended, which the guards show as well\n"
+    "  see transpose.cu.tmpl:41";
+
+static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
+{
+    fixture *f = *state;
+    free(f->run.results[2].message);
+    f->run.results[2].message = strdup(long_message);
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "    element (3,17) of dst is 0 where 8.5 is expected;");
+    assert_has(text, "show as well\n      see transpose.cu.tmpl:41\n");
+    assert_page_fits(text, 100);
+    f->columns = 60;
+    text = print_text(f, 10, false);
+    assert_has(text, "as well\n");
+    assert_page_fits(text, 60);
+}
+
+static void the_object_has_every_message_once_and_whole(void **state)
+{
+    fixture *f = *state;
+    free(f->run.results[2].message);
+    f->run.results[2].message = strdup(long_message);
+    json_t *root = print_object(f, 1), *failures = json_object_get(root, "failures");
+    assert_int_equal(json_array_size(failures), 2);
+    json_t *first = json_array_get(failures, 0);
+    assert_string_equal(json_string_value(json_object_get(first, "message")), long_message);
+    assert_string_equal(json_string_value(json_object_get(first, "outcome")), "wrong_result");
+    assert_int_equal(json_integer_value(json_object_get(first, "count")), 1);
+    assert_non_null(json_object_get(json_object_get(first, "config"), "tile"));
+    json_decref(root);
+    free(f->run.results[3].message);
+    f->run.results[3].message = strdup(long_message);
+    f->run.results[3].outcome = OUTCOME_WRONG_RESULT;
+    root = print_object(f, 10);
+    failures = json_object_get(root, "failures");
+    assert_int_equal(json_array_size(failures), 1);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(failures, 0), "count")), 2);
+    json_t *last = json_array_get(json_object_get(root, "results"), 3);
+    assert_string_equal(json_string_value(json_object_get(last, "message")), long_message);
+    json_decref(root);
+}
+
+/* What does not fit beside the times stands below them; no value is broken. */
+static void narrow_pages_keep_values_whole(void **state)
+{
+    fixture *f = *state;
+    f->columns = 60;
+    const char *text = print_text(f, 10, false);
+    assert_page_fits(text, 60);
+    assert_has(text, "\n      algorithm=tile tile=32");
+    assert_has(text, "occupancy");
+    f->columns = 100;
+    assert_has(print_text(f, 10, false), "occup");
 }
 
 static void the_baseline_is_shown_even_below_the_top(void **state)
@@ -160,16 +232,6 @@ static void outside_texts_cannot_command_the_terminal(void **state)
     assert_has(text, "GPU?[2J?");
 }
 
-static void assert_page_fits(const char *text)
-{
-    while (*text) {
-        size_t length = strcspn(text, "\n");
-        if (length > 100 && strncmp(text, "best ", 5) != 0)
-            fail_msg("%zu columns: %.*s", length, (int)length, text);
-        text += length + (text[length] == '\n');
-    }
-}
-
 /* Eight parameters with long names, twelve rows, figures of every size. */
 static void wide_spaces_still_fit_the_page(void **state)
 {
@@ -200,14 +262,14 @@ static void wide_spaces_still_fit_the_page(void **state)
     f->run.best_found = true;
     const char *text = print_text(f, 12, false);
     assert_has(text, "\n      algorithm=grouped tile_rows=grouped");
-    assert_page_fits(text);
+    assert_page_fits(text, 100);
     f->run.results[0].values[0].string = "linear";
     /* One parameter that varies is a column, what is common is said once. */
     for (int r = 0; r < ROWS; r++)
         for (size_t i = 1; i < COUNT; i++)
             f->run.results[r].values[i].string = "linear";
     text = print_text(f, 12, false);
-    assert_page_fits(text);
+    assert_page_fits(text, 100);
     assert_has(text, "  rows 1 to 12: tile_rows=linear tile_columns=linear");
 }
 
@@ -308,6 +370,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_table_says_what_won_and_by_how_much),
         TEST(each_way_to_fail_has_an_example),
+        TEST(the_whole_message_of_a_failure_is_shown_wrapped),
+        TEST(the_object_has_every_message_once_and_whole),
+        TEST(narrow_pages_keep_values_whole),
         TEST(the_baseline_is_shown_even_below_the_top),
         TEST(ties_and_doubts_are_said),
         TEST(a_run_without_a_winner_says_so),

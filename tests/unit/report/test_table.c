@@ -96,7 +96,7 @@ static void words_longer_than_the_page_stay_whole(void **state)
     size_t size;
     memset(word, 'x', 150);
     FILE *to = open_memstream(&text, &size);
-    table_print_wrapped(4, "is", word, to);
+    table_print_wrapped(100, 4, "is", word, to);
     fclose(to);
     assert_int_equal(strncmp(text, "is  xxx", 7), 0);
     assert_int_equal(strlen(text), 4 + 150 + 1);
