@@ -7,7 +7,9 @@
 --   name        letters, digits, _ and -
 --   summary *   a line of text
 --   problem     NAME = VALUE: what is to be done; `--set NAME=VALUE` overrides
---   ragged *    NAME = VALUE: what to change for a problem whose edges no tile divides; or false
+--   ragged *    NAME = VALUE: what to change for a problem whose edges no tile divides; or a list of up
+--               to three such, where no single one suits all variants (each is checked on those whose
+--               constraints it meets); or false
 --   simulated * NAME = VALUE: what to change for a simulated device, which is slow
 --   space       NAME = VALUES, the parameters in the order in which the script writes them; where
 --               their order must not depend on that, { { NAME, VALUES }, ... }. Parameters of a
@@ -96,7 +98,7 @@ function at.pattern(description)
   local p = { name = name }
   p.summary = description.summary == nil and ""
     or check.string(description.summary, { "summary" }, "a line of text")
-  p.problem, p.has_ragged, p.has_simulated = problem.read(description, taken)
+  p.problem, p.ragged_count, p.has_simulated = problem.read(description, taken)
   p.parameters, p.conditions = space.read_space(description, taken)
   p.derived = space.read_derived(description, taken)
   p.constraints = space.read_where(description)

@@ -28,10 +28,11 @@ local function check_problem_value(v, path)
   if v ~= v or v == math.huge or v == -math.huge then fail(path, "is not a finite number") end
 end
 
--- ragged = { rows = 1004 } or simulated = { rows = 1024 }: name -> value, checked; nil when absent.
-local function read_override(description, name, problem, names)
-  local override = description[name]
-  local path = { name }
+local MOST_RAGGED = 3
+
+-- { rows = 1004 }: name -> value, checked; nil when absent.
+local function read_override(override, path, problem, names)
+  local name = path[1]
   if override == nil or override == false then return nil end
   check.table(override, path, name .. " = { NAME = VALUE }, or " .. name .. " = false")
   for key, v in pairs(override) do
@@ -48,6 +49,17 @@ local function read_override(description, name, problem, names)
   return override
 end
 
+-- ragged = { rows = 1004 } or { { rows = 1004 }, { rows = 7 } }: a list of overrides.
+local function read_ragged(given, problem, names)
+  if type(given) ~= "table" or given[1] == nil then
+    return { read_override(given, { "ragged" }, problem, names) }
+  end
+  check.list(given, { "ragged" }, MOST_RAGGED)
+  local list = {}
+  for i, one in ipairs(given) do list[i] = read_override(one, { "ragged", i }, problem, names) or {} end
+  return list
+end
+
 local function read_problem(description, taken)
   local path = { "problem" }
   local given = check.table(description.problem, path, "problem = { rows = 8192 }")
@@ -59,8 +71,8 @@ local function read_problem(description, taken)
     problem[name] = given[name]
   end
   if #names > 64 then fail(path, "has more than 64 variables") end
-  local ragged = read_override(description, "ragged", problem, names)
-  local simulated = read_override(description, "simulated", problem, names)
+  local ragged = read_ragged(description.ragged, problem, names)
+  local simulated = read_override(description.simulated, { "simulated" }, problem, names)
 
   local set = {}
   for _, setting in ipairs(host.settings()) do
@@ -77,13 +89,19 @@ local function read_problem(description, taken)
   for i, name in ipairs(names) do
     local tuned = problem[name]
     if set[name] ~= nil then tuned = set[name] end
-    local edges, small = tuned, tuned
-    if ragged and ragged[name] ~= nil then edges = ragged[name] end
+    local small = tuned
+    if simulated and simulated[name] ~= nil then small = simulated[name] end
     -- What the user asks for outweighs what the script suggests for a slow device.
-    if simulated and simulated[name] ~= nil and set[name] == nil then small = simulated[name] end
-    list[i] = { name = name, tuned = tuned, ragged = edges, simulated = small }
+    local simulate = small
+    if set[name] ~= nil then simulate = tuned end
+    list[i] = { name = name, tuned = tuned, simulated = simulate, small = small }
+    for k = 1, MOST_RAGGED do
+      local edges = ragged[k] and ragged[k][name]
+      if edges == nil then edges = tuned end
+      list[i]["ragged" .. k] = edges
+    end
   end
-  return list, ragged ~= nil, simulated ~= nil
+  return list, #ragged, simulated ~= nil
 end
 
 return { read = read_problem }

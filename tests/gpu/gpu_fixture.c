@@ -137,8 +137,10 @@ void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_ca
     const device_worker_options options = {.spec = "cuda:0", .cache = cache};
     assert_ok(device_worker_start(&options, &b->worker, &b->error), b->error);
     b->problems[0] = plan_problem(b, problem, problem->count, problem->items);
-    if (problem->ragged)
+    if (problem->ragged) {
         b->problems[1] = plan_problem(b, problem, problem->ragged, problem->ragged_items);
+        snprintf(b->problems[1].label, sizeof b->problems[1].label, "the ragged problem");
+    }
     const device_image support = {.bytes = g->support, .size_bytes = g->support_bytes};
     assert_ok(device_worker_setup(b->worker, &support, b->problems, b->problem_count, &b->error),
               b->error);

@@ -17,9 +17,6 @@ enum {
 static const int64_t setup_limit_ns = INT64_C(120) * 1000000000;
 static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
 
-static const char *const check_words[DEVICE_SLOTS] = {"checking",
-                                                      "checking on the ragged problem"};
-
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {
     const device_note note = {.what = what,
@@ -143,7 +140,7 @@ static at_status check(device_bench *b, const loaded_variant *v, outcome *result
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
         if (!v->present[i])
             continue;
-        notify(b, check_words[i], 0, CHECK_LAUNCHES * b->watchdog_ns);
+        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0, CHECK_LAUNCHES * b->watchdog_ns);
         at_status status = device_slot_check(&b->slots[i], v->kernels[i], &v->launches[i], result,
                                              b->story, sizeof b->story, error);
         if (!status && *result != OUTCOME_OK)
@@ -153,7 +150,8 @@ static at_status check(device_bench *b, const loaded_variant *v, outcome *result
             size_t size = status ? sizeof error->message : sizeof b->story;
             char plain[DEVICE_STORY_BYTES];
             snprintf(plain, sizeof plain, "%s", text);
-            snprintf(text, size, "%s%s", i > 0 ? "on the ragged problem: " : "", plain);
+            const char *label = b->slots[i].label;
+            snprintf(text, size, "%s%s%s%s", *label ? "on " : "", label, *label ? ": " : "", plain);
         }
         if (status)
             return status;
@@ -297,7 +295,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
         status = check(b, &v, &result, &error);
     int64_t checked_ns = clock_now_ns();
     answer->check_ns = checked_ns - start_ns;
-    if (!status && result == OUTCOME_OK && sample_count > 0) {
+    if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0]) {
         status = try_samples(b, &v, sample_count, answer, &error);
         answer->measure_ns = clock_now_ns() - checked_ns;
     }

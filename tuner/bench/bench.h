@@ -16,7 +16,7 @@ enum { DEVICE_STORY_BYTES = 3072 };
 typedef struct loaded_variant {
     uint64_t id;
     bool present[DEVICE_SLOTS];
-    device_kernel *kernels[DEVICE_SLOTS]; /* [1] may be [0]'s */
+    device_kernel *kernels[DEVICE_SLOTS]; /* may be [0]'s */
     launch_plan launches[DEVICE_SLOTS];
     device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
 } loaded_variant;

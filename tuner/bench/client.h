@@ -32,9 +32,10 @@
 #include "device/plan.h"
 
 enum {
-    DEVICE_SLOTS = 2,         /* problems a worker holds: 0 is tuned, 1 the ragged one */
+    DEVICE_SLOTS = 4,         /* problems a worker holds: 0 is tuned, the others are ragged */
     DEVICE_MAX_SAMPLES = 256, /* a try */
-    DEVICE_MAX_BLOCK = 65536  /* variants a block */
+    DEVICE_MAX_BLOCK = 65536, /* variants a block */
+    DEVICE_LABEL_BYTES = 160
 };
 
 typedef struct device_worker_options {
@@ -46,6 +47,7 @@ typedef struct device_worker_options {
 
 /* A problem on the device: what to allocate and the kernel that says what is right. */
 typedef struct device_problem {
+    char label[DEVICE_LABEL_BYTES]; /* for stories: "on LABEL: ..."; empty: they say nothing of it */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
@@ -53,8 +55,9 @@ typedef struct device_problem {
 
 /* A variant: for each slot the kernel and its launch. */
 typedef struct device_variant {
-    bool present[DEVICE_SLOTS];        /* false: not checked on that slot; [0] must be true */
-    device_image images[DEVICE_SLOTS]; /* [1] of size 0: the image of slot 0 serves */
+    bool present[DEVICE_SLOTS];        /* false: not checked on that slot; without [0] it
+                                           cannot be sampled */
+    device_image images[DEVICE_SLOTS]; /* of size 0: the image of slot 0 serves */
     launch_plan launches[DEVICE_SLOTS];
 } device_variant;
 
@@ -149,7 +152,7 @@ device_question device_worker_claim(device_worker *w);
 at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
                               device_event *out, at_error *error);
 
-/* Allocates and fills the buffers of `count` slots (1 or 2), runs the references, measures floor,
+/* Allocates and fills the buffers of `count` slots (up to DEVICE_SLOTS), runs the references, measures floor,
  * ceiling and reference. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the
  * device-side helpers compiled for this device; size 0 where there are none (sim). */
 at_status device_worker_setup(device_worker *w, const device_image *support,

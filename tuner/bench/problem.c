@@ -42,6 +42,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                        .device = d,
                        .plan = problem->plan,
                        .reference_launch = problem->reference_launch};
+    memcpy(s->label, problem->label, sizeof s->label);
     at_status status = device_slot_accepts(s, &s->reference_launch, error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];

@@ -12,6 +12,7 @@
 typedef struct device_slot {
     const device_api *api;
     device *device;
+    char label[DEVICE_LABEL_BYTES];
     problem_plan plan;
     device_buffer *buffers[PLAN_MAX_BUFFERS];  /* what variants are given */
     device_buffer *expected[PLAN_MAX_BUFFERS]; /* outputs and in-outs: what the reference made */

@@ -38,6 +38,7 @@ void device_get_image(pack *m, device_image *out)
 
 void device_put_problem(pack *m, const device_problem *problem)
 {
+    pack_put_string(m, problem->label);
     plan_put_problem(m, &problem->plan);
     device_put_image(m, &problem->reference);
     plan_put_launch(m, &problem->reference_launch);
@@ -45,6 +46,7 @@ void device_put_problem(pack *m, const device_problem *problem)
 
 void device_get_problem(pack *m, device_problem *out)
 {
+    get_text(m, out->label, sizeof out->label);
     plan_get_problem(m, &out->plan, NULL);
     device_get_image(m, &out->reference);
     plan_get_launch(m, &out->reference_launch, NULL);
@@ -71,7 +73,14 @@ void device_get_variant(pack *m, device_variant *out)
         device_get_image(m, &out->images[i]);
         plan_get_launch(m, &out->launches[i], NULL);
     }
-    if (!out->present[0])
+    bool any = false;
+    for (int i = 0; i < DEVICE_SLOTS; i++) {
+        bool borrows = i > 0 && out->present[i] && out->images[i].size_bytes == 0;
+        any = any || out->present[i];
+        if (borrows && !out->present[0])
+            m->failed = true;
+    }
+    if (!any)
         m->failed = true;
 }
 

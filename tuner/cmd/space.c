@@ -53,7 +53,51 @@ static void print_table(const script *s, const space *sp)
            100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
 }
 
-static void print_json(const script *s, const space *sp, double enumerate_s)
+/* Configurations that meet the constraints of no ragged problem, where the pattern has one. */
+static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    space *ragged[PATTERN_MAX_RAGGED] = {0};
+    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
+    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    *out = 0;
+    for (size_t i = 0; !status && i < p->ragged_count; i++) {
+        at_error none = {0};
+        status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
+        /* An empty one accepts nobody. */
+        if (status == AT_SCRIPT)
+            status = AT_OK;
+        else if (status)
+            *error = none;
+    }
+    for (uint64_t i = 0; !status && p->ragged_count > 0 && i < space_count(sp); i++) {
+        bool checked = false;
+        uint64_t at;
+        space_at(sp, i, indices);
+        for (size_t k = 0; !checked && k < p->ragged_count; k++)
+            checked = ragged[k] && space_find(ragged[k], indices, &at);
+        *out += !checked;
+    }
+    for (size_t i = 0; i < PATTERN_MAX_RAGGED; i++)
+        space_free(ragged[i]);
+    free(indices);
+    return status;
+}
+
+static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
+{
+    const pattern *p = script_pattern(s);
+    if (p->ragged_count == 0)
+        fprintf(stderr, "autotune: warning: %s has no ragged problem: the edges of its variants are "
+                        "never checked\n", p->name);
+    if (unchecked > 0)
+        fprintf(stderr, "autotune: warning: %" PRIu64 " of %" PRIu64 " configurations break a "
+                        "constraint on every ragged problem and are checked on none: give another "
+                        "one, ragged = { { ... }, { ... } }\n",
+                unchecked, space_count(sp));
+}
+
+static void print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked)
 {
     const pattern *p = script_pattern(s);
     json_t *parameters = json_array(), *constraints = json_array();
@@ -68,9 +112,9 @@ static void print_json(const script *s, const space *sp, double enumerate_s)
         json_array_append_new(constraints,
                               json_pack("{s:s s:i s:f}", "text", p->constraints[i].text, "line",
                                         p->constraints[i].line, "removed", space_removed(sp, i)));
-    json_t *root = json_pack("{s:s s:f s:I s:I s:o s:o}", "pattern", p->name, "enumerate_s",
+    json_t *root = json_pack("{s:s s:f s:I s:I s:I s:o s:o}", "pattern", p->name, "enumerate_s",
                              enumerate_s, "cartesian", (json_int_t)space_cartesian(sp), "valid",
-                             (json_int_t)space_count(sp), "parameters", parameters, "constraints",
+                             (json_int_t)space_count(sp), "unchecked", (json_int_t)unchecked, "parameters", parameters, "constraints",
                              constraints);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
@@ -105,14 +149,19 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = script_space(s, PROBLEM_TUNED, &sp, error);
     double enumerate_s = (double)(clock_now_ns() - start_ns) / 1e9;
+    uint64_t unchecked = 0;
+    if (!status && !o->list)
+        status = count_unchecked(s, sp, &unchecked, error);
     if (status)
         goto cleanup;
     if (o->list)
         status = print_list(s, sp, error);
     else if (o->json)
-        print_json(s, sp, enumerate_s);
+        print_json(s, sp, enumerate_s, unchecked);
     else
         print_table(s, sp);
+    if (!o->list && script_pattern(s)->measurable)
+        warn_unchecked(s, sp, unchecked);
 cleanup:
     space_free(sp);
     script_free(s);

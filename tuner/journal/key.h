@@ -16,7 +16,7 @@
 #include "device/plan.h"
 
 /* Raised when samples that an older autotune took are no longer comparable. */
-enum { JOURNAL_MEASURING_VERSION = 1 };
+enum { JOURNAL_MEASURING_VERSION = 2 };
 
 typedef struct journal_key {
     unsigned char bytes[16];

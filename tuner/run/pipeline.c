@@ -132,24 +132,35 @@ static at_status submit(pipeline *p, const candidate *c, const emitted *source, 
                           error);
 }
 
-/* The ragged problem's launch, and its source where that differs. */
-static at_status emit_ragged(pipeline *p, candidate *c, emitted *out, bool *differs,
-                             at_error *error)
+/* A variant's sources, one a slot; empty where it is not checked there. */
+typedef struct sources {
+    emitted of[DEVICE_SLOTS];
+} sources;
+
+/* Those of the ragged problems whose constraints it meets. */
+static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *error)
 {
     script *s = p->session->script;
-    size_t broken;
-    *differs = false;
-    if (!p->session->device || !script_pattern(s)->has_problem[PROBLEM_RAGGED])
-        return AT_OK;
-    at_status status =
-        script_valid(s, PROBLEM_RAGGED, p->indices, &c->present[1], &broken, error);
-    if (status || !c->present[1])
-        return status;
-    status = script_launch_plan(s, PROBLEM_RAGGED, p->indices, &c->launches[1], error);
-    if (!status)
-        status = emit_variant(s, PROBLEM_RAGGED, p->indices, true, out, error);
-    *differs = !status && strcmp(out->hash, c->source_hash) != 0;
+    at_status status = AT_OK;
+    for (size_t i = 1; !status && i < p->session->slots; i++) {
+        problem_kind problem = session_problem(p->session, i);
+        size_t broken;
+        status = script_valid(s, problem, p->indices, &c->present[i], &broken, error);
+        if (!status && !c->present[i])
+            c->broken[i] = (uint32_t)broken;
+        if (status || !c->present[i])
+            continue;
+        status = script_launch_plan(s, problem, p->indices, &c->launches[i], error);
+        if (!status)
+            status = emit_variant(s, problem, p->indices, true, &out->of[i], error);
+    }
     return status;
+}
+
+/* Does the slot need a compilation of its own? */
+static bool differs(const candidate *c, const sources *all, size_t slot)
+{
+    return c->present[slot] && (slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0);
 }
 
 static at_status grow_parts(pipeline *p, at_error *error)
@@ -166,15 +177,15 @@ static at_status grow_parts(pipeline *p, at_error *error)
     return AT_OK;
 }
 
-static at_status set_key(const pipeline *p, candidate *c, const emitted *tuned,
-                         const emitted *ragged, at_error *error)
+static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
 {
-    journal_launch launches[DEVICE_SLOTS] = {
-        {.source_hash = tuned->hash, .plan = &c->launches[0]},
-        {.source_hash = ragged->hash, .plan = &c->launches[1]}};
-    if (!p->log)
-        return AT_OK;
-    return journal_key_of(p->log, launches, c->present[1] ? 2 : 1, &c->key, error);
+    journal_launch launches[DEVICE_SLOTS];
+    size_t count = 0;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        if (c->present[i])
+            launches[count++] =
+                (journal_launch){.source_hash = all->of[i].hash, .plan = &c->launches[i]};
+    return p->log ? journal_key_of(p->log, launches, count, &c->key, error) : AT_OK;
 }
 
 /* The configuration as the journal has it. */
@@ -233,21 +244,21 @@ static bool recall(pipeline *p, candidate *c)
 static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_error *error)
 {
     session *s = p->session;
-    emitted tuned = {0}, ragged = {0};
-    bool two = false;
+    sources all = {0};
+    uint8_t parts = 0;
     int64_t start_ns = clock_now_ns();
     space_at(s->space, c->configuration, p->indices);
     c->present[0] = true;
     at_status status =
         script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
     if (!status)
-        status = emit_variant(s->script, s->problem, p->indices, true, &tuned, error);
+        status = emit_variant(s->script, s->problem, p->indices, true, &all.of[0], error);
     if (!status) {
-        snprintf(c->source_hash, sizeof c->source_hash, "%s", tuned.hash);
-        status = emit_ragged(p, c, &ragged, &two, error);
+        snprintf(c->source_hash, sizeof c->source_hash, "%s", all.of[0].hash);
+        status = emit_ragged(p, c, &all, error);
     }
     if (!status)
-        status = set_key(p, c, &tuned, two ? &ragged : &tuned, error);
+        status = set_key(p, c, &all, error);
     p->state.emit_ns += clock_now_ns() - start_ns;
     if (status)
         goto cleanup;
@@ -256,16 +267,19 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
         status = finish(p, c, c->outcome, c->message, error);
         goto cleanup;
     }
-    status = submit(p, c, &tuned, 0, error);
-    if (!status && two)
-        status = submit(p, c, &ragged, 1, error);
+    for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
+        if (!differs(c, &all, i))
+            continue;
+        status = submit(p, c, &all.of[i], i, error);
+        parts++;
+    }
     if (!status) {
-        p->parts[c->id] = two ? 2 : 1;
+        p->parts[c->id] = parts;
         p->compiling++;
     }
 cleanup:
-    emitted_deinit(&tuned);
-    emitted_deinit(&ragged);
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        emitted_deinit(&all.of[i]);
     return status;
 }
 

@@ -101,7 +101,13 @@ static at_status load_space(const settings *o, session *s, at_error *error)
     return status;
 }
 
-typedef enum part { PART_SUPPORT, PART_REFERENCE, PART_RAGGED, PART_COUNT } part;
+problem_kind session_problem(const session *s, size_t slot)
+{
+    return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
+}
+
+/* Of the set-up: the support code, and a reference for each slot. */
+enum { PART_SUPPORT, PART_REFERENCE, PART_COUNT = PART_REFERENCE + DEVICE_SLOTS };
 
 static at_status submit_support(session *s, at_error *error)
 {
@@ -134,7 +140,7 @@ static void extend_hash(char hash[33], const char more[33])
     hash_text(XXH3_128bits(both, strlen(both)), hash);
 }
 
-static at_status submit_reference(session *s, problem_kind problem, part id, at_error *error)
+static at_status submit_reference(session *s, problem_kind problem, uint64_t id, at_error *error)
 {
     emitted source = {0};
     const pattern *p = script_pattern(s->script);
@@ -169,8 +175,6 @@ static device_image image_of(const compile_result *r, bool ptx)
 
 static at_status take_parts(session *s, size_t waiting, compile_result *parts, at_error *error)
 {
-    static const char *const names[] = {"the device's helper kernels", "the reference kernel",
-                                        "the reference kernel for the ragged problem"};
     while (waiting > 0) {
         compile_result r;
         at_status status = compile_take(s->pool, STEP_MS, &r, error);
@@ -182,7 +186,10 @@ static at_status take_parts(session *s, size_t waiting, compile_result *parts, a
             return status;
         waiting--;
         if (r.outcome != COMPILE_OK)
-            status = error_set(error, AT_SCRIPT, "%s cannot be compiled (%s):\n%s", names[r.id],
+            status = error_set(error, AT_SCRIPT, "%s cannot be compiled (%s):\n%s",
+                               r.id == PART_SUPPORT     ? "the device's helper kernels"
+                               : r.id == PART_REFERENCE ? "the reference kernel"
+                                                        : "the reference kernel for a ragged problem",
                                compile_outcome_name(r.outcome), r.log ? r.log : "");
         parts[r.id] = r;
         if (status)
@@ -196,8 +203,7 @@ static at_status send_setup(session *s, at_error *error)
 {
     compile_result parts[PART_COUNT] = {0};
     device_problem *problems = calloc(DEVICE_SLOTS, sizeof *problems);
-    const problem_kind kinds[DEVICE_SLOTS] = {s->problem, PROBLEM_RAGGED};
-    size_t slots = script_pattern(s->script)->has_problem[PROBLEM_RAGGED] ? 2 : 1;
+    size_t slots = 1 + script_pattern(s->script)->ragged_count;
     bool ptx = s->properties.predicted;
     at_status status = AT_OK;
     if (!problems)
@@ -205,14 +211,17 @@ static at_status send_setup(session *s, at_error *error)
     if (!ptx)
         status = submit_support(s, error);
     for (size_t i = 0; !status && i < slots; i++)
-        status = submit_reference(s, kinds[i], (part)(PART_REFERENCE + i), error);
+        status = submit_reference(s, session_problem(s, i), PART_REFERENCE + i, error);
     if (!status)
         status = take_parts(s, slots + !ptx, parts, error);
     for (size_t i = 0; !status && i < slots; i++) {
-        status = script_problem_plan(s->script, kinds[i], 1, &problems[i].plan, error);
+        problem_kind kind = session_problem(s, i);
+        if (i > 0)
+            problem_label(script_pattern(s->script), kind, problems[i].label,
+                          sizeof problems[i].label);
+        status = script_problem_plan(s->script, kind, 1, &problems[i].plan, error);
         if (!status)
-            status = script_reference_plan(s->script, kinds[i], &problems[i].reference_launch,
-                                           error);
+            status = script_reference_plan(s->script, kind, &problems[i].reference_launch, error);
         problems[i].reference = image_of(&parts[PART_REFERENCE + i], ptx);
     }
     if (!status) {

@@ -25,7 +25,7 @@ typedef struct session {
     script *script;
     problem_kind problem;  /* that is tuned */
     space *space;
-    problem_plan plans[DEVICE_SLOTS]; /* tuned, ragged */
+    problem_plan plans[DEVICE_SLOTS]; /* tuned, ragged ones */
     size_t slots;          /* of them; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */
@@ -38,5 +38,8 @@ typedef struct session {
  * caller calls session_deinit, also after a failure. */
 at_status session_init(const settings *o, session *out, at_error *error);
 void session_deinit(session *s);
+
+/* The problem in a slot of the device. */
+problem_kind session_problem(const session *s, size_t slot);
 
 #endif

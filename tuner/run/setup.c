@@ -1,6 +1,7 @@
 #include "run/setup.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "bench/client.h"
 #include "base/paths.h"
@@ -45,4 +46,18 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                                          .setting_count = o->variable_count,
                                          .device = *limits},
                        out, error);
+}
+
+void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
+{
+    const char *adjective = kind >= PROBLEM_RAGGED ? "ragged" : kind == PROBLEM_TUNED ? "tuned" : "small";
+    int used = snprintf(text, size_bytes, "the %s problem", adjective);
+    for (size_t i = 0; i < p->problem_count && used > 0 && (size_t)used < size_bytes; i++) {
+        char given[64], tuned[64];
+        value_format(p->problems[kind][i].value, given, sizeof given);
+        value_format(p->problems[PROBLEM_TUNED][i].value, tuned, sizeof tuned);
+        if (strcmp(given, tuned) != 0)
+            used += snprintf(text + used, size_bytes - (size_t)used, " %s=%s",
+                             p->problems[kind][i].name, given);
+    }
 }

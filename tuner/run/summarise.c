@@ -245,6 +245,33 @@ static void warn_others(builder *b, uint32_t others)
                      others, others > 1 ? "es" : "");
 }
 
+/* Variants that no ragged problem accepts were checked on edges of no kind. */
+static void warn_unchecked(builder *b)
+{
+    const session *s = b->in->session;
+    const pattern *p = script_pattern(s->script);
+    const candidates *all = pipeline_candidates(b->in->pipeline);
+    uint64_t unchecked = 0, finished = 0;
+    uint32_t broken = 0;
+    for (size_t i = 0; s->slots > 1 && i < all->count; i++) {
+        const candidate *c = all->items[i];
+        bool checked = false;
+        for (size_t slot = 1; slot < s->slots; slot++)
+            checked = checked || c->present[slot];
+        finished += c->finished;
+        if (!c->finished || checked)
+            continue;
+        unchecked++;
+        broken = c->broken[1];
+    }
+    if (unchecked > 0)
+        run_summary_warn(b->out,
+                         "%llu of %llu variants break a constraint on every ragged problem and were "
+                         "checked on none: line %d, \"%s\"",
+                         (unsigned long long)unchecked, (unsigned long long)finished,
+                         p->constraints[broken].line, p->constraints[broken].text);
+}
+
 static void warn(builder *b)
 {
     const session *s = b->in->session;
@@ -267,6 +294,7 @@ static void warn(builder *b)
     const char *of_compiler = compile_warning(b->in->session->pool);
     if (of_compiler)
         run_summary_warn(b->out, "%s", of_compiler);
+    warn_unchecked(b);
     if (c && c->redone)
         run_summary_warn(b->out, "%llu blocks of samples were taken again: the clock had moved",
                          (unsigned long long)c->redone);

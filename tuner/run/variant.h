@@ -28,8 +28,9 @@ typedef struct candidate {
     kernel_resources resources;
     int64_t compile_ns, check_ns; /* what it took, whenever that was */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
+    uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
     launch_plan launches[DEVICE_SLOTS];
-    void *images[DEVICE_SLOTS]; /* owned; [1] NULL: that of slot 0 serves; dropped when not needed */
+    void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
     int64_t *samples_ns;    /* owned; first samples, unpaired */
     size_t sample_count;

@@ -70,7 +70,7 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
         goto cleanup;
     }
     /* Edges may rule the baseline out; the problem that is tuned may not. */
-    if (problem != PROBLEM_RAGGED)
+    if (problem < PROBLEM_RAGGED)
         status = check_baseline(s, made, &test, error);
 cleanup:
     if (status)

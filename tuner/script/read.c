@@ -99,7 +99,8 @@ static size_t read_expression_list(lua_State *L, const char *field, bool constan
 
 static void read_problem(lua_State *L, script *s)
 {
-    static const char *const fields[PROBLEM_KINDS] = {"tuned", "ragged", "simulated"};
+    static const char *const fields[PROBLEM_KINDS] = {"tuned",   "simulated", "small",
+                                                      "ragged1", "ragged2",   "ragged3"};
     size_t count = enter_list(L, "problem");
     s->pattern.problem_count = count;
     for (int kind = 0; kind < PROBLEM_KINDS; kind++) {
@@ -119,8 +120,11 @@ static void read_problem(lua_State *L, script *s)
     if (count)
         lua_pop(L, 1);
     s->pattern.has_problem[PROBLEM_TUNED] = true;
-    s->pattern.has_problem[PROBLEM_RAGGED] = read_boolean(L, "has_ragged");
     s->pattern.has_problem[PROBLEM_SIMULATED] = read_boolean(L, "has_simulated");
+    s->pattern.has_problem[PROBLEM_SMALL] = s->pattern.has_problem[PROBLEM_SIMULATED];
+    s->pattern.ragged_count = (size_t)read_integer(L, "ragged_count");
+    for (size_t i = 0; i < s->pattern.ragged_count; i++)
+        s->pattern.has_problem[PROBLEM_RAGGED + i] = true;
 }
 
 /* Returns the baseline, so far as the script spells it out. */

@@ -17,9 +17,18 @@ typedef struct pattern_variable {
     value value;
 } pattern_variable;
 
-/* Which problem: the one to tune, a ragged one that only checks edges (no dimension divisible by
- * any tile), and the smaller one that a simulated device tunes. */
-typedef enum problem_kind { PROBLEM_TUNED, PROBLEM_RAGGED, PROBLEM_SIMULATED, PROBLEM_KINDS } problem_kind;
+enum { PATTERN_MAX_RAGGED = 3 };
+
+/* Which problem: the one to tune, the smaller one that a simulated device tunes, the same without
+ * what the user set, and ragged ones that only check edges (no dimension divisible by any tile):
+ * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ... */
+typedef enum problem_kind {
+    PROBLEM_TUNED,
+    PROBLEM_SIMULATED,
+    PROBLEM_SMALL,
+    PROBLEM_RAGGED,
+    PROBLEM_KINDS = PROBLEM_RAGGED + PATTERN_MAX_RAGGED
+} problem_kind;
 
 typedef struct pattern {
     const char *path;    /* of the script, as found */
@@ -31,6 +40,7 @@ typedef struct pattern {
     size_t problem_count;
     const pattern_variable *problems[PROBLEM_KINDS];
     bool has_problem[PROBLEM_KINDS];
+    size_t ragged_count; /* PROBLEM_RAGGED to PROBLEM_RAGGED + ragged_count - 1 */
     size_t parameter_count;
     const space_parameter *parameters;
     size_t constraint_count;

@@ -60,7 +60,7 @@ static device_variant plan_variant(const char *entry)
 /* A started worker; most tests want it set up as well. */
 typedef struct fixture {
     device_worker *worker;
-    device_problem problems[DEVICE_SLOTS];
+    device_problem problems[2];
     at_error error;
     device_event event; /* the last one taken */
 } fixture;
@@ -72,6 +72,7 @@ static void start(fixture *f)
     *f = (fixture){0};
     f->problems[0] = plan_problem("good_1000", TUNED_COUNT, BUFFER_OUTPUT);
     f->problems[1] = plan_problem("good_1000", RAGGED_COUNT, BUFFER_OUTPUT);
+    snprintf(f->problems[1].label, sizeof f->problems[1].label, "the ragged problem");
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);
 }
 
@@ -93,7 +94,7 @@ static const device_event *expect(fixture *f, device_event_kind kind)
 
 static void set_up(fixture *f)
 {
-    assert_ok(device_worker_setup(f->worker, &image, f->problems, DEVICE_SLOTS, &f->error),
+    assert_ok(device_worker_setup(f->worker, &image, f->problems, 2, &f->error),
               f->error);
     expect(f, DEVICE_OPENED);
     expect(f, DEVICE_READY);

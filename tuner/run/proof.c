@@ -1,0 +1,379 @@
+#include "run/proof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/client.h"
+#include "device/plan.h"
+#include "run/setup.h"
+#include "script/emit.h"
+
+/* Compile ids: who owns them, what they are for. */
+#define OWN_IDS (UINT64_C(1) << 63)
+#define REFERENCE_IDS (UINT64_C(1) << 62)
+
+/* Buffers of a problem that is run whole. */
+static const uint64_t most_problem_bytes = 16u << 20;
+
+typedef struct job {
+    uint64_t id;
+    size_t parts;                     /* compile results that it waits for */
+    bool decided;
+    device_variant variant;           /* images borrow `compiled` */
+    compile_result compiled[DEVICE_SLOTS];
+    proof proof;
+    struct job *next;                 /* decided */
+} job;
+
+struct prover {
+    script *script;
+    compile_pool *pool;
+    char arch[16];
+    device_worker *worker;
+    size_t slots;
+    problem_kind kinds[DEVICE_SLOTS];
+    device_problem problems[DEVICE_SLOTS];
+    compile_result references[DEVICE_SLOTS];
+    size_t references_waiting;
+    bool set_up;
+    char why[1024];     /* it cannot prove anything; empty: it can */
+    char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
+    job **jobs;
+    size_t job_count, job_capacity, undecided;
+    job *decided, **decided_end;
+    size_t taken;
+};
+
+static void free_job_images(job *j)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        compile_result_deinit(&j->compiled[i]);
+}
+
+static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
+{
+    if (j->decided)
+        return;
+    j->decided = true;
+    j->proof = (proof){.id = j->id, .verdict = verdict, .message = strdup(message)};
+    free_job_images(j);
+    p->undecided--;
+    *p->decided_end = j;
+    p->decided_end = &j->next;
+}
+
+void prover_give_up(prover *p, const char *why)
+{
+    if (!p->why[0])
+        snprintf(p->why, sizeof p->why, "%s", why);
+    for (size_t i = 0; i < p->job_count; i++)
+        decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
+}
+
+static uint64_t problem_bytes(const problem_plan *plan)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        uint64_t more = plan_buffer_bytes(&plan->buffers[i]);
+        bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
+    }
+    return bytes;
+}
+
+/* Adds a problem if it is small enough to be run whole. */
+static at_status add_problem(prover *p, problem_kind kind, bool *added, at_error *error)
+{
+    device_problem *d = &p->problems[p->slots];
+    *added = false;
+    at_status status = script_problem_plan(p->script, kind, 1, &d->plan, error);
+    if (!status)
+        status = script_reference_plan(p->script, kind, &d->reference_launch, error);
+    if (status || problem_bytes(&d->plan) > most_problem_bytes)
+        return status;
+    problem_label(script_pattern(p->script), kind, d->label, sizeof d->label);
+    size_t used = strlen(p->names);
+    snprintf(p->names + used, sizeof p->names - used, "%s%s", used ? ", " : "", d->label);
+    p->kinds[p->slots++] = kind;
+    *added = true;
+    return AT_OK;
+}
+
+/* The tuned problem where it is small, else what stands in for it; and all ragged ones. */
+static at_status choose_problems(prover *p, at_error *error)
+{
+    static const problem_kind kinds[] = {PROBLEM_TUNED, PROBLEM_SIMULATED, PROBLEM_SMALL};
+    const pattern *described = script_pattern(p->script);
+    bool added = false;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && !added && i < sizeof kinds / sizeof *kinds; i++)
+        if (described->has_problem[kinds[i]])
+            status = add_problem(p, kinds[i], &added, error);
+    for (size_t i = 0; !status && i < described->ragged_count; i++)
+        status = add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), &added, error);
+    if (!status && p->slots == 0)
+        status = error_set(error, AT_USAGE,
+                           "its problems are too large to be simulated whole: give the script "
+                           "simulated = { ... } or ragged = { ... }");
+    return status;
+}
+
+static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
+                        const char *entry, at_error *error)
+{
+    return compile_submit(p->pool,
+                          &(compile_request){.id = OWN_IDS | id,
+                                             .source = source->source,
+                                             .name = name,
+                                             .entry = entry,
+                                             .arch = p->arch,
+                                             .options = source->options,
+                                             .option_count = source->option_count,
+                                             .want_ptx = true},
+                          error);
+}
+
+static at_status submit_references(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->slots; i++) {
+        emitted source = {0};
+        status = emit_reference(p->script, p->kinds[i], true, &source, error);
+        if (!status)
+            status = submit(p, REFERENCE_IDS | i, &source, script_pattern(p->script)->reference_path,
+                            p->problems[i].reference_launch.entry, error);
+        emitted_deinit(&source);
+        p->references_waiting += !status;
+    }
+    return status;
+}
+
+at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **out, at_error *error)
+{
+    char spec[32];
+    at_error trouble = {0};
+    prover *p = calloc(1, sizeof *p);
+    *out = p;
+    if (!p)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    p->script = s;
+    p->pool = pool;
+    p->decided_end = &p->decided;
+    snprintf(p->arch, sizeof p->arch, "%s", arch);
+    snprintf(spec, sizeof spec, "sim:%s", p->arch);
+    at_status status = choose_problems(p, &trouble);
+    if (!status)
+        status = device_worker_start(&(device_worker_options){.spec = spec}, &p->worker, &trouble);
+    if (!status)
+        status = submit_references(p, &trouble);
+    if (status)
+        prover_give_up(p, trouble.message);
+    return AT_OK;
+}
+
+void prover_free(prover *p)
+{
+    if (!p)
+        return;
+    device_worker_free(p->worker);
+    for (size_t i = 0; i < p->job_count; i++) {
+        free_job_images(p->jobs[i]);
+        free(p->jobs[i]->proof.message);
+        free(p->jobs[i]);
+    }
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        compile_result_deinit(&p->references[i]);
+    free(p->jobs);
+    free(p);
+}
+
+const char *prover_problems(const prover *p)
+{
+    return p->names;
+}
+
+static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
+{
+    if (p->job_count == p->job_capacity) {
+        size_t capacity = p->job_capacity ? 2 * p->job_capacity : 16;
+        job **jobs = realloc(p->jobs, capacity * sizeof(job *));
+        if (!jobs)
+            return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+        p->jobs = jobs;
+        p->job_capacity = capacity;
+    }
+    job *j = calloc(1, sizeof *j);
+    if (!j)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    j->id = id;
+    p->jobs[p->job_count++] = *out = j;
+    p->undecided++;
+    return AT_OK;
+}
+
+static at_status submit_part(prover *p, size_t number, size_t slot, const uint16_t *indices,
+                             at_error *error)
+{
+    job *j = p->jobs[number];
+    const pattern *described = script_pattern(p->script);
+    emitted source = {0};
+    size_t broken;
+    launch_plan *launch = &j->variant.launches[slot];
+    at_status status = script_valid(p->script, p->kinds[slot], indices, &j->variant.present[slot],
+                                    &broken, error);
+    if (status || !j->variant.present[slot])
+        return status;
+    status = script_launch_plan(p->script, p->kinds[slot], indices, launch, error);
+    if (!status)
+        status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
+    if (!status)
+        status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path,
+                        launch->entry, error);
+    emitted_deinit(&source);
+    j->parts += !status;
+    return status;
+}
+
+at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
+{
+    job *j = NULL;
+    at_status status = add_job(p, id, &j, error);
+    if (status)
+        return status;
+    if (p->why[0]) {
+        decide(p, j, PROOF_UNKNOWN, p->why);
+        return AT_OK;
+    }
+    for (size_t slot = 0; !status && slot < p->slots; slot++)
+        status = submit_part(p, p->job_count - 1, slot, indices, error);
+    if (!status && j->parts == 0)
+        decide(p, j, PROOF_UNKNOWN, "it breaks a constraint on every problem that is small enough");
+    return status;
+}
+
+bool prover_owns(uint64_t compile_id)
+{
+    return compile_id & OWN_IDS;
+}
+
+static device_image image_of(const compile_result *r)
+{
+    return (device_image){.bytes = r->ptx,
+                          .size_bytes = r->ptx_bytes,
+                          .registers = r->resources.registers,
+                          .static_shared_bytes = r->resources.static_shared_bytes};
+}
+
+static at_status send(prover *p, size_t number, at_error *error)
+{
+    job *j = p->jobs[number];
+    for (size_t i = 0; i < p->slots; i++)
+        if (j->variant.present[i])
+            j->variant.images[i] = image_of(&j->compiled[i]);
+    at_status status = device_worker_try(p->worker, number, &j->variant, 0, error);
+    free_job_images(j);
+    return status;
+}
+
+/* Once all references are there: the set-up, and what waited for it. */
+static at_status set_up(prover *p, at_error *error)
+{
+    const device_image none = {0};
+    for (size_t i = 0; i < p->slots; i++)
+        p->problems[i].reference = image_of(&p->references[i]);
+    at_status status = device_worker_setup(p->worker, &none, p->problems, p->slots, error);
+    p->set_up = !status;
+    for (size_t i = 0; !status && i < p->job_count; i++)
+        if (!p->jobs[i]->decided && p->jobs[i]->parts == 0)
+            status = send(p, i, error);
+    return status;
+}
+
+static at_status take_reference(prover *p, size_t slot, compile_result *r, at_error *error)
+{
+    if (r->outcome != COMPILE_OK) {
+        prover_give_up(p, "the reference kernel does not compile for the simulated device");
+        return AT_OK;
+    }
+    p->references[slot] = *r;
+    *r = (compile_result){0};
+    return --p->references_waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
+}
+
+at_status prover_compiled(prover *p, compile_result *r, at_error *error)
+{
+    uint64_t id = r->id & ~OWN_IDS;
+    if (id & REFERENCE_IDS)
+        return take_reference(p, (size_t)(id & ~REFERENCE_IDS), r, error);
+    size_t number = (size_t)(id / DEVICE_SLOTS);
+    job *j = p->jobs[number];
+    j->parts--;
+    if (j->decided)
+        return AT_OK;
+    if (r->outcome != COMPILE_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "it does not compile for the simulated device (%s): %.400s",
+                 compile_outcome_name(r->outcome), r->log ? r->log : "");
+        decide(p, j, PROOF_UNKNOWN, why);
+        return AT_OK;
+    }
+    j->compiled[id % DEVICE_SLOTS] = *r;
+    *r = (compile_result){0};
+    return j->parts == 0 && p->set_up ? send(p, number, error) : AT_OK;
+}
+
+/* An answer with a status is of the worker or the simulator: nothing is known of the variant then. */
+static void judge(prover *p, const device_event *e)
+{
+    job *j = p->jobs[e->id];
+    if (e->outcome == OUTCOME_OK)
+        decide(p, j, PROOF_PROVEN, "");
+    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT)
+        decide(p, j, PROOF_CONVICTED, e->message);
+    else
+        decide(p, j, PROOF_UNKNOWN, e->message);
+}
+
+at_status prover_step(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && p->worker && !p->why[0]) {
+        device_event e;
+        status = device_worker_take(p->worker, 0, &e, error);
+        if (status)
+            break;
+        if (e.kind == DEVICE_TRIED)
+            judge(p, &e);
+        else if (e.kind == DEVICE_FAILED)
+            prover_give_up(p, e.message);
+        device_event_deinit(&e);
+    }
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+struct pollfd prover_pollfd(const prover *p)
+{
+    return p->worker && !p->why[0] ? device_worker_pollfd(p->worker) : (struct pollfd){.fd = -1};
+}
+
+size_t prover_pending(const prover *p)
+{
+    return p->job_count - p->taken;
+}
+
+bool prover_take(prover *p, proof *out)
+{
+    job *j = p->decided;
+    if (!j)
+        return false;
+    p->decided = j->next;
+    if (!p->decided)
+        p->decided_end = &p->decided;
+    *out = j->proof;
+    j->proof.message = NULL;
+    p->taken++;
+    return true;
+}
