@@ -38,6 +38,7 @@ return at.pattern {
     "algorithm ~= 'atomic' or items == 1 and vec == 1 and load_hint == 'none'",
     "load_hint == 'none' or items * vec >= 4 and (algorithm == 'shuffle' or algorithm == 'two_pass')",
     "items * vec * sizeof(dtype) <= 64",
+    "load_hint ~= 'wide' or device.major >= 8",
   },
   baseline = {
     algorithm = "tree", block = 256, items = 1, vec = 1, accumulators = 1, schedule = "one_shot",

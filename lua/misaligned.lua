@@ -26,6 +26,7 @@ return at.pattern {
   where = {
     "algorithm == 'direct' and words == 1 or algorithm ~= 'direct' and words * 4 >= sizeof(dtype)",
     "algorithm ~= 'direct' or sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
+    "load_hint ~= 'wide' or device.major >= 8",
   },
   baseline = {
     algorithm = "direct", block = 256, items = 1, words = 1, load_hint = "none",

@@ -11,8 +11,8 @@ return at.pattern {
   name = "stencil1d",
   summary = "Weighted sum of each element and its neighbours along a line",
   problem = { n = 1 << 27, radius = 3, dtype = "float" },
-  ragged = { n = 100003 },
-  simulated = { n = 1 << 17 },
+  ragged = { n = 30011 },
+  simulated = { n = 1 << 16 },
 
   space = {
     -- direct: each output reads all its neighbours; window: a thread reads what `width` outputs need, in

@@ -32,6 +32,7 @@ return at.pattern {
     "algorithm == 'segment' or pad == 0",
     ("algorithm ~= 'segment' or %s * sizeof(dtype) <= device.max_shared_per_block"):format(stretch),
     "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
+    "load_hint ~= 'wide' or device.major >= 8",
   },
   baseline = {
     algorithm = "direct", block = 256, items = 1, vec = 1, pad = 0, load_hint = "none",

@@ -90,6 +90,7 @@ return at.pattern {
     "load_hint == 'none' or group == 8",
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
     when("async", "store_hint ~= 'through'"),
+    "load_hint ~= 'wide' or device.major >= 8",
   },
   baseline = {
     algorithm = "tile", tile_x = 32, tile_y = 32, load_vec = 1, store_vec = 1, block_rows = 8,

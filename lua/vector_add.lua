@@ -45,6 +45,7 @@ return at.pattern {
     -- Hints belong to single instructions.
     "width <= 4 and width ~= 3 and width * sizeof(dtype) <= 16 or load_hint == 'none' and store_hint == 'none'",
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
+    "load_hint ~= 'wide' or device.major >= 8",
   },
   baseline = {
     algorithm = "threads", width = 1, items = 1, block = 256, schedule = "one_shot", blocks_per_sm = 1,

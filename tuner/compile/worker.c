@@ -96,13 +96,7 @@ static bool misses_declarations(const char *log)
     return false;
 }
 
-/* How a source is compiled. */
-typedef struct compile_way {
-    bool minimal, include;
-    bool resources; /* ptxas tells them */
-} compile_way;
-
-static void run_nvrtc(const compiler *c, const compile_request *r, compile_way way,
+static void run_nvrtc(const compiler *c, const compile_request *r, bool minimal, bool include,
                       nvrtc_output *out)
 {
     char arch[128];
@@ -110,11 +104,10 @@ static void run_nvrtc(const compiler *c, const compile_request *r, compile_way w
     const char *options[COMPILE_OPTIONS_MAX + 8];
     size_t n = 0;
     options[n++] = arch;
-    if (way.resources)
-        options[n++] = "--ptxas-options=-v"; /* they are read from what it prints */
-    if (way.minimal)
+    options[n++] = "--ptxas-options=-v"; /* the resources are read from what it prints */
+    if (minimal)
         options[n++] = "--minimal";
-    for (size_t i = 0; i < c->nvrtc.include_option_count && way.include; i++)
+    for (size_t i = 0; i < c->nvrtc.include_option_count && include; i++)
         options[n++] = c->nvrtc.include_options[i];
     if (r->want_ptx)
         options[n++] = "--generate-line-info";
@@ -124,52 +117,20 @@ static void run_nvrtc(const compiler *c, const compile_request *r, compile_way w
                           r->want_ptx, out);
 }
 
-static void run_again(const compiler *c, const compile_request *r, compile_way way,
-                      nvrtc_output *out)
-{
-    int64_t spent_ns = out->time_ns;
-    nvrtc_output_deinit(out);
-    run_nvrtc(c, r, way, out);
-    out->time_ns += spent_ns;
-}
-
-/* NVRTC leaves what ptxas has against the source out of the log where ptxas is to tell resources:
- * it is asked again without. ptxas knows no lines: the log gets the one that it most likely means. */
-static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
-{
-    way.resources = false;
-    run_again(c, r, way, out);
-    if (!out->log || !strstr(out->log, "ptxas"))
-        return;
-    char place[512], kernel[256];
-    snprintf(kernel, sizeof kernel, "%s(", r->entry);
-    if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel, place,
-                              sizeof place))
-        return;
-    size_t place_bytes = strlen(place), log_bytes = strlen(out->log) + 1;
-    char *longer = realloc(out->log, place_bytes + log_bytes + 2);
-    if (!longer)
-        return;
-    memmove(longer + place_bytes + 2, longer, log_bytes);
-    memcpy(longer, place, place_bytes);
-    memcpy(longer + place_bytes, ": ", 2);
-    out->log = longer;
-}
-
 static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
 {
-    compile_way way = {.include = has_include(r->source), .resources = true};
-    way.minimal = !way.include && strcmp(r->name, c->full_name) != 0;
-    run_nvrtc(c, r, way, out);
-    if (way.minimal && out->code == NVRTC_ERROR_COMPILATION && out->log &&
-        misses_declarations(out->log)) {
-        way.minimal = false;
-        run_again(c, r, way, out);
-        if (out->code == NVRTC_SUCCESS)
-            snprintf(c->full_name, sizeof c->full_name, "%s", r->name);
-    }
-    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
-        ask_ptxas(c, r, way, out);
+    bool include = has_include(r->source);
+    bool minimal = !include && strcmp(r->name, c->full_name) != 0;
+    run_nvrtc(c, r, minimal, include, out);
+    if (!minimal || out->code != NVRTC_ERROR_COMPILATION || !out->log ||
+        !misses_declarations(out->log))
+        return;
+    int64_t spent_ns = out->time_ns;
+    nvrtc_output_deinit(out);
+    run_nvrtc(c, r, false, include, out);
+    out->time_ns += spent_ns;
+    if (out->code == NVRTC_SUCCESS)
+        snprintf(c->full_name, sizeof c->full_name, "%s", r->name);
 }
 
 /* Whether the compiler says something about the source, and not about its own state, which is not

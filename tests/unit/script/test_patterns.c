@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "script/script.h"
 
-enum { MOST_PARAMETERS = 64, SAMPLES = 12 };
+enum { MOST_PARAMETERS = 64, SAMPLES = 6 };
 
 typedef struct subject {
     const char *path;     /* in the source tree */
@@ -22,9 +22,14 @@ typedef struct subject {
 
 static const subject subjects[] = {
     {"lua/bank_conflict.lua", 60, 8000, false},
+    {"lua/batched_transpose.lua", 1000, 4000, false},
+    {"lua/conv2d.lua", 500, 4000, false},
     {"lua/dot.lua", 1000, 8000, false},
+    {"lua/histogram.lua", 500, 4000, false},
+    {"lua/loop_order.lua", 500, 4000, false},
     {"lua/matmul.lua", 500, 4000, true}, /* a few bytes, where two blocks share an SM's registers */
     {"lua/misaligned.lua", 500, 8000, false},
+    {"lua/rgb.lua", 500, 4000, false},
     {"lua/spill.lua", 1000, 8000, true},
     {"lua/stencil1d.lua", 500, 4000, false},
     {"lua/strided.lua", 500, 8000, false},
@@ -33,7 +38,8 @@ static const subject subjects[] = {
     {"tests/bench/transpose_132.lua", 132, 132, false},
 };
 
-static script *load(const char *path, const script_setting *settings, size_t setting_count)
+static script *load_for(const char *arch, const char *path, const script_setting *settings,
+                        size_t setting_count)
 {
     char name[4096];
     snprintf(name, sizeof name, "%s/%s", TEST_SOURCE_DIR, path);
@@ -42,20 +48,25 @@ static script *load(const char *path, const script_setting *settings, size_t set
                               .settings = settings,
                               .setting_count = setting_count};
     at_error error = {0};
-    assert_ok(arch_find("sm_90", &options.device, &error), error);
+    assert_ok(arch_find(arch, &options.device, &error), error);
     script *s;
     assert_ok(script_load(name, &options, &s, &error), error);
     return s;
 }
 
-static void compile(compile_pool *pool, const char *what, const char *entry, const emitted *source,
-                    bool may_spill)
+static script *load(const char *path, const script_setting *settings, size_t setting_count)
+{
+    return load_for("sm_90", path, settings, setting_count);
+}
+
+static void compile_for(compile_pool *pool, const char *arch, const char *what, const char *entry,
+                        const emitted *source, bool may_spill)
 {
     at_error error = {0};
     const compile_request request = {.source = source->source,
                                      .name = what,
                                      .entry = entry,
-                                     .arch = "sm_90",
+                                     .arch = arch,
                                      .options = source->options,
                                      .option_count = source->option_count,
                                      .headers = source->includes.headers,
@@ -68,6 +79,12 @@ static void compile(compile_pool *pool, const char *what, const char *entry, con
     if (!may_spill && result.resources.stack_bytes > 0)
         fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes, source->source);
     compile_result_deinit(&result);
+}
+
+static void compile(compile_pool *pool, const char *what, const char *entry, const emitted *source,
+                    bool may_spill)
+{
+    compile_for(pool, "sm_90", what, entry, source, may_spill);
 }
 
 static void compile_reference(compile_pool *pool, script *s, problem_kind problem)
@@ -124,6 +141,32 @@ static void every_pattern_emits_variants_that_compile_without_warnings(void **st
             if (p->has_problem[problem] || problem == PROBLEM_TUNED)
                 compile_sample(pool, s, (problem_kind)problem, subjects[i].may_spill);
         script_free(s);
+    }
+}
+
+static void every_pattern_compiles_for_every_architecture(void **state)
+{
+    static const char *const archs[] = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
+    at_error error = {0};
+    for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
+        for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+            script *s = load_for(archs[a], subjects[i].path, NULL, 0);
+            uint16_t indices[MOST_PARAMETERS];
+            char what[1024];
+            emitted source;
+            launch_plan launch;
+            space *all;
+            assert_ok(script_space(s, PROBLEM_TUNED, &all, &error), error);
+            rng random = rng_seeded(a);
+            space_at(all, rng_below(&random, space_count(all)), indices);
+            script_format_configuration(s, indices, what, sizeof what);
+            assert_ok(emit_variant(s, PROBLEM_TUNED, indices, true, &source, &error), error);
+            assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &launch, &error), error);
+            compile_for(*state, archs[a], what, launch.entry, &source, true);
+            emitted_deinit(&source);
+            space_free(all);
+            script_free(s);
+        }
     }
 }
 
@@ -202,6 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_pattern_emits_variants_that_compile_without_warnings),
+        cmocka_unit_test(every_pattern_compiles_for_every_architecture),
         cmocka_unit_test(every_baseline_is_a_valid_configuration),
         cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
         cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
