@@ -5,7 +5,8 @@
  * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1),
  * FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
  * FAKE_CUDA_GONE (once this file exists there is no device any more), FAKE_CUDA_EAGER (1: modules must
- * be loaded eagerly). */
+ * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample
+ * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample). */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 

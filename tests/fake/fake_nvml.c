@@ -2,10 +2,11 @@
  *
  * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; one that is
  * not set is answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at
- * each reading. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows is
+ * each reading, $FAKE_NVML_ENERGY_MS what a reading takes. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows is
  * FAKE_NVML_UUID. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FAKE_NVML_UUID "GPU-00000000-0000-0000-0000-000000000000"
 
@@ -104,6 +105,9 @@ int nvmlDeviceGetTotalEnergyConsumption(nvml_device d, unsigned long long *out)
 {
     static unsigned long long grown;
     unsigned long long step = 0;
+    const char *slow = getenv("FAKE_NVML_ENERGY_MS");
+    if (slow)
+        usleep((useconds_t)(1000 * atoi(slow)));
     if (answer(d, "FAKE_NVML_ENERGY_STEP_MJ", &step) != SUCCESS)
         return answer(d, "FAKE_NVML_ENERGY_MJ", out);
     grown += step;

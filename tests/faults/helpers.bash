@@ -9,6 +9,7 @@ gpu() {
     # The preloaded library comes before the sanitizer's.
     export ASAN_OPTIONS=verify_asan_link_order=0
     TIMED=$BATS_TEST_DIRNAME/timed.lua
+    export FAKE_CUDA_TIMES=$WORK/times
 }
 
 # Starts a run in the background and waits until it has measured COUNT variants.
@@ -25,8 +26,9 @@ start_run() { # start_run COUNT [OPTION]...
     return 1
 }
 
+# Of variants, and of a run that was completed.
 journal_lines() {
-    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | wc -l
+    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep -vc '"asked"' || true
 }
 
 # Waits for the run in the background: exit code in $status.
@@ -65,10 +67,11 @@ records_nothing_of() { # records_nothing_of TEXT: in the record
 }
 
 # Has $TIMED be a script of the same pattern over fewer configurations, the best one among them.
-write_space() { # write_space NAME COUNT: 12, 99
+write_space() { # write_space NAME COUNT: 12, 99, 600
     case $2 in
     12) a='10, 12' b='4, 7' base='a = 10, b = 4' ;;
     99) a='6, 16' b='1, 9' base='a = 16, b = 9' ;;
+    600) a='1, 30' b='1, 20' base='a = 30, b = 20' ;;
     esac
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     sed -e "s/  space = .*/  space = { a = at.range($a), b = at.range($b) },/" \
@@ -76,29 +79,57 @@ write_space() { # write_space NAME COUNT: 12, 99
     TIMED=$PWD/$1.lua
 }
 
-# How many pieces a whole run of $TIMED sends over its sockets: $pieces.
-count_pieces() {
-    "$TOOLS/fault_inject" -- "$AUTOTUNE" "$TIMED" --device cuda:0 >out.txt 2>err.txt
+# A whole run of $TIMED: how many pieces it sends over its sockets ($pieces), how many samples it takes
+# ($samples), of which the set-up takes $setup, and how many answers of the race it keeps ($answers).
+measure_run() {
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --budget 1 --fixed 1 >out.txt 2>err.txt
+    setup=$(($(samples_taken) - 1))
+    forget
+    "$TOOLS/fault_inject" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet >out.txt 2>err.txt
     pieces=$(sed -n 's/^faults: .* in \([0-9]*\) pieces$/\1/p' err.txt)
-    [ "$pieces" -gt 0 ]
+    samples=$(samples_taken)
+    answers=$(race_lines)
+    [ "$pieces" -gt 0 ] && [ "$samples" -gt 0 ] && [ "$answers" -gt 0 ]
     forget
 }
 
-# Runs $TIMED and sends it SIGNAL when N pieces were sent: exit code in $status.
-interrupt_at() { # interrupt_at N SIGNAL
+# What the driver was asked to time, in every run since forget().
+samples_taken() {
+    stat -c %s "$FAKE_CUDA_TIMES" 2>/dev/null || echo 0
+}
+
+race_lines() {
+    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | grep -c '"asked"' || true
+}
+
+# Runs $TIMED under fault_inject with these options: exit code in $status.
+run_with_faults() { # run_with_faults OPTION...
     status=0
-    "$TOOLS/fault_inject" -i "$1:$2" -- "$AUTOTUNE" "$TIMED" --device cuda:0 >out.txt 2>err.txt ||
+    "$TOOLS/fault_inject" "$@" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet >out.txt 2>err.txt ||
         status=$?
 }
 
-# The same command again ends well, with the right winner.
-resumes() {
-    tool "$TIMED" --device cuda:0
+# Ends as the way of the interruption would have it; a run may be over before it is interrupted.
+ended_by() { # ended_by CODE
+    [ "$status" -eq "$1" ] || [ "$status" -eq 0 ] ||
+        { echo "exit $status, not $1: $(tail -n 3 err.txt)"; return 1; }
+}
+
+# The same command again ends well and with the right winner; nothing was answered twice, and what
+# was sampled in all is no more than in one run, besides what each of the runs that ended early had
+# under way ($under_way) and the set-up of each.
+resumes() { # resumes ENDED
+    tool "$TIMED" --device cuda:0 --quiet
     succeeds
     found_the_best
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ] || { echo "answered twice: $twice"; return 1; }
+    total=$(samples_taken)
+    most=$((samples + $1 * (setup + under_way)))
+    [ "$total" -le "$most" ] || { echo "$total samples, not $most"; return 1; }
 }
 
 # The next run starts from nothing.
 forget() {
-    rm -rf results "$XDG_STATE_HOME"
+    rm -rf results "$XDG_STATE_HOME" "$FAKE_CUDA_TIMES"
 }

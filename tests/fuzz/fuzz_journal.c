@@ -26,6 +26,8 @@ static void check_round_trip(const journal_line *line)
     if (again.run != line->run || again.is_finish != line->is_finish ||
         again.entry.outcome != line->entry.outcome ||
         again.entry.sample_count != line->entry.sample_count ||
+        again.entry.configuration_count != line->entry.configuration_count ||
+        again.entry.figure_count != line->entry.figure_count ||
         memcmp(again.key.bytes, line->key.bytes, sizeof line->key.bytes) != 0)
         abort();
     journal_line_deinit(&again);

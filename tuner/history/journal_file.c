@@ -149,7 +149,7 @@ at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *o
         size_t length = end - start - (text[end - 1] == '\n');
         journal_line line;
         if (journal_line_parse(text + start, length, &line)) {
-            if (!line.is_finish)
+            if (!line.is_finish && !*line.entry.asked)
                 ok = add_entry(out, &line.entry);
             journal_line_deinit(&line);
         }

@@ -108,6 +108,12 @@ at_status journal_key_of(const journal *j, const journal_launch *launches, size_
     return journal_key_of_variant(j->facts, launches, count, out, error);
 }
 
+at_status journal_key_of_race(const journal *j, const char *plan, journal_key *out,
+                              at_error *error)
+{
+    return journal_key_of_question(j->facts, &(journal_question){.asked = plan}, out, error);
+}
+
 bool journal_find(const journal *j, journal_key key, journal_entry *out)
 {
     if (j->slot_count == 0)

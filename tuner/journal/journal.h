@@ -40,6 +40,11 @@ void journal_close(journal *j);
 at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
                          journal_key *out, at_error *error);
 
+/* The key of a race under those facts, which `plan` (a text) describes, and of a question of it.
+ * AT_NO_MEMORY. */
+at_status journal_key_of_race(const journal *j, const char *plan, journal_key *out,
+                              at_error *error);
+
 /* The entry of an unfinished run, or of this one; false when there is none. A view, valid until the
  * next append. */
 bool journal_find(const journal *j, journal_key key, journal_entry *out);

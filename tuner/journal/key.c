@@ -50,3 +50,18 @@ at_status journal_key_of_variant(journal_key facts, const journal_launch *launch
     }
     return finish(&m, out, error);
 }
+
+at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,
+                                  at_error *error)
+{
+    pack m = {0};
+    pack_put_bytes(&m, race.bytes, sizeof race.bytes);
+    pack_put_string(&m, q->asked);
+    pack_put_u64(&m, q->number);
+    pack_put_u64(&m, q->count);
+    for (size_t i = 0; i < q->count; i++) {
+        pack_put_bytes(&m, q->variants[i].bytes, sizeof q->variants[i].bytes);
+        pack_put_u64(&m, q->configurations[i]);
+    }
+    return finish(&m, out, error);
+}

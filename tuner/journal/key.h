@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "device/device.h"
 #include "base/error.h"
@@ -38,9 +39,22 @@ typedef struct journal_launch {
     const launch_plan *plan;
 } journal_launch;
 
+/* A question of a race: what was asked of which variants, in this order. */
+typedef struct journal_question {
+    const char *asked;             /* "block", "check" ... */
+    uint64_t number;               /* of the block; the check's seed */
+    const journal_key *variants;
+    const uint64_t *configurations; /* their numbers in the space: two may have one kernel */
+    size_t count;
+} journal_question;
+
 at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error);
 
 at_status journal_key_of_variant(journal_key facts, const journal_launch *launches, size_t count,
                                  journal_key *out, at_error *error);
+
+/* `race` is the key of the race that it belongs to. */
+at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,
+                                  at_error *error);
 
 #endif

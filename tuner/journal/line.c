@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,22 @@ static json_t *pack_resources(const journal_entry *e)
     return object;
 }
 
+static json_t *pack_configurations(const journal_entry *e)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < e->configuration_count; i++)
+        json_append(&array, json_integer((json_int_t)e->configurations[i]));
+    return array;
+}
+
+static json_t *pack_figures(const journal_entry *e)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < e->figure_count && i < JOURNAL_MAX_FIGURES; i++)
+        json_append(&array, json_real(e->figures[i]));
+    return array;
+}
+
 /* Takes `root`. The check goes in front of the closing brace. */
 static at_status finish_line(json_t *root, char **out, at_error *error)
 {
@@ -140,6 +157,13 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
         json_put(&root, "resources", pack_resources(e));
     if (root && e->message && *e->message)
         json_put(&root, "message", pack_text(e->message));
+    if (root && e->stage && *e->stage)
+        json_put(&root, "stage", pack_text(e->stage));
+    if (root && e->asked && *e->asked) {
+        json_put(&root, "asked", pack_text(e->asked));
+        json_put(&root, "configurations", pack_configurations(e));
+        json_put(&root, "figures", pack_figures(e));
+    }
     return finish_line(root, out, error);
 }
 
@@ -221,6 +245,39 @@ static bool parse_text(const json_t *j, const char **out)
     return *out && strlen(*out) < JOURNAL_MESSAGE_BYTES;
 }
 
+static bool parse_answer(const json_t *root, journal_line *out)
+{
+    const json_t *numbers = json_object_get(root, "configurations");
+    const json_t *figures = json_object_get(root, "figures");
+    journal_entry *e = &out->entry;
+    e->configuration_count = json_array_size(numbers);
+    e->figure_count = json_array_size(figures);
+    if (!*e->asked)
+        return !numbers && !figures;
+    if (!json_is_array(numbers) || !json_is_array(figures) ||
+        e->configuration_count > JOURNAL_MAX_SAMPLES || e->figure_count > JOURNAL_MAX_FIGURES)
+        return false;
+    out->configurations = calloc(e->configuration_count + 1, sizeof *out->configurations);
+    out->figures = calloc(e->figure_count + 1, sizeof *out->figures);
+    if (!out->configurations || !out->figures)
+        return false;
+    e->configurations = out->configurations;
+    e->figures = out->figures;
+    for (size_t i = 0; i < e->configuration_count; i++) {
+        const json_t *j = json_array_get(numbers, i);
+        if (!json_is_integer(j) || json_integer_value(j) < 0)
+            return false;
+        out->configurations[i] = (uint64_t)json_integer_value(j);
+    }
+    for (size_t i = 0; i < e->figure_count; i++) {
+        const json_t *j = json_array_get(figures, i);
+        out->figures[i] = json_number_value(j);
+        if (!json_is_number(j) || !isfinite(out->figures[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool parse_entry(const json_t *root, journal_line *out)
 {
     const char *name = json_string_value(json_object_get(root, "outcome"));
@@ -230,6 +287,8 @@ static bool parse_entry(const json_t *root, journal_line *out)
            outcome_find(name, &e->outcome) &&
            parse_text(json_object_get(root, "configuration"), &e->configuration) &&
            parse_text(json_object_get(root, "message"), &e->message) &&
+           parse_text(json_object_get(root, "stage"), &e->stage) &&
+           parse_text(json_object_get(root, "asked"), &e->asked) && parse_answer(root, out) &&
            parse_samples(json_object_get(root, "samples_ns"), out) &&
            parse_duration(json_object_get(root, "compile_ns"), &e->compile_ns) &&
            parse_duration(json_object_get(root, "check_ns"), &e->check_ns) &&
@@ -255,6 +314,8 @@ void journal_line_deinit(journal_line *line)
 {
     free(line->finished);
     free(line->samples_ns);
+    free(line->configurations);
+    free(line->figures);
     json_decref(line->root);
     *line = (journal_line){0};
 }

@@ -2,8 +2,12 @@
  * before it.
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
- *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","check":"0123456789abcdef"}
+ *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen",
+ *    "check":"0123456789abcdef"}
  *      what became of the variant K, measured by run R under the facts F
+ *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
+ *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
+ *      what a question of the race, known by K, was answered (run/race_log.h)
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
@@ -23,10 +27,11 @@
 
 enum {
     JOURNAL_MESSAGE_BYTES = 4096, /* longer messages are cut */
-    JOURNAL_MAX_SAMPLES = 1 << 20
+    JOURNAL_MAX_SAMPLES = 1 << 20,
+    JOURNAL_MAX_FIGURES = 16
 };
 
-/* What became of a variant. */
+/* What became of a variant, or of a question of the race. */
 typedef struct journal_entry {
     outcome outcome;
     const char *configuration; /* for people; "" unknown */
@@ -36,6 +41,12 @@ typedef struct journal_entry {
     int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
     bool has_resources;
     kernel_resources resources;
+    const char *stage; /* that the run had reached: "screen", "race", "finals", "record"; "" unknown */
+    const char *asked; /* "": a variant; else the question: "search", "block" ... */
+    const uint64_t *configurations; /* that the answer names, by their numbers in the space */
+    size_t configuration_count;
+    const double *figures; /* of the answer; finite */
+    size_t figure_count;
 } journal_entry;
 
 /* A line taken apart. A view: texts and arrays are owned by `root` and `samples_ns`. */
@@ -47,6 +58,8 @@ typedef struct journal_line {
     uint64_t *finished;    /* of a finish: runs; owned */
     size_t finished_count;
     int64_t *samples_ns;   /* owned */
+    uint64_t *configurations; /* owned */
+    double *figures;          /* owned */
     void *root;            /* owned */
 } journal_line;
 

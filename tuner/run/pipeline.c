@@ -204,6 +204,7 @@ static void keep_in_journal(pipeline *p, const candidate *c)
     at_error trouble = {0};
     journal_append(p->log, c->key,
                    &(journal_entry){.configuration = text,
+                                    .stage = "screen",
                                     .outcome = c->outcome,
                                     .message = c->message,
                                     .has_resources = c->has_resources,

@@ -12,8 +12,11 @@ enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
 struct contest {
     session *session;
     pipeline *pipeline;
+    race_log *log;
     race *race;
-    candidate **entrants;
+    candidate **entrants; /* by their numbers in the space, whenever they were tried */
+    candidate **asked;    /* of the block in progress, in its order */
+    uint64_t blocks;      /* that were answered */
     size_t count;
     uint64_t seed;
     bool *held;
@@ -38,18 +41,25 @@ static at_status allocate(contest *c, const candidates *all, at_error *error)
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
+    c->asked = calloc(c->count, sizeof *c->asked);
     c->held = calloc(c->count, sizeof *c->held);
     c->in_block = calloc(c->count, sizeof *c->in_block);
     c->ids = calloc(c->count, sizeof *c->ids);
     c->energies = calloc(c->count, sizeof *c->energies);
     c->by_energy = calloc(c->count, sizeof *c->by_energy);
-    if (!c->entrants || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
+    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     return AT_OK;
 }
 
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, const settings *o,
-                      contest **out, at_error *error)
+static int by_configuration(const void *a, const void *b)
+{
+    const candidate *x = *(candidate *const *)a, *y = *(candidate *const *)b;
+    return (x->configuration > y->configuration) - (x->configuration < y->configuration);
+}
+
+at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
+                      const settings *o, contest **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_entrant *entrants = NULL;
@@ -60,6 +70,7 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, const 
     c->session = s;
     clock_watch_init(&c->watch);
     c->pipeline = p;
+    c->log = log;
     c->seed = o->seed;
     c->energy_wanted = o->energy;
     at_status status = allocate(c, all, error);
@@ -78,19 +89,21 @@ at_status contest_new(session *s, pipeline *p, const candidate *baseline, const 
         rules.finals_blocks = o->finals_blocks;
     if (o->tie_margin >= 0)
         rules.tie_margin = o->tie_margin;
-    for (size_t i = 0, n = 0; i < all->count; i++) {
-        candidate *one = all->items[i];
-        if (!one->finished || one->outcome != OUTCOME_OK)
-            continue;
+    for (size_t i = 0, n = 0; i < all->count; i++)
+        if (all->items[i]->finished && all->items[i]->outcome == OUTCOME_OK)
+            c->entrants[n++] = all->items[i];
+    /* What the race asks depends on their order, and a resumed run tries them in another. */
+    qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
+    for (size_t i = 0; i < c->count; i++) {
+        const candidate *one = c->entrants[i];
         if (one == baseline)
-            rules.default_entrant = (uint32_t)n;
-        entrants[n] = (race_entrant){
+            rules.default_entrant = (uint32_t)i;
+        entrants[i] = (race_entrant){
             .fastest_ns = candidate_fastest_ns(one),
             .registers = one->resources.registers,
             .shared_bytes =
                 one->resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
             .order = one->configuration};
-        c->entrants[n++] = one;
     }
     status = race_new(&rules, entrants, c->count, &c->race, error);
 cleanup:
@@ -108,6 +121,7 @@ void contest_free(contest *c)
         return;
     race_free(c->race);
     free(c->entrants);
+    free(c->asked);
     free(c->held);
     free(c->in_block);
     free(c->ids);
@@ -173,11 +187,25 @@ static at_status await_latest(contest *c, device_event *out, at_error *error)
     return await(c, device_worker_claim(c->session->device), out, error);
 }
 
-/* A question about an entrant. */
+/* A question about an entrant, and as the journal knows it. */
 typedef struct asked {
     uint32_t entrant;
     device_question question;
+    race_question logged;
+    bool is_load; /* which is done again by whoever needs it: only a failure is worth a line */
 } asked;
+
+static race_question question_of(const contest *c, const char *what, uint64_t number,
+                                 uint32_t entrant)
+{
+    return (race_question){
+        .asked = what, .number = number, .variants = &c->entrants[entrant], .count = 1};
+}
+
+static const char *stage_reached(const contest *c)
+{
+    return race_progress(c->race, NULL, NULL) < RACE_FINALS ? "race" : "finals";
+}
 
 /* One that is loaded is held, one that passes its check stays; the others are out. */
 static at_status await_fit(contest *c, const asked *waiting, size_t count, at_error *error)
@@ -187,6 +215,9 @@ static at_status await_fit(contest *c, const asked *waiting, size_t count, at_er
         at_status status = await(c, waiting[i].question, &e, error);
         if (status)
             return status;
+        e.id = 0;
+        if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
+            race_log_keep(c->log, &waiting[i].logged, stage_reached(c), &e);
         if (e.outcome == OUTCOME_OK)
             c->held[waiting[i].entrant] = true;
         else
@@ -196,6 +227,19 @@ static at_status await_fit(contest *c, const asked *waiting, size_t count, at_er
     return AT_OK;
 }
 
+/* A failure that the journal knows is not tried again. */
+static bool exclude_as_before(contest *c, const race_question *q, uint32_t entrant)
+{
+    device_event e;
+    if (!race_log_find(c->log, q, &e))
+        return false;
+    bool failed = e.outcome != OUTCOME_OK;
+    if (failed)
+        exclude(c, entrant, e.outcome, e.message);
+    device_event_deinit(&e);
+    return failed;
+}
+
 static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_error *error)
 {
     enum { HOLDS_AHEAD = 16 };
@@ -203,7 +247,8 @@ static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_
     size_t waiting = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t entrant = order[i];
-        if (c->held[entrant])
+        race_question load = question_of(c, "load", 0, entrant);
+        if (c->held[entrant] || exclude_as_before(c, &load, entrant))
             continue;
         device_variant variant;
         at_status status = AT_OK;
@@ -215,7 +260,8 @@ static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_
         status = device_worker_hold(c->session->device, entrant, &variant, error);
         if (status)
             return status;
-        holds[waiting++] = (asked){entrant, device_worker_claim(c->session->device)};
+        holds[waiting++] = (asked){entrant, device_worker_claim(c->session->device), load,
+                                    true};
         if (waiting == HOLDS_AHEAD) {
             status = await_fit(c, holds, waiting, error);
             waiting = 0;
@@ -275,7 +321,23 @@ static at_status take_block(contest *c, const device_event *e, at_error *error)
     return verdict == CLOCK_THROTTLED ? ask_board(c, error) : AT_OK;
 }
 
-static at_status sample_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+/* e->id is the place in the block of the one to blame. */
+static at_status use_block(contest *c, const uint32_t *order, size_t count, const device_event *e,
+                           at_error *error)
+{
+    if (e->outcome == OUTCOME_OK && e->sample_count == count) {
+        c->blocks++;
+        return take_block(c, e, error);
+    }
+    if (e->id >= count)
+        return error_set(error, AT_INTERNAL, "a block failed and no variant is to blame: %s",
+                         e->message);
+    exclude(c, order[e->id], e->outcome, e->message);
+    return AT_OK;
+}
+
+static at_status sample_block(contest *c, const race_question *q, const uint32_t *order,
+                              size_t count, at_error *error)
 {
     device_event e;
     for (size_t i = 0; i < count; i++)
@@ -285,15 +347,68 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
         status = await_latest(c, &e, error);
     if (status)
         return status;
-    if (e.outcome == OUTCOME_OK && e.sample_count == count) {
-        status = take_block(c, &e, error);
-    } else if (e.id < c->count) {
-        exclude(c, (uint32_t)e.id, e.outcome, e.message);
-    } else {
-        status = error_set(error, AT_INTERNAL, "a block failed and no variant is to blame: %s",
-                           e.message);
-    }
+    size_t place = 0;
+    while (place < count && order[place] != e.id)
+        place++;
+    e.id = place;
+    race_log_keep(c->log, q, stage_reached(c), &e);
+    status = use_block(c, order, count, &e, error);
     device_event_deinit(&e);
+    return status;
+}
+
+/* The next block: from the journal, or else from the device. */
+static at_status race_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    device_event e;
+    uint64_t excluded = c->state.excluded;
+    at_status status = release_dropped(c, order, count, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        c->asked[i] = c->entrants[order[i]];
+    const race_question q = {
+        .asked = "block", .number = c->blocks, .variants = c->asked, .count = count};
+    if (race_log_find(c->log, &q, &e)) {
+        status = use_block(c, order, count, &e, error);
+        device_event_deinit(&e);
+        return status;
+    }
+    status = ensure_images(c, order, count, error);
+    if (!status)
+        status = hold_block(c, order, count, error);
+    /* Someone who could not be loaded has left the race: it asks for another block then. */
+    if (!status && c->state.excluded == excluded)
+        status = sample_block(c, &q, order, count, error);
+    return status;
+}
+
+/* Has the entrant loaded: in a resumed race no block may have done it. It may fail and be out. */
+static at_status hold_one(contest *c, uint32_t entrant, at_error *error)
+{
+    at_status status = ensure_images(c, &entrant, 1, error);
+    return status ? status : hold_block(c, &entrant, 1, error);
+}
+
+/* Asks for the check of a finalist on fresh data, unless the journal has its answer. */
+static at_status begin_check(contest *c, uint32_t entrant, asked *checks, size_t *waiting,
+                             at_error *error)
+{
+    device_event e;
+    race_question q = question_of(c, "check", c->seed + 1, entrant);
+    if (race_log_find(c->log, &q, &e)) {
+        if (e.outcome != OUTCOME_OK)
+            exclude(c, entrant, e.outcome, e.message);
+        device_event_deinit(&e);
+        return AT_OK;
+    }
+    at_status status = hold_one(c, entrant, error);
+    if (status || !c->held[entrant])
+        return status;
+    status = device_worker_recheck(c->session->device, entrant, c->seed + 1, error);
+    if (!status)
+        checks[(*waiting)++] = (asked){entrant, device_worker_claim(c->session->device), q,
+                                       false};
     return status;
 }
 
@@ -301,19 +416,19 @@ static at_status sample_block(contest *c, const uint32_t *order, size_t count, a
 static at_status check_finalists(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
+    size_t count = 0, waiting = 0;
+    uint32_t *finalists = calloc(result->count + 1, sizeof *finalists);
     asked *checks = calloc(result->count + 1, sizeof *checks);
-    size_t waiting = 0;
-    at_status status = checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !status && i < result->count; i++) {
-        uint32_t entrant = result->ranking[i].entrant;
-        if (result->ranking[i].failed || !c->held[entrant])
-            continue;
-        status = device_worker_recheck(c->session->device, entrant, c->seed + 1, error);
-        if (!status)
-            checks[waiting++] = (asked){entrant, device_worker_claim(c->session->device)};
-    }
+    at_status status =
+        finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; !status && i < result->count; i++)
+        if (!result->ranking[i].failed && c->in_block[result->ranking[i].entrant])
+            finalists[count++] = result->ranking[i].entrant;
+    for (size_t i = 0; !status && i < count; i++)
+        status = begin_check(c, finalists[i], checks, &waiting, error);
     if (!status)
         status = await_fit(c, checks, waiting, error);
+    free(finalists);
     free(checks);
     if (status)
         return status;
@@ -323,7 +438,27 @@ static at_status check_finalists(contest *c, at_error *error)
     return AT_OK;
 }
 
-/* Finalists are still loaded. Where time decides, the winner's energy is read for the record. */
+/* Measures the energy of a finalist's launches; `out` is the caller's. */
+static at_status measure_energy(contest *c, uint32_t entrant, uint32_t chunks, device_event *out,
+                                at_error *error)
+{
+    race_question q = question_of(c, "energy", chunks, entrant);
+    *out = (device_event){0};
+    if (race_log_find(c->log, &q, out))
+        return AT_OK;
+    at_status status = hold_one(c, entrant, error);
+    if (status || !c->held[entrant])
+        return status;
+    status = device_worker_energy(c->session->device, entrant, chunks, error);
+    if (!status)
+        status = await_latest(c, out, error);
+    /* What nobody could tell, or others had a part in, may be known another time. */
+    if (!status && out->energy.launch_j > 0 && !out->others)
+        race_log_keep(c->log, &q, stage_reached(c), out);
+    return status;
+}
+
+/* Where time decides, the winner's energy is read for the record. */
 static at_status measure_energies(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
@@ -331,13 +466,11 @@ static at_status measure_energies(contest *c, at_error *error)
     c->energy_known = true;
     for (size_t i = 0; i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        if (result->ranking[i].failed || !c->held[entrant] ||
+        if (result->ranking[i].failed || !c->in_block[entrant] ||
             (!c->energy_wanted && entrant != result->winner))
             continue;
         device_event e;
-        at_status status = device_worker_energy(c->session->device, entrant, chunks, error);
-        if (!status)
-            status = await_latest(c, &e, error);
+        at_status status = measure_energy(c, entrant, chunks, &e, error);
         if (status)
             return status;
         note_others(c, e.others);
@@ -346,13 +479,28 @@ static at_status measure_energies(contest *c, at_error *error)
             c->energies[entrant] = e.energy;
         if (c->energy_wanted && !(c->energies[entrant].launch_j > 0))
             snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
-                     e.others ? "other processes compute on the GPU" : e.message);
+                     e.others    ? "other processes compute on the GPU"
+                     : e.message ? e.message
+                                 : "a finalist could not be loaded again");
         device_event_deinit(&e);
     }
     /* Energies of some do not rank all. */
     if (c->state.energy_trouble[0])
         memset(c->energies, 0, c->count * sizeof *c->energies);
     return AT_OK;
+}
+
+/* All that is left is to write the record down. */
+static void keep_winner(contest *c)
+{
+    const race_result *result = contest_result(c);
+    device_event known = {0};
+    if (!result->has_winner)
+        return;
+    race_question q = question_of(c, "winner", 0, result->winner);
+    if (!race_log_find(c->log, &q, &known))
+        race_log_keep(c->log, &q, "record", &(device_event){.outcome = OUTCOME_OK});
+    device_event_deinit(&known);
 }
 
 at_status contest_step(contest *c, bool *finished, at_error *error)
@@ -367,23 +515,16 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
     const uint32_t *order;
     size_t count = race_next(c->race, &order);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
-    uint64_t excluded = c->state.excluded;
     at_status status = AT_OK;
     if (count) {
-        status = release_dropped(c, order, count, error);
-        if (!status)
-            status = ensure_images(c, order, count, error);
-        if (!status)
-            status = hold_block(c, order, count, error);
-        /* Someone who could not be loaded has left the race: it asks for another block then. */
-        if (!status && c->state.excluded == excluded)
-            status = sample_block(c, order, count, error);
+        status = race_block(c, order, count, error);
     } else if (!c->checked) {
         status = check_finalists(c, error);
     } else if (!c->energy_known) {
         status = measure_energies(c, error);
     } else {
         *finished = true;
+        keep_winner(c);
     }
     c->state.stage = stage;
     *(stage == RACE_FINALS ? &c->state.finals_ns : &c->state.race_ns) += clock_now_ns() - start_ns;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "run/settings.h"
 #include "run/pipeline.h"
+#include "run/race_log.h"
 #include "search/race.h"
 #include "run/session.h"
 
@@ -33,10 +34,11 @@ typedef struct contest_state { /* for progress */
     char energy_trouble[256]; /* why there are no energies although they were asked for */
 } contest_state;
 
-/* Enters every ok candidate of the pipeline. `baseline` is the candidate of the script's default or
+/* Enters every ok candidate of the pipeline. `log` (borrowed) has the answers of an interrupted race
+ * of the same plan, which are taken before the device is asked, and receives the others. `baseline` is the candidate of the script's default or
  * NULL; seed, blocks and margin come from the settings. AT_NOT_FOUND when no candidate is ok. */
-at_status contest_new(session *s, pipeline *p, const candidate *baseline, const settings *o,
-                      contest **out, at_error *error);
+at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
+                      const settings *o, contest **out, at_error *error);
 void contest_free(contest *c); /* NULL is fine */
 
 /* Has the next block sampled; *finished is set when there is none left and the finalists are

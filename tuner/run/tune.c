@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "run/race_driver.h"
+#include "run/race_log.h"
 #include "script/emit.h"
 #include "base/interrupt.h"
 #include "base/paths.h"
@@ -51,6 +52,8 @@ struct tune {
     strategy *strategy;
     journal *journal;
     pipeline *pipeline;
+    race_log log;
+    bool retraced; /* the journal knew what the search had tried */
     contest *contest;
     progress *progress;
     run_summary summary;
@@ -149,6 +152,30 @@ static void open_journal(tune *t)
                               &t->journal, &trouble);
     if (status)
         run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
+}
+
+/* Everything that a race depends on besides its variants: whoever asks for the same goes on with it. */
+static at_status open_race_log(tune *t, at_error *error)
+{
+    const settings *o = t->settings;
+    char script_text[33] = "", template_text[33] = "", plan[4096];
+    script_hash(t->session.script, script_text);
+    emit_template_hash(t->session.script, template_text);
+    int n = snprintf(plan, sizeof plan,
+                     "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
+                     "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
+                     "tie=%.17g energy=%d",
+                     script_text, template_text, (int)t->session.problem,
+                     (unsigned long long)space_count(t->session.space),
+                     (unsigned long long)o->seed, o->strategy ? o->strategy : "",
+                     o->has_effort ? (int)o->effort : -1,
+                     (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
+                     o->warm_start ? o->warm_start : "", samples_of(t), o->finals_blocks,
+                     o->tie_margin, o->energy);
+    for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
+        n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
+                      o->variables[i].text);
+    return race_log_init(&t->log, t->journal, plan, error);
 }
 
 static void set_limits(tune *t)
@@ -252,6 +279,8 @@ static at_status open_run(tune *t, at_error *error)
                               &t->strategy, error);
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
+    if (!status)
+        status = open_race_log(t, error);
     if (!status)
         status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
     return status;
@@ -382,6 +411,68 @@ static at_status search(tune *t, at_error *error)
     return AT_OK;
 }
 
+/* Tries what the journal says that the search had tried, which it also knows the outcomes of. */
+static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count;) {
+        if (pipeline_room(t->pipeline)) {
+            status = pipeline_add(t->pipeline, tried[i++], error);
+            t->asked++;
+        } else {
+            status = pipeline_step(t->pipeline, STEP_MS, error);
+        }
+        if (interrupted(t))
+            return status;
+    }
+    while (!status && pipeline_in_flight(t->pipeline) && !interrupted(t))
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+        learn(t, c);
+    show_search(t);
+    return status;
+}
+
+/* The search of an interrupted run that had ended is not searched again. *done: there was one. */
+static at_status resume_search(tune *t, bool *done, at_error *error)
+{
+    const uint64_t *known;
+    size_t count;
+    int end;
+    *done = false;
+    if (!races(t) || !race_log_find_search(&t->log, &known, &count, &end))
+        return AT_OK;
+    for (size_t i = 0; i < count; i++)
+        if (known[i] >= space_count(t->session.space))
+            return AT_OK;
+    if (end < 0 || end >= RUN_END_INTERRUPTED)
+        return AT_OK;
+    /* A view into the journal does not survive what trying writes to it. */
+    uint64_t *tried = calloc(count, sizeof *tried);
+    if (!tried)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    memcpy(tried, known, count * sizeof *tried);
+    *done = t->retraced = true;
+    at_status status = retrace(t, tried, count, error);
+    if (t->end != RUN_END_INTERRUPTED)
+        t->end = (run_end)end;
+    free(tried);
+    return status;
+}
+
+static void keep_search(tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    uint64_t *tried = calloc(all->count + 1, sizeof *tried);
+    size_t count = 0;
+    for (size_t i = 0; tried && i < all->count; i++)
+        if (all->items[i]->finished)
+            tried[count++] = all->items[i]->configuration;
+    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED)
+        race_log_keep_search(&t->log, tried, count, (int)t->end);
+    free(tried);
+}
+
 /* NULL: it was not tried. */
 static const candidate *tried_baseline(const tune *t)
 {
@@ -436,7 +527,9 @@ static at_status race_on_device(tune *t, at_error *error)
     const candidate *baseline;
     at_status status = try_baseline(t, &baseline, error);
     if (!status)
-        status = contest_new(&t->session, t->pipeline, baseline, t->settings, &t->contest, error);
+        keep_search(t);
+    if (!status)
+        status = contest_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->contest, error);
     if (status == AT_NOT_FOUND) {
         error_clear(error);
         return AT_OK;
@@ -460,7 +553,8 @@ static at_status race_on_device(tune *t, at_error *error)
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 static void rank_unraced(tune *t)
 {
-    if (!contest_new(&t->session, t->pipeline, tried_baseline(t), t->settings, &t->contest, NULL))
+    if (!contest_new(&t->session, t->pipeline, &t->log, tried_baseline(t), t->settings, &t->contest,
+                     NULL))
         contest_stop(t->contest);
 }
 
@@ -495,7 +589,10 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     interrupt_hold();
     stopping_init(&t->stopping, &t->limits);
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
-    at_status found = t->answer ? AT_OK : search(t, error);
+    bool searched = t->answer != NULL;
+    at_status found = searched ? AT_OK : resume_search(t, &searched, error);
+    if (!found && !searched)
+        found = search(t, error);
     if (!found && !t->answer && t->session.device)
         found = await_device(t, error);
     if (!found && !t->answer && races(t))
@@ -506,6 +603,9 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     t->progress = NULL;
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};
+    if (t->log.trouble.status)
+        run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
+                         t->log.trouble.message);
     status = summarise(&(summarise_input){.settings = o,
                                           .session = &t->session,
                                           .pipeline = t->pipeline,

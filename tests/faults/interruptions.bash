@@ -1,0 +1,39 @@
+# Interrupts runs at moments that are spread over all stages, and resumes them.
+
+# The moments are counted in pieces sent over sockets: a slow machine is interrupted where a fast one
+# is. Each is another of the four ways in which a run ends, on another of four machines.
+interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
+    write_space "space_$2" "$2"
+    measure_run
+    # At the device are four variants of three samples, or a block of every variant and a copy.
+    under_way=$(($2 > 11 ? $2 + 1 : 12))
+    for moment in $(seq "$1"); do
+        at=$((pieces * moment / ($1 + 1)))
+        on_machine $((moment % 4))
+        case $((moment / 4 % 4)) in
+        0) run_with_faults -i "$at:9" && ended_by 137 && ended=1 ;;
+        1) run_with_faults -i "$at:2" && ended_by 130 && ended=1 ;;
+        2) run_with_faults -r && ended_by 4 && ended=1 ;;
+        3) # twice
+            run_with_faults -i "$at:15" && ended_by 130
+            run_with_faults -i "$((pieces / 3)):9" && ended_by 137 && ended=2
+            ;;
+        esac || { echo "moment $moment of $1 in a space of $2, piece $at"; return 1; }
+        # What a whole run wrote is another run's business.
+        if [ "$status" -ne 0 ]; then
+            resumes "$ended" || { echo "moment $moment of $1 in a space of $2, piece $at"; return 1; }
+        fi
+        forget
+    done
+    on_machine 0
+}
+
+on_machine() { # on_machine 0: as it is, 1: slow driver, 2: slow board, 3: slow set-up
+    unset FAKE_CUDA_TIME_US FAKE_CUDA_ALLOCATION_MS AUTOTUNE_LIBNVML FAKE_NVML_ENERGY_MS \
+        FAKE_NVML_ENERGY_STEP_MJ
+    case $1 in
+    1) export FAKE_CUDA_TIME_US=200 ;;
+    2) export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_ENERGY_MS=50 ;;
+    3) export FAKE_CUDA_ALLOCATION_MS=20 ;;
+    esac
+}
