@@ -27,6 +27,7 @@ void device_put_image(pack *m, const device_image *image)
     pack_put_bytes(m, image->bytes, image->size_bytes);
     pack_put_u32(m, image->registers);
     pack_put_u32(m, image->static_shared_bytes);
+    pack_put_string(m, image->suffix);
 }
 
 void device_get_image(pack *m, device_image *out)
@@ -34,6 +35,7 @@ void device_get_image(pack *m, device_image *out)
     out->bytes = pack_get_bytes(m, &out->size_bytes);
     out->registers = pack_get_u32(m);
     out->static_shared_bytes = pack_get_u32(m);
+    get_text(m, out->suffix, sizeof out->suffix);
 }
 
 void device_put_problem(pack *m, const device_problem *problem)

@@ -15,6 +15,10 @@
 #include "base/source_header.h"
 #include "device/resources.h"
 
+/* A kernel that was compiled together with others has a name of its own in their image: its entry's and
+ * a suffix, "_at3_". */
+enum { COMPILE_SUFFIX_BYTES = 8 };
+
 typedef enum compile_outcome {
     COMPILE_OK,
     COMPILE_ERROR,   /* NVRTC rejected the source; the log says why */
@@ -43,6 +47,7 @@ typedef struct compile_result {
     char *ptx; /* owned, NUL-terminated; NULL unless asked for */
     size_t ptx_bytes;
     kernel_resources resources;
+    char suffix[COMPILE_SUFFIX_BYTES]; /* what follows the entry's name in the image; mostly "" */
     char *log;       /* owned, NUL-terminated: compiler messages */
     int64_t time_ns; /* in NVRTC; when from the cache, what it took then */
     bool cached;
@@ -72,8 +77,9 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
 /* Requests submitted whose result was not taken yet. */
 size_t compile_pending(const compile_pool *pool);
 
-/* How many requests keep every worker busy. */
+/* How many requests keep every worker busy; and how many let it compile as many at once as pay off. */
 size_t compile_width(const compile_pool *pool);
+size_t compile_group_width(const compile_pool *pool);
 
 /* Descriptors to poll for, at most `capacity`; returns how many. */
 size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity);

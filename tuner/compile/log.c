@@ -1,5 +1,6 @@
 #include "compile/log.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* A piece of the log: not NUL-terminated. */
@@ -152,4 +153,25 @@ void compile_log_trim(char *log)
     while (end > log && (end[-1] == '\n' || end[-1] == ' ' || end[-1] == '\r'))
         end--;
     *end = '\0';
+}
+
+bool compile_source_place(const char *source, const char *word, char *place, size_t place_bytes)
+{
+    char file[256] = "";
+    unsigned long number = 0;
+    const char *rest = source;
+    text_view line;
+    for (; take_line(&rest, &line); number++) {
+        unsigned long given;
+        char head[300], name[256];
+        snprintf(head, sizeof head, "%.*s", (int)(line.size < sizeof head ? line.size : 0), line.start);
+        if (sscanf(head, "#line %lu \"%255[^\"]\"", &given, name) == 2) {
+            snprintf(file, sizeof file, "%s", name);
+            number = given - 1;
+        } else if (file[0] && find_in(line, word)) {
+            snprintf(place, place_bytes, "%s:%lu", file, number);
+            return true;
+        }
+    }
+    return false;
 }

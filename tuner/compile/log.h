@@ -21,4 +21,8 @@ at_status compile_log_read(const char *log, const char *entry, kernel_resources 
 /* Removes ptxas's informational lines in place, and trailing blank lines. */
 void compile_log_trim(char *log);
 
+/* Where a source first has `word` outside its head: "file:line" as its #line directives say. False
+ * where it has it nowhere. */
+bool compile_source_place(const char *source, const char *word, char *place, size_t place_bytes);
+
 #endif

@@ -8,9 +8,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include "base/clock.h"
 #include "compile/cubin.h"
+#include "compile/group.h"
 #include "compile/option.h"
 #include "compile/slot.h"
 #include "compile/wire.h"
@@ -97,12 +99,14 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
 }
 
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
- * COMPILE_CRASHED and it may try once more; the jobs behind it were not begun and go back to the
- * head of the queue. */
+ * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it were not
+ * begun and go back to the head of the queue. */
 static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, const char *why)
 {
     message_reader_deinit(&s->reader);
-    compile_job *j = s->job_count > 0 ? compile_slot_take_first(s) : NULL;
+    /* Of a batch of several nobody knows which it was: each tries again alone. */
+    bool several = s->batch_count > 0 && s->batches[0]->size > 1;
+    compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
     if (j) {
         j->attempts += s->greeted;
@@ -169,15 +173,22 @@ static void replace_the_dead(compile_pool *pool)
         break_pool(pool, error.status, error.message);
 }
 
-static void give(compile_pool *pool, compile_slot *s)
+static bool give(compile_pool *pool, compile_slot *s, size_t most)
 {
-    if (s->job_count == 0 && s->greeted)
+    compile_batch *b = compile_batch_new(&pool->queue, most);
+    if (!b) {
+        break_pool(pool, AT_NO_MEMORY, "out of memory for sources to compile");
+        return false;
+    }
+    if (s->batch_count == 0 && s->greeted)
         s->deadline_ns = clock_now_ns() + pool->timeout_ns;
-    compile_slot_give(s, compile_queue_pop(&pool->queue));
+    compile_slot_give(s, b);
+    return true;
 }
 
-/* Replaces the dead and hands out the queue, breadth first. The last few are handed to who is idle
- * and not put behind another: towards the end nobody waits while another has two. */
+/* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to idle
+ * workers and not behind others: nobody waits while another has two. A batch is no larger than what leaves
+ * every worker two. */
 static void feed(compile_pool *pool)
 {
     /* Before the first greeting it is not known yet whether there is an NVRTC at all. */
@@ -185,10 +196,13 @@ static void feed(compile_pool *pool)
         replace_the_dead(pool);
     for (size_t depth = 0; depth < COMPILE_DEPTH; depth++) {
         size_t kept = depth ? pool->slot_count / 2 : 0;
+        size_t most = pool->queue.count / (2 * pool->slot_count);
+        if (most > COMPILE_GROUP_MAX)
+            most = COMPILE_GROUP_MAX;
         for (size_t i = 0; i < pool->slot_count && pool->queue.count > kept; i++) {
             compile_slot *s = &pool->slots[i];
-            if (s->process.pid != 0 && s->job_count == depth)
-                give(pool, s);
+            if (s->process.pid != 0 && s->batch_count == depth && !give(pool, s, most))
+                return;
         }
     }
 }
@@ -214,8 +228,9 @@ static bool copy_result(const compile_result *view, compile_result *out)
 static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 {
     compile_result view;
-    if (!s->greeted || s->job_count == 0 || !compile_wire_get_result(&m->body, &view) ||
-        view.id != s->jobs[0]->id || view.outcome == COMPILE_TIMEOUT ||
+    const compile_job *first = compile_slot_first(s);
+    if (!s->greeted || !first || !compile_wire_get_result(&m->body, &view) ||
+        view.id != first->id || view.outcome == COMPILE_TIMEOUT ||
         (view.cubin && !cubin_is_whole(view.cubin, view.cubin_bytes)))
         return false;
     finished *f = malloc(sizeof *f);
@@ -385,6 +400,20 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     }
 }
 
+/* Sources that may be compiled as one have the same. */
+static uint64_t kind_of(const compile_request *r)
+{
+    pack p = {0};
+    pack_put_string(&p, r->name);
+    pack_put_string(&p, r->arch);
+    pack_put_u32(&p, r->want_ptx);
+    for (size_t i = 0; i < r->option_count; i++)
+        pack_put_string(&p, r->options[i]);
+    uint64_t kind = p.failed ? r->id : XXH3_64bits(p.bytes, p.size_bytes);
+    pack_deinit(&p);
+    return kind;
+}
+
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
 {
     if (request->option_count > COMPILE_OPTIONS_MAX)
@@ -409,6 +438,8 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         return status;
     }
     j->id = request->id;
+    j->kind = kind_of(request);
+    j->alone = request->want_ptx;
     compile_queue_push(&pool->queue, j);
     pool->pending++;
     feed(pool);
@@ -423,6 +454,11 @@ size_t compile_pending(const compile_pool *pool)
 size_t compile_width(const compile_pool *pool)
 {
     return pool->slot_count * COMPILE_DEPTH;
+}
+
+size_t compile_group_width(const compile_pool *pool)
+{
+    return compile_width(pool) * COMPILE_GROUP_MAX;
 }
 
 size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
@@ -498,8 +534,8 @@ void compile_pool_free(compile_pool *pool)
         compile_slot *s = &pool->slots[i];
         worker_stop(&s->process, NULL, 0);
         message_reader_deinit(&s->reader);
-        for (size_t k = 0; k < s->job_count; k++)
-            compile_job_free(s->jobs[k]);
+        for (size_t k = 0; k < s->batch_count; k++)
+            compile_batch_free(s->batches[k]);
     }
     for (compile_job *j; (j = compile_queue_pop(&pool->queue));)
         compile_job_free(j);

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "compile/wire.h"
+
 void compile_job_free(compile_job *j)
 {
     free(j->frame);
@@ -43,50 +45,133 @@ compile_job *compile_queue_pop(compile_queue *q)
     return j;
 }
 
-bool compile_slot_owes(const compile_slot *s)
+static at_status encode_batch(compile_batch *b)
 {
-    return s->process.pid != 0 && (s->job_count > 0 || !s->greeted);
+    message m;
+    message_init(&m, COMPILE_BATCH);
+    pack_put_u32(&m.body, (uint32_t)b->jobs.count);
+    unsigned char *head;
+    size_t head_bytes;
+    at_status status = message_encode(&m, &head, &head_bytes, NULL);
+    message_deinit(&m);
+    if (status)
+        return status;
+    b->size_bytes = head_bytes;
+    for (const compile_job *j = b->jobs.first; j; j = j->next)
+        b->size_bytes += j->frame_bytes;
+    b->bytes = malloc(b->size_bytes);
+    if (b->bytes) {
+        unsigned char *at = b->bytes;
+        memcpy(at, head, head_bytes);
+        at += head_bytes;
+        for (const compile_job *j = b->jobs.first; j; at += j->frame_bytes, j = j->next)
+            memcpy(at, j->frame, j->frame_bytes);
+    }
+    free(head);
+    return b->bytes ? AT_OK : AT_NO_MEMORY;
 }
 
-void compile_slot_give(compile_slot *s, compile_job *j)
+/* Moves the jobs of a queue to the head of another, in their order. */
+static void move_to_front(compile_queue *from, compile_queue *to)
 {
-    j->sent_bytes = 0;
-    s->jobs[s->job_count++] = j;
+    if (!from->first)
+        return;
+    from->last->next = to->first;
+    if (!to->last)
+        to->last = from->last;
+    to->first = from->first;
+    to->count += from->count;
+    *from = (compile_queue){0};
+}
+
+compile_batch *compile_batch_new(compile_queue *q, size_t most)
+{
+    compile_batch *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    const compile_job *first = q->first;
+    do
+        compile_queue_push(&b->jobs, compile_queue_pop(q));
+    while (b->jobs.count < most && !first->alone && q->first && !q->first->alone &&
+           q->first->kind == first->kind);
+    b->size = b->jobs.count;
+    if (encode_batch(b) == AT_OK)
+        return b;
+    move_to_front(&b->jobs, q);
+    compile_batch_free(b);
+    return NULL;
+}
+
+void compile_batch_free(compile_batch *b)
+{
+    for (compile_job *j; (j = compile_queue_pop(&b->jobs));)
+        compile_job_free(j);
+    free(b->bytes);
+    free(b);
+}
+
+bool compile_slot_owes(const compile_slot *s)
+{
+    return s->process.pid != 0 && (s->batch_count > 0 || !s->greeted);
+}
+
+void compile_slot_give(compile_slot *s, compile_batch *b)
+{
+    b->sent_bytes = 0;
+    s->batches[s->batch_count++] = b;
     compile_slot_flush(s);
+}
+
+static void drop_first_batch(compile_slot *s)
+{
+    compile_batch_free(s->batches[0]);
+    s->batch_count--;
+    memmove(s->batches, s->batches + 1, s->batch_count * sizeof s->batches[0]);
+}
+
+compile_job *compile_slot_first(const compile_slot *s)
+{
+    return s->batch_count ? s->batches[0]->jobs.first : NULL;
 }
 
 compile_job *compile_slot_take_first(compile_slot *s)
 {
-    compile_job *j = s->jobs[0];
-    s->job_count--;
-    memmove(s->jobs, s->jobs + 1, s->job_count * sizeof s->jobs[0]);
+    compile_job *j = compile_queue_pop(&s->batches[0]->jobs);
+    if (s->batches[0]->jobs.count == 0)
+        drop_first_batch(s);
     return j;
 }
 
 void compile_slot_return(compile_slot *s, compile_queue *q)
 {
-    while (s->job_count > 0)
-        compile_queue_push_front(q, s->jobs[--s->job_count]);
+    if (s->batch_count > 0 && s->batches[0]->size > 1)
+        for (compile_job *j = s->batches[0]->jobs.first; j; j = j->next)
+            j->alone = true;
+    for (size_t i = s->batch_count; i-- > 0;) {
+        move_to_front(&s->batches[i]->jobs, q);
+        compile_batch_free(s->batches[i]);
+    }
+    s->batch_count = 0;
 }
 
 void compile_slot_flush(compile_slot *s)
 {
-    for (size_t i = 0; i < s->job_count; i++) {
-        compile_job *j = s->jobs[i];
-        while (j->sent_bytes < j->frame_bytes) {
-            ssize_t n = send(s->process.fd, j->frame + j->sent_bytes,
-                             j->frame_bytes - j->sent_bytes, MSG_DONTWAIT | MSG_NOSIGNAL);
+    for (size_t i = 0; i < s->batch_count; i++) {
+        compile_batch *b = s->batches[i];
+        while (b->sent_bytes < b->size_bytes) {
+            ssize_t n = send(s->process.fd, b->bytes + b->sent_bytes, b->size_bytes - b->sent_bytes,
+                             MSG_DONTWAIT | MSG_NOSIGNAL);
             if (n < 0 && errno == EINTR)
                 continue;
             if (n <= 0)
                 return;
-            j->sent_bytes += (size_t)n;
+            b->sent_bytes += (size_t)n;
         }
     }
 }
 
 bool compile_slot_has_unsent(const compile_slot *s)
 {
-    const compile_job *last = s->job_count ? s->jobs[s->job_count - 1] : NULL;
-    return last && last->sent_bytes < last->frame_bytes;
+    const compile_batch *last = s->batch_count ? s->batches[s->batch_count - 1] : NULL;
+    return last && last->sent_bytes < last->size_bytes;
 }

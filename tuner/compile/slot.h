@@ -1,7 +1,8 @@
 /* One compile worker and the requests in its socket.
  *
- * A request is kept as the frame to send, so that it can be sent to another worker when this one
- * dies on it. Frames are written as the socket takes them: the pool never waits for a worker. */
+ * Requests go out in batches, which the worker may compile as one program (compile/group.h). A request is
+ * kept as the frame to send, so that it can be sent to another worker when this one dies on it. Frames
+ * are written as the socket takes them: the pool never waits for a worker. */
 #ifndef AUTOTUNE_COMPILE_SLOT_H
 #define AUTOTUNE_COMPILE_SLOT_H
 
@@ -12,15 +13,17 @@
 #include "process/message.h"
 #include "process/process.h"
 
-/* Requests in a worker's socket: the next is there when one is done. */
+/* Batches in a worker's socket: the next is there when one is done. */
 enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {
     struct compile_job *next; /* in a list */
     uint64_t id;
     unsigned char *frame;
-    size_t frame_bytes, sent_bytes;
-    int attempts; /* workers that died on it */
+    size_t frame_bytes;
+    uint64_t kind; /* what it shares with those that may be in its batch */
+    bool alone;    /* a worker died on a batch that it was in */
+    int attempts;  /* workers that died on it, and on nothing else */
 } compile_job;
 
 void compile_job_free(compile_job *j);
@@ -36,25 +39,42 @@ void compile_queue_push_front(compile_queue *q, compile_job *j);
 /* NULL when empty. */
 compile_job *compile_queue_pop(compile_queue *q);
 
+/* Jobs that go to a worker together; answered one by one, in their order. */
+typedef struct compile_batch {
+    compile_queue jobs;   /* not answered yet */
+    size_t size;          /* jobs that it had at first */
+    unsigned char *bytes; /* to send: how many there are, and their frames */
+    size_t size_bytes, sent_bytes;
+} compile_batch;
+
+/* Takes up to `most` jobs of one kind from the head of the queue, which is not empty. NULL when memory runs out; the
+ * queue is then as it was. */
+compile_batch *compile_batch_new(compile_queue *q, size_t most);
+void compile_batch_free(compile_batch *b);
+
 typedef struct compile_slot {
     worker process;
     message_reader reader;
     bool greeted;
-    compile_job *jobs[COMPILE_DEPTH]; /* the first is being compiled */
-    size_t job_count;
+    compile_batch *batches[COMPILE_DEPTH]; /* the first is being compiled */
+    size_t batch_count;
     int64_t deadline_ns; /* of the first, or of the greeting */
 } compile_slot;
 
 /* Whether a worker runs that owes an answer. */
 bool compile_slot_owes(const compile_slot *s);
 
-/* Adds a job behind those that the slot has, which are fewer than COMPILE_DEPTH. */
-void compile_slot_give(compile_slot *s, compile_job *j);
+/* Adds a batch behind those that the slot has, which are fewer than COMPILE_DEPTH. */
+void compile_slot_give(compile_slot *s, compile_batch *b);
 
-/* Takes out the first job, which the caller then owns. */
+/* The job whose answer comes next; NULL when the slot owes none. */
+compile_job *compile_slot_first(const compile_slot *s);
+
+/* Takes that job out; the caller then owns it. */
 compile_job *compile_slot_take_first(compile_slot *s);
 
-/* Puts the jobs back at the head of the queue, in their order. */
+/* Puts the jobs back at the head of the queue, in their order. Those of a batch of several that was begun
+ * are marked: one of them may be what the worker died of. */
 void compile_slot_return(compile_slot *s, compile_queue *q);
 
 /* Writes as much of the frames as the socket takes. A dead peer is found by reading. */

@@ -1,5 +1,6 @@
 #include "compile/wire.h"
 
+#include <stdio.h>
 #include <string.h>
 
 void compile_wire_put_request(pack *m, const compile_request *r)
@@ -74,21 +75,9 @@ void compile_wire_put_result(pack *m, const compile_result *r)
     pack_put_u32(m, r->outcome);
     put_resources(m, &r->resources);
     pack_put_string(m, r->log);
+    pack_put_string(m, r->suffix);
     pack_put_bytes(m, r->cubin ? r->cubin : "", r->cubin_bytes);
     pack_put_string(m, r->ptx);
-}
-
-void compile_wire_stamp_result(pack *m, uint64_t id, int64_t time_ns, bool cached)
-{
-    pack head = {0};
-    pack_put_u64(&head, id);
-    pack_put_u64(&head, (uint64_t)time_ns);
-    pack_put_u32(&head, cached);
-    if (head.failed || m->size_bytes < head.size_bytes)
-        m->failed = true;
-    else
-        memcpy(m->bytes, head.bytes, head.size_bytes);
-    pack_deinit(&head);
 }
 
 /* Views are handed out through fields that are not const because a taken result owns them. */
@@ -107,6 +96,7 @@ bool compile_wire_get_result(pack *m, compile_result *out)
     uint32_t outcome = pack_get_u32(m);
     get_resources(m, &out->resources);
     out->log = unconst(pack_get_string(m));
+    snprintf(out->suffix, sizeof out->suffix, "%s", pack_get_string(m));
     out->cubin = unconst(pack_get_bytes(m, &out->cubin_bytes));
     const char *ptx = pack_get_string(m);
     out->ptx_bytes = strlen(ptx);

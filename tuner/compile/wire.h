@@ -1,7 +1,8 @@
 /* What the compile pool and its workers say to each other, field by field.
  *
  * A worker opens with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order they
- * came, and may send a WARNING at any time. Getters return views of the pack; false means that
+ * came, and may send a WARNING at any time. A BATCH comes before the requests that belong to it,
+ * which may be compiled together; it has one at least. Getters return views of the pack; false means that
  * the message is not what it says it is. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
@@ -12,6 +13,7 @@
 enum {
     COMPILE_HELLO = 0x100, /* version, path */
     COMPILE_REFUSED,       /* the message of the error */
+    COMPILE_BATCH, /* how many requests follow, u32 */
     COMPILE_REQUEST,
     COMPILE_RESULT,
     COMPILE_WARNING /* text */
@@ -27,9 +29,6 @@ bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               source_header headers[SOURCE_HEADERS_MAX], compile_request *out);
 
 void compile_wire_put_result(pack *m, const compile_result *r);
-
-/* Fields that differ between a fresh result and the same one from the cache. */
-void compile_wire_stamp_result(pack *m, uint64_t id, int64_t time_ns, bool cached);
 
 /* *out holds views: no compile_result_deinit. */
 bool compile_wire_get_result(pack *m, compile_result *out);

@@ -152,6 +152,7 @@ static void close_device(device *d)
     if (d->context) {
         cuda_clock_free(d);
         cuda_results_free(d);
+        cuda_modules_drop(&d->cuda, &d->modules, 0);
         if (d->support)
             d->cuda.cuModuleUnload(d->support);
         if (d->stream)
@@ -212,7 +213,7 @@ static at_status set_support(device *d, const device_image *support, at_error *e
     const cuda_driver *cuda = &d->cuda;
     if (support->size_bytes == 0)
         return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
-    at_status status = cuda_check(cuda, cuda_load_module(d, support, &d->support), AT_DEVICE,
+    at_status status = cuda_check(cuda, cuda_module_load(cuda, support, &d->support), AT_DEVICE,
                                   "cannot load the support kernels", error);
     for (int i = 0; !status && i < SUPPORT_COUNT; i++)
         status = cuda_check(cuda,

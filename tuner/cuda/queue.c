@@ -1,5 +1,6 @@
 #include "cuda/queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,22 +44,6 @@ static at_status refusal_status(CUresult result)
         if (result == refusals[i])
             return AT_COMPILE;
     return AT_DEVICE;
-}
-
-/* An image is an ELF file; one that comes in a message may start at any byte, which no driver
- * promises to read. */
-CUresult cuda_load_module(device *d, const device_image *image, CUmodule *out)
-{
-    *out = NULL;
-    if ((uintptr_t)image->bytes % 16 == 0)
-        return d->cuda.cuModuleLoadData(out, image->bytes);
-    void *aligned = malloc(image->size_bytes > 0 ? image->size_bytes : 1);
-    if (!aligned)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    memcpy(aligned, image->bytes, image->size_bytes);
-    CUresult result = d->cuda.cuModuleLoadData(out, aligned);
-    free(aligned);
-    return result;
 }
 
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
@@ -140,7 +125,7 @@ void cuda_kernel_free(device *d, device_kernel *k)
     if (!k)
         return;
     if (k->module)
-        d->cuda.cuModuleUnload(k->module);
+        cuda_module_release(&d->cuda, &d->modules, k->module);
     free(k);
 }
 
@@ -151,12 +136,14 @@ at_status cuda_kernel_new(device *d, const device_image *image, const char *entr
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", entry);
-    CUresult result = cuda_load_module(d, image, &k->module);
+    char symbol[PLAN_NAME_BYTES + sizeof image->suffix];
+    snprintf(symbol, sizeof symbol, "%s%s", entry, image->suffix);
+    CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
     at_status status =
         cuda_check(&d->cuda, result, refusal_status(result), "cannot load the kernel", error);
     if (status)
         goto cleanup;
-    result = d->cuda.cuModuleGetFunction(&k->function, k->module, entry);
+    result = d->cuda.cuModuleGetFunction(&k->function, k->module->module, symbol);
     status = cuda_check(&d->cuda, result, refusal_status(result), entry, error);
     if (status)
         goto cleanup;

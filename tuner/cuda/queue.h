@@ -7,6 +7,7 @@
 #define AUTOTUNE_CUDA_QUEUE_H
 
 #include "cuda/driver.h"
+#include "cuda/module.h"
 #include "device/device.h"
 #include "cuda/nvml.h"
 
@@ -46,6 +47,7 @@ struct device {
     CUcontext context; /* NULL: not started */
     CUstream stream;
     CUmodule support;
+    cuda_module *modules; /* of kernels */
     CUfunction support_kernels[SUPPORT_COUNT];
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
@@ -61,15 +63,12 @@ struct device_buffer {
 };
 
 struct device_kernel {
-    CUmodule module;
+    cuda_module *module;
     CUfunction function;
     uint32_t dynamic_limit_bytes; /* of shared memory; raised before the first launch that needs it */
 };
 
 const char *cuda_support_name(support_kernel kernel); /* "at_fill" ... */
-
-/* Loads an image, from wherever its bytes lie. */
-CUresult cuda_load_module(device *d, const device_image *image, CUmodule *out);
 
 /* Functions of device_api (device/device.h). */
 at_status cuda_kernel_new(device *d, const device_image *image, const char *entry,

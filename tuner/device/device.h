@@ -40,6 +40,7 @@ typedef struct device_image {
     size_t size_bytes;
     uint32_t registers; /* a thread, for occupancy; 0 unknown */
     uint32_t static_shared_bytes;
+    char suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
 } device_image;
 
 typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;

@@ -33,6 +33,7 @@ struct pipeline {
     uint8_t *parts;   /* compile results that each candidate still waits for; grows with the table */
     size_t parts_capacity;
     size_t trying;    /* requests at the device */
+    bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
 };
@@ -99,9 +100,15 @@ size_t pipeline_in_flight(const pipeline *p)
     return p->compiling + p->compiled.count + p->trying;
 }
 
+void pipeline_look_far_ahead(pipeline *p)
+{
+    p->far_ahead = true;
+}
+
 size_t pipeline_room(const pipeline *p)
 {
-    size_t width = 3 * compile_width(p->session->pool);
+    size_t width = p->far_ahead ? compile_group_width(p->session->pool)
+                                : 3 * compile_width(p->session->pool);
     if (p->compiled.count >= COMPILED_AHEAD || p->compiling >= width)
         return 0;
     return width - p->compiling;
@@ -325,6 +332,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
+        memcpy(c->image_suffixes[slot], r->suffix, sizeof r->suffix);
         if (slot == 0) {
             c->resources = r->resources;
             c->has_resources = true;

@@ -37,6 +37,10 @@ void pipeline_free(pipeline *p); /* NULL is fine; candidates go with it */
 /* How many configurations it would take now without running further ahead than is useful. */
 size_t pipeline_room(const pipeline *p);
 
+/* Room for as many as pay off to compile at once: for a search whose next step does not depend on what is
+ * under way. */
+void pipeline_look_far_ahead(pipeline *p);
+
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 

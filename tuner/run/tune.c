@@ -283,6 +283,8 @@ static at_status open_run(tune *t, at_error *error)
         status = open_race_log(t, error);
     if (!status)
         status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
+    if (!status && evaluations(t) == space_count(t->session.space))
+        pipeline_look_far_ahead(t->pipeline);
     return status;
 }
 

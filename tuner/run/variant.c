@@ -71,6 +71,7 @@ void candidate_variant(const candidate *c, device_variant *out)
                                         .size_bytes = c->image_bytes[i],
                                         .registers = c->resources.registers,
                                         .static_shared_bytes = c->resources.static_shared_bytes};
+        memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
     }
 }
 

@@ -32,6 +32,7 @@ typedef struct candidate {
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
+    char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
     int64_t *samples_ns;    /* owned; first samples, unpaired */
     size_t sample_count;
 } candidate;

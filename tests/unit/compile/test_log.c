@@ -126,6 +126,24 @@ static void trimming_leaves_what_is_meant_for_people(void **state)
     assert_string_equal(nothing, "");
 }
 
+static void places_in_a_source_are_those_of_its_line_directives(void **state)
+{
+    (void)state;
+    static const char source[] = "#include <cuda_fp16.h>\n"
+                                 "#line 7 \"a.tmpl\"\n"
+                                 "extern \"C\" __global__ void\n"
+                                 "k(float *p)\n"
+                                 "#line 3 \"b.tmpl\"\n"
+                                 "{\n"
+                                 "    __shared__ float a[99999];\n";
+    char place[64] = "";
+    assert_true(compile_source_place(source, "k(", place, sizeof place));
+    assert_string_equal(place, "a.tmpl:8");
+    assert_true(compile_source_place(source, "__shared__", place, sizeof place));
+    assert_string_equal(place, "b.tmpl:4");
+    assert_false(compile_source_place(source, "cuda_fp16", place, sizeof place));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +152,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_is_not_there_is_told),
         cmocka_unit_test(figures_too_large_are_cut),
         cmocka_unit_test(trimming_leaves_what_is_meant_for_people),
+        cmocka_unit_test(places_in_a_source_are_those_of_its_line_directives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

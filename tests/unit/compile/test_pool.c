@@ -170,6 +170,22 @@ static char *endless_source(void)
     return nested("extern \"C\" __global__ void k(int *p) {", "{", 300000, "", "}", "}");
 }
 
+static void what_ptxas_refuses_is_said_with_the_templates_line(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request large =
+        request_of(1, "#line 12 \"mine.tmpl\"\nextern \"C\" __global__ void k(int *p)\n{\n"
+                      "    __shared__ int a[16384];\n    a[*p] = 1;\n    __syncthreads();\n"
+                      "    *p = a[threadIdx.x];\n}");
+    compile_result result = compile_one(pool, &large);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "mine.tmpl:14: "));
+    assert_non_null(strstr(result.log, "too much shared data (0x10000 bytes"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
 static void declarations_that_the_fast_path_leaves_out_are_found(void **state)
 {
     (void)state;
@@ -740,6 +756,7 @@ int main(void)
         cmocka_unit_test(a_kernel_becomes_a_cubin_with_its_resources),
         cmocka_unit_test(ptx_comes_with_the_templates_own_lines),
         cmocka_unit_test(an_error_names_the_templates_line_and_the_next_source_compiles),
+        cmocka_unit_test(what_ptxas_refuses_is_said_with_the_templates_line),
         cmocka_unit_test(declarations_that_the_fast_path_leaves_out_are_found),
         cmocka_unit_test(cooperative_groups_cuda_std_and_cub_compile),
         cmocka_unit_test(headers_of_the_current_folder_are_not_found),

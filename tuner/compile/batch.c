@@ -1,0 +1,181 @@
+#include "compile/batch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/cubin.h"
+#include "compile/group.h"
+#include "compile/log.h"
+#include "compile/wire.h"
+
+/* One request of a batch on its way to its reply. */
+typedef struct task {
+    message request, reply;
+    bool answered; /* the reply is there */
+    bool groupable;
+    compile_request r;
+    const char *options[COMPILE_OPTIONS_MAX];
+    source_header headers[SOURCE_HEADERS_MAX];
+    compile_key key;
+    group_member member;
+} task;
+
+static void reply_with(compiler *c, task *t, const compile_result *result)
+{
+    message_init(&t->reply, COMPILE_RESULT);
+    compile_wire_put_result(&t->reply.body, result);
+    compiler_store(c, t->key, result);
+    t->answered = true;
+}
+
+static void compile_alone(compiler *c, task *t)
+{
+    nvrtc_output output;
+    compile_result result;
+    at_error error = {0};
+    compiler_compile(c, &t->r, &output, &result, &error);
+    reply_with(c, t, &result);
+    nvrtc_output_deinit(&output);
+}
+
+/* Answers those members of a compiled group that the report speaks of; any other has something to say
+ * of itself when it is compiled alone. */
+static void share_out(compiler *c, task *const *tasks, size_t count, nvrtc_output *o)
+{
+    for (size_t i = 0; i < count; i++) {
+        compile_result result = {.id = tasks[i]->r.id,
+                                 .outcome = COMPILE_OK,
+                                 .cubin = o->cubin,
+                                 .cubin_bytes = o->cubin_bytes,
+                                 .time_ns = o->time_ns / (int64_t)count};
+        char entry[512];
+        group_suffix(i, result.suffix);
+        int n = snprintf(entry, sizeof entry, "%s%s", tasks[i]->r.entry, result.suffix);
+        if (n < 0 || (size_t)n >= sizeof entry ||
+            compile_log_read(o->log, entry, &result.resources, NULL))
+            continue;
+        if (result.resources.constant_bytes == 0)
+            result.resources.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, entry);
+        result.log = group_log(o->log, i);
+        if (!result.log)
+            continue;
+        compile_log_trim(result.log);
+        reply_with(c, tasks[i], &result);
+        free(result.log);
+    }
+}
+
+/* Compiles tasks that may go together as one program. What it cannot answer is left to be compiled
+ * alone. */
+static void compile_together(compiler *c, task *const *tasks, size_t count)
+{
+    group_member members[COMPILE_GROUP_MAX];
+    bool broken[COMPILE_GROUP_MAX];
+    if (count < 2 || strcmp(tasks[0]->r.name, c->lone_name) == 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        members[i] = tasks[i]->member;
+    char *source = group_source(members, count);
+    if (!source)
+        return;
+    compile_request r = tasks[0]->r;
+    bool include = members[0].includes[0] != '\0';
+    r.source = source;
+    nvrtc_output output;
+    compile_way way = {.minimal = !include && strcmp(r.name, c->full_name) != 0,
+                       .include = include,
+                       .resources = true};
+    compiler_run(c, &r, way, &output);
+    /* NVRTC keeps to itself what ptxas has against a source, where ptxas is to tell resources. */
+    if (output.code == NVRTC_ERROR_COMPILATION && output.log && !strstr(output.log, "error")) {
+        nvrtc_output_deinit(&output);
+        way.resources = false;
+        compiler_run(c, &r, way, &output);
+    }
+    free(source);
+    if (output.code == NVRTC_SUCCESS && output.log) {
+        share_out(c, tasks, count, &output);
+    } else if (output.code == NVRTC_ERROR_COMPILATION && output.log) {
+        task *rest[COMPILE_GROUP_MAX];
+        size_t left = 0;
+        if (group_broken(members, count, output.log, broken) > 0) {
+            for (size_t i = 0; i < count; i++)
+                if (!broken[i])
+                    rest[left++] = tasks[i];
+            compile_together(c, rest, left);
+            if (left == 0 && !way.minimal)
+                snprintf(c->lone_name, sizeof c->lone_name, "%s", r.name);
+        } else {
+            compile_together(c, tasks, count / 2);
+            compile_together(c, tasks + count / 2, count - count / 2);
+        }
+    }
+    nvrtc_output_deinit(&output);
+}
+
+static bool take_request(compiler *c, task *t)
+{
+    if (message_receive(c->fd, -1, &t->request, NULL))
+        return false;
+    if (t->request.type != COMPILE_REQUEST ||
+        !compile_wire_get_request(&t->request.body, t->options, t->headers, &t->r))
+        return false;
+    /* The id, which comes first, is all that does not bear on the result. */
+    t->key = compile_cache_key(compiler_identity(c, &t->r), t->request.body.bytes + sizeof t->r.id,
+                               t->request.body.size_bytes - sizeof t->r.id);
+    t->answered = compiler_fetch(c, t->key, t->r.id, &t->reply);
+    t->groupable = !t->answered && !t->r.want_ptx && !t->r.header_count &&
+                   group_member_init(t->r.source, t->r.name, t->r.entry, &t->member);
+    return true;
+}
+
+static bool alike(const task *a, const task *b)
+{
+    bool same = strcmp(a->r.arch, b->r.arch) == 0 && a->r.option_count == b->r.option_count &&
+                group_members_fit(&a->member, &b->member);
+    for (size_t i = 0; same && i < a->r.option_count; i++)
+        same = strcmp(a->r.options[i], b->r.options[i]) == 0;
+    return same;
+}
+
+static void compile_batch(compiler *c, task *tasks, size_t count)
+{
+    for (size_t first = 0; first < count; first++) {
+        task *together[COMPILE_GROUP_MAX];
+        size_t n = 0;
+        for (size_t i = first; i < count && (n > 0 || tasks[first].groupable); i++)
+            if (tasks[i].groupable && alike(&tasks[first], &tasks[i])) {
+                together[n++] = &tasks[i];
+                tasks[i].groupable = false;
+            }
+        compile_together(c, together, n);
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!tasks[i].answered)
+            compile_alone(c, &tasks[i]);
+}
+
+at_status batch_answer(compiler *c, message *batch)
+{
+    size_t count = batch->type == COMPILE_BATCH ? pack_get_u32(&batch->body) : 0;
+    if (count == 0 || count > COMPILE_GROUP_MAX || !pack_complete(&batch->body))
+        return AT_WORKER;
+    task *tasks = calloc(count, sizeof *tasks);
+    if (!tasks)
+        return AT_NO_MEMORY;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = take_request(c, &tasks[i]) ? AT_OK : AT_WORKER;
+    if (!status)
+        compile_batch(c, tasks, count);
+    for (size_t i = 0; i < count && !status; i++)
+        status = message_send(c->fd, &tasks[i].reply, NULL);
+    for (size_t i = 0; i < count; i++) {
+        message_deinit(&tasks[i].request);
+        message_deinit(&tasks[i].reply);
+        group_member_deinit(&tasks[i].member);
+    }
+    free(tasks);
+    return status;
+}

@@ -1,0 +1,271 @@
+#include "compile/compiler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/cubin.h"
+#include "compile/log.h"
+#include "compile/toolkit.h"
+#include "compile/wire.h"
+
+/* A template gone wild explains itself in megabytes; its first lines say what went wrong. */
+enum { LOG_BYTES_MAX = 65536 };
+
+static bool has_include(const char *source)
+{
+    for (const char *p = source; (p = strchr(p, '#')); p++) {
+        const char *word = p + 1 + strspn(p + 1, " \t");
+        if (strncmp(word, "include", 7) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the front end says when a source uses something that --minimal leaves undeclared. */
+static bool misses_declarations(const char *log)
+{
+    static const char *const signs[] = {"is undefined",      "incomplete type", "no instance of",
+                                        "is not a template", "has no member",   "not a type name",
+                                        "no member"};
+    for (size_t i = 0; i < sizeof signs / sizeof signs[0]; i++)
+        if (strstr(log, signs[i]))
+            return true;
+    return false;
+}
+
+void compiler_run(const compiler *c, const compile_request *r, compile_way way,
+                  nvrtc_output *out)
+{
+    char arch[128];
+    snprintf(arch, sizeof arch, "--gpu-architecture=%s", r->arch);
+    const char *options[COMPILE_OPTIONS_MAX + 8];
+    size_t n = 0;
+    options[n++] = arch;
+    if (way.resources)
+        options[n++] = "--ptxas-options=-v"; /* they are read from what it prints */
+    if (way.minimal)
+        options[n++] = "--minimal";
+    for (size_t i = 0; i < c->nvrtc.include_option_count && way.include; i++)
+        options[n++] = c->nvrtc.include_options[i];
+    if (r->want_ptx)
+        options[n++] = "--generate-line-info";
+    for (size_t i = 0; i < r->option_count; i++)
+        options[n++] = r->options[i];
+    nvrtc_library_compile(&c->nvrtc, r->source, r->name, r->headers, r->header_count, options, n,
+                          r->want_ptx, out);
+}
+
+static void run_again(const compiler *c, const compile_request *r, compile_way way,
+                      nvrtc_output *out)
+{
+    int64_t spent_ns = out->time_ns;
+    nvrtc_output_deinit(out);
+    compiler_run(c, r, way, out);
+    out->time_ns += spent_ns;
+}
+
+/* NVRTC leaves what ptxas has against the source out of the log where ptxas is to tell resources:
+ * it is asked again without. ptxas knows no lines: the log gets the one that it most likely means. */
+static void ask_ptxas(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out)
+{
+    way.resources = false;
+    run_again(c, r, way, out);
+    if (!out->log || !strstr(out->log, "ptxas"))
+        return;
+    char place[512], kernel[256];
+    snprintf(kernel, sizeof kernel, "%s(", r->entry);
+    if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel, place,
+                              sizeof place))
+        return;
+    size_t place_bytes = strlen(place), log_bytes = strlen(out->log) + 1;
+    char *longer = realloc(out->log, place_bytes + log_bytes + 2);
+    if (!longer)
+        return;
+    memmove(longer + place_bytes + 2, longer, log_bytes);
+    memcpy(longer, place, place_bytes);
+    memcpy(longer + place_bytes, ": ", 2);
+    out->log = longer;
+}
+
+static void compile_source(compiler *c, const compile_request *r, nvrtc_output *out)
+{
+    compile_way way = {.include = has_include(r->source), .resources = true};
+    way.minimal = !way.include && strcmp(r->name, c->full_name) != 0;
+    compiler_run(c, r, way, out);
+    if (way.minimal && out->code == NVRTC_ERROR_COMPILATION && out->log &&
+        misses_declarations(out->log)) {
+        way.minimal = false;
+        run_again(c, r, way, out);
+        if (out->code == NVRTC_SUCCESS)
+            snprintf(c->full_name, sizeof c->full_name, "%s", r->name);
+    }
+    if (out->code == NVRTC_ERROR_COMPILATION && out->log && !strstr(out->log, "error"))
+        ask_ptxas(c, r, way, out);
+}
+
+/* Whether the compiler says something about the source, and not about its own state, which is not
+ * to be trusted afterwards. The front end calls a lack of memory an error of the source. */
+static bool is_verdict(const nvrtc_output *o)
+{
+    if (o->code == NVRTC_SUCCESS)
+        return true;
+    return (o->code == NVRTC_ERROR_COMPILATION || o->code == NVRTC_ERROR_INVALID_INPUT ||
+            o->code == NVRTC_ERROR_INVALID_OPTION) &&
+           !strstr(o->log, "error: out of memory");
+}
+
+/* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
+static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
+                        at_error *error)
+{
+    static char no_memory[] = "the compiler ran out of memory";
+    *out = (compile_result){.id = r->id, .time_ns = o->time_ns};
+    if (!o->log || !is_verdict(o)) {
+        out->outcome = COMPILE_CRASHED;
+        out->log = o->log ? o->log : no_memory;
+        return;
+    }
+    out->log = o->log;
+    out->outcome = COMPILE_ERROR;
+    if (o->code == NVRTC_SUCCESS) {
+        if (compile_log_read(o->log, r->entry, &out->resources, error)) {
+            out->log = error->message;
+            return;
+        }
+        out->outcome = COMPILE_OK;
+        out->cubin = o->cubin;
+        out->cubin_bytes = o->cubin_bytes;
+        if (out->resources.constant_bytes == 0)
+            out->resources.constant_bytes =
+                cubin_constant_bytes(o->cubin, o->cubin_bytes, r->entry);
+        out->ptx = o->ptx;
+        out->ptx_bytes = o->ptx_bytes;
+    }
+    compile_log_trim(o->log);
+    if (strlen(o->log) > LOG_BYTES_MAX)
+        o->log[LOG_BYTES_MAX] = '\0';
+}
+
+void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
+                      at_error *error)
+{
+    compile_source(c, r, o);
+    read_output(r, o, out, error);
+}
+
+void compiler_warn(const compiler *c, const char *text)
+{
+    message m;
+    message_init(&m, COMPILE_WARNING);
+    pack_put_string(&m.body, text);
+    message_send(c->fd, &m, NULL);
+    message_deinit(&m);
+}
+
+void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
+{
+    at_error error = {0};
+    at_status status =
+        compile_cache_open(dir, limit_bytes, &c->cache, &error);
+    c->cache_reads = c->cache_writes = status == AT_OK;
+    if (status)
+        compiler_warn(c, error.message);
+    /* Builds of one version differ in what they generate, and in their size. */
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu", c->nvrtc.version,
+             (unsigned long long)c->nvrtc.file_bytes);
+}
+
+/* What includes depends on the Toolkit's headers, which are many: they are not read until then. */
+const char *compiler_identity(compiler *c, const compile_request *r)
+{
+    if (!has_include(r->source))
+        return c->identity;
+    if (!c->with_toolkit[0])
+        snprintf(c->with_toolkit, sizeof c->with_toolkit, "%s, headers %016llx", c->identity,
+                 (unsigned long long)toolkit_hash(c->nvrtc.include_dir));
+    return c->with_toolkit;
+}
+
+/* The image of a group is an entry of its own, and once there for all its members, which have its key
+ * in place of it. */
+static bool fetch_image(compiler *c, const compile_result *kept)
+{
+    compile_key key;
+    if (kept->cubin_bytes != sizeof key)
+        return false;
+    memcpy(&key, kept->cubin, sizeof key);
+    if (c->image && memcmp(&key, &c->image_key, sizeof key) == 0)
+        return true;
+    free(c->image);
+    c->image = NULL;
+    c->image_key = key;
+    return compile_cache_get(&c->cache, key, &c->image, &c->image_bytes) == AT_OK;
+}
+
+static bool store_image(compiler *c, const void *image, size_t image_bytes, at_error *error)
+{
+    compile_key key = compile_cache_key("image", image, image_bytes);
+    if (c->image && memcmp(&key, &c->image_key, sizeof key) == 0)
+        return true;
+    free(c->image);
+    c->image = malloc(image_bytes);
+    if (!c->image || compile_cache_put(&c->cache, key, image, image_bytes, error)) {
+        free(c->image);
+        c->image = NULL;
+        return false;
+    }
+    memcpy(c->image, image, image_bytes);
+    c->image_key = key;
+    c->image_bytes = image_bytes;
+    return true;
+}
+
+/* Turns a cache entry into the reply. */
+bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
+{
+    unsigned char *bytes;
+    size_t size_bytes;
+    if (!c->cache_reads || compile_cache_get(&c->cache, key, &bytes, &size_bytes))
+        return false;
+    pack entry = {.bytes = bytes, .size_bytes = size_bytes, .capacity_bytes = size_bytes};
+    compile_result kept;
+    bool whole = compile_wire_get_result(&entry, &kept);
+    if (whole && kept.suffix[0]) {
+        whole = fetch_image(c, &kept);
+        kept.cubin = c->image;
+        kept.cubin_bytes = c->image_bytes;
+    }
+    whole = whole && (!kept.cubin || cubin_is_whole(kept.cubin, kept.cubin_bytes));
+    if (whole) {
+        kept.id = id;
+        kept.cached = true;
+        message_init(reply, COMPILE_RESULT);
+        compile_wire_put_result(&reply->body, &kept);
+    }
+    free(bytes);
+    return whole;
+}
+
+void compiler_store(compiler *c, compile_key key, const compile_result *r)
+{
+    /* A crash or a lack of memory says nothing lasting about the source. */
+    if (!c->cache_writes || (r->outcome != COMPILE_OK && r->outcome != COMPILE_ERROR))
+        return;
+    at_error error = {0};
+    compile_result kept = *r;
+    bool stored = !r->suffix[0] || store_image(c, r->cubin, r->cubin_bytes, &error);
+    if (stored && r->suffix[0]) {
+        kept.cubin = &c->image_key;
+        kept.cubin_bytes = sizeof c->image_key;
+    }
+    pack entry = {0};
+    compile_wire_put_result(&entry, &kept);
+    stored = stored && !entry.failed &&
+             compile_cache_put(&c->cache, key, entry.bytes, entry.size_bytes, &error) == AT_OK;
+    pack_deinit(&entry);
+    if (stored)
+        return;
+    c->cache_writes = false;
+    compiler_warn(c, error.status ? error.message : "out of memory for the compile cache");
+}

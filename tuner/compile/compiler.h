@@ -1,0 +1,60 @@
+/* One compiler: NVRTC and the cache of what it made, in a compile worker.
+ *
+ * In: a request. Out: what NVRTC says, as a result. Results are kept on disk by request; the image of a group
+ * (compile/group.h) is kept once for all its members. */
+#ifndef AUTOTUNE_COMPILE_COMPILER_H
+#define AUTOTUNE_COMPILE_COMPILER_H
+
+#include "compile/cache.h"
+#include "compile/compile.h"
+#include "compile/nvrtc.h"
+#include "process/message.h"
+
+typedef struct compiler {
+    nvrtc_library nvrtc;
+    compile_cache cache;
+    bool cache_reads, cache_writes;
+    char identity[128];        /* of this compiler, for cache keys */
+    char with_toolkit[192];    /* that and of the Toolkit's headers; "" until they are needed */
+    int fd;                    /* to the tuner */
+    /* The last source name whose sources needed what --minimal leaves out: the next variant of the
+     * same template will need it too. */
+    char full_name[256];
+    /* The last one whose sources were all broken as a group. */
+    char lone_name[256];
+    /* The last image of a group that was stored or fetched, which the next variant may be in. */
+    compile_key image_key;
+    unsigned char *image;
+    size_t image_bytes;
+} compiler;
+
+/* Opens the cache; without one it goes on, with a warning to the tuner. */
+void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes);
+
+/* Tells the tuner something that stops nothing. */
+void compiler_warn(const compiler *c, const char *text);
+
+/* The compiler as far as it bears on this request, for cache keys. */
+const char *compiler_identity(compiler *c, const compile_request *r);
+
+/* How a source is compiled. */
+typedef struct compile_way {
+    bool minimal, include;
+    bool resources; /* ptxas tells them */
+} compile_way;
+
+/* Runs NVRTC on a request as it is. */
+void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
+
+/* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller frees *o
+ * (nvrtc_output_deinit). */
+void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
+                      at_error *error);
+
+/* The kept result of a request, as the reply; false when there is none. */
+bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply);
+
+/* Keeps a result that says something lasting about its source. */
+void compiler_store(compiler *c, compile_key key, const compile_result *r);
+
+#endif
