@@ -89,6 +89,15 @@ typedef struct ptx_location { /* a .loc directive */
     int outer; /* location that it was inlined at; PTX_NONE */
 } ptx_location;
 
+/* What a kernel's directives say of its launches: 0 where they say nothing. */
+typedef struct ptx_launch_limits {
+    uint64_t max_threads;       /* .maxntid: of a block, the product of its extents */
+    uint32_t required_block[3]; /* .reqntid: exactly this block */
+    uint32_t cluster[3];        /* .reqnctapercluster: blocks of a cluster */
+    bool explicit_cluster;      /* .explicitcluster: to be launched with clusters */
+    bool blocks_are_clusters;   /* .blocksareclusters: a grid counts clusters, not blocks */
+} ptx_launch_limits;
+
 typedef struct ptx_function {
     ptx_text name;
     bool is_entry, has_body;
@@ -97,6 +106,7 @@ typedef struct ptx_function {
     int first_register, register_count;   /* in ptx_module.register_types */
     int first_statement, statement_count;
     int line;
+    ptx_launch_limits limits;
 } ptx_function;
 
 typedef struct ptx_module {

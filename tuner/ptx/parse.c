@@ -115,6 +115,55 @@ static at_status parse_body(ptx_parser *p, int index)
     return status ? status : check_labels(p, labels);
 }
 
+/* "nx, ny, nz", of which the last may be missing and are 1. */
+static at_status parse_extents(ptx_parser *p, uint32_t extents[3])
+{
+    extents[0] = extents[1] = extents[2] = 1;
+    at_status status = AT_OK;
+    for (int i = 0; i < 3 && !status; i++) {
+        int64_t extent;
+        if (i > 0 && !ptx_at(p, ','))
+            break;
+        if (i > 0)
+            ptx_advance(p);
+        status = ptx_take_integer(p, &extent);
+        if (!status && (extent < 1 || extent > UINT32_MAX))
+            status = ptx_fail(p, "an extent of %lld", (long long)extent);
+        if (!status)
+            extents[i] = (uint32_t)extent;
+    }
+    return status;
+}
+
+/* Directives between a function's parameters and its body. Those that hardware does not hold a launch
+ * to, such as .minnctapersm, are hints to the assembler. */
+static at_status parse_directives(ptx_parser *p, ptx_launch_limits *limits)
+{
+    at_status status = AT_OK;
+    uint32_t extents[3];
+    while (!status && !ptx_at(p, '{') && !ptx_at(p, ';')) {
+        ptx_text t = p->token.text;
+        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
+            return ptx_fail(p, "expected a function's body");
+        ptx_advance(p);
+        if (ptx_text_is(t, ".maxntid")) {
+            status = parse_extents(p, extents);
+            /* More than any block has, whatever the product. */
+            bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
+            limits->max_threads = huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
+        } else if (ptx_text_is(t, ".reqntid")) {
+            status = parse_extents(p, limits->required_block);
+        } else if (ptx_text_is(t, ".reqnctapercluster")) {
+            status = parse_extents(p, limits->cluster);
+        } else if (ptx_text_is(t, ".explicitcluster")) {
+            limits->explicit_cluster = true;
+        } else if (ptx_text_is(t, ".blocksareclusters")) {
+            limits->blocks_are_clusters = true;
+        }
+    }
+    return status;
+}
+
 static at_status parse_function(ptx_parser *p, bool is_entry)
 {
     ptx_advance(p);
@@ -145,12 +194,9 @@ static at_status parse_function(ptx_parser *p, bool is_entry)
     f->parameter_count = count;
     f->first_result = first_result;
     f->result_count = result_count;
-    /* .maxntid 256, 1, 1 and other hints to the assembler. */
-    while (!ptx_at(p, '{') && !ptx_at(p, ';')) {
-        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(p, "expected a function's body");
-        ptx_advance(p);
-    }
+    status = parse_directives(p, &f->limits);
+    if (status)
+        return status;
     if (ptx_at(p, ';'))
         ptx_advance(p);
     else

@@ -104,6 +104,49 @@ static at_status kernel_new(device *d, const device_image *image, const char *en
     return status;
 }
 
+/* The kernel's own limits, to which the driver holds a launch. */
+static at_status check_limits(const device *d, const device_kernel *k, const launch_plan *plan,
+                              uint64_t threads, at_error *error)
+{
+    const sim_kernel *kernel = &k->kernel;
+    const ptx_launch_limits *l = &kernel->module->functions[kernel->program->function].limits;
+    const uint32_t *block = l->required_block, *cluster = l->cluster;
+    if (l->max_threads > 0 && threads > l->max_threads)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
+                         "allow %llu",
+                         plan->entry, (unsigned long long)threads,
+                         (unsigned long long)l->max_threads);
+    if (block[0] > 0 && memcmp(block, plan->block, sizeof l->required_block) != 0)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
+                         "%u x %u x %u",
+                         plan->entry, plan->block[0], plan->block[1], plan->block[2], block[0],
+                         block[1], block[2]);
+    if (l->explicit_cluster && cluster[0] == 0)
+        return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
+                         plan->entry);
+    if (cluster[0] == 0)
+        return AT_OK;
+    enum { PORTABLE_BLOCKS = 8 };
+    if (d->properties.limits.major < 9)
+        return error_set(error, AT_COMPILE, "%s requires clusters, which %s has not", plan->entry,
+                         d->properties.arch);
+    if (cluster[0] > PORTABLE_BLOCKS || cluster[1] > PORTABLE_BLOCKS ||
+        cluster[2] > PORTABLE_BLOCKS || cluster[0] * cluster[1] * cluster[2] > PORTABLE_BLOCKS)
+        return error_set(error, AT_COMPILE,
+                         "%s requires clusters of %u x %u x %u blocks; %d blocks are possible",
+                         plan->entry, cluster[0], cluster[1], cluster[2], PORTABLE_BLOCKS);
+    for (int i = 0; i < 3; i++)
+        if (plan->grid[i] % cluster[i] != 0)
+            return error_set(error, AT_COMPILE,
+                             "%s requires clusters of %u x %u x %u blocks, which do not divide its "
+                             "grid of %u x %u x %u",
+                             plan->entry, cluster[0], cluster[1], cluster[2], plan->grid[0],
+                             plan->grid[1], plan->grid[2]);
+    return AT_OK;
+}
+
 /* What a GPU would refuse. */
 static at_status check_resources(const device *d, const device_kernel *k, const launch_plan *plan,
                                  at_error *error)
@@ -126,7 +169,7 @@ static at_status check_resources(const device *d, const device_kernel *k, const 
                                             "threads, %llu bytes of shared memory",
                          plan->entry, k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
-    return AT_OK;
+    return check_limits(d, k, plan, threads, error);
 }
 
 /* The arguments as the kernel's parameters lie in memory. */

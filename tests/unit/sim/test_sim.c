@@ -1,4 +1,5 @@
 /* The simulated device behind the interface of devices. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,6 +169,75 @@ static void what_a_gpu_would_refuse_is_refused(void **state)
     close_bench(&b);
 }
 
+static const char limited_source[] =
+    "#define BODY (float *dst, unsigned n) { if (threadIdx.x == 0) dst[0] = 1; }\n"
+    "extern \"C\" __global__ void __launch_bounds__(128, 2) bounded BODY\n"
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pairs BODY\n"
+    "extern \"C\" __global__ void __cluster_dims__(16, 1, 1) many BODY\n"
+    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) ranked(float *dst, unsigned n)\n"
+    "{ unsigned r; asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); dst[r] = 1; }\n";
+
+static const char required_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .entry exact(.param .u64 a, .param .u32 n)\n.reqntid 32, 4\n{ ret; }\n"
+    ".visible .entry clustered(.param .u64 a, .param .u32 n)\n.explicitcluster\n{ ret; }\n"
+    ".visible .entry grids(.param .u64 a, .param .u32 n)\n.blocksareclusters\n"
+    ".reqntid 32\n.reqnctapercluster 2\n{ ret; }\n";
+
+/* A launch of `entry` with this grid and block; `refusal` NULL: it works. */
+static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
+                          const uint32_t block[3], const char *refusal)
+{
+    at_error error = {0};
+    device_kernel *k = load(b, entry);
+    launch_plan plan = {.argument_count = 2,
+                        .arguments = {{.is_buffer = true, .buffer = 0}, {.size_bytes = 4}}};
+    memcpy(plan.grid, grid, sizeof plan.grid);
+    memcpy(plan.block, block, sizeof plan.block);
+    snprintf(plan.entry, sizeof plan.entry, "%s", entry);
+    at_status status = device_sim_api.launch(b->device, k, &plan, b->buffers, &error);
+    if (!refusal) {
+        assert_ok(status, error);
+    } else {
+        assert_int_equal(status, AT_COMPILE);
+        if (!strstr(error.message, refusal))
+            fail_msg("no \"%s\" in: %s", refusal, error.message);
+    }
+    device_sim_api.kernel_free(b->device, k);
+}
+
+#define EXTENTS(x, y, z) ((const uint32_t[3]){x, y, z})
+
+static void a_launch_keeps_to_the_kernels_own_limits(void **state)
+{
+    (void)state;
+    bench b;
+    at_error error = {0};
+    device_kernel *k;
+    open_bench(&b);
+    free(b.ptx);
+    b.ptx = sim_test_ptx(limited_source, "sm_90");
+    expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(128, 1, 1), NULL);
+    expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(16, 8, 1), NULL);
+    expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(129, 1, 1), "allow 128");
+    expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(32, 8, 1), "256 threads");
+    expect_launch(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), NULL);
+    expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its grid");
+    expect_launch(&b, "many", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), "8 blocks are possible");
+    const device_image ranked = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
+    assert_int_equal(device_sim_api.kernel_new(b.device, &ranked, "ranked", &k, &error), AT_COMPILE);
+    assert_non_null(strstr(error.message, "%cluster_ctarank"));
+    free(b.ptx);
+    b.ptx = strdup(required_ptx);
+    expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(32, 4, 1), NULL);
+    expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1), "requires (.reqntid) 32 x 4 x 1");
+    expect_launch(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), "with clusters");
+    const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
+    assert_int_equal(device_sim_api.kernel_new(b.device, &grids, "grids", &k, &error), AT_COMPILE);
+    assert_non_null(strstr(error.message, ".blocksareclusters"));
+    close_bench(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +246,7 @@ int main(void)
         cmocka_unit_test(a_faulty_launch_complains_and_leaves_the_device_usable),
         cmocka_unit_test(predictions_repeat_and_grow_with_the_grid),
         cmocka_unit_test(what_a_gpu_would_refuse_is_refused),
+        cmocka_unit_test(a_launch_keeps_to_the_kernels_own_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

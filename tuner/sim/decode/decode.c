@@ -345,6 +345,9 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
         return error_set_at(error, AT_NOT_FOUND, module->name, 0, "there is no kernel \"%s\"",
                             entry ? entry : "");
     const ptx_function *f = &module->functions[function];
+    if (f->limits.blocks_are_clusters)
+        return error_set_at(error, AT_FORMAT, module->name, f->line,
+                            "the simulator does not know grids of clusters (.blocksareclusters)");
     decoder d = {.module = module, .error = error, .function = decode_function};
     at_status status = AT_OK;
     d.program = calloc(1, sizeof *d.program);

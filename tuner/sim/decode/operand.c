@@ -1,4 +1,6 @@
 
+#include <string.h>
+
 #include "sim/program/bits.h"
 #include "sim/decode/decoder.h"
 
@@ -52,6 +54,12 @@ static const struct special_name {
     {"%cluster_nctarank", SIM_ONE_SPECIAL},
 };
 
+static bool requires_clusters(const decoder *d)
+{
+    const uint32_t *blocks = d->module->functions[d->program->function].limits.cluster;
+    return blocks[0] > 1 || blocks[1] > 1 || blocks[2] > 1;
+}
+
 static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot)
 {
     static const char *const clocks[] = {"%clock", "%clock_hi", "%clock64", "%globaltimer",
@@ -70,6 +78,10 @@ static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, 
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
         if (!ptx_text_is(o->text, special_names[i].name))
             continue;
+        if (strncmp(special_names[i].name, "%cluster_", 9) == 0 && requires_clusters(d))
+            return decode_fail(d, "the simulator runs blocks alone, and this kernel requires "
+                                  "clusters: %s",
+                               special_names[i].name);
         int32_t *s = &d->program->special_slots[special_names[i].special];
         if (*s == SIM_NO_SLOT)
             *s = decode_new_slot(d, 4);
