@@ -416,11 +416,9 @@ static void print_find(const export_model *m, FILE *to)
 static void write_header(const export_model *m, FILE *to)
 {
     print_intro(m, to);
-    fputs("#ifndef AUTOTUNE_EXPORTED_", to);
-    print_upper(m->pattern, to);
-    fputs("_H\n#define AUTOTUNE_EXPORTED_", to);
-    print_upper(m->pattern, to);
-    fputs("_H\n\n"
+    /* Constants have no small letters: none is the guard. */
+    print_text(m, "#ifndef AUTOTUNE_EXPORTED_$_h\n#define AUTOTUNE_EXPORTED_$_h\n", to);
+    fputs("\n"
           "#include <stdbool.h>\n"
           "#include <stddef.h>\n"
           "#include <stdint.h>\n"

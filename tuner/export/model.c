@@ -4,11 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "record/pick.h"
 #include "record/schema.h"
 
-/* C11 and C++20, and the macros that come with the headers an exported file includes or with the
+/* C23 and C++20, types that an exported file names, and the macros that come with the headers an exported file includes or with the
  * GNU dialects. */
 static const char reserved[] =
     " "
@@ -20,15 +21,31 @@ static const char reserved[] =
     "operator or or_eq private protected public register reinterpret_cast requires "
     "restrict return short signed sizeof static static_assert static_cast struct switch "
     "template this thread_local throw true try typedef typeid typename typeof union unix "
-    "unsigned using virtual void volatile wchar_t while xor xor_eq EOF NULL ";
+    "unsigned using virtual void volatile wchar_t while xor xor_eq EOF NULL "
+    "I INFINITY NAN complex imaginary int64_t offsetof size_t strdupa strndupa typeof_unqual ";
 
 static at_status no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
 }
 
+/* As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT. */
+static bool is_like_a_limit(const char *identifier)
+{
+    static const char *const ends[] = {"_MAX", "_MIN", "_WIDTH", "_C", "_BIT"};
+    if (strpbrk(identifier, "abcdefghijklmnopqrstuvwxyz"))
+        return false;
+    const char *last = strrchr(identifier, '_');
+    for (size_t i = 0; last && i < sizeof ends / sizeof *ends; i++)
+        if (strcmp(last, ends[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_reserved(const char *identifier)
 {
+    if (is_like_a_limit(identifier))
+        return true;
     char word[RECORD_NAME_BYTES + 2];
     snprintf(word, sizeof word, " %s ", identifier);
     return strstr(reserved, word) != NULL;
@@ -47,27 +64,61 @@ static bool column_taken(const export_model *m, const char *identifier, const ex
     return false;
 }
 
-/* A name that starts with an underscore may be a macro of the compiler (__LINE__). */
+/* Names that start with an underscore may be macros of the compiler (__LINE__); those that start as
+ * the header's own do may be one of them. */
+static bool needs_prefix(const char *name)
+{
+    return name[0] == '_' || strncasecmp(name, "autotune", 8) == 0;
+}
+
 static void name_column(export_model *m, export_column *c)
 {
     char stem[EXPORT_IDENTIFIER_BYTES - 8];
-    snprintf(stem, sizeof stem, "%s%s%s", c->name[0] == '_' ? "p" : "", c->name,
+    snprintf(stem, sizeof stem, "%s%s%s", needs_prefix(c->name) ? "p" : "", c->name,
              is_reserved(c->name) ? "_" : "");
     snprintf(c->identifier, sizeof c->identifier, "%s", stem);
     for (unsigned n = 2; column_taken(m, c->identifier, c); n++)
         snprintf(c->identifier, sizeof c->identifier, "%s_%u", stem, n);
 }
 
-/* "a-b" and "a_b" would be the same word. */
-static bool word_taken(const export_column *c, const char *identifier, const export_word *but)
+enum { CONSTANT_BYTES = 2 * EXPORT_IDENTIFIER_BYTES };
+
+/* What tells a word's constant from those of other columns and words. */
+static void constant_of(const export_column *c, const char *word, char out[CONSTANT_BYTES])
 {
-    for (size_t i = 0; i < c->word_count; i++)
-        if (&c->words[i] != but && strcmp(c->words[i].identifier, identifier) == 0)
+    snprintf(out, CONSTANT_BYTES, "%s_%s", c->identifier, word);
+    for (char *t = out; *t; t++)
+        *t = (char)toupper((unsigned char)*t);
+}
+
+static bool column_has_constant(const export_column *c, const char *constant, const export_word *but)
+{
+    char other[CONSTANT_BYTES];
+    for (size_t i = 0; i < c->word_count; i++) {
+        constant_of(c, c->words[i].identifier, other);
+        if (&c->words[i] != but && strcmp(other, constant) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "a-b" and "a_b" would be the same word, and so would be b_c's "d" and b's "c_d", or Tile's and
+ * tile's "x". */
+static bool word_taken(const export_model *m, const export_column *c, const char *identifier,
+                       const export_word *but)
+{
+    char constant[CONSTANT_BYTES];
+    constant_of(c, identifier, constant);
+    for (size_t i = 0; i < m->variable_count; i++)
+        if (column_has_constant(&m->variables[i], constant, but))
+            return true;
+    for (size_t i = 0; i < m->parameter_count; i++)
+        if (column_has_constant(&m->parameters[i], constant, but))
             return true;
     return false;
 }
 
-static void name_word(export_column *c, export_word *w)
+static void name_word(const export_model *m, export_column *c, export_word *w)
 {
     char stem[EXPORT_IDENTIFIER_BYTES - 8];
     size_t n = 0;
@@ -79,7 +130,7 @@ static void name_word(export_column *c, export_word *w)
     if (n == 0)
         strcpy(stem, "EMPTY");
     snprintf(w->identifier, sizeof w->identifier, "%s", stem);
-    for (unsigned i = 2; word_taken(c, w->identifier, w); i++)
+    for (unsigned i = 2; word_taken(m, c, w->identifier, w); i++)
         snprintf(w->identifier, sizeof w->identifier, "%s_%u", stem, i);
 }
 
@@ -95,7 +146,7 @@ const export_word *export_find_word(const export_column *c, value v)
     return NULL;
 }
 
-static at_status add_word(export_column *c, value v, at_error *error)
+static at_status add_word(const export_model *m, export_column *c, value v, at_error *error)
 {
     if (export_find_word(c, v))
         return AT_OK;
@@ -106,7 +157,7 @@ static at_status add_word(export_column *c, value v, at_error *error)
     export_word *w = &c->words[c->word_count++];
     w->identifier[0] = '\0';
     value_format(v, w->text, sizeof w->text);
-    name_word(c, w);
+    name_word(m, c, w);
     return AT_OK;
 }
 
@@ -136,18 +187,20 @@ static export_type join_types(export_type a, export_type b)
 }
 
 /* Calls `visit` for every value that a column must hold. */
-typedef at_status (*value_visitor)(export_column *c, value v, at_error *error);
+typedef at_status (*value_visitor)(const export_model *m, export_column *c, value v,
+                                   at_error *error);
 
-static at_status visit_type(export_column *c, value v, at_error *error)
+static at_status visit_type(const export_model *m, export_column *c, value v, at_error *error)
 {
+    (void)m;
     (void)error;
     c->type = join_types(c->type, type_of(v));
     return AT_OK;
 }
 
-static at_status visit_words(export_column *c, value v, at_error *error)
+static at_status visit_words(const export_model *m, export_column *c, value v, at_error *error)
 {
-    return add_word(c, v, error);
+    return add_word(m, c, v, error);
 }
 
 static at_status visit_recorded(export_model *m, export_column *c, bool parameter,
@@ -157,10 +210,10 @@ static at_status visit_recorded(export_model *m, export_column *c, bool paramete
     for (size_t i = 0; !status && i < m->row_count; i++) {
         const record_entry *e = m->rows[i].entry;
         const value *v = record_get(parameter ? &e->configuration : &e->problem, c->name);
-        status = visit(c, *v, error);
+        status = visit(m, c, *v, error);
     }
     const value *v = parameter ? record_get(&m->defaults, c->name) : NULL;
-    return status || !v ? status : visit(c, *v, error);
+    return status || !v ? status : visit(m, c, *v, error);
 }
 
 /* Which values the script gives the column. */
@@ -185,7 +238,7 @@ static at_status finish_column(export_model *m, export_column *c, bool parameter
         if (pass == 1 && c->type != EXPORT_WORD)
             break;
         for (size_t i = 0; !status && i < given.count; i++)
-            status = visitors[pass](c, given.values[i], error);
+            status = visitors[pass](m, c, given.values[i], error);
         if (!status)
             status = visit_recorded(m, c, parameter, visitors[pass], error);
     }

@@ -3,7 +3,8 @@
  *
  * In: the records of one pattern and, where it is at hand, its script. Out: the model, which
  * borrows from both. Names and texts in records come from anyone; in the model every identifier is
- * made of letters, digits and underscores, is no keyword, and is unique. */
+ * made of letters, digits and underscores, is no keyword or macro of the language, and is unique; so
+ * is a column's and a word's together, in upper case. */
 #ifndef AUTOTUNE_EXPORT_MODEL_H
 #define AUTOTUNE_EXPORT_MODEL_H
 

@@ -276,6 +276,103 @@ static void words_that_look_alike_stay_apart(void **state)
     free(out);
 }
 
+static void names_that_meet_in_a_constant_stay_apart(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"G\"", "{\"n\": 1, \"Tile\": \"x\"}",
+               "{\"b_c\": \"d\", \"b\": \"c_d\", \"tile\": \"X\", \"B\": \"c-d\"}");
+    free(write_export(f, "p", NULL));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c], "",
+            "    size_t n;\n"
+            "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+            "    printf(\"%s %s %s %s %s\\n\", autotune_p_b_c_kind_name(e->config.b_c),\n"
+            "           autotune_p_b_kind_name(e->config.b), autotune_p_B_kind_name(e->config.B),\n"
+            "           autotune_p_tile_kind_name(e->config.tile),\n"
+            "           autotune_p_Tile_kind_name(e->problem.Tile));\n");
+        assert_string_equal(out, "d c_d c-d X x\n");
+        free(out);
+    }
+}
+
+/* Names and texts that have done harm, and pieces to make others of. */
+static const char *const hostile[] = {
+    "INT32_MAX", "UINT8_C", "SIZE_MAX", "int64_t", "size_t", "bool", "true", "NULL", "linux", "unix",
+    "class", "template", "typeof", "autotune_p_b_kind", "AUTOTUNE_UNLIKE", "AUTOTUNE_RULE_DEFINED",
+    "autotune_rule", "_Bool", "__LINE__", "_", "Tile", "tile", "TILE", "b", "b_c", "c", "c_d", "d",
+    "B", "C", "b_kind", "kind", "name", "H", "h", "config", "problem", "entry", "rule", "gpu", "I",
+    "offsetof", "strdupa", "a__b", "int", "int_", "int_2", "int__2", "EOF", "strcmp", "exported",
+    "EXPORTED", "CHAR_BIT", "errno", "main", "i", "e", "a", "x_2", "x", "X"};
+static const char *const hostile_texts[] = {"\\\"", "*/", "?\?/", "a-b", "a_b", "\\n", "%s", "", " ",
+                                            "\\u00e9", "//", "\\\\", "${x}", "1", "true"};
+
+enum { HOSTILE = sizeof hostile / sizeof *hostile, TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
+
+/* {"name": value, ...} with other names than those in `used`. */
+static void hostile_object(rng *random, bool used[HOSTILE], char *out, size_t out_bytes)
+{
+    size_t at = (size_t)snprintf(out, out_bytes, "{");
+    uint64_t count = rng_below(random, 7);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t name = rng_below(random, HOSTILE);
+        if (used[name])
+            continue;
+        used[name] = true;
+        const char *comma = at > 1 ? ", " : "";
+        static const char *const numbers[] = {"1",     "-2147483648", "9223372036854775807", "1e300",
+                                              "-0.0", "0.1",         "true",                "false"};
+        uint64_t kind = rng_below(random, 3);
+        const char *quote = kind == 0 ? "" : "\"";
+        const char *text = kind == 0   ? numbers[rng_below(random, 8)]
+                           : kind == 1 ? hostile[rng_below(random, HOSTILE)]
+                                       : hostile_texts[rng_below(random, TEXTS)];
+        at += (size_t)snprintf(out + at, out_bytes - at, "%s\"%s\": %s%s%s", comma, hostile[name],
+                               quote, text, quote);
+    }
+    snprintf(out + at, out_bytes - at, "}");
+}
+
+/* Compiles the header alone, as strictly as the standards ask. */
+static void expect_header_compiles(fixture *f, const char *record_text)
+{
+    static const char *const strict[] = {"cc -std=c11 -x c", "c++ -std=c++17 -x c++",
+                                         "cc -std=gnu11 -x c", "c++ -std=gnu++20 -x c++"};
+    char command[512], path[TEMPORARY_BYTES + 16], *log;
+    for (size_t c = 0; c < sizeof strict / sizeof *strict; c++) {
+        snprintf(command, sizeof command,
+                 "cd %s && %s -Wall -Wextra -Werror -pedantic -fsyntax-only exported.h > log 2>&1",
+                 f->folder, strict[c]);
+        if (system(command) == 0)
+            continue;
+        snprintf(path, sizeof path, "%s/log", f->folder);
+        assert_ok(file_read(path, 1 << 24, &log, NULL, &f->error), f->error);
+        fail_msg("%s:\n%s\nof %s", strict[c], log, record_text);
+    }
+}
+
+/* AUTOTUNE_EXPORT_TRIALS: how many records, 6 unless it is set. */
+static void headers_of_hostile_records_compile(void **state)
+{
+    fixture *f = *state;
+    const char *wish = getenv("AUTOTUNE_EXPORT_TRIALS");
+    long trials = wish ? strtol(wish, NULL, 10) : 6;
+    for (long t = 0; t < trials; t++) {
+        rng random = rng_seeded((uint64_t)t);
+        bool used[HOSTILE] = {false};
+        char problem[2048], configuration[2048], text[5000];
+        hostile_object(&random, used, problem, sizeof problem);
+        hostile_object(&random, used, configuration, sizeof configuration);
+        add_simple(f, "\"G\"", problem, configuration);
+        static const char *const patterns[] = {"p", "exported", "EXPORTED", "rule", "class", "b_c"};
+        snprintf(text, sizeof text, "%s %s", problem, configuration);
+        free(write_export(f, patterns[rng_below(&random, 6)], NULL));
+        expect_header_compiles(f, text);
+        record_deinit(&f->records[0]);
+        f->set.count = 0;
+    }
+}
+
 static void extreme_numbers_keep_their_values(void **state)
 {
     fixture *f = *state;
@@ -379,6 +476,8 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(names_that_meet_in_a_constant_stay_apart),
+        TEST(headers_of_hostile_records_compile),
         TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
         TEST(the_header_picks_what_pick_picks),
         TEST(no_record_can_put_code_into_the_header),
