@@ -41,3 +41,15 @@ load helpers
     tool large.lua --device sim:sm_90 --strategy model --quiet
     fails_with 2 "up to 20000 configurations"
 }
+
+@test "what the reference kernel does wrong is the script's error, with its line" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/if (i < n)/if (i <= n)/' scale_ref.cu.tmpl
+    tool scale.lua --device sim:sm_90 --budget 1 --quiet
+    fails_with 2 "scale_ref.cu.tmpl:2: the reference kernel: out of bounds"
+    fails_with 2 "at scale_ref.cu.tmpl:7"
+
+    sed -i 's/if (i <= n)/if (i < n - 1)/' scale_ref.cu.tmpl
+    tool scale.lua --device sim:sm_90 --budget 1 --quiet
+    fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst"
+}

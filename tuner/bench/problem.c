@@ -35,6 +35,15 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     return AT_OK;
 }
 
+/* What the reference does wrong is the script's fault, not the device's. */
+static at_status blame_reference(at_status status, at_error *error)
+{
+    if (status != AT_COMPILE && status != AT_DEVICE)
+        return status;
+    error->status = AT_SCRIPT;
+    return error_prefix(error, "the reference kernel");
+}
+
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error)
 {
@@ -56,9 +65,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
         return status;
     status = api->kernel_new(d, &problem->reference, s->reference_launch.entry, &s->reference,
                              error);
-    if (status)
-        error_prefix(error, "the reference kernel");
-    return status;
+    return blame_reference(status, error);
 }
 
 static void free_buffer(device_slot *s, device_buffer **b)
@@ -123,12 +130,13 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     }
     int64_t start_ns = clock_now_ns();
     if (!status)
-        status = s->api->launch(s->device, s->reference, &s->reference_launch, view, error);
+        status = blame_reference(
+            s->api->launch(s->device, s->reference, &s->reference_launch, view, error), error);
     outcome result;
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)
-        status = error_set(error, AT_DEVICE, "%s", complaint);
+        status = blame_reference(error_set(error, AT_DEVICE, "%s", complaint), error);
     s->reference_wall_ns = clock_now_ns() - start_ns;
     return status;
 }
@@ -160,7 +168,7 @@ static at_status check_reference_guards(device_slot *s, at_error *error)
         if (status)
             return status;
         if (!report.intact)
-            return error_set(error, AT_COMPILE,
+            return error_set(error, AT_SCRIPT,
                              "the reference kernel writes %" PRIu64 " bytes %s buffer %s",
                              report.distance_bytes, report.before ? "before" : "past",
                              s->plan.buffers[i].name);
@@ -189,7 +197,7 @@ at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)
      * atomics on floats may differ by itself. */
     for (uint32_t i = 0; !status && s->plan.deterministic && i < s->plan.buffer_count; i++)
         if (s->expected[i] && first[i] != s->expected_sums[i])
-            status = error_set(error, AT_COMPILE,
+            status = error_set(error, AT_SCRIPT,
                                "two runs of the reference kernel give different %s: it leaves "
                                "elements alone, or is not deterministic",
                                s->plan.buffers[i].name);

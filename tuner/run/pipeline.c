@@ -395,6 +395,8 @@ static at_status take_event(pipeline *p, const device_event *e, at_error *error)
     case DEVICE_TRIED: /* whoever asks anything else claims its answer */
         return take_tried(p, e, error);
     case DEVICE_FAILED:
+        if (e->status == AT_SCRIPT) /* what the reference did wrong */
+            return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     default:
         return error_set(error, AT_INTERNAL, "the device answered what was not asked (%d)",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "compile/log.h"
 #include "script/emit.h"
 #include "base/file.h"
 #include "base/hash_text.h"
@@ -159,8 +160,14 @@ static at_status submit_reference(session *s, problem_kind problem, uint64_t id,
                                                    .header_count = source.includes.count,
                                                    .want_ptx = s->properties.predicted},
                                 error);
-    if (!status)
+    if (!status) {
+        char kernel[PLAN_NAME_BYTES + 1];
         extend_hash(s->reference_hash, source.hash);
+        snprintf(kernel, sizeof kernel, "%s(", launch.entry);
+        if (!compile_source_place(source.source, kernel, s->reference_place,
+                                  sizeof s->reference_place))
+            snprintf(s->reference_place, sizeof s->reference_place, "%s", p->reference_path);
+    }
     emitted_deinit(&source);
     return status;
 }

@@ -28,6 +28,7 @@ typedef struct session {
     problem_plan plans[DEVICE_SLOTS]; /* tuned, ragged ones */
     size_t slots;          /* of them; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
+    char reference_place[1024]; /* "file:line" of the reference kernel */
     char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
     int64_t open_ns;       /* until the device was described */
