@@ -235,11 +235,23 @@ void device_child_confine(bool in_process)
     confine_system_calls(in_process ? CONFINE_SOCKETS : CONFINE_EXECUTION);
 }
 
-int device_child_run(int fd, void *context)
+void device_child_put_options(pack *p, const device_worker_options *options)
 {
+    pack_put_string(p, options->spec);
+    pack_put_u32(p, options->cache);
+    pack_put_u64(p, (uint64_t)options->watchdog_floor_ns);
+}
+
+static int run(int fd, pack *settings)
+{
+    device_worker_options options = {.spec = pack_get_string(settings)};
+    options.cache = pack_get_u32(settings) ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
+    options.watchdog_floor_ns = (int64_t)pack_get_u64(settings);
+    if (!pack_complete(settings))
+        return 1;
     child c = {.fd = fd};
     at_error error = {0};
-    at_status status = open_device(&c, context, &error);
+    at_status status = open_device(&c, &options, &error);
     if (status) {
         send_failure(fd, status, &error);
         return 1;
@@ -287,12 +299,15 @@ static at_status list_devices(const char *kind, device_properties *out, size_t *
     return *count > 0 ? AT_OK : first;
 }
 
-int device_child_list(int fd, void *context)
+const worker_program device_child_program = {.name = "autotune-device", .run = run};
+
+static int list(int fd, pack *settings)
 {
+    const char *kind = pack_get_string(settings);
     at_error error = {0};
     size_t count = 0;
     device_properties *found = calloc(MAX_DEVICES, sizeof *found);
-    at_status status = found ? list_devices(context, found, &count, &error)
+    at_status status = found ? list_devices(*kind ? kind : NULL, found, &count, &error)
                              : error_set(&error, AT_NO_MEMORY, "no memory to list devices");
     if (status) {
         send_failure(fd, status, &error);
@@ -309,3 +324,5 @@ int device_child_list(int fd, void *context)
     free(found);
     return status ? 1 : 0;
 }
+
+const worker_program device_list_program = {.name = "autotune-list", .run = list};

@@ -7,17 +7,18 @@
 #define AUTOTUNE_BENCH_CHILD_H
 
 #include "bench/client.h"
+#include "process/process.h"
 
-/* A worker_body; `context` is the const device_worker_options. */
-int device_child_run(int fd, void *context);
+/* Its settings are device_worker_options. */
+extern const worker_program device_child_program;
+void device_child_put_options(pack *p, const device_worker_options *options);
 
 /* Confines this process as a device worker is once its device is open (process/confine.h). A device
  * that is computed in the process leaves it no file to open, no socket and no program to run; a
  * driver leaves it all but programs. */
 void device_child_confine(bool in_process);
 
-/* A worker_body that answers with the devices of the kind that `context` names (a string; NULL:
- * all kinds) and ends. */
-int device_child_list(int fd, void *context);
+/* Answers with the devices of the kind that its settings name (a string; "": all kinds) and ends. */
+extern const worker_program device_list_program;
 
 #endif

@@ -15,7 +15,11 @@ static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
 static at_status start_child(void *context, worker *out, at_error *error)
 {
-    return worker_start("autotune-device", device_child_run, context, out, error);
+    pack settings = {0};
+    device_child_put_options(&settings, context);
+    at_status status = worker_start(&device_child_program, &settings, out, error);
+    pack_deinit(&settings);
+    return status;
 }
 
 at_status device_worker_start(const device_worker_options *options, device_worker **out,

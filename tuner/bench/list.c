@@ -37,11 +37,11 @@ at_status device_worker_list(const char *kind, device_properties *out, size_t ca
                              size_t *count, at_error *error)
 {
     *count = 0;
-    char name[32];
-    snprintf(name, sizeof name, "%s", kind ? kind : "");
     worker process;
-    at_status status = worker_start("autotune-list", device_child_list, kind ? name : NULL,
-                                    &process, error);
+    pack settings = {0};
+    pack_put_string(&settings, kind);
+    at_status status = worker_start(&device_list_program, &settings, &process, error);
+    pack_deinit(&settings);
     if (status)
         return status;
     message m;

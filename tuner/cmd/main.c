@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/child.h"
 #include "cmd/commands.h"
+#include "compile/worker.h"
 #include "base/nearest.h"
 #include "base/version.h"
 #include "process/confine.h"
@@ -172,8 +174,13 @@ static void set_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* and so is a limit on the size of files */
 }
 
+/* What this program is when it is a worker of its own. */
+static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
+                                                &device_list_program, NULL};
+
 int main(int argc, char **argv)
 {
+    worker_enter(argc, argv, workers);
     set_signals();
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();

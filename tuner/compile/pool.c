@@ -151,8 +151,10 @@ static void expire(compile_pool *pool, compile_slot *s)
 
 static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 {
-    at_status status =
-        worker_start("at-compile", compile_worker_run, &pool->config, &s->process, error);
+    pack settings = {0};
+    compile_worker_put_config(&settings, &pool->config);
+    at_status status = worker_start(&compile_worker_program, &settings, &s->process, error);
+    pack_deinit(&settings);
     if (status)
         return status;
     s->greeted = false;

@@ -98,10 +98,30 @@ void compile_worker_confine(const char *include_dir, const char *cache_dir)
     confine_system_calls(CONFINE_SOCKETS);
 }
 
-int compile_worker_run(int fd, void *context)
+void compile_worker_put_config(pack *p, const compile_worker_config *config)
 {
-    const compile_worker_config *config = context;
-    limit_process(config);
+    pack_put_u32(p, config->use_cache);
+    pack_put_string(p, config->cache_dir);
+    pack_put_u64(p, config->cache_limit_bytes);
+    pack_put_u64(p, config->memory_limit_bytes);
+}
+
+static compile_worker_config get_config(pack *p)
+{
+    compile_worker_config config = {.use_cache = pack_get_u32(p) != 0};
+    const char *dir = pack_get_string(p);
+    config.cache_dir = *dir ? dir : NULL;
+    config.cache_limit_bytes = pack_get_u64(p);
+    config.memory_limit_bytes = pack_get_u64(p);
+    return config;
+}
+
+static int run(int fd, pack *settings)
+{
+    const compile_worker_config config = get_config(settings);
+    if (!pack_complete(settings))
+        return 1;
+    limit_process(&config);
     compiler c = {.fd = fd};
     at_error error = {0};
     disable_nvrtc_cache();
@@ -110,8 +130,8 @@ int compile_worker_run(int fd, void *context)
         return 1;
     }
     at_status status = greet(fd, &c.nvrtc, NULL);
-    if (config->use_cache)
-        compiler_open_cache(&c, config->cache_dir, config->cache_limit_bytes);
+    if (config.use_cache)
+        compiler_open_cache(&c, config.cache_dir, config.cache_limit_bytes);
     leave_folder(&c);
     compile_worker_confine(c.nvrtc.include_dir, c.cache_reads ? c.cache.dir : NULL);
     while (!status) {
@@ -123,3 +143,5 @@ int compile_worker_run(int fd, void *context)
     }
     return 0;
 }
+
+const worker_program compile_worker_program = {.name = "at-compile", .run = run};

@@ -9,16 +9,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "process/process.h"
+
 typedef struct compile_worker_config {
     bool use_cache;
-    const char *cache_dir; /* as in compile_options */
+    const char *cache_dir; /* NULL: the default */
     uint64_t cache_limit_bytes;
     uint64_t memory_limit_bytes; /* 0: none */
 } compile_worker_config;
 
-/* A worker_body (process/process.h); `context` is a compile_worker_config. Returns when the tuner closes the
- * socket. */
-int compile_worker_run(int fd, void *context);
+/* Its settings are a compile_worker_config; it ends when the tuner closes the socket. */
+extern const worker_program compile_worker_program;
+void compile_worker_put_config(pack *p, const compile_worker_config *config);
 
 /* Confines this process as a worker is before it reads its first source: it may open the Toolkit's
  * headers to read and the compile cache (NULL: none) to read and write, nothing else; it may run no

@@ -1,6 +1,7 @@
 #include "process/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,6 +14,24 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "process/message.h"
+
+/* The socket's number in the worker. */
+enum { WORKER_FD = STDERR_FILENO + 1, NOT_EXECUTED = 127 };
+
+static const char program_path[] = "/proc/self/exe";
+static const char entry_argument[] = "--worker";
+
+extern char **environ;
+
+/* For execve(), whose arguments are not changed but not declared so. */
+static char *unconst(const char *text)
+{
+    char *same;
+    memcpy(&same, &text, sizeof same);
+    return same;
+}
 
 static void close_range_of(unsigned first, unsigned last)
 {
@@ -37,13 +56,14 @@ static void close_all_but(int keep)
     close_range_of(kept >= first ? kept + 1 : first, UINT_MAX);
 }
 
-static void become_worker(const char *name, pid_t parent)
+/* Only calls that are safe in a child of a process with threads. */
+static void become_worker(pid_t parent)
 {
-    prctl(PR_SET_NAME, name);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) /* it died before the line above */
         _exit(1);
-    /* Handlers of the tuner's, which the fork took along. */
+    /* What is ignored stays so in the new program; handlers do not, but until then they would run
+     * here. */
     static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGALRM,
                                   SIGUSR1, SIGUSR2, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
@@ -57,36 +77,71 @@ static void become_worker(const char *name, pid_t parent)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-at_status worker_start(const char *name, worker_body body, void *context, worker *out,
+static void execute(const char *name, int fd, pid_t parent)
+{
+    char *const arguments[] = {unconst(name), unconst(entry_argument), NULL};
+    become_worker(parent);
+    close_all_but(fd);
+    if (fd == WORKER_FD ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, WORKER_FD) == WORKER_FD)
+        execve(program_path, arguments, environ);
+    _exit(NOT_EXECUTED);
+}
+
+static at_status send_settings(int fd, const pack *settings, at_error *error)
+{
+    message m = {.body = *settings};
+    return message_send(fd, &m, error);
+}
+
+at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error)
 {
     *out = (worker){.fd = -1};
+    const char *name = program->name;
     int ends[2];
+    if (settings->failed)
+        return error_set(error, AT_NO_MEMORY, "no memory to start the %s worker", name);
+    if (access(program_path, X_OK) != 0)
+        return error_set_errno(error, errno, "cannot start the %s worker from %s", name,
+                               program_path);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return error_set_errno(error, errno, "cannot make a socket for the %s worker", name);
-    /* What is buffered now would be written twice. */
-    fflush(NULL);
     pid_t parent = getpid();
     sigset_t all, before;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     int code = errno;
-    if (pid != 0)
-        sigprocmask(SIG_SETMASK, &before, NULL);
+    if (pid == 0)
+        execute(name, ends[1], parent);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        close(ends[1]);
         return error_set_errno(error, code, "cannot start the %s worker", name);
     }
-    if (pid == 0) {
-        become_worker(name, parent);
-        close_all_but(ends[1]);
-        _exit(body(ends[1], context));
-    }
-    close(ends[1]);
     *out = (worker){.pid = pid, .fd = ends[0]};
+    /* One that is gone already is found by reading from it. */
+    send_settings(ends[0], settings, NULL);
     return AT_OK;
+}
+
+void worker_enter(int argc, char *const *argv, const worker_program *const *programs)
+{
+    if (argc != 2 || strcmp(argv[1], entry_argument) != 0)
+        return;
+    for (; *programs; programs++) {
+        if (strcmp(argv[0], (*programs)->name) != 0)
+            continue;
+        message settings;
+        prctl(PR_SET_NAME, argv[0]);
+        fcntl(WORKER_FD, F_SETFD, FD_CLOEXEC);
+        if (message_receive(WORKER_FD, -1, &settings, NULL))
+            _exit(NOT_EXECUTED);
+        int result = (*programs)->run(WORKER_FD, &settings.body);
+        message_deinit(&settings);
+        _exit(result);
+    }
 }
 
 static void describe_end(int status, char *why, size_t why_size_bytes)

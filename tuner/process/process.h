@@ -1,7 +1,8 @@
-/* Worker processes: a fork, a socket pair, and a watch on both.
+/* Worker processes: this program executed anew, with a socket to the process that started it.
  *
- * The child runs `body` and leaves; it dies with its parent, ignores the terminal's signals (the
- * parent decides) and holds no descriptor but its own socket and the standard ones. */
+ * A worker shares nothing with who started it but its environment, the standard descriptors and the
+ * socket: it may be started while threads run. It dies with its parent and ignores the terminal's
+ * signals (the parent decides). main() calls worker_enter() first, with what its workers run. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
@@ -9,19 +10,29 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "process/message.h"
+#include "base/pack.h"
 
 typedef struct worker {
     pid_t pid; /* 0: not running */
     int fd;    /* the tuner's end; -1: closed */
 } worker;
 
-/* What the child runs with its end of the socket; its result is the exit status. */
-typedef int (*worker_body)(int fd, void *context);
+/* What a worker runs with its end of the socket and the settings that it was started with; its
+ * result is the exit status. */
+typedef int (*worker_body)(int fd, pack *settings);
 
-/* Starts a worker called `name` (as ps shows it, 15 characters at most). */
-at_status worker_start(const char *name, worker_body body, void *context, worker *out,
+typedef struct worker_program {
+    const char *name; /* as ps shows it, 15 characters at most */
+    worker_body run;
+} worker_program;
+
+/* Starts a worker; `settings` is borrowed. AT_IO where there can be no process, AT_NO_MEMORY. */
+at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error);
+
+/* In a process that worker_start() made for one of these programs: runs it, and never returns.
+ * `programs` ends with NULL. Elsewhere it does nothing. */
+void worker_enter(int argc, char *const *argv, const worker_program *const *programs);
 
 /* How a worker had ended. */
 typedef enum worker_end {

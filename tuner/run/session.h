@@ -1,6 +1,6 @@
 /* A session: everything a run works with, opened in the right order.
  *
- * The compile workers are forked first, while the process is small; then the device worker, which
+ * The compile workers are started first; then the device worker, which
  * tells the architecture long before it is ready; then the script is loaded for that device and its
  * space enumerated; then the reference kernels are compiled and the device sets up, which goes on
  * while the first variants compile. */

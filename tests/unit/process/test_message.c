@@ -7,9 +7,9 @@
 #include "process/message.h"
 #include "process/process.h"
 
-static int echo(int fd, void *context)
+static int echo(int fd, pack *settings)
 {
-    (void)context;
+    (void)settings;
     message m;
     while (message_receive(fd, -1, &m, NULL) == AT_OK) {
         message_send(fd, &m, NULL);
@@ -18,19 +18,22 @@ static int echo(int fd, void *context)
     return 0;
 }
 
-static int die(int fd, void *context)
+static int die(int fd, pack *settings)
 {
     (void)fd;
-    (void)context;
+    (void)settings;
     return 7;
 }
+
+static const worker_program echoes = {"echo", echo}, dies = {"die", die};
+static const pack nothing;
 
 static void fields_cross_a_process_unchanged(void **state)
 {
     (void)state;
     at_error error = {0};
     worker w;
-    assert_ok(worker_start("echo", echo, NULL, &w, &error), error);
+    assert_ok(worker_start(&echoes, &nothing, &w, &error), error);
     static unsigned char large[3 << 20];
     memset(large, 0xa5, sizeof large);
     message m, back;
@@ -147,11 +150,11 @@ static void silence_is_a_time_out_and_death_is_not(void **state)
     at_error error = {0};
     worker w;
     message back;
-    assert_ok(worker_start("echo", echo, NULL, &w, &error), error);
+    assert_ok(worker_start(&echoes, &nothing, &w, &error), error);
     assert_int_equal(message_receive(w.fd, 20, &back, &error), AT_NOT_FOUND);
     worker_stop(&w, NULL, 0);
 
-    assert_ok(worker_start("die", die, NULL, &w, &error), error);
+    assert_ok(worker_start(&dies, &nothing, &w, &error), error);
     assert_int_equal(message_receive(w.fd, 5000, &back, &error), AT_WORKER);
     char why[64];
     for (int i = 0; i < 100; i++)
@@ -162,8 +165,9 @@ static void silence_is_a_time_out_and_death_is_not(void **state)
     assert_int_equal(w.fd, -1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    worker_enter(argc, argv, (const worker_program *const[]){&echoes, &dies, NULL});
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fields_cross_a_process_unchanged),
         cmocka_unit_test(any_flipped_bit_is_told_at_once),

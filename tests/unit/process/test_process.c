@@ -10,7 +10,13 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "process/message.h"
 #include "process/process.h"
+
+static const pack nothing;
+
+/* A worker of this test's own, made from one of the functions of the table below. */
+static at_status start(worker_body body, worker *out, at_error *error);
 
 static void sleep_ms(long ms)
 {
@@ -18,9 +24,9 @@ static void sleep_ms(long ms)
 }
 
 /* Tells how many descriptors it has, besides the one that counting takes. */
-static int count_descriptors(int fd, void *context)
+static int count_descriptors(int fd, pack *settings)
 {
-    (void)context;
+    (void)settings;
     uint32_t count = 0;
     DIR *d = opendir("/proc/self/fd");
     for (struct dirent *e; d && (e = readdir(d));)
@@ -42,8 +48,8 @@ static void a_worker_holds_its_socket_and_the_standard_descriptors(void **state)
     int low = open("/dev/null", O_RDONLY), high = fcntl(low, F_DUPFD, 500);
     assert_true(low >= 0 && high >= 500);
     worker a, b;
-    assert_ok(worker_start("first", count_descriptors, NULL, &a, &error), error);
-    assert_ok(worker_start("second", count_descriptors, NULL, &b, &error), error);
+    assert_ok(start(count_descriptors, &a, &error), error);
+    assert_ok(start(count_descriptors, &b, &error), error);
     close(low);
     close(high);
     worker *const both[] = {&a, &b};
@@ -56,9 +62,9 @@ static void a_worker_holds_its_socket_and_the_standard_descriptors(void **state)
     }
 }
 
-static int wait_for_ever(int fd, void *context)
+static int wait_for_ever(int fd, pack *settings)
 {
-    (void)context;
+    (void)settings;
     message m;
     message_receive(fd, -1, &m, NULL);
     return 3;
@@ -73,13 +79,12 @@ static void start_late(void)
         sleep_ms(100);
 }
 
-static int answer_once(int fd, void *context)
+static int answer_once(int fd, pack *settings)
 {
-    (void)context;
     message m;
     message_init(&m, 7);
     message_send(fd, &m, NULL);
-    return wait_for_ever(fd, NULL);
+    return wait_for_ever(fd, settings);
 }
 
 static void the_terminals_signals_leave_a_worker_alone_from_its_first_moment(void **state)
@@ -90,7 +95,7 @@ static void the_terminals_signals_leave_a_worker_alone_from_its_first_moment(voi
     char why[128];
     message m;
     children_start_late = true;
-    assert_ok(worker_start("deaf", answer_once, NULL, &w, &error), error);
+    assert_ok(start(answer_once, &w, &error), error);
     children_start_late = false;
     assert_int_equal(kill(w.pid, SIGINT), 0);
     assert_int_equal(kill(w.pid, SIGHUP), 0);
@@ -101,9 +106,9 @@ static void the_terminals_signals_leave_a_worker_alone_from_its_first_moment(voi
     assert_string_equal(why, "still running");
 }
 
-static int fault(int fd, void *context)
+static int fault(int fd, pack *settings)
 {
-    (void)fd, (void)context;
+    (void)fd, (void)settings;
     abort();
 }
 
@@ -113,11 +118,11 @@ static void a_kill_is_told_from_a_fault_and_an_exit(void **state)
     (void)state;
     at_error error = {0};
     worker w;
-    assert_ok(worker_start("faults", fault, NULL, &w, &error), error);
+    assert_ok(start(fault, &w, &error), error);
     assert_int_equal(worker_collect(&w, 60000, NULL, 0), WORKER_FAULTED);
-    assert_ok(worker_start("exits", wait_for_ever, NULL, &w, &error), error);
+    assert_ok(start(wait_for_ever, &w, &error), error);
     assert_int_equal(worker_collect(&w, 60000, NULL, 0), WORKER_EXITED);
-    assert_ok(worker_start("killed", answer_once, NULL, &w, &error), error);
+    assert_ok(start(answer_once, &w, &error), error);
     assert_int_equal(kill(w.pid, SIGTERM), 0);
     assert_int_equal(worker_collect(&w, 60000, NULL, 0), WORKER_KILLED);
 }
@@ -128,14 +133,14 @@ static void how_a_worker_ended_is_told(void **state)
     at_error error = {0};
     worker w;
     char why[128];
-    assert_ok(worker_start("killed", wait_for_ever, NULL, &w, &error), error);
+    assert_ok(start(wait_for_ever, &w, &error), error);
     assert_int_equal(kill(w.pid, SIGKILL), 0);
     worker_collect(&w, 60000, why, sizeof why);
     assert_string_equal(why, "killed by signal 9 (Killed)");
     assert_int_equal(w.pid, 0);
 
     /* Closing the socket is what lets it end; the grace is what lets that be seen. */
-    assert_ok(worker_start("ends", wait_for_ever, NULL, &w, &error), error);
+    assert_ok(start(wait_for_ever, &w, &error), error);
     worker_collect(&w, 60000, why, sizeof why);
     assert_string_equal(why, "exited with status 3");
     worker_collect(&w, 0, why, sizeof why);
@@ -144,9 +149,9 @@ static void how_a_worker_ended_is_told(void **state)
 
 /* The pipe's end closes when the last process that holds it has ended, which is what is waited for:
  * the test's own limit ends it if that never comes. */
-static int hold_the_pipe(int fd, void *context)
+static int hold_the_pipe(int fd, pack *settings)
 {
-    (void)context;
+    (void)settings;
     message m;
     message_receive(fd, -1, &m, NULL);
     pause();
@@ -165,7 +170,7 @@ static void a_worker_does_not_outlive_its_parent(void **state)
         close(held[0]);
         /* Workers keep the standard descriptors alone. */
         if (dup2(held[1], STDOUT_FILENO) < 0 ||
-            worker_start("orphan", hold_the_pipe, NULL, &w, NULL) || write(started[1], "!", 1) != 1)
+            start(hold_the_pipe, &w, NULL) || write(started[1], "!", 1) != 1)
             _exit(1);
         pause();
         _exit(0);
@@ -181,8 +186,79 @@ static void a_worker_does_not_outlive_its_parent(void **state)
     close(started[1]);
 }
 
-int main(void)
+static int tell_threads(int fd, pack *settings)
 {
+    message m;
+    message_init(&m, 1);
+    DIR *d = opendir("/proc/self/task");
+    uint32_t count = 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        count += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    pack_put_u32(&m.body, pack_get_u32(settings));
+    pack_put_u32(&m.body, count);
+    pack_put_u32(&m.body, children_start_late);
+    message_send(fd, &m, NULL);
+    message_deinit(&m);
+    return 0;
+}
+
+static const worker_program programs[] = {
+    {"count", count_descriptors}, {"wait", wait_for_ever},  {"answer", answer_once},
+    {"fault", fault},             {"hold", hold_the_pipe},  {"tell", tell_threads},
+};
+
+enum { PROGRAMS = sizeof programs / sizeof *programs };
+
+static at_status start(worker_body body, worker *out, at_error *error)
+{
+    for (size_t i = 0; i < PROGRAMS; i++)
+        if (programs[i].run == body)
+            return worker_start(&programs[i], &nothing, out, error);
+    return error_set(error, AT_INTERNAL, "not in the table");
+}
+
+static void *hold_a_lock_for_ever(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pause();
+    return NULL;
+}
+
+/* A fork would take along the memory of a process in which other threads are in the middle of
+ * something, and none of those threads. */
+static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
+{
+    (void)state;
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_t thread;
+    at_error error = {0};
+    worker w;
+    message m;
+    pack settings = {0};
+    assert_int_equal(pthread_create(&thread, NULL, hold_a_lock_for_ever, &lock), 0);
+    pack_put_u32(&settings, 4711);
+    children_start_late = true;
+    assert_ok(worker_start(&programs[PROGRAMS - 1], &settings, &w, &error), error);
+    children_start_late = false;
+    assert_ok(message_receive(w.fd, 60000, &m, &error), error);
+    assert_int_equal(pack_get_u32(&m.body), 4711);
+    assert_int_equal(pack_get_u32(&m.body), 1);
+    assert_int_equal(pack_get_u32(&m.body), 0); /* memory of its own, as main() finds it */
+    message_deinit(&m);
+    pack_deinit(&settings);
+    worker_stop(&w, NULL, 0);
+    pthread_cancel(thread);
+    pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const worker_program *table[PROGRAMS + 1] = {NULL};
+    for (size_t i = 0; i < PROGRAMS; i++)
+        table[i] = &programs[i];
+    worker_enter(argc, argv, table);
     pthread_atfork(NULL, NULL, start_late);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_holds_its_socket_and_the_standard_descriptors),
@@ -190,6 +266,7 @@ int main(void)
         cmocka_unit_test(a_kill_is_told_from_a_fault_and_an_exit),
         cmocka_unit_test(how_a_worker_ended_is_told),
         cmocka_unit_test(a_worker_does_not_outlive_its_parent),
+        cmocka_unit_test(a_worker_starts_clean_with_nothing_but_its_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

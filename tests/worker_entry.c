@@ -1,0 +1,11 @@
+/* Makes a test's executable one that workers can be started from: what main() of the program does
+ * first, done before main(). */
+#include "bench/child.h"
+#include "compile/worker.h"
+
+__attribute__((constructor)) static void enter(int argc, char **argv)
+{
+    static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
+                                                    &device_list_program, NULL};
+    worker_enter(argc, argv, workers);
+}
