@@ -31,6 +31,8 @@ endfunction()
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 autotune_find(lua lua5.4 liblua5.4-dev)
+# A static Lua wants the mathematics library behind it.
+target_link_libraries(autotune::lua INTERFACE m)
 autotune_find(jansson jansson libjansson-dev)
 autotune_find(zlib zlib zlib1g-dev)
 autotune_find(xxhash libxxhash libxxhash-dev)
