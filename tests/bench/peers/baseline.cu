@@ -1,0 +1,44 @@
+/* Patterns beside what one writes first: their own baseline. */
+#include "peer.h"
+
+static Row beside_default(const char *pattern, std::vector<at_variable> problem, const char *shown,
+                          double bytes, double least_ratio, double least_share)
+{
+    Row row;
+    row.pattern = pattern;
+    row.problem = std::move(problem);
+    row.shown = shown;
+    row.peer = "default";
+    row.bytes = bytes;
+    row.least_ratio = least_ratio;
+    row.least_share = least_share;
+    return row;
+}
+
+std::vector<Row> rows()
+{
+    std::vector<Row> list;
+    static const char *const strides[] = {"stride 2", "stride 4", "stride 8", "stride 16",
+                                          "stride 32"};
+    for (int i = 0; i < 5; ++i) {
+        /* Sectors of 32 bytes, of which each holds an output or more, and the outputs. */
+        const int64_t n = 1 << 24, stride = 2 << i, read = stride < 8 ? stride * 4 : 32;
+        list.push_back(beside_default(
+            "strided",
+            {at_integer("n", n), at_integer("stride", stride), at_text("dtype", "float")},
+            strides[i], (double)n * (read + 4), 0, 0.95));
+    }
+    Row rgb = beside_default("rgb", {at_integer("n", 1 << 28), at_text("layout", "packed")},
+                             "2^28 pixels", 6.0 * (1 << 28), 2.0, 0.90);
+    rgb.fill = Element::Bytes;
+    list.push_back(rgb);
+    list.push_back(beside_default(
+        "stencil1d", {at_integer("n", 1 << 27), at_integer("radius", 3), at_text("dtype", "float")},
+        "2^27 floats, radius 3", 8.0 * (1 << 27), 1.0, 0.92));
+    Row conv = beside_default("conv2d",
+                              {at_integer("rows", 16384), at_integer("cols", 16384),
+                               at_integer("size", 3), at_text("dtype", "float")},
+                              "16384^2 floats, 3x3", 8.0 * 16384 * 16384, 1.0, 0.92);
+    list.push_back(conv);
+    return list;
+}

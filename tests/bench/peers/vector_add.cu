@@ -1,0 +1,37 @@
+/* vector_add beside cub::DeviceTransform and, per byte, the device-to-device copy. */
+#include <cub/device/device_transform.cuh>
+#include <cuda/std/tuple>
+
+#include "peer.h"
+
+struct Add {
+    __device__ float operator()(float a, float b) const
+    {
+        return a + b;
+    }
+};
+
+std::vector<Row> rows()
+{
+    const int64_t n = 1 << 26;
+    Row row;
+    row.pattern = "vector_add";
+    row.problem = {at_integer("n", n), at_text("dtype", "float"), at_text("layout", "packed")};
+    row.shown = "2^26 floats";
+    row.peer = "cub::DeviceTransform";
+    row.least_ratio = 1.02;
+    row.least_share = 1.00;
+    row.bytes = 3.0 * n * sizeof(float);
+    row.compared = "c";
+    row.make = [n](Bench &bench) -> std::function<void()> {
+        const float *a = bench.buffer<float>("a"), *b = bench.buffer<float>("b");
+        float *to = static_cast<float *>(bench.output);
+        cudaStream_t stream = bench.stream;
+        return [=] {
+            check(
+                cub::DeviceTransform::Transform(cuda::std::make_tuple(a, b), to, n, Add{}, stream),
+                "cub::DeviceTransform");
+        };
+    };
+    return {row};
+}
