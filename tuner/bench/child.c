@@ -300,6 +300,7 @@ static at_status list_devices(const char *kind, device_properties *out, size_t *
 }
 
 const worker_program device_child_program = {.name = "autotune-device", .run = run};
+const worker_program device_proof_program = {.name = "autotune-proof", .run = run};
 
 static int list(int fd, pack *settings)
 {

@@ -11,6 +11,8 @@
 
 /* Its settings are device_worker_options. */
 extern const worker_program device_child_program;
+/* The same under another name, for a simulated device beside a GPU. */
+extern const worker_program device_proof_program;
 void device_child_put_options(pack *p, const device_worker_options *options);
 
 /* Confines this process as a device worker is once its device is open (process/confine.h). A device

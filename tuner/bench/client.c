@@ -15,9 +15,12 @@ static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
 static at_status start_child(void *context, worker *out, at_error *error)
 {
+    const device_worker_options *options = context;
+    const worker_program *program =
+        options->proves ? &device_proof_program : &device_child_program;
     pack settings = {0};
     device_child_put_options(&settings, context);
-    at_status status = worker_start(&device_child_program, &settings, out, error);
+    at_status status = worker_start(program, &settings, out, error);
     pack_deinit(&settings);
     return status;
 }

@@ -40,6 +40,7 @@ enum {
 
 typedef struct device_worker_options {
     const char *spec;          /* "cuda:0", "sim:sm_90" */
+    bool proves;               /* its process is listed as "autotune-proof", not "autotune-device" */
     device_cache cache;        /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
                                   whichever is longer; 0: 2 s */

@@ -176,7 +176,7 @@ static void set_signals(void)
 
 /* What this program is when it is a worker of its own. */
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
-                                                &device_list_program, NULL};
+                                                &device_proof_program, &device_list_program, NULL};
 
 int main(int argc, char **argv)
 {

@@ -28,6 +28,7 @@ static const char *const entry_members[] = {
     "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",
     "verdict",          "resources",     "search",        "baseline", "hashes",
     "device",           "measured",      "date",          "tool",
+    "proof",
 };
 
 static json_t *pack_problem(const run_summary *s)
@@ -129,6 +130,10 @@ static json_t *pack_entry(const run_summary *s)
         "hashes", "script", s->script_hash, "template", s->template_hash, "source",
         best->source_hash, "device", pack_device(s), "measured", "cache", cache_name(s),
         "objective", objective_name(s), "date", s->date, "tool", version_text());
+    if (entry)
+        json_put(&entry, "proof",
+                 best->proven ? json_pack("{sb}", "proven", 1)
+                              : json_pack("{sb ss?}", "proven", 0, "why", best->unproven));
     if (entry && best->energy_j > 0)
         json_put(&entry, "energy",
                  json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",

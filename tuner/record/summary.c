@@ -76,6 +76,7 @@ void run_summary_deinit(run_summary *s)
         free(s->results[i].configuration);
         free(s->results[i].values);
         free(s->results[i].message);
+        free(s->results[i].unproven);
     }
     free(s->results);
     for (size_t i = 0; i < s->warning_count; i++)

@@ -72,6 +72,8 @@ typedef struct run_result {
     bool tied;             /* with the best; never set for the best itself */
     bool from_journal;     /* its figures are an earlier, interrupted run's */
     double energy_j, power_w; /* of one launch; 0 unknown */
+    bool proven;           /* it did nothing wrong on a simulated device */
+    char *unproven;        /* why not, where that was to be shown; owned; may be NULL */
     char source_hash[33];
 } run_result;
 

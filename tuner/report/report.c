@@ -105,6 +105,12 @@ static void print_verdict(const run_summary *s, const sheet *on)
         line_add(&l, "%.4g J a launch at %.0f W", best->energy_j, best->power_w);
         print_labelled(on, "energy", l.text);
     }
+    if (best->proven || best->unproven) {
+        l.used = 0;
+        line_add(&l, best->proven ? "it did nothing wrong on a simulated GPU either"
+                                  : "not proven on a simulated GPU: %s", best->unproven);
+        print_labelled(on, "proof", l.text);
+    }
     char clean[1024];
     print_labelled(on, "best", table_clean(best->configuration, clean, sizeof clean));
     if (baseline && baseline != best)

@@ -18,6 +18,7 @@ enum {
 struct pipeline {
     session *session;
     journal *log;
+    prover *prover; /* or NULL */
     size_t samples;
     candidates table;
     uint16_t *indices; /* scratch: one configuration */
@@ -405,9 +406,8 @@ static at_status take_event(pipeline *p, const device_event *e, at_error *error)
 }
 
 /* Takes everything that is there without waiting; *moved tells whether anything was. */
-static at_status drain(pipeline *p, bool *moved, at_error *error)
+static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 {
-    *moved = false;
     at_status status = AT_OK;
     while (!status && compile_pending(p->session->pool)) {
         compile_result r;
@@ -415,12 +415,22 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
         if (status)
             break;
         *moved = true;
-        status = take_compiled(p, &r, error);
+        status = p->prover && prover_owns(r.id) ? prover_compiled(p->prover, &r, error)
+                                                : take_compiled(p, &r, error);
         compile_result_deinit(&r);
     }
     if (status && status != AT_NOT_FOUND)
         return status;
     error_clear(error);
+    return p->prover ? prover_step(p->prover, error) : AT_OK;
+}
+
+static at_status drain(pipeline *p, bool *moved, at_error *error)
+{
+    *moved = false;
+    at_status status = drain_compiled(p, moved, error);
+    if (status)
+        return status;
     if (!p->session->device)
         return AT_OK;
     do {
@@ -440,6 +450,43 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
     return AT_OK;
 }
 
+void pipeline_prove_with(pipeline *p, prover *with)
+{
+    p->prover = with;
+}
+
+at_status pipeline_prove(pipeline *p, candidate *c, at_error *error)
+{
+    if (c->proof_asked || !p->prover)
+        return AT_OK;
+    c->proof_asked = true;
+    space_at(p->session->space, c->configuration, p->indices);
+    return prover_add(p->prover, c->id, p->indices, error);
+}
+
+candidate *pipeline_take_proof(pipeline *p)
+{
+    proof found;
+    if (!p->prover || !prover_take(p->prover, &found))
+        return NULL;
+    candidate *c = p->table.items[found.id];
+    candidate_judge(c, &found);
+    return c;
+}
+
+at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error)
+{
+    bool moved = false;
+    at_status status = drain_compiled(p, &moved, error);
+    if (status || moved || !timeout_ms || !p->prover)
+        return status;
+    struct pollfd fds[MOST_FDS];
+    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 1);
+    fds[count++] = prover_pollfd(p->prover);
+    poll(fds, (nfds_t)count, timeout_ms);
+    return drain_compiled(p, &moved, error);
+}
+
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
 {
     bool moved;
@@ -447,7 +494,9 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
     if (status || moved || !timeout_ms)
         return status;
     struct pollfd fds[MOST_FDS];
-    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 1);
+    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 2);
+    if (p->prover)
+        fds[count++] = prover_pollfd(p->prover);
     if (p->session->device) {
         fds[count++] = device_worker_pollfd(p->session->device);
         int deadline_ms = device_worker_next_deadline_ms(p->session->device);

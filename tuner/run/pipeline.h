@@ -62,6 +62,19 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 /* The next finished candidate, each once; NULL when there is none yet. */
 candidate *pipeline_take(pipeline *p);
 
+/* From now on variants can be proven by this prover, which uses the session's pool. Borrowed. */
+void pipeline_prove_with(pipeline *p, prover *with);
+
+/* Has a candidate proven, once; nothing happens without a prover. */
+at_status pipeline_prove(pipeline *p, candidate *c, at_error *error);
+
+/* The next candidate whose proof is done, judged (candidate_judge); NULL when there is none yet. */
+candidate *pipeline_take_proof(pipeline *p);
+
+/* Moves proofs and compilations alone, while the device answers somebody else; waits up to
+ * `timeout_ms` when nothing can. */
+at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
+
 /* All candidates so far. */
 const candidates *pipeline_candidates(const pipeline *p);
 

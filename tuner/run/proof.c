@@ -163,7 +163,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **o
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
     at_status status = choose_problems(p, &trouble);
     if (!status)
-        status = device_worker_start(&(device_worker_options){.spec = spec}, &p->worker, &trouble);
+        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);
     if (!status)
         status = submit_references(p, &trouble);
     if (status)

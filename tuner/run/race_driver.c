@@ -7,7 +7,12 @@
 #include "base/clock.h"
 #include "run/clock_watch.h"
 
-enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
+enum {
+    STEP_MS = 100,
+    CEILING_SAMPLES = 512,
+    PROVE_AHEAD = 12, /* entrants that are left when proofs begin: more than reach the finals */
+    PROOF_PATIENCE_S = 20
+};
 
 struct contest {
     session *session;
@@ -412,6 +417,48 @@ static at_status begin_check(contest *c, uint32_t entrant, asked *checks, size_t
     return status;
 }
 
+/* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so that a
+ * race that is resumed goes the same way. */
+static at_status prove_ahead(contest *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = pipeline_watch_proofs(c->pipeline, 0, error);
+    for (size_t i = 0; !status && count <= PROVE_AHEAD && i < count; i++)
+        status = pipeline_prove(c->pipeline, c->entrants[order[i]], error);
+    return status;
+}
+
+/* Nobody wins without a proof, or a word on why there is none. */
+static at_status prove_finalists(contest *c, const uint32_t *finalists, size_t count, at_error *error)
+{
+    int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+    at_status status = AT_OK;
+    bool waiting = true;
+    for (size_t i = 0; !status && i < count; i++)
+        status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);
+    while (!status && waiting && clock_now_ns() < end_ns) {
+        while (pipeline_take_proof(c->pipeline))
+            ;
+        waiting = false;
+        for (size_t i = 0; i < count; i++) {
+            const candidate *one = c->entrants[finalists[i]];
+            waiting = waiting || (one->proof_asked && one->verdict == PROOF_NONE);
+        }
+        if (waiting)
+            status = pipeline_watch_proofs(c->pipeline, STEP_MS, error);
+    }
+    for (size_t i = 0; !status && i < count; i++) {
+        uint32_t entrant = finalists[i];
+        if (c->entrants[entrant]->verdict != PROOF_CONVICTED)
+            continue;
+        if (c->held[entrant])
+            status = device_worker_release(c->session->device, entrant, error);
+        race_exclude(c->race, entrant);
+        c->held[entrant] = false;
+        c->state.excluded++;
+    }
+    return status;
+}
+
 /* Whoever reached the finals computes the right thing on data it has not seen, or is out. */
 static at_status check_finalists(contest *c, at_error *error)
 {
@@ -428,6 +475,8 @@ static at_status check_finalists(contest *c, at_error *error)
         status = begin_check(c, finalists[i], checks, &waiting, error);
     if (!status)
         status = await_fit(c, checks, waiting, error);
+    if (!status)
+        status = prove_finalists(c, finalists, count, error);
     free(finalists);
     free(checks);
     if (status)
@@ -514,8 +563,10 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
     }
     const uint32_t *order;
     size_t count = race_next(c->race, &order);
+    at_status status = prove_ahead(c, order, count, error);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
-    at_status status = AT_OK;
+    if (status)
+        return status;
     if (count) {
         status = race_block(c, order, count, error);
     } else if (!c->checked) {

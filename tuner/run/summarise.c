@@ -38,6 +38,11 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->message = c->message ? strdup(c->message) : NULL;
+    r->proven = c->verdict == PROOF_PROVEN;
+    if (!r->proven && c->outcome == OUTCOME_OK && s->device && !s->properties.predicted)
+        r->unproven = strdup(c->unproven       ? c->unproven
+                             : c->proof_asked ? "the simulated device took too long"
+                                              : "the run ended before");
     r->has_resources = c->has_resources;
     r->resources = c->resources;
     r->block_threads =

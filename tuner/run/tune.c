@@ -29,6 +29,7 @@ enum {
     STEP_MS = 50,
     FIRST_SAMPLES = 3, /* of each variant when it is tried: two to screen by, one may be unlucky */
     ASK_AT_ONCE = 64,
+    PROOFS_AHEAD = 128,
     WARM_STARTS = 32 /* configurations of earlier measurements that are tried first */
 };
 
@@ -54,9 +55,11 @@ struct tune {
     pipeline *pipeline;
     race_log log;
     bool retraced; /* the journal knew what the search had tried */
+    prover *prover; /* where a GPU measures; else NULL */
     contest *contest;
     progress *progress;
     run_summary summary;
+    size_t proof_next; /* candidate, with --prove all */
     bool has_baseline;
     uint64_t baseline; /* configuration */
     int64_t best_ns;   /* of the search so far; 0: none */
@@ -285,6 +288,12 @@ static at_status open_run(tune *t, at_error *error)
         status = pipeline_new(&t->session, t->journal, samples_of(t), &t->pipeline, error);
     if (!status && evaluations(t) == space_count(t->session.space))
         pipeline_look_far_ahead(t->pipeline);
+    /* A simulated device has every variant proven by its own checks. */
+    if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {
+        status = prover_new(t->session.script, t->session.pool, t->session.properties.arch,
+                            &t->prover, error);
+        pipeline_prove_with(t->pipeline, t->prover);
+    }
     return status;
 }
 
@@ -331,11 +340,34 @@ static void learn(tune *t, candidate *c)
     thin_out(t, c);
 }
 
+/* With --prove all. Whoever is convicted has been told to the strategy as what it seemed to be. */
+static at_status take_proofs(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    at_status status = AT_OK;
+    while (!status && t->proof_next < all->count && all->items[t->proof_next]->finished) {
+        candidate *c = all->items[t->proof_next++];
+        if (c->outcome == OUTCOME_OK)
+            status = pipeline_prove(t->pipeline, c, error);
+    }
+    for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
+        t->failed += c->verdict == PROOF_CONVICTED;
+    return status;
+}
+
+static bool proofs_pending(const tune *t)
+{
+    return t->prover && prover_pending(t->prover) > 0;
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
     size_t room = pipeline_room(t->pipeline);
     uint64_t left = evaluations(t) - t->asked;
+    /* Proofs are slower than a GPU. */
+    if (t->prover && prover_pending(t->prover) > PROOFS_AHEAD)
+        room = 0;
     if (room > ASK_AT_ONCE)
         room = ASK_AT_ONCE;
     if (room > left)
@@ -397,12 +429,14 @@ static at_status search(tune *t, at_error *error)
             return AT_OK;
         if (!ended)
             status = ask(t, &more, error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline))
+        if (!status && !more && !pipeline_in_flight(t->pipeline) && !proofs_pending(t))
             break;
         if (!status)
             status = pipeline_step(t->pipeline, STEP_MS, error);
         for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
             learn(t, c);
+        if (!status && t->settings->prove_all)
+            status = take_proofs(t, error);
         if (status)
             return status;
         show_search(t);
@@ -552,6 +586,34 @@ static at_status race_on_device(tune *t, at_error *error)
     return status;
 }
 
+/* Without a race the lowest median wins: it is proven, and where it is convicted the next. */
+static at_status prove_fastest(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (;;) {
+        candidate *fastest = NULL;
+        int64_t fastest_ns = 0;
+        for (size_t i = 0; i < all->count; i++) {
+            int64_t median_ns = candidate_median_ns(all->items[i]);
+            if (all->items[i]->outcome != OUTCOME_OK || !all->items[i]->finished || !median_ns ||
+                (fastest && median_ns >= fastest_ns))
+                continue;
+            fastest = all->items[i];
+            fastest_ns = median_ns;
+        }
+        if (!fastest || fastest->proof_asked)
+            return AT_OK;
+        at_status status = pipeline_prove(t->pipeline, fastest, error);
+        while (!status && proofs_pending(t) && !interrupted(t)) {
+            status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
+            for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
+                t->failed += c->verdict == PROOF_CONVICTED;
+        }
+        if (status || t->end == RUN_END_INTERRUPTED)
+            return status;
+    }
+}
+
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 static void rank_unraced(tune *t)
 {
@@ -599,6 +661,8 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         found = await_device(t, error);
     if (!found && !t->answer && races(t))
         found = race_on_device(t, error);
+    else if (!found && t->prover && t->end != RUN_END_INTERRUPTED)
+        found = prove_fastest(t, error);
     if (found && t->session.device && !t->contest)
         rank_unraced(t);
     progress_free(t->progress);
@@ -643,6 +707,7 @@ void tune_free(tune *t)
     progress_free(t->progress);
     contest_free(t->contest);
     pipeline_free(t->pipeline);
+    prover_free(t->prover);
     stopping_deinit(&t->stopping);
     record_deinit(&t->recalled);
     warm_start_deinit(&t->warm);

@@ -1,7 +1,10 @@
 #include "run/variant.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/stats.h"
 
 at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
                          at_error *error)
@@ -30,6 +33,7 @@ void candidates_deinit(candidates *table)
         candidate_drop_images(table->items[i]);
         free(table->items[i]->samples_ns);
         free(table->items[i]->message);
+        free(table->items[i]->unproven);
         free(table->items[i]);
     }
     free(table->items);
@@ -42,6 +46,19 @@ void candidate_finish(candidate *c, outcome o, const char *message)
     c->outcome = o;
     free(c->message);
     c->message = message && *message ? strdup(message) : NULL;
+}
+
+void candidate_judge(candidate *c, proof *found)
+{
+    c->verdict = found->verdict;
+    if (found->verdict == PROOF_CONVICTED) {
+        char story[4096];
+        snprintf(story, sizeof story, "on the simulated device, %s", found->message ? found->message : "");
+        candidate_finish(c, OUTCOME_WRONG_RESULT, story);
+    }
+    free(c->unproven);
+    c->unproven = found->message;
+    found->message = NULL;
 }
 
 void candidate_keep_samples(candidate *c, const int64_t *samples_ns, size_t count)
@@ -60,6 +77,15 @@ int64_t candidate_fastest_ns(const candidate *c)
         if (c->samples_ns[i] > 0 && (!fastest || c->samples_ns[i] < fastest))
             fastest = c->samples_ns[i];
     return fastest;
+}
+
+int64_t candidate_median_ns(const candidate *c)
+{
+    int64_t sorted[DEVICE_MAX_SAMPLES];
+    if (c->sample_count == 0 || c->sample_count > DEVICE_MAX_SAMPLES)
+        return 0;
+    memcpy(sorted, c->samples_ns, c->sample_count * sizeof *sorted);
+    return stats_summarise(sorted, c->sample_count).median_ns;
 }
 
 void candidate_variant(const candidate *c, device_variant *out)

@@ -14,6 +14,7 @@
 #include "journal/journal.h"
 #include "device/outcome.h"
 #include "device/plan.h"
+#include "run/proof.h"
 
 typedef struct candidate {
     uint64_t configuration; /* index into the space */
@@ -33,6 +34,9 @@ typedef struct candidate {
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
     char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
+    bool proof_asked;
+    proof_verdict verdict;  /* of its proof */
+    char *unproven;         /* owned; why it is not proven; may be NULL */
     int64_t *samples_ns;    /* owned; first samples, unpaired */
     size_t sample_count;
 } candidate;
@@ -50,11 +54,17 @@ void candidates_deinit(candidates *table);
 /* The outcome, with a copy of `message` (NULL: none). Out of memory drops the message. */
 void candidate_finish(candidate *c, outcome o, const char *message);
 
+/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result. */
+void candidate_judge(candidate *c, proof *found);
+
 /* Takes a copy of its samples. Out of memory keeps none. */
 void candidate_keep_samples(candidate *c, const int64_t *samples_ns, size_t count);
 
 /* The fastest of its samples, 0 without one. */
 int64_t candidate_fastest_ns(const candidate *c);
+
+/* The median of its samples, 0 without one. */
+int64_t candidate_median_ns(const candidate *c);
 
 /* What the device worker wants to know of it; borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
