@@ -4,6 +4,8 @@
 # is. Each is another of the four ways in which a run ends, on another of four machines.
 interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
     write_space "space_$2" "$2"
+    # With a board: the winner's energy is sampled, too.
+    on_machine 2
     measure_run
     # At the device are four variants of three samples, or a block of every variant and a copy.
     under_way=$(($2 > 11 ? $2 + 1 : 12))
