@@ -68,3 +68,8 @@ bool keymap_put(keymap *m, uint64_t key, uint64_t value)
     *slot = (keymap_slot){.key = key, .stored = value + 1};
     return true;
 }
+
+size_t keymap_bytes(const keymap *m)
+{
+    return m->capacity * sizeof *m->slots;
+}

@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "cmd/commands.h"
 #include "base/json_text.h"
+#include "report/progress.h"
 #include "space/space.h"
 #include "run/setup.h"
 
@@ -28,6 +30,16 @@ static void format_values(const space_parameter *p, char *text, size_t size_byte
     }
 }
 
+/* Of the product; text of `size_bytes`. */
+static const char *format_points(const space *sp, char *text, size_t size_bytes)
+{
+    if (space_cartesian(sp) == UINT64_MAX)
+        snprintf(text, size_bytes, "2^64 or more");
+    else
+        snprintf(text, size_bytes, "%" PRIu64, space_cartesian(sp));
+    return text;
+}
+
 static void print_table(const script *s, const space *sp)
 {
     const pattern *p = script_pattern(s);
@@ -44,12 +56,23 @@ static void print_table(const script *s, const space *sp)
         format_values(&p->parameters[i], values, sizeof values);
         printf("  %-16s %5zu  %s\n", p->parameters[i].name, p->parameters[i].value_count, values);
     }
+    if (space_is_sample(sp)) {
+        puts("\nconstraints");
+        for (size_t i = 0; i < p->constraint_count; i++)
+            printf("  line %-4d %s\n", p->constraints[i].line, p->constraints[i].text);
+        char points[32];
+        printf("\n%s points in the product, too many to enumerate: %" PRIu64
+               " valid configurations were sampled\n",
+               format_points(sp, points, sizeof points), space_count(sp));
+        return;
+    }
     puts("\nconstraints              removes  (a point is charged to the first that is tested)");
     for (size_t i = 0; i < p->constraint_count; i++)
         printf("  line %-4d %20.15g  %s\n", p->constraints[i].line, space_removed(sp, i),
                p->constraints[i].text);
-    printf("\n%" PRIu64 " points in the product, %" PRIu64 " valid configurations (%.3g %%)\n",
-           space_cartesian(sp), space_count(sp),
+    char points[32];
+    printf("\n%s points in the product, %" PRIu64 " valid configurations (%.3g %%)\n",
+           format_points(sp, points, sizeof points), space_count(sp),
            100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
 }
 
@@ -97,6 +120,17 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
                 unchecked, space_count(sp));
 }
 
+/* NULL, which json_pack's o? writes as null, for what is not known. */
+static json_t *json_known(double number)
+{
+    return json_real(number);
+}
+
+static json_t *json_count(uint64_t count)
+{
+    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
+}
+
 static void print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked)
 {
     const pattern *p = script_pattern(s);
@@ -110,30 +144,65 @@ static void print_json(const script *s, const space *sp, double enumerate_s, uin
     }
     for (size_t i = 0; i < p->constraint_count; i++)
         json_array_append_new(constraints,
-                              json_pack("{s:s s:i s:f}", "text", p->constraints[i].text, "line",
-                                        p->constraints[i].line, "removed", space_removed(sp, i)));
-    json_t *root = json_pack("{s:s s:f s:I s:I s:I s:o s:o}", "pattern", p->name, "enumerate_s",
-                             enumerate_s, "cartesian", (json_int_t)space_cartesian(sp), "valid",
-                             (json_int_t)space_count(sp), "unchecked", (json_int_t)unchecked, "parameters", parameters, "constraints",
-                             constraints);
+                              json_pack("{s:s s:i s:o?}", "text", p->constraints[i].text, "line",
+                                        p->constraints[i].line, "removed",
+                                        json_known(space_removed(sp, i))));
+    bool sampled = space_is_sample(sp);
+    json_t *root =
+        json_pack("{s:s s:f s:o s:b s:o s:o? s:o s:o}", "pattern", p->name, "enumerate_s",
+                  enumerate_s, "cartesian", json_count(space_cartesian(sp)), "sampled", sampled,
+                  sampled ? "configurations" : "valid", json_count(space_count(sp)), "unchecked",
+                  sampled ? NULL : json_count(unchecked), "parameters", parameters, "constraints",
+                  constraints);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(root);
 }
 
+/* One line each, however long the values are. */
 static at_status print_list(const script *s, const space *sp, at_error *error)
 {
+    at_status status = AT_OK;
+    size_t text_bytes = 2048;
     uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
-    if (!indices)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    for (uint64_t i = 0; i < space_count(sp); i++) {
-        char text[2048];
+    char *text = malloc(text_bytes);
+    if (!indices || !text)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    for (uint64_t i = 0; !status && i < space_count(sp); i++) {
         space_at(sp, i, indices);
-        script_format_configuration(s, indices, text, sizeof text);
-        puts(text);
+        size_t length = (size_t)script_format_configuration(s, indices, text, text_bytes);
+        if (length >= text_bytes) {
+            text_bytes = 2 * length;
+            char *moved = realloc(text, text_bytes);
+            if (!moved) {
+                status = error_set(error, AT_NO_MEMORY, "out of memory");
+                break;
+            }
+            text = moved;
+            script_format_configuration(s, indices, text, text_bytes);
+        }
+        /* Nobody reads on (head), or the disk is full. */
+        if (puts(text) == EOF)
+            status = error_set(error, AT_IO, "stdout could not be written");
     }
+    if (!status && space_is_sample(sp))
+        fprintf(stderr, "autotune: the space is too large to enumerate: these are %" PRIu64
+                        " of its valid configurations\n",
+                space_count(sp));
     free(indices);
-    return AT_OK;
+    free(text);
+    return status;
+}
+
+static at_status make_space(script *s, space **out, at_error *error)
+{
+    progress *shown = progress_new(STDERR_FILENO, false);
+    script_space_limits limits = script_space_defaults();
+    limits.show = setup_show_space;
+    limits.show_context = shown;
+    at_status status = script_space_within(s, PROBLEM_TUNED, &limits, out, error);
+    progress_free(shown);
+    return status;
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)
@@ -147,10 +216,10 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = target_load_script(&o->run, &arch, &s, error);
     int64_t start_ns = clock_now_ns();
     if (!status)
-        status = script_space(s, PROBLEM_TUNED, &sp, error);
+        status = make_space(s, &sp, error);
     double enumerate_s = (double)(clock_now_ns() - start_ns) / 1e9;
     uint64_t unchecked = 0;
-    if (!status && !o->list)
+    if (!status && !o->list && !space_is_sample(sp))
         status = count_unchecked(s, sp, &unchecked, error);
     if (status)
         goto cleanup;
@@ -174,6 +243,8 @@ const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
+    .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: 65,536 valid\n"
+               "configurations at most, and how many there are is not known.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

@@ -71,6 +71,7 @@ static void become_worker(pid_t parent)
     signal(SIGINT, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     /* They were held back from before the fork until here: none found the worker unprepared. */
     sigset_t none;
     sigemptyset(&none);
@@ -93,6 +94,16 @@ static at_status send_settings(int fd, const pack *settings, at_error *error)
     return message_send(fd, &m, error);
 }
 
+/* The machine gives no socket or no process. */
+static at_status refuse(at_error *error, int code, const char *what, const char *name)
+{
+    const char *remedy = code == EMFILE || code == ENFILE ? "; raise the limit of open files (ulimit -n)"
+                         : code == EAGAIN
+                             ? "; raise the limit of processes (ulimit -u, or pids.max of the cgroup)"
+                             : "";
+    return error_set(error, AT_IO, "cannot %s the %s worker: %s%s", what, name, strerror(code), remedy);
+}
+
 at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error)
 {
@@ -105,7 +116,7 @@ at_status worker_start(const worker_program *program, const pack *settings, work
         return error_set_errno(error, errno, "cannot start the %s worker from %s", name,
                                program_path);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return error_set_errno(error, errno, "cannot make a socket for the %s worker", name);
+        return refuse(error, errno, "make a socket for", name);
     pid_t parent = getpid();
     sigset_t all, before;
     sigfillset(&all);
@@ -118,7 +129,7 @@ at_status worker_start(const worker_program *program, const pack *settings, work
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        return error_set_errno(error, code, "cannot start the %s worker", name);
+        return refuse(error, code, "start", name);
     }
     *out = (worker){.pid = pid, .fd = ends[0]};
     /* One that is gone already is found by reading from it. */

@@ -80,6 +80,7 @@ typedef struct run_result {
 typedef struct run_summary {
     const char *pattern; /* name */
     const char *pattern_summary;
+    bool resumable;      /* what was measured is in a journal: the same run goes on from there */
     bool compiled_only;  /* --arch without a device: resources, no times */
     device_properties device; /* when compiled only: kind "", arch and limits of the architecture */
     bool warm_cache;     /* samples without the flush of the L2 */
@@ -91,6 +92,7 @@ typedef struct run_summary {
     const char **parameters; /* names; the array is owned */
 
     uint64_t space_cartesian, space_valid;
+    bool space_sampled;  /* space_valid counts a sample; how many there are is not known */
     uint64_t counts[OUTCOME_COUNT];
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no

@@ -143,7 +143,7 @@ static json_t *pack_summary(const run_summary *s, size_t top)
         "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
-        count_or_null(true, s->space_valid), "counts", pack_counts(s), "best",
+        count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "best",
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
         known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s", known(true, s->wall_s), "stages",

@@ -125,8 +125,11 @@ static void print_counts(const run_summary *s, const sheet *on)
     for (int o = 0; o < OUTCOME_COUNT; o++)
         tried += s->counts[o];
     line_add(&l, "%s tried", units_count(tried, text));
-    line_add(&l, " of %s valid", units_count(s->space_valid, text));
-    line_add(&l, " (%s in the full product):", units_count(s->space_cartesian, text));
+    line_add(&l, " of %s %s", units_count(s->space_valid, text),
+             s->space_sampled ? "that were sampled" : "valid");
+    line_add(&l, " (%s in the full product):",
+             s->space_cartesian == UINT64_MAX ? "2^64 or more"
+                                              : units_count(s->space_cartesian, text));
     const char *separator = " ";
     for (int o = 0; o < OUTCOME_COUNT; o++) {
         if (s->counts[o] == 0)
@@ -199,10 +202,14 @@ static void print_end(const run_summary *s, const sheet *on)
         [RUN_END_GAIN] = "the search had stopped paying",
         [RUN_END_RECORDED] = "at once: the record took as much effort; without --effort it is "
                              "measured again",
-        [RUN_END_INTERRUPTED] = "interrupted; the same command goes on from here",
+        [RUN_END_INTERRUPTED] = "interrupted; no journal is kept of this run: the same command "
+                                "begins anew",
     };
-    if ((size_t)s->end < sizeof texts / sizeof *texts && texts[s->end])
-        print_labelled(on, "ended", texts[s->end]);
+    const char *text = (size_t)s->end < sizeof texts / sizeof *texts ? texts[s->end] : NULL;
+    if (s->end == RUN_END_INTERRUPTED && s->resumable)
+        text = "interrupted; the same command goes on from here";
+    if (text)
+        print_labelled(on, "ended", text);
 }
 
 static void print_warning(const char *text, const sheet *on)

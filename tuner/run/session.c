@@ -78,7 +78,15 @@ static at_status open_target(const settings *o, session *s, at_error *error)
                      : open_default_device(s, cache, error);
 }
 
-static at_status load_space(const settings *o, session *s, at_error *error)
+/* Of a budget in seconds, what may pass until there is something to try. */
+static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static at_status load_space(const settings *o, progress *shown, session *s, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     at_status status = target_load_script(o, &s->properties.limits, &s->script, error);
@@ -97,7 +105,14 @@ static at_status load_space(const settings *o, session *s, at_error *error)
                             "the pattern has no buffers or no reference, so nothing can be measured; "
                             "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
                             "compiles its space");
-    status = script_space(s->script, s->problem, &s->space, error);
+    script_space_limits limits = script_space_defaults();
+    if (o->budget_s > 0) {
+        limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);
+        limits.sample_s = smaller(limits.sample_s, SAMPLE_SHARE * o->budget_s);
+    }
+    limits.show = setup_show_space;
+    limits.show_context = shown;
+    status = script_space_within(s->script, s->problem, &limits, &s->space, error);
     s->enumerate_ns = clock_now_ns() - start_ns;
     return status;
 }
@@ -244,7 +259,7 @@ static at_status send_setup(session *s, at_error *error)
     return status;
 }
 
-at_status session_init(const settings *o, session *out, at_error *error)
+at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     *out = (session){0};
@@ -256,7 +271,7 @@ at_status session_init(const settings *o, session *out, at_error *error)
         status = open_target(o, out, error);
     out->open_ns = clock_now_ns() - start_ns;
     if (!status)
-        status = load_space(o, out, error);
+        status = load_space(o, shown, out, error);
     if (!status && out->device)
         status = send_setup(out, error);
     return status;

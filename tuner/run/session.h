@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "run/settings.h"
 #include "device/plan.h"
+#include "report/progress.h"
 #include "script/script.h"
 #include "space/space.h"
 
@@ -36,8 +37,9 @@ typedef struct session {
 
 /* Opens a session. With an architecture and no device nothing is opened but the
  * compiler. Errors name the remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The
- * caller calls session_deinit, also after a failure. */
-at_status session_init(const settings *o, session *out, at_error *error);
+ * caller calls session_deinit, also after a failure. `shown` (NULL: none) tells how far the space
+ * is enumerated. */
+at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 
 /* The problem in a slot of the device. */

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "bench/client.h"
+#include "base/clock.h"
 #include "base/paths.h"
+#include "report/progress.h"
 
 at_status target_find(const char *arch, arch_limits *out, at_error *error)
 {
@@ -60,4 +62,11 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
             used += snprintf(text + used, size_bytes - (size_t)used, " %s=%s",
                              p->problems[kind][i].name, given);
     }
+}
+
+void setup_show_space(void *context, const space_progress *s)
+{
+    progress_update(context, &(progress_state){.stage = s->sampling ? "% sampled" : "% enumerated",
+                                               .done = (uint64_t)(100 * s->share),
+                                               .now_ns = clock_now_ns()});
 }

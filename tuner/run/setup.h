@@ -26,4 +26,7 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
  * variables that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 
+/* Shows on a progress (`context`; NULL: none) how far a space is made: script_space_limits.show. */
+void setup_show_space(void *context, const space_progress *progress);
+
 #endif

@@ -213,6 +213,7 @@ static void fill_facts(builder *b)
     out->warm_cache = o->warm_cache;
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
+    out->space_sampled = space_is_sample(s->space);
     out->traffic_bytes = s->plans[0].traffic_bytes;
     out->seed = o->seed;
     out->strategy = b->in->strategy;
@@ -285,6 +286,11 @@ static void warn(builder *b)
     if (s->driver_less[0])
         run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
                          s->driver_less, s->properties.spec);
+    if (space_is_sample(s->space))
+        run_summary_warn(b->out,
+                         "the space is too large to enumerate: %llu of its valid configurations "
+                         "were sampled, and how many there are was not counted",
+                         (unsigned long long)space_count(s->space));
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);

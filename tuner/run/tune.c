@@ -75,12 +75,19 @@ static double elapsed_s(const tune *t)
 /* Said even to who wants no progress: it may take the device a while to answer. */
 static void say_interrupted(tune *t)
 {
-    static const char said[] = "autotune: interrupted; keeping what was measured (interrupt again "
+    static const char said[] = "autotune: interrupted; ending what is under way (interrupt again "
                                "to end at once)\n";
     struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
     progress_clear(t->progress);
     if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) && write(err.fd, said, sizeof said - 1) < 0)
         return;
+}
+
+/* For what runs long and asks by itself. */
+static bool interrupt_asked(void *context)
+{
+    (void)context;
+    return interrupt_waits();
 }
 
 static bool interrupted(tune *t)
@@ -91,6 +98,15 @@ static bool interrupted(tune *t)
         interrupt_release();
     }
     return t->end == RUN_END_INTERRUPTED;
+}
+
+/* What was ended because of an interrupt has not failed. */
+static at_status unless_interrupted(tune *t, at_status status, at_error *error)
+{
+    if (status != AT_INTERRUPTED || !interrupted(t))
+        return status;
+    error_clear(error);
+    return AT_OK;
 }
 
 static void find_baseline(tune *t)
@@ -249,7 +265,8 @@ static at_status open_run(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     uint64_t starts[WARM_STARTS + 1];
-    at_status status = session_init(o, &t->session, error);
+    t->progress = progress_new(STDERR_FILENO, o->quiet);
+    at_status status = session_init(o, t->progress, &t->session, error);
     if (!status)
         status = run_summary_init(&t->summary, script_pattern(t->session.script),
                                   t->session.problem, error);
@@ -264,7 +281,6 @@ static at_status open_run(tune *t, at_error *error)
     if (!status && o->warm_start)
         status = read_warm_start(t, error);
     size_t start_count = status ? 0 : list_starts(t, starts);
-    t->progress = progress_new(STDERR_FILENO, o->quiet);
     const strategy_kind *kind;
     if (!status)
         status = strategy_find(
@@ -409,7 +425,7 @@ static bool must_stop(tune *t)
 
 static run_end end_of_search(const tune *t)
 {
-    if (t->asked == space_count(t->session.space))
+    if (t->asked == space_count(t->session.space) && !space_is_sample(t->session.space))
         return RUN_END_EXHAUSTED;
     return t->limits.evaluations && t->asked == evaluations(t) ? RUN_END_EVALUATIONS
                                                                : RUN_END_STRATEGY;
@@ -425,7 +441,7 @@ static at_status search(tune *t, at_error *error)
             ended = true;
             pipeline_abandon_queue(t->pipeline);
         }
-        if (t->end == RUN_END_INTERRUPTED)
+        if (interrupted(t))
             return AT_OK;
         if (!ended)
             status = ask(t, &more, error);
@@ -437,7 +453,8 @@ static at_status search(tune *t, at_error *error)
             learn(t, c);
         if (!status && t->settings->prove_all)
             status = take_proofs(t, error);
-        if (status)
+        status = unless_interrupted(t, status, error);
+        if (status || t->end == RUN_END_INTERRUPTED)
             return status;
         show_search(t);
     }
@@ -476,7 +493,9 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
     size_t count;
     int end;
     *done = false;
-    if (!races(t) || !race_log_find_search(&t->log, &known, &count, &end))
+    /* Two samples of a space number its configurations differently. */
+    if (!races(t) || space_is_sample(t->session.space) ||
+        !race_log_find_search(&t->log, &known, &count, &end))
         return AT_OK;
     for (size_t i = 0; i < count; i++)
         if (known[i] >= space_count(t->session.space))
@@ -489,7 +508,7 @@ static at_status resume_search(tune *t, bool *done, at_error *error)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     memcpy(tried, known, count * sizeof *tried);
     *done = t->retraced = true;
-    at_status status = retrace(t, tried, count, error);
+    at_status status = unless_interrupted(t, retrace(t, tried, count, error), error);
     if (t->end != RUN_END_INTERRUPTED)
         t->end = (run_end)end;
     free(tried);
@@ -504,7 +523,8 @@ static void keep_search(tune *t)
     for (size_t i = 0; tried && i < all->count; i++)
         if (all->items[i]->finished)
             tried[count++] = all->items[i]->configuration;
-    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED)
+    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED &&
+        !space_is_sample(t->session.space))
         race_log_keep_search(&t->log, tried, count, (int)t->end);
     free(tried);
 }
@@ -532,7 +552,7 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
     for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
         learn(t, c);
     *out = all->items[all->count - 1];
-    return status;
+    return unless_interrupted(t, status, error);
 }
 
 static void show_race(tune *t)
@@ -576,7 +596,7 @@ static at_status race_on_device(tune *t, at_error *error)
     while (!finished && t->end != RUN_END_INTERRUPTED) {
         if (interrupted(t) || (t->limits.seconds > 0 && elapsed_s(t) > t->limits.seconds))
             contest_stop(t->contest);
-        status = contest_step(t->contest, &finished, error);
+        status = unless_interrupted(t, contest_step(t->contest, &finished, error), error);
         if (status)
             break;
         show_race(t);
@@ -651,6 +671,8 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     }
     /* From here on there is something to keep. */
     interrupt_hold();
+    script_set_stop(t->session.script, interrupt_asked, NULL);
+    t->summary.resumable = t->journal != NULL;
     stopping_init(&t->stopping, &t->limits);
     t->stopping.limits.seconds *= races(t) ? SEARCH_SHARE : 1;
     bool searched = t->answer != NULL;
@@ -696,7 +718,9 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     if (status && error)
         *error = trouble;
     if (!status && t->end == RUN_END_INTERRUPTED)
-        status = error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
+        status = error_set(error, AT_INTERRUPTED, t->journal
+                                                      ? "interrupted; what was measured is kept"
+                                                      : "interrupted; nothing of it is kept");
     return status;
 }
 

@@ -1,22 +1,83 @@
 /* The space of a script: constraints as the space module asks for them. */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "script/state.h"
 
-/* More take gigabytes and minutes to enumerate: no search space but a constraint forgotten. */
+/* Strategies keep a few bytes for each configuration. */
 static const uint64_t most_configurations = UINT64_C(1) << 26;
 
-static at_status find_emptying(script *s, script_test *test, size_t *constraint, at_error *error)
+/* The making of one space: what it is made within. */
+typedef struct making {
+    const script_space_limits *limits;
+    sandbox *box;
+    int64_t start_ns, deadline_ns;
+    bool (*stop)(void *); /* the script's own, asked as well */
+    void *stop_context;
+} making;
+
+static bool is_over(void *context)
 {
+    const making *m = context;
+    return clock_now_ns() > m->deadline_ns || (m->stop && m->stop(m->stop_context));
+}
+
+/* A tenth of the time has brought less than a ten thousandth of the way. */
+static bool is_hopeless(const making *m, double share)
+{
+    double passed = (double)(clock_now_ns() - m->start_ns) /
+                    (double)(m->deadline_ns - m->start_ns + 1);
+    return passed > 0.1 && share < 1e-4;
+}
+
+static bool show_and_ask(void *context, const space_progress *progress)
+{
+    const making *m = context;
+    if (m->limits->show)
+        m->limits->show(m->limits->show_context, progress);
+    return is_over(context) || (!progress->sampling && is_hopeless(m, progress->share));
+}
+
+static void begin_making(making *m, script *s, const script_space_limits *limits)
+{
+    *m = (making){.limits = limits,
+                  .box = &s->box,
+                  .stop = s->box.stop,
+                  .stop_context = s->box.stop_context};
+    s->box.stop = is_over;
+    s->box.stop_context = m;
+}
+
+static void end_making(const making *m)
+{
+    m->box->stop = m->stop;
+    m->box->stop_context = m->stop_context;
+}
+
+static void set_deadline(making *m, double seconds)
+{
+    m->start_ns = clock_now_ns();
+    m->deadline_ns = m->start_ns + (int64_t)(seconds * 1e9);
+}
+
+/* AT_NOT_FOUND: there was no time to find out. */
+static at_status find_emptying(script *s, script_test *test, const space_limits *limits,
+                               size_t *constraint, at_error *error)
+{
+    /* A limit of one valid configuration: more than that is an error, and not empty. */
+    space_limits one = *limits;
+    one.most_configurations = 1;
     for (size_t count = 1; count <= s->pattern.constraint_count; count++) {
         space *partial = NULL;
         at_error ignored = {0};
-        /* A limit of one valid configuration: more than that is an error, and not empty. */
         at_status status =
-            space_new(s->parameters, s->pattern.parameter_count, s->pattern.constraints, count,
-                      script_test_constraint, test, 1, &partial, &ignored);
+            space_new_within(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
+                             count, script_test_constraint, test, &one, &partial, &ignored);
         bool empty = status == AT_OK && space_count(partial) == 0;
-        space_free(partial);
+        if (status == AT_OK)
+            space_free(partial);
+        if (status == AT_INTERRUPTED)
+            return AT_NOT_FOUND;
         if (test->failed || status == AT_NO_MEMORY) {
             *error = ignored;
             return status;
@@ -29,15 +90,12 @@ static at_status find_emptying(script *s, script_test *test, size_t *constraint,
     return error_set(error, AT_INTERNAL, "the space is empty for no constraint's sake");
 }
 
-static at_status check_baseline(script *s, const space *made, script_test *test, at_error *error)
+static at_status check_baseline(script *s, problem_kind problem, at_error *error)
 {
-    uint64_t index;
-    if (space_find(made, s->pattern.baseline, &index))
-        return AT_OK;
     bool valid;
     size_t broken = 0;
-    at_status status = script_valid(s, test->problem, s->pattern.baseline, &valid, &broken, error);
-    if (status)
+    at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
+    if (status || valid)
         return status;
     char text[1024];
     script_format_configuration(s, s->pattern.baseline, text, sizeof text);
@@ -46,36 +104,88 @@ static at_status check_baseline(script *s, const space *made, script_test *test,
                         s->constraint_tests[broken].what, s->constraint_tests[broken].text);
 }
 
-at_status script_space(script *s, problem_kind problem, space **out, at_error *error)
+static at_status tell_empty(script *s, script_test *test, const space_limits *limits,
+                            at_error *error)
+{
+    size_t last = 0;
+    at_status status = find_emptying(s, test, limits, &last, error);
+    if (status == AT_NOT_FOUND)
+        return error_set_at(error, AT_SCRIPT, s->path, 0,
+                            "the space is empty: the constraints leave no configuration");
+    if (status)
+        return status;
+    return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[last].line,
+                        "the space is empty: no configuration is left after %s: \"%s\"",
+                        s->constraint_tests[last].what, s->constraint_tests[last].text);
+}
+
+/* The whole space, or a sample of it when it is beyond the limits. */
+static at_status make_space(script *s, making *m, script_test *test, space_limits *limits,
+                            space **out, at_error *error)
+{
+    set_deadline(m, m->limits->enumerate_s);
+    at_status status = space_new_within(
+        s->parameters, s->pattern.parameter_count, s->pattern.constraints,
+        s->pattern.constraint_count, script_test_constraint, test, limits, out, error);
+    bool beyond = status == AT_INTERRUPTED || (status == AT_SCRIPT && !test->failed);
+    if (!beyond)
+        return status;
+    error_clear(error);
+    bool has_baseline = test->problem < PROBLEM_RAGGED;
+    end_making(m);
+    status = has_baseline ? check_baseline(s, test->problem, error) : AT_OK;
+    begin_making(m, s, m->limits);
+    if (status)
+        return status;
+    set_deadline(m, m->limits->sample_s);
+    status = space_sample(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
+                          s->pattern.constraint_count, script_test_constraint, test, limits,
+                          m->limits->sample, has_baseline ? s->pattern.baseline : NULL, out,
+                          error);
+    /* The space knows no file; a test that failed has named it. */
+    if (error && status == AT_SCRIPT && !test->failed)
+        snprintf(error->file, sizeof error->file, "%s", s->path);
+    return status;
+}
+
+script_space_limits script_space_defaults(void)
+{
+    return (script_space_limits){.enumerate_s = 30,
+                                 .sample_s = 10,
+                                 .memory_bytes = (size_t)512 << 20,
+                                 .sample = UINT64_C(1) << 16};
+}
+
+at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
+                              space **out, at_error *error)
 {
     *out = NULL;
     script_test test = {.s = s, .problem = problem};
     space *made = NULL;
-    at_status status = space_new(s->parameters, s->pattern.parameter_count, s->pattern.constraints,
-                                 s->pattern.constraint_count, script_test_constraint, &test,
-                                 most_configurations, &made, error);
-    if (status) {
-        /* The space knows no file; a test that failed has named it. */
-        if (error && status == AT_SCRIPT && !test.failed)
-            snprintf(error->file, sizeof error->file, "%s", s->path);
-        goto cleanup;
+    making m;
+    begin_making(&m, s, limits);
+    space_limits within = {.most_configurations = most_configurations,
+                           .memory_bytes = limits->memory_bytes,
+                           .stop = show_and_ask,
+                           .stop_context = &m};
+    at_status status = make_space(s, &m, &test, &within, &made, error);
+    if (!status && space_count(made) == 0) {
+        set_deadline(&m, limits->sample_s);
+        status = tell_empty(s, &test, &within, error);
     }
-    if (space_count(made) == 0) {
-        size_t last = 0;
-        status = find_emptying(s, &test, &last, error);
-        if (!status)
-            status = error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[last].line,
-                                  "the space is empty: no configuration is left after %s: \"%s\"",
-                                  s->constraint_tests[last].what, s->constraint_tests[last].text);
-        goto cleanup;
-    }
+    end_making(&m);
     /* Edges may rule the baseline out; the problem that is tuned may not. */
-    if (problem < PROBLEM_RAGGED)
-        status = check_baseline(s, made, &test, error);
-cleanup:
+    if (!status && problem < PROBLEM_RAGGED)
+        status = check_baseline(s, problem, error);
     if (status)
         space_free(made);
     else
         *out = made;
     return status;
+}
+
+at_status script_space(script *s, problem_kind problem, space **out, at_error *error)
+{
+    script_space_limits limits = script_space_defaults();
+    return script_space_within(s, problem, &limits, out, error);
 }

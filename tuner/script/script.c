@@ -205,3 +205,9 @@ void script_hash(const script *s, char hex[33])
 {
     hash_text(XXH3_128bits_digest(s->hash), hex);
 }
+
+void script_set_stop(script *s, bool (*stop)(void *context), void *context)
+{
+    s->box.stop = stop;
+    s->box.stop_context = context;
+}

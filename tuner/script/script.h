@@ -8,6 +8,7 @@
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,8 +43,29 @@ void script_free(script *s); /* NULL is fine */
 
 const pattern *script_pattern(const script *s);
 
-/* The valid configurations for `problem`; the caller frees the space, before the script. An empty
- * space is AT_SCRIPT, naming the constraint that removed the last configurations. */
+/* What runs of the script from now on (all but loading) asks `stop` now and then, every few
+ * milliseconds at most; true ends it with AT_INTERRUPTED. NULL: nobody is asked. */
+void script_set_stop(script *s, bool (*stop)(void *context), void *context);
+
+typedef struct script_space_limits {
+    double enumerate_s;  /* after which, or after which memory, a space is sampled */
+    size_t memory_bytes;
+    double sample_s;     /* that a sample may take, */
+    uint64_t sample;     /* and the configurations that it has at most */
+    void (*show)(void *context, const space_progress *progress); /* NULL: nobody is told */
+    void *show_context;
+} script_space_limits;
+
+/* 30 s, 512 MiB; 10 s, 65,536 configurations. */
+script_space_limits script_space_defaults(void);
+
+/* The valid configurations for `problem`; the caller frees the space, before the script. Beyond the
+ * limits it is a sample of them, of which the baseline is one (space_is_sample()). An empty space
+ * is AT_SCRIPT, naming the constraint that removed the last configurations. */
+at_status script_space_within(script *s, problem_kind problem, const script_space_limits *limits,
+                              space **out, at_error *error);
+
+/* Within the default limits. */
 at_status script_space(script *s, problem_kind problem, space **out, at_error *error);
 
 /* Does the configuration satisfy every constraint under `problem`? When not, *broken is the index

@@ -1,15 +1,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/keymap.h"
+#include "space/node.h"
 #include "space/tree.h"
 
 /* Two bits an answer: tables up to 1 MiB are worth having whole. */
 static const uint64_t dense_limit = UINT64_C(1) << 22;
 /* What memos may hold beyond what the tree itself holds. */
 static const size_t memo_allowance = (size_t)1 << 21;
+
+/* And what was removed below remembered nodes, one number a constraint: 128 MiB. */
+static const size_t memo_numbers = (size_t)1 << 24;
 
 enum { ANSWER_UNKNOWN, ANSWER_NO, ANSWER_YES };
 
@@ -44,7 +46,7 @@ typedef struct builder {
     space *s;
     space_test test;
     void *context;
-    uint64_t limit;
+    const space_limits *limits;
     at_error *error;
     tested *tests;      /* by level, cheapest first */
     size_t *first_test; /* tests of level l: first_test[l] .. first_test[l + 1] - 1 */
@@ -59,15 +61,15 @@ typedef struct builder {
     uint32_t *visit_node;  /* what each remembered visit gave */
     double *visit_removed; /* [visit][constraint] */
     size_t visit_count, visit_node_capacity, visit_removed_capacity;
-    keymap unique; /* hash of a node's edges -> node */
-    size_t node_capacity, edge_capacity, edge_count;
+    node_writer nodes;
+    double *begun; /* for each level: the share of the product that lies before the node at hand */
+    double *width; /* and the share below it */
+    int64_t until_look;
 } builder;
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY,
-                     "no memory for the space's tree: constrain the space more");
-}
+/* Values tested between two looks at the limits: a millisecond or so. */
+enum { LOOK_PERIOD = 4096 };
+
 
 static bool key_init(tuple_key *k, const space *s, const bool *reads, size_t levels)
 {
@@ -158,102 +160,8 @@ static at_status test_values(builder *b, tested *t, size_t level)
         if (!b->holds[i])
             break_value(b, t, level, b->choices[i]);
         if (!remember_answer(t, b->choices[i], b->holds[i] ? ANSWER_YES : ANSWER_NO))
-            status = no_memory(b->error);
+            status = node_no_memory(b->error);
     }
-    return status;
-}
-
-/* `array` with room for `needed` items, moved perhaps; NULL when memory ran out. */
-static void *widen(void *array, size_t *capacity, size_t needed, size_t item_bytes)
-{
-    if (array && needed <= *capacity)
-        return array;
-    size_t wider = *capacity ? *capacity : 64;
-    while (wider < needed)
-        wider *= 2;
-    void *moved = realloc(array, wider * item_bytes);
-    if (moved)
-        *capacity = wider;
-    return moved;
-}
-
-static bool same_node(const space *s, size_t node, const space_edge *edges, size_t count)
-{
-    if (s->nodes[node].edge_count != count)
-        return false;
-    size_t first = s->nodes[node].first_edge;
-    for (size_t i = 0; i < count; i++)
-        if (s->edges[first + i].child != edges[i].child ||
-            s->edges[first + i].value != edges[i].value)
-            return false;
-    return true;
-}
-
-static uint64_t hash_edges(const space_edge *edges, size_t count)
-{
-    uint64_t hash = count;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t edge = (uint64_t)edges[i].child << 16 | edges[i].value;
-        hash = XXH3_64bits_withSeed(&edge, sizeof edge, hash);
-    }
-    return hash;
-}
-
-/* Fills in each edge's `before`; *total receives the sum. */
-static at_status count_edges(builder *b, space_edge *edges, size_t count, uint64_t *total)
-{
-    *total = 0;
-    for (size_t i = 0; i < count; i++) {
-        edges[i].before = *total;
-        if (__builtin_add_overflow(*total, b->s->nodes[edges[i].child].total, total) ||
-            *total > b->limit)
-            return error_set(b->error, AT_SCRIPT,
-                             "the space has more than %llu valid configurations: constrain it more",
-                             (unsigned long long)b->limit);
-    }
-    return AT_OK;
-}
-
-static at_status append_node(builder *b, const space_edge *edges, size_t count, uint64_t total,
-                             uint32_t *node)
-{
-    space *s = b->s;
-    if (s->node_count >= NODE_NONE)
-        return no_memory(b->error);
-    space_node *nodes = widen(s->nodes, &b->node_capacity, s->node_count + 1, sizeof *s->nodes);
-    if (!nodes)
-        return no_memory(b->error);
-    s->nodes = nodes;
-    space_edge *all = widen(s->edges, &b->edge_capacity, b->edge_count + count, sizeof *s->edges);
-    if (!all)
-        return no_memory(b->error);
-    s->edges = all;
-    if (count)
-        memcpy(all + b->edge_count, edges, count * sizeof *edges);
-    *node = (uint32_t)s->node_count++;
-    nodes[*node] =
-        (space_node){.total = total, .first_edge = b->edge_count, .edge_count = (uint32_t)count};
-    b->edge_count += count;
-    return AT_OK;
-}
-
-/* The node with these edges: an equal one that exists, or a new one. */
-static at_status make_node(builder *b, space_edge *edges, size_t count, uint32_t *node)
-{
-    *node = NODE_NONE;
-    if (count == 0)
-        return AT_OK;
-    uint64_t hash = hash_edges(edges, count), known;
-    if (keymap_get(&b->unique, hash, &known) && same_node(b->s, (size_t)known, edges, count)) {
-        *node = (uint32_t)known;
-        return AT_OK;
-    }
-    uint64_t total;
-    at_status status = count_edges(b, edges, count, &total);
-    if (!status)
-        status = append_node(b, edges, count, total, node);
-    if (!status && !keymap_put(&b->unique, hash, *node))
-        status = no_memory(b->error);
     return status;
 }
 
@@ -279,24 +187,57 @@ static at_status remember(builder *b, size_t level, uint64_t key, uint32_t node)
 {
     level_memo *memo = &b->levels[level];
     size_t constraints = b->s->constraint_count;
-    if (!memo->remember || b->visit_count >= memo_allowance + 4 * b->s->node_count)
+    if (!memo->remember || b->visit_count >= memo_allowance + 4 * b->s->node_count ||
+        b->visit_count * constraints > memo_numbers)
         return AT_OK;
     uint32_t *nodes =
-        widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1, sizeof *b->visit_node);
+        node_widen(b->visit_node, &b->visit_node_capacity, b->visit_count + 1, sizeof *b->visit_node);
     if (!nodes)
-        return no_memory(b->error);
+        return node_no_memory(b->error);
     b->visit_node = nodes;
-    double *all = widen(b->visit_removed, &b->visit_removed_capacity,
-                        (b->visit_count + 1) * constraints, sizeof *b->visit_removed);
+    double *all = node_widen(b->visit_removed, &b->visit_removed_capacity,
+                             (b->visit_count + 1) * constraints, sizeof *b->visit_removed);
     if (!all || !keymap_put(&memo->seen, key, b->visit_count)) {
         b->visit_removed = all ? all : b->visit_removed;
-        return no_memory(b->error);
+        return node_no_memory(b->error);
     }
     b->visit_removed = all;
     nodes[b->visit_count] = node;
     copy_removed(b->visit_removed + b->visit_count * constraints, removed_at(b, level),
                  constraints);
     b->visit_count++;
+    return AT_OK;
+}
+
+/* What the tree and what is remembered of it take. */
+static size_t builder_bytes(const builder *b)
+{
+    size_t bytes = node_writer_bytes(&b->nodes) +
+                   b->visit_node_capacity * sizeof *b->visit_node +
+                   b->visit_removed_capacity * sizeof *b->visit_removed;
+    for (size_t l = 0; l < b->s->level_count; l++)
+        bytes += keymap_bytes(&b->levels[l].seen);
+    for (size_t t = 0; t < b->first_test[b->s->level_count]; t++)
+        bytes += keymap_bytes(&b->tests[t].sparse);
+    return bytes;
+}
+
+/* After `values` more were tested: is the space still within its limits? */
+static at_status look(builder *b, size_t level, size_t values)
+{
+    const space_limits *limits = b->limits;
+    b->until_look -= (int64_t)values + 1;
+    if (b->until_look >= 0)
+        return AT_OK;
+    b->until_look = LOOK_PERIOD;
+    if (limits->memory_bytes && builder_bytes(b) > limits->memory_bytes)
+        return error_set(b->error, AT_SCRIPT,
+                         "the tree of the space's valid configurations takes more than %zu MiB: "
+                         "constrain the space more",
+                         limits->memory_bytes >> 20);
+    space_progress progress = {.share = b->begun[level]};
+    if (limits->stop && limits->stop(limits->stop_context, &progress))
+        return error_set(b->error, AT_INTERRUPTED, "the space was not enumerated in time");
     return AT_OK;
 }
 
@@ -316,10 +257,18 @@ static at_status visit_values(builder *b, size_t level, size_t *edge_count)
             return status;
     }
     *edge_count = 0;
+    at_status within = look(b, level, values);
+    if (within)
+        return within;
+    size_t alive = 0, nth = 0;
+    for (size_t v = 0; v < values; v++)
+        alive += b->alive[level][v];
+    b->width[level + 1] = alive ? b->width[level] / (double)alive : 0;
     for (size_t v = 0; v < values; v++) {
         if (!b->alive[level][v])
             continue;
         b->indices[parameter] = (uint16_t)v;
+        b->begun[level + 1] = b->begun[level] + b->width[level + 1] * (double)nth++;
         uint32_t child;
         at_status status = visit_node(b, level + 1, &child);
         if (status)
@@ -348,7 +297,7 @@ static at_status visit_node(builder *b, size_t level, uint32_t *node)
     size_t edges;
     at_status status = visit_values(b, level, &edges);
     if (!status)
-        status = make_node(b, b->scratch[level], edges, node);
+        status = node_write(&b->nodes, b->scratch[level], edges, node, b->error);
     return status ? status : remember(b, level, key, *node);
 }
 
@@ -468,7 +417,7 @@ static void builder_deinit(builder *b, size_t test_count)
         free(b->scratch ? b->scratch[l] : NULL);
         free(b->alive ? b->alive[l] : NULL);
     }
-    keymap_deinit(&b->unique);
+    node_writer_deinit(&b->nodes);
     free(b->tests);
     free(b->first_test);
     free(b->levels);
@@ -481,6 +430,8 @@ static void builder_deinit(builder *b, size_t test_count)
     free(b->holds);
     free(b->visit_node);
     free(b->visit_removed);
+    free(b->begun);
+    free(b->width);
 }
 
 static bool allocate(builder *b)
@@ -498,35 +449,38 @@ static bool allocate(builder *b)
     b->removed = calloc(levels * constraints, sizeof *b->removed);
     b->scratch = calloc(levels, sizeof *b->scratch);
     b->alive = calloc(levels, sizeof *b->alive);
+    b->begun = calloc(levels, sizeof *b->begun);
+    b->width = calloc(levels, sizeof *b->width);
     b->choices = calloc(most_values, sizeof *b->choices);
     b->holds = calloc(most_values, sizeof *b->holds);
     return b->tests && b->first_test && b->levels && b->indices && b->suffix && b->removed &&
-           b->scratch && b->alive && b->choices && b->holds;
+           b->scratch && b->alive && b->begun && b->width && b->choices && b->holds;
 }
 
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
-                      uint64_t limit, at_error *error)
+                      const space_limits *limits, at_error *error)
 {
     builder b = {.s = s,
                  .test = test,
                  .context = context,
-                 .limit = limit ? limit : UINT64_MAX,
+                 .limits = limits,
+                 .until_look = LOOK_PERIOD,
                  .error = error};
     at_status status = AT_OK;
     size_t test_count = 0, broken;
-    uint32_t terminal;
     bool *reads = calloc(s->level_count + 1, sizeof *reads);
     s->root = NODE_NONE;
     if (!reads || !allocate(&b) || !prepare_tests(&b, constraints, reads, &test_count) ||
         !prepare_levels(&b, test_count, reads)) {
-        status = no_memory(error);
+        status = node_no_memory(error);
         goto cleanup;
     }
-    status = append_node(&b, NULL, 0, 1, &terminal);
+    status = node_writer_init(&b.nodes, s, limits->most_configurations, error);
     if (!status)
         status = test_constants(&b, constraints, reads, &broken);
     if (status)
         goto cleanup;
+    b.width[0] = 1;
     if (broken != SIZE_MAX) {
         s->removed[broken] = b.suffix[0];
         goto cleanup;

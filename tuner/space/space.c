@@ -1,5 +1,6 @@
 #include "space/space.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,35 +67,83 @@ static at_status rank_values(space *s, at_error *error)
     return AT_OK;
 }
 
-at_status space_new(const space_parameter *parameters, size_t parameter_count,
-                    const space_constraint *constraints, size_t constraint_count, space_test test,
-                    void *context, uint64_t limit, space **out, at_error *error)
+/* What space_new and space_sample have in common: a space with an order and no tree. */
+static at_status prepare(const space_parameter *parameters, size_t parameter_count,
+                         const space_constraint *constraints, size_t constraint_count, space **out,
+                         at_error *error)
 {
-    at_status status;
     space *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(error, AT_NO_MEMORY, "no memory for a space");
-    status = copy_parameters(s, parameters, parameter_count, error);
-    if (status)
-        goto cleanup;
+    s->root = NODE_NONE;
     s->constraint_count = constraint_count;
     s->removed = calloc(constraint_count + 1, sizeof *s->removed);
-    if (!s->removed) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for %zu constraints", constraint_count);
-        goto cleanup;
-    }
-    status = space_choose_order(s, constraints, error);
+    at_status status = s->removed ? copy_parameters(s, parameters, parameter_count, error)
+                                  : error_set(error, AT_NO_MEMORY, "no memory for %zu constraints",
+                                              constraint_count);
     if (!status)
-        status = space_build(s, constraints, test, context, limit, error);
-    if (!status)
-        status = rank_values(s, error);
-
-cleanup:
+        status = space_choose_order(s, constraints, error);
     if (status)
         space_free(s);
     else
         *out = s;
     return status;
+}
+
+static at_status finish(space *s, at_status status, space **out, at_error *error)
+{
+    if (!status)
+        status = rank_values(s, error);
+    if (status)
+        space_free(s);
+    else
+        *out = s;
+    return status;
+}
+
+at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
+                           const space_constraint *constraints, size_t constraint_count,
+                           space_test test, void *context, const space_limits *limits, space **out,
+                           at_error *error)
+{
+    space *s;
+    at_status status =
+        prepare(parameters, parameter_count, constraints, constraint_count, &s, error);
+    if (status)
+        return status;
+    status = space_build(s, constraints, test, context, limits, error);
+    return finish(s, status, out, error);
+}
+
+at_status space_new(const space_parameter *parameters, size_t parameter_count,
+                    const space_constraint *constraints, size_t constraint_count, space_test test,
+                    void *context, uint64_t limit, space **out, at_error *error)
+{
+    space_limits limits = {.most_configurations = limit};
+    return space_new_within(parameters, parameter_count, constraints, constraint_count, test,
+                            context, &limits, out, error);
+}
+
+at_status space_sample(const space_parameter *parameters, size_t parameter_count,
+                       const space_constraint *constraints, size_t constraint_count,
+                       space_test test, void *context, const space_limits *limits, uint64_t most,
+                       const uint16_t *known, space **out, at_error *error)
+{
+    space *s;
+    at_status status =
+        prepare(parameters, parameter_count, constraints, constraint_count, &s, error);
+    if (status)
+        return status;
+    s->sampled = true;
+    for (size_t c = 0; c < constraint_count; c++)
+        s->removed[c] = NAN;
+    status = space_draw(s, constraints, test, context, limits, most, known, error);
+    return finish(s, status, out, error);
+}
+
+bool space_is_sample(const space *s)
+{
+    return s->sampled;
 }
 
 void space_free(space *s)

@@ -49,6 +49,19 @@ typedef struct space_question {
 typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
                                 at_error *error);
 
+/* How far the making of a space has come. */
+typedef struct space_progress {
+    bool sampling;  /* else: enumerating */
+    double share;   /* of the product that lies behind, 0 to 1, roughly; of the wanted sample */
+} space_progress;
+
+typedef struct space_limits {
+    uint64_t most_configurations; /* 0: 2^64 - 1 */
+    size_t memory_bytes;          /* while it is built; 0: no limit */
+    bool (*stop)(void *context, const space_progress *progress); /* asked every millisecond or so; */
+    void *stop_context;                                          /* NULL: nobody is asked */
+} space_limits;
+
 /* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
  * with space_free. An empty space is not an error here (space_count() is 0). Errors: the test's
  * own, AT_NO_MEMORY, and AT_SCRIPT when more than `limit` (0: 2^64 - 1) valid configurations exist
@@ -56,6 +69,28 @@ typedef at_status (*space_test)(void *context, const space_question *question, b
 at_status space_new(const space_parameter *parameters, size_t parameter_count,
                     const space_constraint *constraints, size_t constraint_count, space_test test,
                     void *context, uint64_t limit, space **out, at_error *error);
+
+/* As space_new. Beyond the limits it is AT_SCRIPT (too many configurations, too much memory) or
+ * AT_INTERRUPTED (`stop` said so, or the test). */
+at_status space_new_within(const space_parameter *parameters, size_t parameter_count,
+                           const space_constraint *constraints, size_t constraint_count,
+                           space_test test, void *context, const space_limits *limits, space **out,
+                           at_error *error);
+
+/* For spaces that cannot be enumerated: a space of at most `most` valid configurations, found by
+ * going down the same tree at random, together with some of each one's Hamming neighbours, so that
+ * strategies that go from neighbour to neighbour have where to go. `known` (NULL: none), which must
+ * be valid, is the first. Deterministic but for `limits->stop`, which ends the search and leaves what
+ * was found; the other limits are ignored. An empty result is not an error, and no proof that the
+ * space is empty. Not uniform: configurations with many neighbours are likelier. */
+at_status space_sample(const space_parameter *parameters, size_t parameter_count,
+                       const space_constraint *constraints, size_t constraint_count,
+                       space_test test, void *context, const space_limits *limits, uint64_t most,
+                       const uint16_t *known, space **out, at_error *error);
+
+/* Does the space hold but a sample of the valid configurations? Then space_count() is the sample's
+ * size, and space_removed() is not known (NAN). */
+bool space_is_sample(const space *s);
 
 void space_free(space *s); /* NULL is fine */
 

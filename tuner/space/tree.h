@@ -35,12 +35,19 @@ struct space {
     size_t node_count;
     space_edge *edges;
     uint32_t root;   /* NODE_NONE: the space is empty */
+    bool sampled;    /* the tree holds some of the valid configurations; removed is not known */
     uint16_t **rank; /* of each value among its parameter's values that occur */
 };
 
 /* Fills nodes, edges, root and removed. `order` and the parameters must be set. */
 at_status space_build(space *s, const space_constraint *constraints, space_test test, void *context,
-                      uint64_t limit, at_error *error);
+                      const space_limits *limits, at_error *error);
+
+/* As space_build, for a sample of `most` valid configurations, `known` (NULL: none), which must
+ * be valid, the first. */
+at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
+                     const space_limits *limits, uint64_t most, const uint16_t *known,
+                     at_error *error);
 
 /* Fills order and level_count: connected groups one after the other, and within a group the
  * parameters that complete a constraint soonest first. */

@@ -14,7 +14,7 @@ static void an_empty_space_names_the_constraint_that_emptied_it(void **state)
     script_free(s);
 }
 
-static void a_space_without_bounds_is_an_error(void **state)
+static void a_space_without_bounds_is_sampled(void **state)
 {
     (void)state;
     script *s = fixture_load_pattern(&(fixture_pattern){
@@ -23,9 +23,136 @@ static void a_space_without_bounds_is_an_error(void **state)
     });
     space *sp;
     at_error error = {0};
-    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
-    assert_contains(error.message, "more than 67108864 valid configurations");
-    assert_string_equal(error.file, fixture_path("p.lua"));
+    assert_ok(script_space(s, PROBLEM_TUNED, &sp, &error), error);
+    assert_true(space_is_sample(sp));
+    assert_int_equal(space_count(sp), 65536);
+    uint64_t index;
+    assert_true(space_find(sp, script_pattern(s)->baseline, &index));
+    space_free(sp);
+    script_free(s);
+}
+
+/* Loads a pattern of twenty parameters whose one constraint binds when all of them are bound. */
+static script *load_late_binding(const char *constraint)
+{
+    char values[2048] = "space = {", baseline[512] = "baseline = {", where[256];
+    for (int i = 0; i < 20; i++) {
+        sprintf(values + strlen(values), " p%d = at.range(0, 9),", i);
+        sprintf(baseline + strlen(baseline), " p%d = 5,", i);
+    }
+    strcat(values, " },");
+    strcat(baseline, " },");
+    snprintf(where, sizeof where, "where = { '%s' },", constraint);
+    return fixture_load_pattern(
+        &(fixture_pattern){.space = values, .baseline = baseline, .where = where});
+}
+
+static const char sum_of_twenty[] = "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10 + p11 + "
+                                    "p12 + p13 + p14 + p15 + p16 + p17 + p18 + p19 == 100";
+
+static void constraints_that_bind_late_leave_a_sample_of_what_is_valid(void **state)
+{
+    (void)state;
+    script *s = load_late_binding(sum_of_twenty);
+    space *sp;
+    at_error error = {0};
+    script_space_limits limits = script_space_defaults();
+    limits.enumerate_s = 0.1;
+    limits.sample = 500;
+    assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
+    assert_true(space_is_sample(sp));
+    assert_int_equal(space_count(sp), 500);
+    for (uint64_t i = 0; i < space_count(sp); i++) {
+        uint16_t indices[20];
+        int sum = 0;
+        space_at(sp, i, indices);
+        for (int p = 0; p < 20; p++)
+            sum += indices[p];
+        assert_int_equal(sum, 100);
+    }
+    space_free(sp);
+    script_free(s);
+}
+
+/* Each evaluation is within its limit, and there are 10^20 of them. */
+static void the_evaluations_of_a_whole_space_have_a_limit(void **state)
+{
+    (void)state;
+    script *s = load_late_binding(
+        "p0 + p1 + p2 + p3 + p4 + p5 + p6 + p7 + p8 + p9 + p10 + p11 + p12 + p13 + p14 + p15 + "
+        "p16 + p17 + p18 + p19 == 100 and not (\"a\"):rep(1 << 8):find(\".-.-b\")");
+    space *sp;
+    at_error error = {0};
+    script_space_limits limits = script_space_defaults();
+    limits.enumerate_s = limits.sample_s = 0.2;
+    assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
+    assert_true(space_is_sample(sp));
+    assert_true(space_count(sp) >= 1);
+    space_free(sp);
+    script_free(s);
+}
+
+static void the_memory_of_a_space_has_a_limit(void **state)
+{
+    (void)state;
+    script *s = load_late_binding("(p0 * 7 + p1 * 5 + p2 * 3 + p3 * 11) % 13 ~= (p16 * p17 * p18 * "
+                                  "p19 + p4 * p5 * p6 + p7 * 3 + 1) % 17");
+    space *sp;
+    at_error error = {0};
+    script_space_limits limits = script_space_defaults();
+    limits.memory_bytes = 1 << 20;
+    limits.sample = 100;
+    assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
+    assert_true(space_is_sample(sp));
+    space_free(sp);
+    script_free(s);
+}
+
+static void count_asking(void *context, const space_progress *progress)
+{
+    double *last = context;
+    assert_true(progress->sampling || (progress->share >= *last && progress->share <= 1));
+    *last = progress->sampling ? 0 : progress->share;
+    if (!progress->sampling && progress->share > 0)
+        last[1]++;
+}
+
+static void progress_is_told_and_goes_one_way(void **state)
+{
+    (void)state;
+    script *s = load_late_binding(sum_of_twenty);
+    space *sp;
+    at_error error = {0};
+    double seen[2] = {0};
+    script_space_limits limits = script_space_defaults();
+    limits.enumerate_s = 0.1;
+    limits.sample = 10;
+    limits.show = count_asking;
+    limits.show_context = seen;
+    assert_ok(script_space_within(s, PROBLEM_TUNED, &limits, &sp, &error), error);
+    assert_true(seen[1] > 0);
+    space_free(sp);
+    script_free(s);
+}
+
+static bool stop_at_once(void *context)
+{
+    ++*(int *)context;
+    return true;
+}
+
+static void a_script_can_be_stopped(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .launch = "launch = { grid = '#(\"a\"):rep(1 << 14):gsub(\".-.-b\", \"\")', block = 32 },"});
+    at_error error = {0};
+    launch_plan plan;
+    int asked = 0;
+    uint16_t indices[2] = {0};
+    script_set_stop(s, stop_at_once, &asked);
+    assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), AT_INTERRUPTED);
+    assert_int_equal(asked, 1);
     script_free(s);
 }
 
@@ -97,7 +224,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_empty_space_names_the_constraint_that_emptied_it),
-        cmocka_unit_test(a_space_without_bounds_is_an_error),
+        cmocka_unit_test(a_space_without_bounds_is_sampled),
+        cmocka_unit_test(constraints_that_bind_late_leave_a_sample_of_what_is_valid),
+        cmocka_unit_test(the_evaluations_of_a_whole_space_have_a_limit),
+        cmocka_unit_test(the_memory_of_a_space_has_a_limit),
+        cmocka_unit_test(progress_is_told_and_goes_one_way),
+        cmocka_unit_test(a_script_can_be_stopped),
         cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
         cmocka_unit_test(constraints_that_fail_are_told),
         cmocka_unit_test(the_space_is_what_brute_force_finds),

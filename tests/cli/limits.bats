@@ -1,0 +1,166 @@
+load helpers
+
+# Twenty parameters whose sum is bound by the last of them alone: 10^20 points to walk.
+late_binding() {
+    cat >late.lua <<'LUA'
+local at = require "autotune"
+local space, baseline, sum = {}, {}, {}
+for i = 1, 20 do
+  space["p" .. i], baseline["p" .. i], sum[i] = at.range(0, 9), 5, "p" .. i
+end
+return at.pattern {
+  name = "late", problem = { n = 1024 }, space = space, baseline = baseline,
+  where = { table.concat(sum, " + ") .. " == 100" },
+  kernel = { template = "late.cu.tmpl" }, launch = { grid = 1, block = 32 },
+}
+LUA
+    printf 'extern "C" __global__ void late() {}\n// ${p1}\n' >late.cu.tmpl
+}
+
+interrupted() { # interrupted ARGUMENT...: runs, is interrupted after a second, and ends by itself
+    "$AUTOTUNE" "$@" >out.txt 2>err.txt &
+    pid=$!
+    sleep 1
+    kill -INT "$pid"
+    for _ in $(seq 100); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    ! kill -KILL "$pid" 2>/dev/null || { echo "not ended 10 s after the interrupt"; return 1; }
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 130 ] || { echo "exit $status: $(cat err.txt)"; return 1; }
+}
+
+@test "an interrupt ends the enumeration of a space" {
+    late_binding
+    interrupted space late.lua
+    interrupted late.lua --arch sm_90
+}
+
+@test "an interrupt ends a script that matches for ever" {
+    echo 'while true do ("a"):rep(1 << 12):find(".-.-b") end' >endless.lua
+    "$AUTOTUNE" space endless.lua 2>err.txt &
+    pid=$!
+    sleep 0.3
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" -eq 130 ]
+}
+
+@test "scripts that match, repeat, sort, recurse or loop for ever end by themselves with 2" {
+    while read -r line; do
+        echo "$line" >endless.lua
+        tool space endless.lua
+        fails_with 2 "endless.lua" || { echo "$line"; return 1; }
+    done <<'LUA'
+while true do end
+local function f() return 1 + f() end f()
+("("):rep(1 << 22):find("%b()")
+local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table.sort(t) end
+local t = {} while true do t[#t + 1] = ("x"):rep(100) end
+LUA
+}
+
+@test "a budget in seconds holds while a space is enumerated, and what is sampled is said" {
+    late_binding
+    tool late.lua --arch sm_90 --budget 2s --quiet
+    succeeds
+    says 'that were sampled'
+    says '(2^64 or more in the full product)'
+    says 'too large to enumerate'
+}
+
+@test "a reader that leaves ends the list of a space" {
+    cat >large.lua <<'LUA'
+local at = require "autotune"
+return at.pattern {
+  name = "large", problem = { n = 1024 }, baseline = { a = 1, b = 1, c = 1 },
+  space = { a = at.range(1, 400), b = at.range(1, 400), c = at.range(1, 400) },
+  kernel = { template = "large.cu.tmpl" }, launch = { grid = 1, block = 32 },
+}
+LUA
+    printf 'extern "C" __global__ void large() {}\n' >large.cu.tmpl
+    { timeout 20 "$AUTOTUNE" space large.lua --list 2>err.txt; echo $? >status.txt; } | head -1 >out.txt
+    [ "$(cat status.txt)" -eq 0 ]
+    [ "$(cat out.txt)" = "a=1,b=1,c=1" ]
+}
+
+@test "lines of a list differ where long values do" {
+    cat >long.lua <<'LUA'
+local at = require "autotune"
+local x = ("x"):rep(200)
+local space, baseline = { last = { 1, 2 } }, { last = 1 }
+for i = 1, 15 do space["p" .. i], baseline["p" .. i] = { x }, x end
+return at.pattern {
+  name = "long", problem = { n = 1024 }, space = space, baseline = baseline,
+  kernel = { template = "long.cu.tmpl" }, launch = { grid = 1, block = 32 },
+}
+LUA
+    printf 'extern "C" __global__ void long_() {}\n' >long.cu.tmpl
+    tool space long.lua --list
+    succeeds
+    [ "$(sort -u out.txt | wc -l)" -eq 2 ]
+}
+
+@test "a machine that gives no sockets is told with the remedy" {
+    while read -r line; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        (ulimit -n 4 && exec "$AUTOTUNE" $line) >out.txt 2>err.txt 3>&- 4>&- || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "raise the limit of open files (ulimit -n)" || { echo "$line"; return 1; }
+    done <<END
+$FIXTURES/scale.lua
+$FIXTURES/scale.lua --arch sm_90
+emit $FIXTURES/scale.lua --ptx
+inspect $FIXTURES/scale.lua --arch sm_90
+explain $FIXTURES/scale.lua
+END
+}
+
+@test "pipes in place of files are refused and not waited for" {
+    mkfifo pipe.lua
+    status=0
+    timeout 20 "$AUTOTUNE" space ./pipe.lua 2>err.txt || status=$?
+    [ "$status" -eq 2 ]
+    for arguments in "replay pipe.lua" "convert pipe.lua --format t4" \
+        "$FIXTURES/scale.lua --arch sm_90 --warm-start pipe.lua"; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        timeout 20 "$AUTOTUNE" $arguments >out.txt 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "device or pipe, not a file" || { echo "$arguments"; return 1; }
+    done
+}
+
+@test "a limit on the size of files is an error like any other, and ends nothing by a signal" {
+    status=0
+    (ulimit -f 0 && exec "$AUTOTUNE" emit "$FIXTURES/scale.lua" -o out.cu 2>/dev/null) || status=$?
+    [ "$status" -eq 4 ]
+    status=0
+    export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so XDG_CACHE_HOME=$WORK/fresh
+    { (ulimit -f 0 && "$AUTOTUNE" "$FIXTURES/scale.lua" --budget 2) || echo "exit $?"; } 2>&1 | cat >out.txt
+    output=$(cat out.txt)
+    says 'tried of'
+    says_nothing_of 'helper kernels'
+    says_nothing_of 'exit'
+}
+
+@test "a simulated run that is interrupted promises no journal" {
+    export AUTOTUNE_LIBCUDA=$WORK/no-such-libcuda.so
+    "$AUTOTUNE" transpose.lua --strategy random >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 300); do
+        ! grep -q best err.txt || break
+        sleep 0.1
+    done
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    output=$(cat out.txt)
+    [ "$status" -eq 130 ]
+    says 'no journal is kept of this run'
+    grep -q 'interrupted; nothing of it is kept' err.txt
+}

@@ -1,0 +1,335 @@
+/* Samples of spaces that are too large to enumerate. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/keymap.h"
+#include "base/rng.h"
+#include "space/node.h"
+
+enum {
+    /* Values that one descent tries for each level before it begins anew: a bad choice near the
+     * root is not mended near the leaves. */
+    TRIES_PER_LEVEL = 2,
+    /* Neighbours that are taken of each configuration that was found by descending. */
+    NEIGHBOURS_EACH = 15,
+    /* Descents in a row that find nothing new: the space is small after all, or its valid
+     * configurations cannot be found this way. */
+    MOST_FRUITLESS = 2000,
+    LOOK_PERIOD = 4096
+};
+
+typedef struct sampler {
+    space *s;
+    const space_constraint *constraints;
+    space_test test;
+    void *context;
+    const space_limits *limits;
+    at_error *error;
+    uint64_t most;
+    rng rng;
+    size_t *level_of;   /* the last level that each constraint reads; SIZE_MAX: none */
+    bool *reads;        /* [constraint][level] */
+    uint16_t *indices;  /* for each parameter */
+    uint64_t **shuffled; /* for each level, the values to try */
+    uint16_t *choices;
+    bool *holds;
+    uint64_t tries_left;
+    int64_t until_look;
+    bool stopped;
+    keymap seen;        /* hash of a configuration */
+    uint16_t *found;    /* configurations, values in the order of the levels */
+    size_t count, capacity;
+} sampler;
+
+static size_t values_at(const sampler *m, size_t level)
+{
+    return m->s->parameters[m->s->order[level]].value_count;
+}
+
+/* After `tested` more values: must the search end? */
+static bool must_end(sampler *m, size_t tested)
+{
+    m->until_look -= (int64_t)tested + 1;
+    if (m->until_look >= 0 || m->stopped)
+        return m->stopped;
+    m->until_look = LOOK_PERIOD;
+    space_progress progress = {.sampling = true,
+                               .share = (double)m->count / (double)m->most};
+    m->stopped = m->limits->stop && m->limits->stop(m->limits->stop_context, &progress);
+    return m->stopped;
+}
+
+/* Keeps of choices[0 .. *count) the values of the level's parameter that satisfy the constraint. */
+static at_status filter(sampler *m, size_t constraint, size_t level, size_t *count)
+{
+    if (*count == 0)
+        return AT_OK;
+    space_question question = {constraint, m->indices, m->s->order[level], m->choices, *count};
+    at_status status = m->test(m->context, &question, m->holds, m->error);
+    if (status)
+        return status;
+    size_t kept = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (m->holds[i])
+            m->choices[kept++] = m->choices[i];
+    must_end(m, *count);
+    *count = kept;
+    return AT_OK;
+}
+
+/* Adds the configuration at hand, unless it is there. */
+static at_status keep(sampler *m, bool *is_new)
+{
+    const space *s = m->s;
+    uint16_t *moved = node_widen(m->found, &m->capacity, (m->count + 1) * (s->level_count + 1),
+                                 sizeof *m->found);
+    if (!moved)
+        return node_no_memory(m->error);
+    m->found = moved;
+    uint16_t *to = m->found + m->count * s->level_count;
+    for (size_t l = 0; l < s->level_count; l++)
+        to[l] = m->indices[s->order[l]];
+    uint64_t hash = XXH3_64bits(to, s->level_count * sizeof *to), known;
+    *is_new = !keymap_get(&m->seen, hash, &known);
+    if (!*is_new)
+        return AT_OK;
+    m->count++;
+    return keymap_put(&m->seen, hash, 0) ? AT_OK : node_no_memory(m->error);
+}
+
+/* Binds the levels from `level` on, each to a random value that breaks no constraint. */
+static at_status descend(sampler *m, size_t level, bool *found)
+{
+    *found = level == m->s->level_count;
+    if (*found)
+        return AT_OK;
+    size_t parameter = m->s->order[level], count = values_at(m, level);
+    at_status status = AT_OK;
+    for (size_t v = 0; v < count; v++)
+        m->choices[v] = (uint16_t)v;
+    for (size_t c = 0; c < m->s->constraint_count && !status; c++)
+        if (m->level_of[c] == level)
+            status = filter(m, c, level, &count);
+    uint64_t *values = m->shuffled[level];
+    for (size_t i = 0; i < count; i++)
+        values[i] = m->choices[i];
+    rng_shuffle(&m->rng, values, count);
+    for (size_t i = 0; i < count && !status && !*found; i++) {
+        if (must_end(m, 0) || m->tries_left == 0)
+            return AT_OK;
+        m->tries_left--;
+        m->indices[parameter] = (uint16_t)values[i];
+        status = descend(m, level + 1, found);
+    }
+    return status;
+}
+
+/* Adds up to `most` of the neighbours of the configuration at hand. */
+static at_status keep_neighbours(sampler *m, size_t most)
+{
+    size_t levels = m->s->level_count;
+    at_status status = AT_OK;
+    uint64_t first = rng_below(&m->rng, levels);
+    for (size_t i = 0; i < levels && most > 0 && !status && !m->stopped; i++) {
+        size_t level = (first + i) % levels, parameter = m->s->order[level], count = 0;
+        uint16_t here = m->indices[parameter];
+        for (size_t v = 0; v < values_at(m, level); v++)
+            if (v != here)
+                m->choices[count++] = (uint16_t)v;
+        for (size_t c = 0; c < m->s->constraint_count && !status; c++)
+            if (m->reads[c * levels + level])
+                status = filter(m, c, level, &count);
+        for (size_t k = 0; k < count && most > 0 && m->count < m->most && !status; k++) {
+            bool is_new;
+            m->indices[parameter] = m->choices[k];
+            status = keep(m, &is_new);
+            most -= is_new;
+        }
+        m->indices[parameter] = here;
+    }
+    return status;
+}
+
+/* Do the constraints hold that read no parameter with a choice? They decide for all. */
+static at_status test_constants(sampler *m, bool *hold)
+{
+    at_status status = AT_OK;
+    *hold = true;
+    for (size_t c = 0; c < m->s->constraint_count && !status && *hold; c++) {
+        space_question question = {c, m->indices, 0, &(uint16_t){0}, 1};
+        if (m->level_of[c] == SIZE_MAX)
+            status = m->test(m->context, &question, hold, m->error);
+    }
+    return status;
+}
+
+/* 1, 1, 2, 1, 1, 2, 4, 1, 1, 2 ...: as good a sequence of limits for random descents as there is when
+ * nothing is known of them (Luby, Sinclair & Zuckerman, "Optimal speedup of Las Vegas algorithms",
+ * 1993). `i` counts from 1. */
+static uint64_t luby(uint64_t i)
+{
+    for (;;) {
+        unsigned bits = 64 - (unsigned)__builtin_clzll(i);
+        if (i == (UINT64_C(1) << bits) - 1)
+            return UINT64_C(1) << (bits - 1);
+        i -= (UINT64_C(1) << (bits - 1)) - 1;
+    }
+}
+
+static at_status search(sampler *m, const uint16_t *known)
+{
+    bool possible, found, is_new;
+    at_status status = AT_OK;
+    if (known) {
+        memcpy(m->indices, known, m->s->parameter_count * sizeof *known);
+        status = keep(m, &is_new);
+        if (!status)
+            status = keep_neighbours(m, SIZE_MAX);
+    }
+    if (!status)
+        status = test_constants(m, &possible);
+    if (status || !possible)
+        return status;
+    uint64_t nth = 0;
+    for (int fruitless = 0; fruitless < MOST_FRUITLESS && m->count < m->most && !status;
+         fruitless++) {
+        if (must_end(m, 0))
+            break;
+        m->tries_left = TRIES_PER_LEVEL * m->s->level_count * luby(++nth);
+        status = descend(m, 0, &found);
+        if (status || !found)
+            continue;
+        status = keep(m, &is_new);
+        if (!status && is_new) {
+            fruitless = -1;
+            status = keep_neighbours(m, NEIGHBOURS_EACH);
+        }
+    }
+    return status;
+}
+
+/* The node of the level for the sorted configurations first .. end - 1, which agree below it. */
+static at_status write_node(sampler *m, node_writer *w, size_t level, size_t first, size_t end,
+                            uint32_t *node)
+{
+    size_t levels = m->s->level_count, count = 0;
+    if (level == levels) {
+        *node = NODE_TERMINAL;
+        return AT_OK;
+    }
+    space_edge *edges = calloc(values_at(m, level), sizeof *edges);
+    at_status status = edges ? AT_OK : node_no_memory(m->error);
+    while (first < end && !status) {
+        edges[count].value = m->found[first * levels + level];
+        size_t next = first;
+        while (next < end && m->found[next * levels + level] == edges[count].value)
+            next++;
+        status = write_node(m, w, level + 1, first, next, &edges[count++].child);
+        first = next;
+    }
+    if (!status)
+        status = node_write(w, edges, count, node, m->error);
+    free(edges);
+    return status;
+}
+
+/* Sorts by one level after the other, the last first: stable passes by counting. */
+static bool sort_found(sampler *m)
+{
+    size_t levels = m->s->level_count;
+    uint16_t *from = m->found, *to = malloc((m->count * levels + 1) * sizeof *to);
+    size_t *place = calloc((size_t)UINT16_MAX + 2, sizeof *place);
+    for (size_t l = levels; l-- > 0 && to && place;) {
+        memset(place, 0, ((size_t)UINT16_MAX + 2) * sizeof *place);
+        for (size_t i = 0; i < m->count; i++)
+            place[from[i * levels + l] + 1]++;
+        for (size_t v = 1; v <= UINT16_MAX; v++)
+            place[v] += place[v - 1];
+        for (size_t i = 0; i < m->count; i++)
+            memcpy(to + place[from[i * levels + l]]++ * levels, from + i * levels,
+                   levels * sizeof *to);
+        uint16_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    bool sorted = to && place;
+    m->found = from;
+    free(to);
+    free(place);
+    return sorted;
+}
+
+static bool sampler_init(sampler *m)
+{
+    const space *s = m->s;
+    size_t most_values = 1;
+    m->level_of = calloc(s->constraint_count + 1, sizeof *m->level_of);
+    m->reads = calloc(s->constraint_count * s->level_count + 1, sizeof *m->reads);
+    m->indices = calloc(s->parameter_count + 1, sizeof *m->indices);
+    m->shuffled = calloc(s->level_count + 1, sizeof *m->shuffled);
+    if (!m->level_of || !m->reads || !m->indices || !m->shuffled)
+        return false;
+    for (size_t l = 0; l < s->level_count; l++) {
+        most_values = values_at(m, l) > most_values ? values_at(m, l) : most_values;
+        m->shuffled[l] = calloc(values_at(m, l), sizeof **m->shuffled);
+        if (!m->shuffled[l])
+            return false;
+    }
+    for (size_t c = 0; c < s->constraint_count; c++) {
+        m->level_of[c] = SIZE_MAX;
+        for (size_t l = 0; l < s->level_count; l++)
+            for (size_t i = 0; i < m->constraints[c].parameter_count; i++)
+                if (m->constraints[c].parameters[i] == s->order[l]) {
+                    m->reads[c * s->level_count + l] = true;
+                    m->level_of[c] = l;
+                }
+    }
+    m->choices = calloc(most_values, sizeof *m->choices);
+    m->holds = calloc(most_values, sizeof *m->holds);
+    return m->choices && m->holds;
+}
+
+static void sampler_deinit(sampler *m)
+{
+    for (size_t l = 0; m->shuffled && l < m->s->level_count; l++)
+        free(m->shuffled[l]);
+    keymap_deinit(&m->seen);
+    free(m->shuffled);
+    free(m->level_of);
+    free(m->reads);
+    free(m->indices);
+    free(m->choices);
+    free(m->holds);
+    free(m->found);
+}
+
+at_status space_draw(space *s, const space_constraint *constraints, space_test test, void *context,
+                     const space_limits *limits, uint64_t most, const uint16_t *known,
+                     at_error *error)
+{
+    sampler m = {.s = s,
+                 .constraints = constraints,
+                 .test = test,
+                 .context = context,
+                 .limits = limits,
+                 .error = error,
+                 .most = most,
+                 .rng = rng_seeded(1),
+                 .until_look = LOOK_PERIOD};
+    node_writer writer = {0};
+    at_status status = sampler_init(&m) ? search(&m, known) : node_no_memory(error);
+    if (status == AT_INTERRUPTED) {
+        error_clear(error);
+        status = AT_OK; /* with what was found until then */
+    }
+    if (!status)
+        status = node_writer_init(&writer, s, 0, error);
+    if (!status && m.count > 0)
+        status = sort_found(&m) ? write_node(&m, &writer, 0, 0, m.count, &s->root)
+                                : node_no_memory(error);
+    node_writer_deinit(&writer);
+    sampler_deinit(&m);
+    return status;
+}
