@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plain_text.h"
+
 static const char *const status_names[] = {
     [AT_OK] = "ok",
     [AT_USAGE] = "usage",
@@ -33,8 +35,11 @@ static at_status set_va(at_error *error, at_status status, const char *file, int
         return status;
     error->status = status;
     error->line = line;
-    snprintf(error->file, sizeof error->file, "%s", file ? file : "");
-    vsnprintf(error->message, sizeof error->message, format, args);
+    char said[sizeof error->message];
+    vsnprintf(said, sizeof said, format, args);
+    plain_text_escape(said, error->message, sizeof error->message);
+    snprintf(said, sizeof said, "%s", file ? file : "");
+    plain_text_escape(said, error->file, sizeof error->file);
     return status;
 }
 
@@ -74,14 +79,15 @@ at_status error_prefix(at_error *error, const char *format, ...)
 {
     if (!error)
         return AT_INTERNAL;
-    char rest[sizeof error->message];
-    memcpy(rest, error->message, sizeof rest);
+    char said[sizeof error->message];
     va_list args;
     va_start(args, format);
-    int used = vsnprintf(error->message, sizeof error->message, format, args);
+    int used = vsnprintf(said, sizeof said, format, args);
     va_end(args);
-    if (used >= 0 && (size_t)used < sizeof error->message)
-        snprintf(error->message + used, sizeof error->message - (size_t)used, ": %s", rest);
+    if (used >= 0 && (size_t)used < sizeof said) {
+        snprintf(said + used, sizeof said - (size_t)used, ": %s", error->message);
+        plain_text_escape(said, error->message, sizeof error->message);
+    }
     return error->status;
 }
 

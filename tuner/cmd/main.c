@@ -12,6 +12,7 @@
 #include "cmd/commands.h"
 #include "compile/worker.h"
 #include "base/nearest.h"
+#include "base/plain_text.h"
 #include "base/version.h"
 #include "process/confine.h"
 
@@ -178,9 +179,24 @@ static void set_signals(void)
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
+/* Everything that is printed goes through here, whoever wrote it: nothing of it is an order to the
+ * terminal. Without memory for that it is printed as it is. */
+static void set_streams(void)
+{
+    const char *no_color = getenv("NO_COLOR");
+    FILE *out = plain_text_stream(STDOUT_FILENO,
+                                  isatty(STDOUT_FILENO) && !(no_color && *no_color), true);
+    FILE *err = plain_text_stream(STDERR_FILENO, false, false);
+    if (out)
+        stdout = out;
+    if (err)
+        stderr = err;
+}
+
 int main(int argc, char **argv)
 {
     worker_enter(argc, argv, workers);
+    set_streams();
     set_signals();
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();

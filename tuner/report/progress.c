@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "base/units.h"
 
 static const int64_t second_ns = 1000000000;
@@ -197,6 +198,9 @@ void progress_update(progress *p, const progress_state *state)
     p->shown_ns = state->now_ns;
     /* In the last column some terminals wrap. */
     build_line(p, state, p->terminal ? columns(p) - 1 : LINE_BYTES);
+    char line[LINE_BYTES];
+    plain_text_escape(p->line, line, sizeof line);
+    memcpy(p->line, line, sizeof line);
     draw(p);
 }
 

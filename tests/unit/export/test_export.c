@@ -304,7 +304,7 @@ static const char *const hostile[] = {
     "B", "C", "b_kind", "kind", "name", "H", "h", "config", "problem", "entry", "rule", "gpu", "I",
     "offsetof", "strdupa", "a__b", "int", "int_", "int_2", "int__2", "EOF", "strcmp", "exported",
     "EXPORTED", "CHAR_BIT", "errno", "main", "i", "e", "a", "x_2", "x", "X"};
-static const char *const hostile_texts[] = {"\\\"", "*/", "?\?/", "a-b", "a_b", "\\n", "%s", "", " ",
+static const char *const hostile_texts[] = {"\\\"", "*/", "?\?/", "a-b", "a_b", "%s", "", " ",
                                             "\\u00e9", "//", "\\\\", "${x}", "1", "true"};
 
 enum { HOSTILE = sizeof hostile / sizeof *hostile, TEXTS = sizeof hostile_texts / sizeof *hostile_texts };
