@@ -4,7 +4,7 @@
 -- and hands one plain table to the program; everything in it that is wrong is an error that names
 -- the script's line. The fields, and whether they may be left out (*):
 --
---   name        letters, digits, _ and -
+--   name        letters, digits and _, no digit first
 --   summary *   a line of text
 --   problem     NAME = VALUE: what is to be done; `--set NAME=VALUE` overrides
 --   ragged *    NAME = VALUE: what to change for a problem whose edges no tile divides; or a list of up
@@ -91,8 +91,9 @@ function at.pattern(description)
   if type(description) ~= "table" then error("at.pattern takes a table: at.pattern { ... }", 2) end
   check.fields(description, {}, PATTERN_FIELDS)
   local name = check.string(description.name, { "name" }, "name = \"transpose\"")
-  if #name > 60 or not string.find(name, "^[%w_][%w_-]*$") then
-    fail({ "name" }, "%s is not a pattern's name: letters, digits, _ and -, at most 60", show(name))
+  if #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
+    fail({ "name" }, "%s is not a pattern's name: letters, digits and _, no digit first, at most 60",
+         show(name))
   end
   local taken = {}
   local p = { name = name }

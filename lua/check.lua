@@ -94,11 +94,30 @@ function check.list(v, path, most)
   if count > most then fail(path, "has %d items; %d are allowed", count, most) end
 end
 
+local function refuse_nul(v, path)
+  if type(v) == "string" and string.find(v, "\0", 1, true) then fail(path, "holds a NUL") end
+end
+
 function check.string(v, path, example)
   if type(v) ~= "string" or v == "" then
     fail(path, "is %s; write %s", v == nil and "missing" or show(v), example)
   end
+  refuse_nul(v, path)
   return v
+end
+
+local MOST_BYTES = 255
+
+-- What is wrong with a value that records, journals and command lines are to hold; nil when nothing is.
+function check.unfit(v)
+  if type(v) ~= "string" then return nil end
+  if #v > MOST_BYTES then
+    return string.format("is a string of %d bytes; %d are allowed", #v, MOST_BYTES)
+  end
+  if not host.is_line(v) then
+    return string.format("is not UTF-8 without control characters: '%s'", v)
+  end
+  return nil
 end
 
 function check.name(name, path, taken)
@@ -121,6 +140,7 @@ local function expression(v, path)
     fail(path, "is %s; write an expression, for example \"2 * rows\"",
          v == nil and "missing" or show(v))
   end
+  refuse_nul(v, path)
   local text = v
   if math.type(v) == "float" then
     text = string.format("%.17g", v)

@@ -8,7 +8,12 @@ local ordered_keys, SCALARS = check.ordered_keys, check.SCALARS
 
 local function read_setting(v, text, path)
   local typed = host.parse(text)
-  if type(v) == "string" then return text end
+  if type(v) == "string" then
+    if check.unfit(text) then
+      host.fail(0, string.format("--set %s: it %s", path[2], check.unfit(text)), true)
+    end
+    return text
+  end
   if math.type(v) == "float" and type(typed) == "number" then return typed + 0.0 end
   if math.type(v) == "integer" and math.type(typed) == "float" and math.tointeger(typed) then
     return math.tointeger(typed)
@@ -26,6 +31,7 @@ local function check_problem_value(v, path)
     fail(path, "is %s; a problem's values are numbers, strings and booleans", show(v))
   end
   if v ~= v or v == math.huge or v == -math.huge then fail(path, "is not a finite number") end
+  if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
 local MOST_RAGGED = 3

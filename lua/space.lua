@@ -86,6 +86,7 @@ local function read_values(v, path)
       fail(path, "%s cannot be written in --config: no commas, = or control characters",
            show(value))
     end
+    if check.unfit(value) then fail(path, "value %d %s", i, check.unfit(value)) end
     if seen[value] then fail(path, "has %s twice", show(value)) end
     seen[value] = true
     values[i] = value

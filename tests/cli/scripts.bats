@@ -77,3 +77,23 @@ load helpers
         ! grep -r secret-word "$XDG_STATE_HOME" 2>/dev/null
     done
 }
+
+@test "escape sequences of a script are shown, not obeyed" {
+    cp "$FIXTURES"/scale* .
+    escape=$'\033]0;title\007\033[31m'
+    { printf '#error %s\n' "$escape"; cat "$FIXTURES/scale.cu.tmpl"; } >scale.cu.tmpl
+    tool scale.lua --device sim:sm_90 --no-record
+    says title
+    sed -i "s/block <= /'x' ~= '$escape' and block <= /" scale.lua
+    tool space scale.lua
+    sed -i "s/summary = \".*\"/summary = '$escape'/" scale.lua
+    tool space scale.lua --json
+    tool emit scale.lua --config "$escape=1"
+    fails_with 2 '\u001b]0;title'
+    tool "$escape"
+    fails_with 2 '\u001b]0;title'
+    ! grep -l "$(printf '\033')" ./*.txt
+    tool scale.lua --device sim:sm_90 --no-record --json
+    ! grep -l "$(printf '\033')" ./*.txt
+    python3 -m json.tool <out.txt >/dev/null
+}

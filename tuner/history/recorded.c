@@ -53,12 +53,21 @@ void recorded_deinit(recorded *r)
     *r = (recorded){0};
 }
 
+/* 1.0 and 1, or -0.0 and 0, are one value: they must not be told apart by how they are written. */
+static value canonical(value v)
+{
+    if (v.kind == VALUE_NUMBER && v.number >= -0x1p63 && v.number < 0x1p63 &&
+        (double)(int64_t)v.number == v.number)
+        return (value){.kind = VALUE_INTEGER, .integer = (int64_t)v.number};
+    return v;
+}
+
 static uint64_t hash_values(const recorded *r, const value *values)
 {
     uint64_t hash = 0;
     for (size_t p = 0; p < r->parameter_count; p++) {
         char text[64];
-        int length = value_format(values[p], text, sizeof text);
+        int length = value_format(canonical(values[p]), text, sizeof text);
         size_t used = (size_t)length < sizeof text ? (size_t)length : sizeof text - 1;
         hash = XXH3_64bits_withSeed(text, used, hash);
     }

@@ -199,6 +199,9 @@ static int emit(lua_State *L)
     emission *e = lua_touserdata(L, 1);
     run_template(L, e);
     assemble(L, &e->output, lua_gettop(L), lua_gettop(L) - 1);
+    if (memchr(e->output.bytes, '\0', e->output.size_bytes))
+        sandbox_raise(L, AT_SCRIPT, e->kernel->template_name, 0,
+                      "what it emits holds a NUL, at which C++ source ends");
     write_options(L, e);
     return 0;
 }

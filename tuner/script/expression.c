@@ -513,5 +513,7 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
     expression_any(L, e, problem, indices);
     if (lua_type(L, -1) != LUA_TSTRING)
         expression_raise(L, e, "gives a %s where a string is needed", luaL_typename(L, -1));
+    if (strlen(lua_tostring(L, -1)) != lua_rawlen(L, -1))
+        expression_raise(L, e, "gives a string with a NUL in it");
     return lua_tostring(L, -1);
 }

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include "script/lexer.h"
+#include "base/plain_text.h"
 #include "base/nearest.h"
 #include "script/state.h"
 
@@ -103,6 +104,15 @@ static int host_parse(lua_State *L)
         lua_pushstring(L, v.string);
         break;
     }
+    return 1;
+}
+
+/* host.is_line(text): is it UTF-8 without control characters? */
+static int host_is_line(lua_State *L)
+{
+    size_t size_bytes;
+    const char *text = luaL_checklstring(L, 1, &size_bytes);
+    lua_pushboolean(L, plain_text_is_line(text, size_bytes));
     return 1;
 }
 
@@ -250,6 +260,7 @@ static void push_host(lua_State *L)
     static const luaL_Reg functions[] = {
         {"declare", host_declare},     {"dtypes", host_dtypes},
         {"fail", host_fail},           {"fail_in", host_fail_in},
+        {"is_line", host_is_line},
         {"is_helper", host_is_helper}, {"keys", host_keys},
         {"line", host_line},           {"load", host_load},
         {"nearest", host_nearest},     {"own", host_own},

@@ -272,6 +272,36 @@ static void the_space_is_what_was_recorded(void **state)
     recorded_deinit(&r);
 }
 
+static void one_value_written_in_two_ways_is_one(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {{"1", "1.0"},
+                                           {"0", "-0.0"},
+                                           {"0.0", "-0.0"},
+                                           {"9007199254740992", "9007199254740992.0"},
+                                           {"-9223372036854775808", "-9223372036854775808.0"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char text[1024];
+        at_error error = {0};
+        recorded_space rs;
+        snprintf(text, sizeof text,
+                 "{\"results\": ["
+                 "{\"configuration\": {\"x\": %s}, \"times\": {\"runtimes\": [3]},"
+                 " \"invalidity\": \"correct\", \"correctness\": 1,"
+                 " \"measurements\": [{\"name\": \"time\", \"value\": 1}]},"
+                 "{\"configuration\": {\"x\": %s}, \"times\": {\"runtimes\": [4]},"
+                 " \"invalidity\": \"correct\", \"correctness\": 1,"
+                 " \"measurements\": [{\"name\": \"time\", \"value\": 2}]}]}",
+                 pairs[i][0], pairs[i][1]);
+        recorded r = parse(text);
+        assert_int_equal(r.result_count, 1);
+        assert_ok(recorded_space_init(&rs, &r, &error), error);
+        assert_int_equal(rs.count, 1);
+        recorded_space_deinit(&rs);
+        recorded_deinit(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +315,7 @@ int main(void)
         cmocka_unit_test(of_a_journal_the_last_line_of_a_variant_counts),
         cmocka_unit_test(damaged_files_are_errors),
         cmocka_unit_test(the_space_is_what_was_recorded),
+        cmocka_unit_test(one_value_written_in_two_ways_is_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

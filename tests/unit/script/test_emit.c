@@ -337,6 +337,35 @@ static void memory_may_run_out_while_emitting(void **state)
     (void)failures; /* a garbage collection may find what one emission needs */
 }
 
+static void a_nul_does_not_cut_the_source(void **state)
+{
+    (void)state;
+    emitted out;
+    at_error error = {0};
+    assert_int_equal(emit_text("a ${'x\\0y'}\nb\n", true, &out, &error), AT_SCRIPT);
+    assert_contains(error.message, "NUL");
+    assert_string_equal(error.file, "p.cu.tmpl");
+}
+
+static void what_is_included_is_part_of_the_source(void **state)
+{
+    (void)state;
+    emitted first, second;
+    at_error error = {0};
+    fixture_write("mine.h", "#define MINE 1\n");
+    assert_ok(emit_text("#include \"mine.h\"\n", false, &first, &error), error);
+    fixture_write("mine.h", "#define MINE 2\n");
+    assert_ok(emit_text("#include \"mine.h\"\n", false, &second, &error), error);
+    assert_int_equal(first.includes.count, 1);
+    assert_string_equal(first.includes.headers[0].text, "#define MINE 1\n");
+    assert_string_not_equal(first.hash, second.hash);
+    emitted_deinit(&first);
+    emitted_deinit(&second);
+    assert_int_equal(emit_text("a\n#include \"/etc/passwd\"\n", true, &first, &error), AT_SCRIPT);
+    assert_string_equal(error.file, "p.cu.tmpl");
+    assert_int_equal(error.line, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +385,8 @@ int main(void)
         cmocka_unit_test(hashes_follow_the_contents),
         cmocka_unit_test(the_template_hash_covers_every_include),
         cmocka_unit_test(memory_may_run_out_while_emitting),
+        cmocka_unit_test(a_nul_does_not_cut_the_source),
+        cmocka_unit_test(what_is_included_is_part_of_the_source),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -448,6 +448,50 @@ static void settings_override_the_problem(void **state)
     script_free(s);
 }
 
+static void texts_that_no_record_can_hold_are_refused_at_once(void **state)
+{
+    (void)state;
+    static const struct {
+        fixture_pattern pattern;
+        const char *message;
+        int line;
+    } cases[] = {
+        {{.where = "where = { 'tile < 2\\0 and false' },"}, "holds a NUL", 6},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', options = { '-DA\\0B' } },"}, "holds a NUL", 8},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k\\0' },"}, "holds a NUL", 8},
+        {{.space = "space = { tile = { 1 }, mode = { 'a', '\\xff' } },"}, "value 2 is not UTF-8", 5},
+        {{.space = "space = { tile = { 1 }, mode = { 'a', ('x'):rep(256) } },"},
+         "value 2 is a string of 256 bytes; 255 are allowed", 5},
+        {{.problem = "problem = { n = 1, dtype = 'float', s = '\\xc3' },"}, "UTF-8", 4},
+        {{.problem = "problem = { n = 1, dtype = 'float', s = 'a\\0b' },"}, "control characters", 4},
+        {{.problem = "problem = { n = 1, dtype = 'float', s = ('x'):rep(300) },"}, "300 bytes", 4},
+        {{.problem = "problem = { n = 1, dtype = 'float', s = 'x' },",
+          .extra = "ragged = { s = '\\27[2J' },"}, "control characters", 10},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_write_pattern(&cases[i].pattern);
+        fixture_expect_failure(cases[i].message, cases[i].line);
+    }
+    fixture_write_pattern(&(fixture_pattern){.problem = "problem = { n = 1, s = 'x' },"});
+    script *s;
+    at_error error;
+    assert_int_equal(load_with("s", "\xff", &s, &error), AT_USAGE);
+    assert_contains(error.message, "--set s: it is not UTF-8");
+}
+
+static void a_pattern_is_called_what_records_headers_and_c_can_hold(void **state)
+{
+    (void)state;
+    static const char *const refused[] = {"my-pattern", "1st", "a b", "a/b", "\\27[31m", "a\\0b"};
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "return require 'autotune'.pattern {\nname = '%s' }\n",
+                 refused[i]);
+        fixture_write("p.lua", text);
+        fixture_expect_failure(i < 5 ? "is not a pattern's name" : "NUL", 2);
+    }
+}
+
 static void settings_of_the_wrong_kind_are_usage_errors(void **state)
 {
     (void)state;
@@ -486,6 +530,8 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_an_io_error),
         cmocka_unit_test(settings_override_the_problem),
         cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
+        cmocka_unit_test(texts_that_no_record_can_hold_are_refused_at_once),
+        cmocka_unit_test(a_pattern_is_called_what_records_headers_and_c_can_hold),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
