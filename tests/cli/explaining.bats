@@ -12,7 +12,7 @@ load helpers
 @test "explain names the line that conflicts when the padding is gone" {
     tool explain transpose.lua --arch sm_90 --set rows=256 --set cols=256 --config pad=0
     succeeds
-    says 'conflicts: it reads shared memory with 32.0 wavefronts where 1 would do'
+    says '(transpose_tile.tmpl:61) conflicts: it reads shared memory with 32.0 wavefronts a request where 1.0 would do'
 }
 
 @test "explain --json uses Nsight Compute's names and counts every block of a small grid" {
@@ -30,4 +30,88 @@ load helpers
 @test "explain knows which chips it simulates" {
     tool explain transpose.lua --arch sm_87
     fails_with 2 "sm_90"
+}
+
+# kernel_script BODY: a pattern `made` of one warp a block that reads src and writes dst.
+kernel_script() {
+    cp "$FIXTURES/scale.lua" made.lua
+    cp "$FIXTURES"/scale*.cu.tmpl .
+    printf '%s\n' "$1" >made.cu.tmpl
+    sed -i 's/name    = "scale"/name = "made"/; s/template = "scale.cu.tmpl", entry = "scale"/template = "made.cu.tmpl", entry = "made"/' made.lua
+}
+
+made='extern "C" __global__ void made(const float *src, float *dst, long long n, double factor)'
+
+@test "explain keeps loads, stores and atomics of one line apart" {
+    kernel_script "$made
+{ long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; if (i < n) dst[i] = src[i * 8 % n] * factor; }"
+    tool explain made.lua --json --config block=256,vec=1
+    says '"kind": "load"'
+    says '"kind": "store"'
+    says '"place": "made.cu.tmpl:2"'
+    says 'reads global memory with 32.0 sectors a request where 4.0 would do'
+    says_nothing_of 'writes global memory with'
+}
+
+@test "explain counts and prices atomics on one address" {
+    kernel_script "$made
+{ atomicAdd(dst, src[blockIdx.x * blockDim.x + threadIdx.x]); }"
+    tool explain made.lua --json --config block=256,vec=1
+    says 'of a warp'"'"'s atomics on global memory 32.0 lanes hit one address'
+    says '"limit": "atomics on one address"'
+}
+
+@test "explain counts and prices constant memory that is read at different addresses" {
+    kernel_script "__constant__ float table[4096];
+$made
+{ long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; float sum = 0;
+  for (int k = 0; k < 256; k++) sum += table[(threadIdx.x * 32 + k) % 4096];
+  if (i < n) dst[i] = sum; }"
+    tool explain made.lua --json --config block=256,vec=1
+    says 'reads constant memory at different addresses: 32.0 passes a request'
+    says '"limit": "constant memory"'
+}
+
+@test "explain never asks for less than a sector" {
+    kernel_script "$made
+{ if (threadIdx.x == 0) dst[blockIdx.x] = src[blockIdx.x]; }"
+    tool explain made.lua --config block=256,vec=1
+    says_nothing_of 'wastes sectors'
+}
+
+@test "explain tells a race and a wrong result, with the template's line" {
+    kernel_script "$made
+{ __shared__ float s[1024]; long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+  s[threadIdx.x] = 0; __syncthreads(); s[threadIdx.x] = i < n ? src[i] : 0;
+  if (i < n) dst[i] = s[(threadIdx.x + 32) % blockDim.x] * factor; }"
+    tool explain made.lua --config block=256,vec=1
+    [ "$status" -eq 1 ]
+    says 'It is wrong: '
+    says 'data race'
+    says 'made.cu.tmpl:'
+
+    kernel_script "$made
+{ long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x; if (i < n) dst[i] = src[i]; }"
+    tool explain made.lua --config block=256,vec=1
+    [ "$status" -eq 1 ]
+    says 'It is wrong: '
+    says 'dst'
+}
+
+@test "explain tells a fault once" {
+    kernel_script "$made
+{ dst[(blockIdx.x * blockDim.x + threadIdx.x) * 1000LL] = src[0]; }"
+    tool explain made.lua --config block=256,vec=1
+    [ "$status" -eq 1 ]
+    [ "$(grep -c 'It is wrong' out.txt)" -eq 1 ]
+    says 'made.cu.tmpl:2'
+}
+
+@test "explain takes the problem for simulated devices unless --set says otherwise" {
+    tool explain "$FIXTURES/scale.lua"
+    succeeds
+    says 'n=16384 scale=3.0 dtype=float (the problem for simulated devices'
+    tool explain "$FIXTURES/scale.lua" --set n=4096
+    succeeds
+    says 'n=4096'
 }

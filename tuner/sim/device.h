@@ -26,6 +26,8 @@ struct device {
     sim_chip chip;
     device_buffer *buffers; /* by base */
     sim_fault fault;     /* of the last launch */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* of profiles; may be NULL */
+    void *progress_context;
 };
 
 struct device_kernel {

@@ -52,6 +52,13 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estim
     return status;
 }
 
+void sim_estimate_watch(sim_estimate *e,
+                        void (*progress)(void *context, uint64_t done, uint64_t total), void *context)
+{
+    e->device->progress = progress;
+    e->device->progress_context = context;
+}
+
 void sim_estimated_deinit(sim_estimated *s)
 {
     sim_kernel_deinit(&s->kernel);

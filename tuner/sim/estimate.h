@@ -18,6 +18,10 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estim
                            at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 
+/* From now on `progress` is told how many blocks of a sample were run. */
+void sim_estimate_watch(sim_estimate *e,
+                        void (*progress)(void *context, uint64_t done, uint64_t total), void *context);
+
 /* What an estimate of one kernel found. */
 typedef struct sim_estimated {
     sim_profile profile;

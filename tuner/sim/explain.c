@@ -1,5 +1,6 @@
 #include "sim/explain.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,13 +8,20 @@
 
 #include "base/units.h"
 
-/* Below these a line is not worth a sentence. */
-static const double good_efficiency = 0.95, good_conflicts = 1.05;
+/* Below this a line is not worth a sentence: times the fewest sectors or wavefronts. */
+static const double good_ratio = 1.05;
 
 void explanation_deinit(explanation *e)
 {
     free(e->lines);
     *e = (explanation){0};
+}
+
+const char *explain_kind_name(explain_kind kind)
+{
+    static const char *const names[] = {
+        [EXPLAIN_LOAD] = "load", [EXPLAIN_STORE] = "store", [EXPLAIN_ATOMIC] = "atomic"};
+    return names[kind];
 }
 
 double explain_sector_efficiency(const sim_counter *c)
@@ -35,33 +43,19 @@ static int compare_lines(const void *a, const void *b)
     return ((const explain_line *)a)->line - ((const explain_line *)b)->line;
 }
 
-static void note_access(explain_access *a, const sim_instruction *i)
+static explain_kind kind_of(const sim_instruction *i)
 {
-    a->loads |= i->kind == SIM_LOAD || i->kind == SIM_COPY_ASYNC;
-    a->stores |= i->kind == SIM_STORE;
-    a->atomics |= i->kind == SIM_ATOMIC;
+    return i->kind == SIM_STORE ? EXPLAIN_STORE : i->kind == SIM_ATOMIC ? EXPLAIN_ATOMIC : EXPLAIN_LOAD;
 }
 
-static void add_instruction(explanation *e, const ptx_module *m, const sim_instruction *i,
-                            const sim_counter *c)
+static void add_instruction(explanation *e, const ptx_module *m, const explain_source *source,
+                            const sim_instruction *i, const sim_counter *c)
 {
     ptx_text file;
     int line;
     ptx_source_line(m, i->location, &file, &line);
-    explain_line *l = line_for(e, line);
-    sim_counter global = *c, shared = *c;
-    global.shared_requests = global.wavefronts = global.ideal = global.conflicts = 0;
-    shared.requests = shared.sectors = shared.bytes = 0;
-    if (i->space == PTX_SPACE_LOCAL) {
-        sim_counter_sum(&l->local, &global);
-    } else if (c->requests > 0) {
-        sim_counter_sum(&l->global, &global);
-        note_access(&l->global_access, i);
-    }
-    if (c->shared_requests > 0) {
-        sim_counter_sum(&l->shared, &shared);
-        note_access(&l->shared_access, i);
-    }
+    explain_line *l = line_for(e, ptx_text_is(file, source->name) ? line : 0);
+    sim_counter_sum(i->space == PTX_SPACE_LOCAL ? &l->local : &l->kinds[kind_of(i)], c);
 }
 
 static void say(explanation *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -76,32 +70,58 @@ static void say(explanation *e, const char *format, ...)
     va_end(arguments);
 }
 
-static const char *verb(const explain_access *a)
+/* "Line 34 (transpose_tile.tmpl:31)" */
+static const char *name_line(const explain_source *s, int line, char *text, size_t text_bytes)
 {
-    return a->atomics ? "updates"
-           : a->loads && a->stores ? "reads and writes" : a->stores ? "writes" : "reads";
+    if (line == 0)
+        snprintf(text, text_bytes, "Code of a header");
+    else if (s->places && (size_t)line <= s->place_count && s->places[line - 1])
+        snprintf(text, text_bytes, "Line %d (%s)", line, s->places[line - 1]);
+    else
+        snprintf(text, text_bytes, "Line %d", line);
+    return text;
 }
 
-static void judge_lines(explanation *e)
+static double per(uint64_t count, uint64_t requests)
+{
+    return (double)count / (double)requests;
+}
+
+static void judge_access(explanation *e, const char *line, explain_kind kind, const sim_counter *c)
+{
+    static const char *const verbs[] = {
+        [EXPLAIN_LOAD] = "reads", [EXPLAIN_STORE] = "writes", [EXPLAIN_ATOMIC] = "updates"};
+    if (c->requests > 0 && per(c->sectors, c->fewest) > good_ratio)
+        say(e, "%s wastes sectors: it %s global memory with %.1f sectors a request where %.1f would do, "
+               "%.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
+            line, verbs[kind], per(c->sectors, c->requests), per(c->fewest, c->requests),
+            per(c->sectors, c->fewest), SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+    if (c->requests > 0 && per(c->turns, c->requests) > good_ratio - 1)
+        say(e, "%s queues up: of a warp's atomics on global memory %.1f lanes hit one address and take "
+               "turns, where 1 would do.",
+            line, 1 + per(c->turns, c->requests));
+    if (c->shared_requests > 0 && per(c->wavefronts, c->ideal) > good_ratio)
+        say(e, "%s conflicts: it %s shared memory with %.1f wavefronts a request where %.1f would do "
+               "(%" PRIu64 " conflicts).",
+            line, verbs[kind], per(c->wavefronts, c->shared_requests), per(c->ideal, c->shared_requests),
+            c->conflicts);
+    if (c->constant_requests > 0 && per(c->constant_passes, c->constant_requests) > good_ratio)
+        say(e, "%s reads constant memory at different addresses: %.1f passes a request, since its cache "
+               "serves one at a time.",
+            line, per(c->constant_passes, c->constant_requests));
+}
+
+static void judge_lines(explanation *e, const explain_source *source)
 {
     size_t before = e->sentence_count;
     for (size_t i = 0; i < e->line_count; i++) {
         const explain_line *l = &e->lines[i];
-        double efficiency = explain_sector_efficiency(&l->global);
-        if (l->global.requests > 0 && efficiency < good_efficiency) {
-            double per = (double)l->global.sectors / (double)l->global.requests;
-            say(e, "Line %d wastes sectors: it %s global memory with %.1f sectors a request where "
-                   "%.1f would do, %.1f times the ideal; %.1f of the 32 bytes of a sector are used.",
-                l->line, verb(&l->global_access), per, per * efficiency, 1 / efficiency, 32 * efficiency);
-        }
-        double ways = l->shared.ideal ? (double)l->shared.wavefronts / (double)l->shared.ideal : 1;
-        if (ways > good_conflicts)
-            say(e, "Line %d conflicts: it %s shared memory with %.1f wavefronts where 1 would do "
-                   "(%llu conflicts).",
-                l->line, verb(&l->shared_access), ways, (unsigned long long)l->shared.conflicts);
+        char text[256];
+        const char *name = name_line(source, l->line, text, sizeof text);
+        for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
+            judge_access(e, name, (explain_kind)k, &l->kinds[k]);
         if (l->local.requests > 0)
-            say(e, "Line %d uses local memory: registers are indexed at run time or do not suffice.",
-                l->line);
+            say(e, "%s uses local memory: registers are indexed at run time or do not suffice.", name);
     }
     if (e->sentence_count == before)
         say(e, "Every line moves whole sectors and no access to shared memory conflicts.");
@@ -127,20 +147,27 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
     say(e, "What takes longest, by prediction: %s.", p->limit);
 }
 
-at_status explain_variant(const sim_estimated *s, const sim_chip *chip, explanation *out,
-                          at_error *error)
+at_status explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
+                          explanation *out, at_error *error)
 {
     const sim_program *p = s->kernel.program;
-    *out = (explanation){0};
+    *out = (explanation){.scale = 1};
+    if (s->fault.kind != SIM_FAULT_NONE) {
+        say(out, "It is wrong: %s.", s->fault.message);
+        return AT_OK;
+    }
     out->lines = calloc(p->code_count + 1, sizeof *out->lines);
     if (!out->lines)
         return error_set(error, AT_NO_MEMORY, "no memory to explain a kernel");
-    out->scale = s->profile.sampled ? (double)s->profile.blocks / (double)s->profile.sampled : 1;
-    for (size_t i = 0; i < p->code_count; i++)
-        if (s->counters[i].requests > 0 || s->counters[i].shared_requests > 0)
-            add_instruction(out, s->kernel.module, &p->code[i], &s->counters[i]);
+    if (s->profile.sampled)
+        out->scale = (double)s->profile.blocks / (double)s->profile.sampled;
+    for (size_t i = 0; i < p->code_count; i++) {
+        const sim_counter *c = &s->counters[i];
+        if (c->requests > 0 || c->shared_requests > 0 || c->constant_requests > 0)
+            add_instruction(out, s->kernel.module, source, &p->code[i], c);
+    }
     qsort(out->lines, out->line_count, sizeof *out->lines, compare_lines);
-    judge_lines(out);
+    judge_lines(out, source);
     judge_rest(out, s, chip);
     return AT_OK;
 }

@@ -2,25 +2,34 @@
  * verdict in words.
  *
  * In: the emitted source and what an estimate found (sim/estimate.h). Out: one row for each source
- * line that touches memory, and sentences about what is wasted, where, and what limits. */
+ * line that touches memory, with loads, stores and atomics apart, and sentences about what is wasted,
+ * where, and what limits. */
 #ifndef AUTOTUNE_SIM_EXPLAIN_H
 #define AUTOTUNE_SIM_EXPLAIN_H
 
 #include "sim/estimate.h"
 
-enum { EXPLAIN_SENTENCES = 24, EXPLAIN_SENTENCE_BYTES = 320 };
+enum { EXPLAIN_SENTENCES = 24, EXPLAIN_SENTENCE_BYTES = 512 };
 
-typedef struct explain_access { /* which kinds there are */
-    bool loads, stores, atomics;
-} explain_access;
+typedef enum explain_kind {
+    EXPLAIN_LOAD,  /* asynchronous copies too */
+    EXPLAIN_STORE,
+    EXPLAIN_ATOMIC,
+    EXPLAIN_KIND_COUNT
+} explain_kind;
 
 typedef struct explain_line {
-    int line;             /* of the source; 0: code without a line, or from a header */
-    sim_counter global;   /* loads, stores, atomics and asynchronous copies */
-    sim_counter shared;
+    int line;             /* of the source; 0: code without a line of it, such as a header's */
+    sim_counter kinds[EXPLAIN_KIND_COUNT]; /* global, shared and constant memory */
     sim_counter local;
-    explain_access global_access, shared_access;
 } explain_line;
+
+/* The source: what its lines are called. */
+typedef struct explain_source {
+    const char *name;           /* that it was compiled under */
+    const char *const *places;  /* "file:line" of line i + 1, NULL where there is none; NULL: of no line */
+    size_t place_count;
+} explain_source;
 
 typedef struct explanation {
     explain_line *lines;  /* owned; ascending */
@@ -30,10 +39,13 @@ typedef struct explanation {
     size_t sentence_count;
 } explanation;
 
-/* Sums and judges. AT_NO_MEMORY. The caller frees *out's lines with explanation_deinit. */
-at_status explain_variant(const sim_estimated *s, const sim_chip *chip, explanation *out,
-                          at_error *error);
+/* Sums and judges. A kernel that faulted has no lines, and its fault is the only sentence.
+ * AT_NO_MEMORY. The caller frees *out's lines with explanation_deinit. */
+at_status explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
+                          explanation *out, at_error *error);
 void explanation_deinit(explanation *e);
+
+const char *explain_kind_name(explain_kind kind); /* "load" ... */
 
 /* Bytes asked for over bytes moved by sectors: 1 is best; 1 also where nothing moved. */
 double explain_sector_efficiency(const sim_counter *c);

@@ -124,6 +124,9 @@ static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_c
                                  p->totals.shared_store.wavefronts +
                                  p->totals.shared_atomic.wavefronts) / n;
     out->shared_ns = per_sm * wavefronts * to_ns;
+    out->constant_ns = per_sm * (double)p->totals.constant.constant_passes / n * to_ns;
+    /* One a clock on a common address (NVIDIA's whitepaper of Kepler GK110). */
+    out->atomic_ns = p->hottest * to_ns;
     out->issue_ns = per_sm * p->issued / chip->issue_per_clock * to_ns;
     /* A block passes a round trip to DRAM for each phase between barriers that loads, and one to
      * write; resident blocks overlap. */
@@ -140,8 +143,9 @@ static void name_limit(sim_prediction *out)
         const char *name;
         double time_ns;
     } parts[] = {{"DRAM", out->dram_ns}, {"L2", out->l2_ns}, {"L1", out->l1_ns},
-                 {"shared memory", out->shared_ns}, {"issuing instructions", out->issue_ns},
-                 {"latency", out->latency_ns}};
+                 {"shared memory", out->shared_ns}, {"constant memory", out->constant_ns},
+                 {"atomics on one address", out->atomic_ns},
+                 {"issuing instructions", out->issue_ns}, {"latency", out->latency_ns}};
     double longest = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         if (parts[i].time_ns > longest) {
@@ -165,8 +169,7 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
     find_shape(p, out, &s);
     name_limit(out);
     double dram_ns = out->dram_ns * exp(dram_penalty(p, &s));
-    out->time_ns = chip->launch_ns +
-                   larger(larger(dram_ns, out->l2_ns),
-                          larger(larger(out->l1_ns, out->shared_ns),
-                                 larger(out->issue_ns, out->latency_ns)));
+    double on_chip_ns = larger(larger(out->l1_ns, out->shared_ns), larger(out->constant_ns, out->issue_ns));
+    out->time_ns = chip->launch_ns + larger(larger(larger(dram_ns, out->l2_ns), out->atomic_ns),
+                                            larger(on_chip_ns, out->latency_ns));
 }

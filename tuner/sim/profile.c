@@ -17,7 +17,10 @@ typedef struct watcher {
     sector_set block[2];   /* loads, stores of the current block */
     sector_set run[2];     /* of the current run of blocks */
     sim_traffic sum[2];
+    sector_set block_atomics, atomics; /* `used` counts lanes, of the current block and of all */
+    uint32_t block_hottest, hottest;   /* most of any block, and of all */
     uint64_t position;     /* blocks begun */
+    const sim_launch *launch;
     uint64_t *sorted;      /* scratch */
     size_t sorted_capacity;
     bool failed;           /* out of memory */
@@ -123,8 +126,22 @@ static void close_block(watcher *w, int kind)
     set_clear(s);
 }
 
+/* Adds `lanes` atomics on a sector, and keeps the most of any. */
+static void count_atomics(watcher *w, sector_set *s, uint64_t sector, uint32_t lanes, uint32_t *most)
+{
+    bool is_new;
+    if (!set_add(s, sector, 0, &is_new)) {
+        w->failed = true;
+        return;
+    }
+    uint32_t *count = &s->used[place_of(s, sector)];
+    *count = *count > UINT32_MAX - lanes ? UINT32_MAX : *count + lanes;
+    *most = *count > *most ? *count : *most;
+}
+
 static void end_block(watcher *w)
 {
+    set_clear(&w->block_atomics);
     for (int kind = 0; kind < 2 && w->position > 0; kind++) {
         close_block(w, kind);
         if (w->position % RUN_BLOCKS == 0)
@@ -137,6 +154,8 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     watcher *w = context;
     if (!c) {
         end_block(w);
+        if (w->launch->progress)
+            w->launch->progress(w->launch->progress_context, w->position, w->launch->block_count);
         w->position++;
         return;
     }
@@ -145,6 +164,10 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     for (int i = 0; i < s->count; i++)
         if (!set_add(&w->block[is_store], s->sector[i], s->used[i], &is_new))
             w->failed = true;
+    for (int i = 0; c->kind == SIM_ATOMIC && i < s->count; i++) {
+        count_atomics(w, &w->block_atomics, s->sector[i], s->lanes[i], &w->block_hottest);
+        count_atomics(w, &w->atomics, s->sector[i], s->lanes[i], &w->hottest);
+    }
 }
 
 /* Picks runs of neighbouring blocks, spread evenly; returns how many blocks. */
@@ -195,6 +218,9 @@ static void summarise(const watcher *w, const sim_launch *launch, sim_profile *o
     out->issued = (double)out->totals.issued_total / n;
     out->loads = (double)(out->totals.global_load.requests + out->totals.async_copy.requests) / n / warps;
     out->barriers = (double)out->totals.issued[SIM_CLASS_BARRIER] / n / warps;
+    /* What one block alone updates gets no hotter with more blocks. */
+    bool shared = w->hottest > w->block_hottest;
+    out->hottest = shared ? (double)w->hottest / n * (double)out->blocks : (double)w->hottest;
 }
 
 typedef struct wave_watcher {
@@ -273,6 +299,7 @@ at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t
     l.counters = counters ? counters : own;
     l.observer = watch;
     l.observer_context = &w;
+    w.launch = &l;
     l.announce_blocks = true;
     status = sim_run(&l, fault, error);
     end_block(&w);
@@ -292,6 +319,8 @@ cleanup:
         set_deinit(&w.block[kind]);
         set_deinit(&w.run[kind]);
     }
+    set_deinit(&w.block_atomics);
+    set_deinit(&w.atomics);
     free(w.sorted);
     free(own);
     free(blocks);

@@ -35,6 +35,7 @@ typedef struct sim_profile {
     double hinted[SIM_HINT_COUNT]; /* share of the global loads with each hint */
     sim_traffic read, write;
     sim_wave wave;
+    double hottest;             /* atomics of the launch on the sector that gets the most of them */
 } sim_profile;
 
 /* Runs about `sample` blocks of the launch, and the first warps of `wave` blocks (its `blocks`, counters and observer are overridden) and

@@ -301,6 +301,8 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
                                        needs.shared_bytes);
     uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
+    p->launch.progress = d->progress;
+    p->launch.progress_context = d->progress_context;
     status = sim_profile_launch(&p->launch, sample ? sample : SAMPLE_BLOCKS, wave, counters,
                                 profile, &d->fault, error);
     prepared_free(p);

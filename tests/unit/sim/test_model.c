@@ -46,6 +46,18 @@ static void each_overloaded_resource_is_the_limit(void **state)
     assert_true(predict(&narrow, 32, 4224).time_ns > base.time_ns);
 }
 
+static void one_address_and_many_constants_cost(void **state)
+{
+    (void)state;
+    sim_profile p = transpose_like(), hot = p, constants = p;
+    double base = predict(&p, 32, 4224).time_ns;
+    hot.hottest = (double)p.blocks * (double)p.threads;
+    assert_string_equal(predict(&hot, 32, 4224).limit, "atomics on one address");
+    assert_true(predict(&hot, 32, 4224).time_ns > 2 * base);
+    constants.totals.constant.constant_passes = 32 * 8 * 64 * p.sampled;
+    assert_string_equal(predict(&constants, 32, 4224).limit, "constant memory");
+}
+
 static void twice_the_traffic_takes_longer_and_short_runs_too(void **state)
 {
     (void)state;
@@ -82,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_overloaded_resource_is_the_limit),
+        cmocka_unit_test(one_address_and_many_constants_cost),
         cmocka_unit_test(twice_the_traffic_takes_longer_and_short_runs_too),
         cmocka_unit_test(a_kernel_that_does_not_fit_has_no_time),
         cmocka_unit_test(a_copy_takes_its_bytes_over_the_bandwidth),

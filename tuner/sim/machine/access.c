@@ -327,11 +327,15 @@ static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, 
         n->requests++;
         n->bytes += (uint64_t)__builtin_popcount(mask) * bytes;
         n->sectors += ((uint64_t)__builtin_popcount(mask) * bytes + 31) / 32;
+    } else if (space == PTX_SPACE_CONST && n) {
+        sim_counter_add_constant(n, p->address, mask);
     } else if (space == PTX_SPACE_GLOBAL && (n || b->launch->observer)) {
         sim_sectors s;
         sim_sectors_collect(p->address, mask, bytes, &s);
         if (n)
             sim_counter_add_sectors(n, &s);
+        if (n && c->kind == SIM_ATOMIC)
+            sim_counter_add_turns(n, p->address, mask);
         if (b->launch->observer)
             b->launch->observer(b->launch->observer_context, c,
                                 c->kind == SIM_STORE || c->kind == SIM_ATOMIC, &s);

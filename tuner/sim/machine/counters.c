@@ -21,9 +21,11 @@ void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t byte
             at = n++;
             out->sector[at] = sector;
             out->used[at] = 0;
+            out->lanes[at] = 0;
             highest = sector > highest ? sector : highest;
         }
         out->used[at] |= used;
+        out->lanes[at]++;
     }
     out->count = n;
 }
@@ -32,8 +34,11 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s)
 {
     c->requests++;
     c->sectors += (uint64_t)s->count;
+    uint64_t bytes = 0;
     for (int i = 0; i < s->count; i++)
-        c->bytes += (uint64_t)__builtin_popcount(s->used[i]);
+        bytes += (uint64_t)__builtin_popcount(s->used[i]);
+    c->bytes += bytes;
+    c->fewest += (bytes + SIM_SECTOR_BYTES - 1) / SIM_SECTOR_BYTES;
 }
 
 /* Wavefronts that the lanes of `mask` need: the most distinct words that any bank must deliver. */
@@ -138,17 +143,56 @@ void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, ui
     c->conflicts = c->wavefronts - c->ideal;
 }
 
+/* Different addresses among those of `mask`; *most: lanes at the commonest. */
+static uint32_t count_distinct(const uint64_t *addresses, uint32_t mask, uint32_t *most)
+{
+    uint64_t seen[SIM_LANES];
+    uint32_t counts[SIM_LANES], n = 0;
+    *most = 0;
+    for (uint32_t m = mask; m; m &= m - 1) {
+        uint64_t v = addresses[__builtin_ctz(m)];
+        uint32_t i = 0;
+        while (i < n && seen[i] != v)
+            i++;
+        if (i == n) {
+            seen[n] = v;
+            counts[n++] = 0;
+        }
+        counts[i]++;
+        *most = counts[i] > *most ? counts[i] : *most;
+    }
+    return n;
+}
+
+void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask)
+{
+    uint32_t most;
+    count_distinct(addresses, mask, &most);
+    c->turns += most - 1;
+}
+
+void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask)
+{
+    uint32_t most;
+    c->constant_requests++;
+    c->constant_passes += count_distinct(addresses, mask, &most);
+}
+
 void sim_counter_sum(sim_counter *to, const sim_counter *from)
 {
     to->issued += from->issued;
     to->threads += from->threads;
     to->requests += from->requests;
     to->sectors += from->sectors;
+    to->fewest += from->fewest;
     to->bytes += from->bytes;
+    to->turns += from->turns;
     to->shared_requests += from->shared_requests;
     to->wavefronts += from->wavefronts;
     to->ideal += from->ideal;
     to->conflicts += from->conflicts;
+    to->constant_requests += from->constant_requests;
+    to->constant_passes += from->constant_passes;
 }
 
 /* Where an instruction's accesses are added; NULL for one that does not touch memory. A generic
@@ -157,7 +201,9 @@ static void add_access(const sim_instruction *i, const sim_counter *c, sim_total
 {
     sim_counter global = *c, shared = *c;
     global.shared_requests = global.wavefronts = global.ideal = global.conflicts = 0;
-    shared.requests = shared.sectors = shared.bytes = 0;
+    shared.requests = shared.sectors = shared.fewest = shared.bytes = shared.turns = 0;
+    if (c->constant_requests > 0)
+        sim_counter_sum(&t->constant, c);
     if (i->space == PTX_SPACE_LOCAL) {
         sim_counter_sum(&t->local, &global);
         return;

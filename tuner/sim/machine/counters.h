@@ -24,11 +24,15 @@ typedef struct sim_counter { /* of one instruction, or a sum of several */
     uint64_t threads;    /* lanes active then */
     uint64_t requests;   /* global or local memory */
     uint64_t sectors;
+    uint64_t fewest;     /* sectors that the bytes asked for would fill, request by request */
     uint64_t bytes;      /* distinct bytes asked for */
+    uint64_t turns;      /* of atomics: lanes that wait for others on the same bytes, one by one */
     uint64_t shared_requests;
     uint64_t wavefronts; /* shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
     uint64_t conflicts;  /* wavefronts - ideal */
+    uint64_t constant_requests;
+    uint64_t constant_passes; /* one for each address in a request */
 } sim_counter;
 
 /* The sectors of one request: number, and which bytes of each were asked for. */
@@ -36,6 +40,7 @@ typedef struct sim_sectors {
     int count;
     uint64_t sector[SIM_LANES]; /* address / 32 */
     uint32_t used[SIM_LANES];   /* a bit a byte */
+    uint8_t lanes[SIM_LANES];   /* that go there */
 } sim_sectors;
 
 /* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally aligned
@@ -53,13 +58,21 @@ void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t 
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 
+/* Adds an atomic on global memory, beside its sectors: lanes on one address take turns. */
+void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
+
+/* Adds a load from constant memory, whose cache serves one address a pass, to any number of lanes
+ * (CUDA C++ Programming Guide, "Constant Memory": a request is split into as many as there are
+ * different addresses in it). */
+void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_t mask);
+
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
 /* Sums over a program by what was accessed and how. */
 typedef struct sim_totals {
     sim_counter global_load, global_store, global_atomic, async_copy;
     sim_counter shared_load, shared_store, shared_atomic;
-    sim_counter local;
+    sim_counter local, constant;
     uint64_t issued[SIM_CLASS_COUNT];
     uint64_t issued_total, threads_total;
 } sim_totals;

@@ -57,6 +57,8 @@ typedef struct sim_launch {
     void *observer_context;
     bool first_warp_only;          /* run one warp a block: barriers open at once, what others would
                                       have written is missing; for sampling addresses */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* blocks of a profile; or NULL */
+    void *progress_context;
     bool announce_blocks;          /* the observer is told of each block's start: instruction NULL */
 } sim_launch;
 

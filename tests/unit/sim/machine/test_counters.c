@@ -96,6 +96,41 @@ static void wide_accesses_go_in_halves_and_quarters(void **state)
     assert_int_equal(shared_of(2, 16).wavefronts, 8);
 }
 
+static void lanes_on_one_address_take_turns_in_atomics_and_share_constants(void **state)
+{
+    (void)state;
+    uint64_t addresses[SIM_LANES];
+    sim_counter c = {0};
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = 4 * (uint64_t)(l / 8);
+    sim_counter_add_turns(&c, addresses, UINT32_MAX);
+    assert_int_equal(c.turns, 7);
+    sim_counter_add_turns(&c, addresses, 0x01010101u);
+    assert_int_equal(c.turns, 7);
+    sim_counter_add_constant(&c, addresses, UINT32_MAX);
+    assert_int_equal(c.constant_requests, 1);
+    assert_int_equal(c.constant_passes, 4);
+    sim_counter_add_constant(&c, addresses, 0xff);
+    assert_int_equal(c.constant_passes, 5);
+}
+
+static void the_fewest_sectors_are_whole(void **state)
+{
+    (void)state;
+    uint64_t addresses[SIM_LANES] = {4096};
+    sim_sectors s;
+    sim_counter c = {0};
+    sim_sectors_collect(addresses, 1, 4, &s);
+    sim_counter_add_sectors(&c, &s);
+    assert_int_equal(c.fewest, 1);
+    for (int l = 0; l < SIM_LANES; l++)
+        addresses[l] = 32 * (uint64_t)l;
+    sim_sectors_collect(addresses, UINT32_MAX, 4, &s);
+    sim_counter_add_sectors(&c, &s);
+    assert_int_equal(c.fewest, 1 + 4);
+    assert_int_equal(c.sectors, 1 + 32);
+}
+
 /* Four transposes whose only difference is the tile's width: the padding shows in the counters. */
 static void padding_shows_in_the_bank_conflicts_of_a_transpose(void **state)
 {
@@ -155,6 +190,8 @@ int main(void)
         cmocka_unit_test(random_accesses_count_what_a_sort_counts),
         cmocka_unit_test(shared_strides_conflict_by_their_power_of_two),
         cmocka_unit_test(wide_accesses_go_in_halves_and_quarters),
+        cmocka_unit_test(lanes_on_one_address_take_turns_in_atomics_and_share_constants),
+        cmocka_unit_test(the_fewest_sectors_are_whole),
         cmocka_unit_test(padding_shows_in_the_bank_conflicts_of_a_transpose),
         cmocka_unit_test(packed_float3_wastes_no_sector_but_takes_three_requests),
     };

@@ -1,0 +1,38 @@
+/* An explained variant: what `autotune explain` found, and how it is printed. */
+#ifndef AUTOTUNE_CMD_EXPLAINED_H
+#define AUTOTUNE_CMD_EXPLAINED_H
+
+#include "compile/compile.h"
+#include "device/plan.h"
+#include "script/emit.h"
+#include "script/script.h"
+#include "sim/chip.h"
+#include "sim/explain.h"
+
+/* One explained variant and all that it rests on; cmd/explain.c makes and frees it. */
+typedef struct explained {
+    sim_chip chip;
+    script *script;
+    problem_kind problem;
+    compile_pool *pool;
+    uint16_t *indices;
+    char configuration[2048];
+    emitted source;
+    char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */
+    size_t place_count;
+    compile_result compiled;
+    launch_plan launch;
+    problem_plan plan;
+    sim_estimate *estimate;
+    sim_estimated found;
+    explanation explanation;
+    char *wrong;          /* owned; what it does wrong, by a proof; NULL: nothing is known */
+} explained;
+
+/* The source with counters beside its lines, totals, prediction and verdict. */
+void explained_print(const explained *x);
+
+/* The same as one JSON object. Of "lines" each is one kind of access of one line. */
+void explained_print_json(const explained *x);
+
+#endif
