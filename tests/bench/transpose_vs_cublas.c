@@ -23,7 +23,7 @@
 #include "script/script.h"
 #include "base/stats.h"
 
-enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, CONFIGURATION_BYTES = 1024, RESULT_BYTES = 64 };
+enum { HELPER_THREADS = 256, MOST_SAMPLES = 10001, TEXT_BYTES = 1024, RESULT_BYTES = 64 };
 
 typedef enum contender { OURS, CUBLAS, COPY, CONTENDERS } contender;
 
@@ -133,23 +133,23 @@ static bool is_problem(const record_entry *entry, const bench_request *r)
            strcmp(type->string, "float") == 0 && !entry->warm_cache && !entry->energy;
 }
 
-static void format_configuration(const record_values *values, char text[CONFIGURATION_BYTES])
+static void format_configuration(const record_values *values, char text[TEXT_BYTES])
 {
     size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < values->count && used < CONFIGURATION_BYTES; i++) {
+    for (size_t i = 0; i < values->count && used < TEXT_BYTES; i++) {
         char shown[RECORD_TEXT_BYTES];
         value_format(values->pairs[i].value, shown, sizeof shown);
-        used += (size_t)snprintf(text + used, CONFIGURATION_BYTES - used, "%s%s=%s", i ? "," : "",
+        used += (size_t)snprintf(text + used, TEXT_BYTES - used, "%s%s=%s", i ? "," : "",
                                  values->pairs[i].name, shown);
     }
 }
 
 static at_status find_configuration(const bench *b, const bench_request *r,
-                                    char text[CONFIGURATION_BYTES], at_error *error)
+                                    char text[TEXT_BYTES], at_error *error)
 {
     if (r->configuration) {
-        snprintf(text, CONFIGURATION_BYTES, "%s", r->configuration);
+        snprintf(text, TEXT_BYTES, "%s", r->configuration);
         return AT_OK;
     }
     record_set set;
@@ -446,7 +446,7 @@ static at_status read_request(int count, char **arguments, bench_request *r, at_
     return AT_OK;
 }
 
-static at_status prepare(bench *b, const bench_request *r, char configuration[CONFIGURATION_BYTES],
+static at_status prepare(bench *b, const bench_request *r, char configuration[TEXT_BYTES],
                          at_error *error)
 {
     paths files;
@@ -488,7 +488,7 @@ int main(int count, char **arguments)
     at_error error = {0};
     bench_request r;
     bench b = {0};
-    char configuration[CONFIGURATION_BYTES];
+    char configuration[TEXT_BYTES];
     int64_t *times_ns[CONTENDERS] = {0};
     at_status status = read_request(count, arguments, &r, &error);
     if (!status)

@@ -36,6 +36,16 @@ static inline pattern sample_pattern(int64_t rows, pattern_variable variables[3]
     };
 }
 
+/* Replaces the message of a result, which owns it. */
+static inline void set_message(run_result *r, const char *message)
+{
+    measurement whole = r->found;
+    whole.message = message;
+    measurement_own(&whole);
+    measurement_deinit(&r->found);
+    r->found = whole;
+}
+
 static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, outcome o,
                                  int64_t median_ns)
 {
@@ -47,13 +57,13 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
     assert_ok(run_summary_add(s, configuration, o, &r, &error), error);
     r->values[0] = sample_algorithms[algorithm];
     r->values[1] = sample_tiles[tile];
-    r->has_resources = o != OUTCOME_COMPILE_ERROR;
-    r->resources = (kernel_resources){.registers = 32, .static_shared_bytes = 4224};
+    r->found.has_resources = o != OUTCOME_COMPILE_ERROR;
+    r->found.resources = (kernel_resources){.registers = 32, .static_shared_bytes = 4224};
     r->block_threads = 256;
     r->occupancy = (occupancy){.blocks_per_sm = 8, .warps_per_sm = 64, .fraction = 1};
     snprintf(r->source_hash, sizeof r->source_hash, "%032d", (int)(algorithm * 10 + tile));
     if (o != OUTCOME_OK) {
-        r->message = strdup("it went wrong");
+        set_message(r, "it went wrong");
         return;
     }
     r->time = (stats_summary){.count = 40,

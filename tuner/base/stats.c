@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_ns(const void *a, const void *b)
 {
@@ -47,6 +48,20 @@ stats_summary stats_summarise(int64_t *samples_ns, size_t count)
         s.high_ns = samples_ns[high > (double)count ? count - 1 : (size_t)high - 1];
     }
     return s;
+}
+
+bool stats_summarise_copy(const int64_t *samples_ns, size_t count, stats_summary *out)
+{
+    *out = (stats_summary){0};
+    if (count == 0)
+        return true;
+    int64_t *sorted = malloc(count * sizeof *sorted);
+    if (!sorted)
+        return false;
+    memcpy(sorted, samples_ns, count * sizeof *sorted);
+    *out = stats_summarise(sorted, count);
+    free(sorted);
+    return true;
 }
 
 static size_t trimmed_each_end(size_t count, double fraction)

@@ -14,7 +14,7 @@
 #include "run/setup.h"
 #include "sim/chip.h"
 
-enum { STEP_MS = 100, CONFIGURATION_BYTES = 2048, MOST_FDS = 1100 };
+enum { STEP_MS = 100, MOST_FDS = 1100 };
 
 typedef struct checking {
     sim_chip chip;

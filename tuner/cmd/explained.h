@@ -16,7 +16,7 @@ typedef struct explained {
     problem_kind problem;
     compile_pool *pool;
     uint16_t *indices;
-    char configuration[2048];
+    char configuration[CONFIGURATION_BYTES];
     emitted source;
     char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */
     size_t place_count;

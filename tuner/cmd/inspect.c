@@ -141,7 +141,7 @@ static void print_thresholds(const inspected *a)
 
 static void print_table(const inspected *a)
 {
-    char text[2048];
+    char text[CONFIGURATION_BYTES];
     script_format_configuration(a->script, a->sweep.base, text, sizeof text);
     printf("%s on %s: %s\n\n", script_pattern(a->script)->name, a->arch.name, text);
     for (size_t i = 0; i < a->sweep.axis_count; i++)
@@ -180,7 +180,7 @@ static void print_json(const inspected *all, size_t count)
     json_t *root = json_object(), *archs = json_array();
     json_object_set_new(root, "pattern", json_string(script_pattern(all[0].script)->name));
     for (size_t i = 0; i < count; i++) {
-        char base[2048];
+        char base[CONFIGURATION_BYTES];
         script_format_configuration(all[i].script, all[i].sweep.base, base, sizeof base);
         json_t *rows = json_array(), *one = json_object();
         for (size_t r = 0; r < all[i].sweep.row_count; r++)

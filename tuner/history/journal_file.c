@@ -79,26 +79,26 @@ static void drop_last(recorded *r)
 
 static bool read_samples(recorded_result *result, const journal_entry *e)
 {
-    result->outcome = e->outcome;
-    result->compile_ms = (double)e->compile_ns / 1e6;
-    result->check_ms = (double)e->check_ns / 1e6;
-    if (e->sample_count == 0)
+    result->outcome = e->found.outcome;
+    result->compile_ms = (double)e->found.compile_ns / 1e6;
+    result->check_ms = (double)e->found.check_ns / 1e6;
+    if (e->found.sample_count == 0)
         return true;
-    int64_t *sorted = malloc(e->sample_count * sizeof *sorted);
-    result->samples_ms = malloc(e->sample_count * sizeof *result->samples_ms);
+    int64_t *sorted = malloc(e->found.sample_count * sizeof *sorted);
+    result->samples_ms = malloc(e->found.sample_count * sizeof *result->samples_ms);
     if (!sorted || !result->samples_ms) {
         free(sorted);
         return false;
     }
-    memcpy(sorted, e->samples_ns, e->sample_count * sizeof *sorted);
-    stats_summary summary = stats_summarise(sorted, e->sample_count);
+    memcpy(sorted, e->found.samples_ns, e->found.sample_count * sizeof *sorted);
+    stats_summary summary = stats_summarise(sorted, e->found.sample_count);
     free(sorted);
-    result->sample_count = e->sample_count;
-    for (size_t i = 0; i < e->sample_count; i++) {
-        result->samples_ms[i] = (double)e->samples_ns[i] / 1e6;
+    result->sample_count = e->found.sample_count;
+    for (size_t i = 0; i < e->found.sample_count; i++) {
+        result->samples_ms[i] = (double)e->found.samples_ns[i] / 1e6;
         result->run_ms += result->samples_ms[i];
     }
-    if (e->outcome == OUTCOME_OK && summary.median_ns > 0)
+    if (e->found.outcome == OUTCOME_OK && summary.median_ns > 0)
         result->cost = (double)summary.median_ns / 1e6;
     return true;
 }
@@ -119,7 +119,7 @@ static bool add_entry(recorded *r, const journal_entry *e)
     if (!list.result)
         return false;
     if (!visit_pairs(e->configuration, visit_value, &list, &count) || count != r->parameter_count ||
-        (e->outcome == OUTCOME_OK && e->sample_count == 0)) {
+        (e->found.outcome == OUTCOME_OK && e->found.sample_count == 0)) {
         drop_last(r);
         return true;
     }

@@ -83,7 +83,7 @@ static bool parse_u64(const json_t *j, uint64_t *out)
 /* Compilers and drivers write what they like: what is not UTF-8 loses its odd bytes. */
 static json_t *pack_text(const char *text)
 {
-    char cut[JOURNAL_MESSAGE_BYTES];
+    char cut[JOURNAL_TEXT_BYTES];
     snprintf(cut, sizeof cut, "%s", text ? text : "");
     json_t *j = json_string(cut);
     if (j)
@@ -97,14 +97,14 @@ static json_t *pack_text(const char *text)
 static json_t *pack_samples(const journal_entry *e)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < e->sample_count; i++)
-        json_append(&array, json_integer((json_int_t)e->samples_ns[i]));
+    for (size_t i = 0; i < e->found.sample_count; i++)
+        json_append(&array, json_integer((json_int_t)e->found.samples_ns[i]));
     return array;
 }
 
 static json_t *pack_resources(const journal_entry *e)
 {
-    kernel_resources k = e->resources;
+    kernel_resources k = e->found.resources;
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof resource_fields / sizeof *resource_fields; i++)
         json_put(&object, resource_fields[i].name, json_integer((json_int_t)*resource_at(&k, i)));
@@ -150,13 +150,13 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
 {
     json_t *root =
         json_pack("{so so so ss so so sI sI}", "run", pack_u64(run), "facts", pack_key(facts), "key",
-                  pack_key(key), "outcome", outcome_name(e->outcome), "configuration",
+                  pack_key(key), "outcome", outcome_name(e->found.outcome), "configuration",
                   pack_text(e->configuration), "samples_ns", pack_samples(e), "compile_ns",
-                  (json_int_t)e->compile_ns, "check_ns", (json_int_t)e->check_ns);
-    if (root && e->has_resources)
+                  (json_int_t)e->found.compile_ns, "check_ns", (json_int_t)e->found.check_ns);
+    if (root && e->found.has_resources)
         json_put(&root, "resources", pack_resources(e));
-    if (root && e->message && *e->message)
-        json_put(&root, "message", pack_text(e->message));
+    if (root && e->found.message && *e->found.message)
+        json_put(&root, "message", pack_text(e->found.message));
     if (root && e->stage && *e->stage)
         json_put(&root, "stage", pack_text(e->stage));
     if (root && e->asked && *e->asked) {
@@ -215,19 +215,19 @@ static bool parse_samples(const json_t *array, journal_line *out)
         if (!json_is_integer(j) || out->samples_ns[i] <= 0)
             return false;
     }
-    out->entry.samples_ns = out->samples_ns;
-    out->entry.sample_count = count;
+    out->entry.found.samples_ns = out->samples_ns;
+    out->entry.found.sample_count = count;
     return true;
 }
 
 static bool parse_resources(const json_t *object, journal_entry *e)
 {
-    e->has_resources = object != NULL;
+    e->found.has_resources = object != NULL;
     for (size_t i = 0; object && i < sizeof resource_fields / sizeof *resource_fields; i++) {
         const json_t *j = json_object_get(object, resource_fields[i].name);
         if (!json_is_integer(j) || json_integer_value(j) < 0 || json_integer_value(j) > UINT32_MAX)
             return false;
-        *resource_at(&e->resources, i) = (uint32_t)json_integer_value(j);
+        *resource_at(&e->found.resources, i) = (uint32_t)json_integer_value(j);
     }
     return true;
 }
@@ -242,7 +242,7 @@ static bool parse_duration(const json_t *j, int64_t *out)
 static bool parse_text(const json_t *j, const char **out)
 {
     *out = j ? json_string_value(j) : "";
-    return *out && strlen(*out) < JOURNAL_MESSAGE_BYTES;
+    return *out && strlen(*out) < JOURNAL_TEXT_BYTES;
 }
 
 static bool parse_answer(const json_t *root, journal_line *out)
@@ -284,14 +284,14 @@ static bool parse_entry(const json_t *root, journal_line *out)
     journal_entry *e = &out->entry;
     return parse_hex(json_object_get(root, "facts"), out->facts.bytes, sizeof out->facts.bytes) &&
            parse_hex(json_object_get(root, "key"), out->key.bytes, sizeof out->key.bytes) && name &&
-           outcome_find(name, &e->outcome) &&
+           outcome_find(name, &e->found.outcome) &&
            parse_text(json_object_get(root, "configuration"), &e->configuration) &&
-           parse_text(json_object_get(root, "message"), &e->message) &&
+           parse_text(json_object_get(root, "message"), &e->found.message) &&
            parse_text(json_object_get(root, "stage"), &e->stage) &&
            parse_text(json_object_get(root, "asked"), &e->asked) && parse_answer(root, out) &&
            parse_samples(json_object_get(root, "samples_ns"), out) &&
-           parse_duration(json_object_get(root, "compile_ns"), &e->compile_ns) &&
-           parse_duration(json_object_get(root, "check_ns"), &e->check_ns) &&
+           parse_duration(json_object_get(root, "compile_ns"), &e->found.compile_ns) &&
+           parse_duration(json_object_get(root, "check_ns"), &e->found.check_ns) &&
            parse_resources(json_object_get(root, "resources"), e);
 }
 

@@ -22,25 +22,18 @@
 
 #include "base/error.h"
 #include "journal/key.h"
-#include "device/outcome.h"
-#include "device/resources.h"
+#include "device/measurement.h"
 
 enum {
-    JOURNAL_MESSAGE_BYTES = 4096, /* longer messages are cut */
+    JOURNAL_TEXT_BYTES = CONFIGURATION_BYTES, /* longer messages are cut */
     JOURNAL_MAX_SAMPLES = 1 << 20,
     JOURNAL_MAX_FIGURES = 16
 };
 
 /* What became of a variant, or of a question of the race. */
 typedef struct journal_entry {
-    outcome outcome;
+    measurement found;
     const char *configuration; /* for people; "" unknown */
-    const char *message;       /* why it is not ok; "" */
-    const int64_t *samples_ns; /* in the order in which they were taken */
-    size_t sample_count;
-    int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
-    bool has_resources;
-    kernel_resources resources;
     const char *stage; /* that the run had reached: "screen", "race", "finals", "record"; "" unknown */
     const char *asked; /* "": a variant; else the question: "search", "block" ... */
     const uint64_t *configurations; /* that the answer names, by their numbers in the space */

@@ -4,10 +4,11 @@
 
 #include "autotune.h"
 #include "device/device.h"
+#include "device/measurement.h"
 #include "record/pick.h"
 #include "record/record.h"
 
-enum { LIBRARY_TEXT_BYTES = 4096 };
+enum { LIBRARY_TEXT_BYTES = CONFIGURATION_BYTES };
 
 struct at_results {
     record_set all;

@@ -56,7 +56,7 @@ static json_t *pack_time(const stats_summary *t)
 
 static json_t *pack_resources(const run_result *r)
 {
-    const kernel_resources *k = &r->resources;
+    const kernel_resources *k = &r->found.resources;
     return json_pack("{si si si si si si si si so}", "registers", (int)k->registers, "stack_bytes",
                      (int)k->stack_bytes, "spill_store_bytes", (int)k->spill_store_bytes,
                      "spill_load_bytes", (int)k->spill_load_bytes, "static_shared_bytes",

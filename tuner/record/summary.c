@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
+
 static const char *const stage_names[STAGE_COUNT] = {
     [STAGE_ENUMERATE] = "enumerate",
     [STAGE_OPEN] = "open",
@@ -75,7 +77,7 @@ void run_summary_deinit(run_summary *s)
     for (size_t i = 0; i < s->result_count; i++) {
         free(s->results[i].configuration);
         free(s->results[i].values);
-        free(s->results[i].message);
+        measurement_deinit(&s->results[i].found);
         free(s->results[i].unproven);
     }
     free(s->results);
@@ -86,29 +88,14 @@ void run_summary_deinit(run_summary *s)
     *s = (run_summary){0};
 }
 
-/* Makes room for one element more; doubles, from 16. */
-static void *grow(void *array, size_t count, size_t *capacity, size_t element_bytes)
-{
-    if (count < *capacity)
-        return array;
-    size_t wanted = *capacity ? *capacity * 2 : 16;
-    if (wanted > SIZE_MAX / element_bytes)
-        return NULL;
-    void *grown = realloc(array, wanted * element_bytes);
-    if (grown)
-        *capacity = wanted;
-    return grown;
-}
-
 at_status run_summary_add(run_summary *s, const char *configuration, outcome o, run_result **out,
                           at_error *error)
 {
-    run_result *results =
-        grow(s->results, s->result_count, &s->result_capacity, sizeof *s->results);
+    run_result *results = array_grow(s->results, s->result_count, sizeof *results);
     if (!results)
         return no_memory(error);
     s->results = results;
-    run_result r = {.outcome = o};
+    run_result r = {.found.outcome = o};
     r.configuration = strdup(configuration);
     r.values = calloc(s->parameter_count ? s->parameter_count : 1, sizeof *r.values);
     if (!r.configuration || !r.values) {
@@ -129,8 +116,7 @@ void run_summary_warn(run_summary *s, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    char **warnings =
-        grow(s->warnings, s->warning_count, &s->warning_capacity, sizeof *s->warnings);
+    char **warnings = array_grow(s->warnings, s->warning_count, sizeof *warnings);
     if (!warnings)
         return;
     s->warnings = warnings;

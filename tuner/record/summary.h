@@ -14,8 +14,7 @@
 #include "device/arch.h"
 #include "device/device.h"
 #include "base/error.h"
-#include "device/outcome.h"
-#include "device/resources.h"
+#include "device/measurement.h"
 #include "space/pattern.h"
 #include "base/stats.h"
 #include "base/value.h"
@@ -59,13 +58,10 @@ typedef struct run_result {
     uint64_t index;        /* of the configuration in the space */
     char *configuration;   /* "tile=64,vec=4,..."; owned */
     value *values;         /* one a parameter; the array is owned, strings are borrowed */
-    outcome outcome;
-    char *message;         /* why it is not ok; owned; may be NULL */
+    measurement found;     /* owned */
     stats_summary time;    /* of one launch; count 0: not measured */
     double gbps;           /* traffic over median time, 10^9 bytes/s */
     double ceiling_fraction; /* gbps over the measured ceiling */
-    bool has_resources;    /* it compiled */
-    kernel_resources resources;
     uint32_t block_threads;
     uint32_t dynamic_shared_bytes;
     occupancy occupancy;   /* of this variant's launch on the run's device */
@@ -97,7 +93,7 @@ typedef struct run_summary {
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no
      * order), then the rest. results[0] is the best where best_found. */
-    size_t result_count, result_capacity;
+    size_t result_count;
     run_result *results;
     bool best_found;
     bool has_baseline;
@@ -123,7 +119,7 @@ typedef struct run_summary {
     char date[32];           /* ISO 8601, UTC: 2026-01-31T12:00:00Z */
     char record_path[4096];  /* empty: no record was written */
 
-    size_t warning_count, warning_capacity;
+    size_t warning_count;
     char **warnings;         /* one line each; owned */
 } run_summary;
 

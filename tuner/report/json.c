@@ -41,23 +41,23 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     if (!r)
         return json_null();
     const stats_summary *t = &r->time;
-    const kernel_resources *k = &r->resources;
+    const kernel_resources *k = &r->found.resources;
     bool timed = t->count > 0;
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
         "{so ss so so so so so so so so so so sb ss? sb ss?}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
-        outcome_name(r->outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
+        outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
         count_or_null(timed, t->count), "gbps", known(timed, r->gbps), "ceiling_fraction",
         known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",
-        count_or_null(r->has_resources, k->registers), "spill_bytes",
-        count_or_null(r->has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
+        count_or_null(r->found.has_resources, k->registers), "spill_bytes",
+        count_or_null(r->found.has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
         "shared_bytes",
-        count_or_null(r->has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
-        "occupancy", known(r->has_resources, r->occupancy.fraction), "tied", (int)r->tied, "message",
-        r->outcome == OUTCOME_OK ? NULL : r->message, "proven", (int)r->proven, "unproven", r->unproven);
+        count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
+        "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "message",
+        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven);
 }
 
 static json_t *pack_problem(const run_summary *s)
@@ -109,11 +109,11 @@ static json_t *pack_failures(const run_summary *s)
     json_t *array = json_array(), *places = json_object();
     for (size_t i = 0; i < s->result_count && array && places; i++) {
         const run_result *r = &s->results[i];
-        if (r->outcome == OUTCOME_OK || !r->message)
+        if (r->found.outcome == OUTCOME_OK || !r->found.message)
             continue;
         char key[64];
-        snprintf(key, sizeof key, "%d %016llx", (int)r->outcome,
-                 (unsigned long long)XXH3_64bits(r->message, strlen(r->message)));
+        snprintf(key, sizeof key, "%d %016llx", (int)r->found.outcome,
+                 (unsigned long long)XXH3_64bits(r->found.message, strlen(r->found.message)));
         json_t *seen = json_object_get(places, key);
         if (seen) {
             json_t *failure = json_array_get(array, (size_t)json_integer_value(seen));
@@ -122,8 +122,8 @@ static json_t *pack_failures(const run_summary *s)
             continue;
         }
         json_put(&places, key, json_integer((json_int_t)json_array_size(array)));
-        json_append(&array, json_pack("{ss ss si so}", "outcome", outcome_name(r->outcome), "message",
-                                      r->message, "count", 1, "config",
+        json_append(&array, json_pack("{ss ss si so}", "outcome", outcome_name(r->found.outcome), "message",
+                                      r->found.message, "count", 1, "config",
                                       json_from_values(s->parameters, r->values,
                                                        s->parameter_count)));
     }

@@ -58,8 +58,8 @@ static void format_values(const page *p, const run_result *r, bool varying, line
 static void format_resources(const run_result *r, line *l)
 {
     char text[UNITS_BYTES];
-    const kernel_resources *k = &r->resources;
-    if (!r->has_resources)
+    const kernel_resources *k = &r->found.resources;
+    if (!r->found.has_resources)
         return;
     line_add(l, "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
              l->used ? "; " : "", k->registers, (uint64_t)k->spill_store_bytes + k->spill_load_bytes,
@@ -173,8 +173,8 @@ static double half_width(const stats_summary *t)
 static void add_resource_cells(const run_result *r, table *t)
 {
     char text[UNITS_BYTES];
-    const kernel_resources *k = &r->resources;
-    if (!r->has_resources) {
+    const kernel_resources *k = &r->found.resources;
+    if (!r->found.has_resources) {
         for (int i = 0; i < 4; i++)
             table_add_cell(t, "-");
         return;
@@ -246,7 +246,7 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
     bool baseline_shown = !baseline || baseline->time.count == 0;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count && p.row_count < (top ? top : 1); i++) {
-        if (s->results[i].outcome != OUTCOME_OK || s->results[i].time.count == 0)
+        if (s->results[i].found.outcome != OUTCOME_OK || s->results[i].time.count == 0)
             continue;
         p.rows[p.row_count++] = &s->results[i];
         baseline_shown = baseline_shown || &s->results[i] == baseline;
@@ -267,14 +267,14 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
 static int compare_compiled(const void *a, const void *b)
 {
     const run_result *x = *(const run_result *const *)a, *y = *(const run_result *const *)b;
-    uint64_t x_spill = (uint64_t)x->resources.spill_store_bytes + x->resources.spill_load_bytes;
-    uint64_t y_spill = (uint64_t)y->resources.spill_store_bytes + y->resources.spill_load_bytes;
+    uint64_t x_spill = (uint64_t)x->found.resources.spill_store_bytes + x->found.resources.spill_load_bytes;
+    uint64_t y_spill = (uint64_t)y->found.resources.spill_store_bytes + y->found.resources.spill_load_bytes;
     if (x->occupancy.warps_per_sm != y->occupancy.warps_per_sm)
         return x->occupancy.warps_per_sm > y->occupancy.warps_per_sm ? -1 : 1;
     if (x_spill != y_spill)
         return x_spill < y_spill ? -1 : 1;
-    if (x->resources.registers != y->resources.registers)
-        return x->resources.registers < y->resources.registers ? -1 : 1;
+    if (x->found.resources.registers != y->found.resources.registers)
+        return x->found.resources.registers < y->found.resources.registers ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -300,7 +300,7 @@ static void print_resource_range(const page *p, FILE *to)
     uint32_t least = UINT32_MAX, most = 0;
     size_t spilling = 0, full = 0;
     for (size_t i = 0; i < p->row_count; i++) {
-        const kernel_resources *k = &p->rows[i]->resources;
+        const kernel_resources *k = &p->rows[i]->found.resources;
         least = k->registers < least ? k->registers : least;
         most = k->registers > most ? k->registers : most;
         spilling += k->spill_store_bytes + k->spill_load_bytes > 0;
@@ -323,7 +323,7 @@ at_status report_page_compiled(const run_summary *s, const report_options *optio
     size_t top = options->top;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count; i++)
-        if (s->results[i].outcome == OUTCOME_OK && s->results[i].has_resources)
+        if (s->results[i].found.outcome == OUTCOME_OK && s->results[i].found.has_resources)
             p.rows[p.row_count++] = &s->results[i];
     if (!status && p.row_count > 0) {
         size_t all = p.row_count;

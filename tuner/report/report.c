@@ -111,7 +111,7 @@ static void print_verdict(const run_summary *s, const sheet *on)
                                   : "not proven on a simulated GPU: %s", best->unproven);
         print_labelled(on, "proof", l.text);
     }
-    char clean[1024];
+    char clean[CONFIGURATION_BYTES];
     print_labelled(on, "best", table_clean(best->configuration, clean, sizeof clean));
     if (baseline && baseline != best)
         print_labelled(on, "baseline", table_clean(baseline->configuration, clean, sizeof clean));
@@ -164,14 +164,14 @@ static void print_failures(const run_summary *s, const sheet *on)
     for (int o = OUTCOME_OK + 1; o < OUTCOME_COUNT; o++) {
         const run_result *example = NULL;
         for (size_t i = 0; i < s->result_count && !example; i++)
-            if (s->results[i].outcome == (outcome)o && s->results[i].message)
+            if (s->results[i].found.outcome == (outcome)o && s->results[i].found.message)
                 example = &s->results[i];
         if (!example)
             continue;
-        char configuration[1024];
+        char configuration[CONFIGURATION_BYTES];
         fprintf(on->to, "  %s, for example %s\n", outcome_name((outcome)o),
                 table_clean(example->configuration, configuration, sizeof configuration));
-        print_message(example->message, on);
+        print_message(example->found.message, on);
     }
 }
 

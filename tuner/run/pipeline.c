@@ -9,7 +9,6 @@
 #include "script/emit.h"
 
 enum {
-    CONFIGURATION_BYTES = 2048,
     DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
     COMPILED_AHEAD = 256, /* compiled variants waiting for the device */
     MOST_FDS = 1100
@@ -115,9 +114,9 @@ size_t pipeline_room(const pipeline *p)
     return width - p->compiling;
 }
 
-static at_status finish(pipeline *p, candidate *c, outcome o, const char *message, at_error *error)
+static at_status finish(pipeline *p, candidate *c, at_error *error)
 {
-    candidate_finish(c, o, message);
+    c->finished = true;
     p->state.finished++;
     return queue_push(&p->finished, c->id, error);
 }
@@ -213,14 +212,7 @@ static void keep_in_journal(pipeline *p, const candidate *c)
     journal_append(p->log, c->key,
                    &(journal_entry){.configuration = text,
                                     .stage = "screen",
-                                    .outcome = c->outcome,
-                                    .message = c->message,
-                                    .has_resources = c->has_resources,
-                                    .resources = c->resources,
-                                    .compile_ns = c->compile_ns,
-                                    .check_ns = c->check_ns,
-                                    .samples_ns = c->samples_ns,
-                                    .sample_count = c->sample_count},
+                                    .found = c->found},
                    &trouble);
     if (trouble.status)
         p->state.journal_trouble = trouble;
@@ -232,16 +224,14 @@ static bool recall(pipeline *p, candidate *c)
     journal_entry entry;
     if (!p->log || !journal_find(p->log, c->key, &entry))
         return false;
-    if ((entry.outcome == OUTCOME_OK && entry.sample_count < p->samples) ||
-        entry.sample_count > DEVICE_MAX_SAMPLES)
+    if ((entry.found.outcome == OUTCOME_OK && entry.found.sample_count < p->samples) ||
+        entry.found.sample_count > DEVICE_MAX_SAMPLES)
         return false;
     c->from_journal = true;
-    c->has_resources = entry.has_resources;
-    c->resources = entry.resources;
-    candidate_keep_samples(c, entry.samples_ns, entry.sample_count);
-    c->outcome = entry.outcome;
-    free(c->message);
-    c->message = entry.message && *entry.message ? strdup(entry.message) : NULL;
+    measurement whole = entry.found;
+    measurement_own(&whole);
+    measurement_deinit(&c->found);
+    c->found = whole;
     /* Another configuration may have the same kernel: whoever reads the journal must find both. */
     char text[CONFIGURATION_BYTES];
     format_configuration(p, c, text, sizeof text);
@@ -273,7 +263,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
         goto cleanup;
     if (recallable && recall(p, c)) {
         p->state.resumed++;
-        status = finish(p, c, c->outcome, c->message, error);
+        status = finish(p, c, error);
         goto cleanup;
     }
     for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
@@ -319,7 +309,7 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
         return AT_OK;
     if (p->session->device)
         return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
-    return finish(p, c, OUTCOME_OK, NULL, error);
+    return finish(p, c, error);
 }
 
 static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
@@ -327,7 +317,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     candidate *c = p->table.items[r->id / DEVICE_SLOTS];
     size_t slot = r->id % DEVICE_SLOTS;
     p->state.compile_ns += r->cached ? 0 : r->time_ns;
-    c->compile_ns += c->finished ? 0 : r->time_ns;
+    c->found.compile_ns += c->finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
         bool ptx = p->session->properties.predicted;
         c->images[slot] = ptx ? r->ptx : r->cubin;
@@ -335,14 +325,15 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
         memcpy(c->image_suffixes[slot], r->suffix, sizeof r->suffix);
         if (slot == 0) {
-            c->resources = r->resources;
-            c->has_resources = true;
+            c->found.resources = r->resources;
+            c->found.has_resources = true;
         }
     }
     bool last = --p->parts[c->id] == 0;
     p->compiling -= last;
     if (r->outcome != COMPILE_OK && !c->finished) {
-        at_status status = finish(p, c, compile_failure(r->outcome), r->log, error);
+        candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
+        at_status status = finish(p, c, error);
         keep_in_journal(p, c);
         return status;
     }
@@ -374,9 +365,9 @@ static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
     p->trying--;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
-    c->check_ns = e->check_ns;
-    candidate_keep_samples(c, e->samples_ns, e->sample_count);
-    at_status status = finish(p, c, e->outcome, e->message, error);
+    c->found.check_ns = e->check_ns;
+    candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
+    at_status status = finish(p, c, error);
     keep_in_journal(p, c);
     if (e->outcome != OUTCOME_OK)
         candidate_drop_images(c);

@@ -63,7 +63,7 @@ static void decide(prover *p, job *j, proof_verdict verdict, const char *message
     p->decided_end = &j->next;
 }
 
-void prover_give_up(prover *p, const char *why)
+static void give_up(prover *p, const char *why)
 {
     if (!p->why[0])
         snprintf(p->why, sizeof p->why, "%s", why);
@@ -167,7 +167,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **o
     if (!status)
         status = submit_references(p, &trouble);
     if (status)
-        prover_give_up(p, trouble.message);
+        give_up(p, trouble.message);
     return AT_OK;
 }
 
@@ -292,7 +292,7 @@ static at_status set_up(prover *p, at_error *error)
 static at_status take_reference(prover *p, size_t slot, compile_result *r, at_error *error)
 {
     if (r->outcome != COMPILE_OK) {
-        prover_give_up(p, "the reference kernel does not compile for the simulated device");
+        give_up(p, "the reference kernel does not compile for the simulated device");
         return AT_OK;
     }
     p->references[slot] = *r;
@@ -345,7 +345,7 @@ at_status prover_step(prover *p, at_error *error)
         if (e.kind == DEVICE_TRIED)
             judge(p, &e);
         else if (e.kind == DEVICE_FAILED)
-            prover_give_up(p, e.message);
+            give_up(p, e.message);
         device_event_deinit(&e);
     }
     if (status != AT_NOT_FOUND)

@@ -59,7 +59,4 @@ size_t prover_pending(const prover *p);
 /* The next proof; false: there is none yet. The caller frees out->message. */
 bool prover_take(prover *p, proof *out);
 
-/* Everything that is still under way becomes unknown for this reason. */
-void prover_give_up(prover *p, const char *why);
-
 #endif

@@ -42,7 +42,7 @@ struct contest {
 static at_status allocate(contest *c, const candidates *all, at_error *error)
 {
     for (size_t i = 0; i < all->count; i++)
-        c->count += all->items[i]->finished && all->items[i]->outcome == OUTCOME_OK;
+        c->count += all->items[i]->finished && all->items[i]->found.outcome == OUTCOME_OK;
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
@@ -95,7 +95,7 @@ at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *b
     if (o->tie_margin >= 0)
         rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (all->items[i]->finished && all->items[i]->outcome == OUTCOME_OK)
+        if (all->items[i]->finished && all->items[i]->found.outcome == OUTCOME_OK)
             c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
@@ -104,10 +104,10 @@ at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *b
         if (one == baseline)
             rules.default_entrant = (uint32_t)i;
         entrants[i] = (race_entrant){
-            .fastest_ns = candidate_fastest_ns(one),
-            .registers = one->resources.registers,
+            .fastest_ns = measurement_fastest_ns(&one->found),
+            .registers = one->found.resources.registers,
             .shared_bytes =
-                one->resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
+                one->found.resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
             .order = one->configuration};
     }
     status = race_new(&rules, entrants, c->count, &c->race, error);
@@ -170,7 +170,7 @@ static at_status ensure_images(contest *c, const uint32_t *order, size_t count, 
 
 static void exclude(contest *c, uint32_t entrant, outcome o, const char *message)
 {
-    candidate_finish(c->entrants[entrant], o, message);
+    candidate_reject(c->entrants[entrant], o, message);
     race_exclude(c->race, entrant);
     c->held[entrant] = false;
     c->state.excluded++;

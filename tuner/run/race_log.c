@@ -72,7 +72,7 @@ void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int 
     const double figure = end;
     if (key_of(l, &the_search, &key))
         keep(l, key,
-             &(journal_entry){.outcome = OUTCOME_OK,
+             &(journal_entry){.found.outcome = OUTCOME_OK,
                               .asked = the_search.asked,
                               .stage = "race",
                               .configurations = tried,
@@ -95,14 +95,14 @@ bool race_log_find(const race_log *l, const race_question *q, device_event *out)
     journal_key key;
     journal_entry e;
     if (!key_of(l, q, &key) || !journal_find(l->journal, key, &e) || e.figure_count != FIGURES ||
-        (e.sample_count != 0 && e.sample_count != q->count))
+        (e.found.sample_count != 0 && e.found.sample_count != q->count))
         return false;
     size_t place = e.configuration_count ? find_place(q, e.configurations[0]) : 0;
     if (place == q->count && q->count > 0)
         return false;
     *out = (device_event){
         .id = place,
-        .outcome = e.outcome,
+        .outcome = e.found.outcome,
         .ceiling_ns = (int64_t)e.figures[FIGURE_CEILING],
         .sm_clock_khz = e.figures[FIGURE_SM_CLOCK],
         .energy = {.launch_j = e.figures[FIGURE_LAUNCH_J],
@@ -111,14 +111,14 @@ bool race_log_find(const race_log *l, const race_question *q, device_event *out)
                    .power_w = e.figures[FIGURE_POWER],
                    .chunks = (size_t)e.figures[FIGURE_CHUNKS]},
         .others = (uint32_t)e.figures[FIGURE_OTHERS],
-        .message = strdup(e.message),
-        .samples_ns = calloc(e.sample_count + 1, sizeof *out->samples_ns),
-        .sample_count = e.sample_count};
+        .message = strdup(e.found.message),
+        .samples_ns = calloc(e.found.sample_count + 1, sizeof *out->samples_ns),
+        .sample_count = e.found.sample_count};
     if (!out->message || !out->samples_ns) {
         device_event_deinit(out);
         return false;
     }
-    memcpy(out->samples_ns, e.samples_ns, e.sample_count * sizeof *out->samples_ns);
+    memcpy(out->samples_ns, e.found.samples_ns, e.found.sample_count * sizeof *out->samples_ns);
     return true;
 }
 
@@ -139,12 +139,12 @@ void race_log_keep(race_log *l, const race_question *q, const char *stage, const
         [FIGURE_CHUNKS] = (double)e->energy.chunks,  [FIGURE_OTHERS] = (double)e->others,
     };
     keep(l, key,
-         &(journal_entry){.outcome = e->outcome,
-                          .message = e->message,
+         &(journal_entry){.found.outcome = e->outcome,
+                          .found.message = e->message,
                           .asked = q->asked,
                           .stage = stage,
-                          .samples_ns = e->samples_ns,
-                          .sample_count = e->sample_count,
+                          .found.samples_ns = e->samples_ns,
+                          .found.sample_count = e->sample_count,
                           .configurations = &blamed,
                           .configuration_count = blames,
                           .figures = figures,

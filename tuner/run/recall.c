@@ -22,7 +22,7 @@ bool recall_find(const char *results_dir, const run_summary *s, effort wanted, r
 
 static at_status add(run_summary *s, const record_values *values, run_result **out, at_error *error)
 {
-    char text[4096];
+    char text[CONFIGURATION_BYTES];
     record_format_values(values, text, sizeof text);
     at_status status = run_summary_add(s, text, OUTCOME_OK, out, error);
     for (size_t i = 0; !status && i < s->parameter_count; i++) {

@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "script/emit.h"
 
-enum { TEXT_BYTES = 4096 };
-
 typedef struct builder {
     const summarise_input *in;
     run_summary *out;
@@ -26,43 +24,41 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
 {
     const session *s = b->in->session;
     const pattern *p = script_pattern(s->script);
-    char text[TEXT_BYTES];
+    char text[CONFIGURATION_BYTES];
     run_result *r;
     space_at(s->space, c->configuration, b->indices);
     script_format_configuration(s->script, b->indices, text, sizeof text);
-    at_status status = run_summary_add(b->out, text, c->outcome, &r, error);
+    at_status status = run_summary_add(b->out, text, c->found.outcome, &r, error);
     if (status)
         return status;
     b->added[c->id] = true;
     r->index = c->configuration;
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
-    r->message = c->message ? strdup(c->message) : NULL;
+    r->found = c->found;
+    if (!measurement_own(&r->found))
+        return error_set(error, AT_NO_MEMORY, "out of memory");
     r->proven = c->verdict == PROOF_PROVEN;
-    if (!r->proven && c->outcome == OUTCOME_OK && s->device && !s->properties.predicted)
+    if (!r->proven && c->found.outcome == OUTCOME_OK && s->device && !s->properties.predicted)
         r->unproven = strdup(c->unproven       ? c->unproven
                              : c->proof_asked ? "the simulated device took too long"
                                               : "the run ended before");
-    r->has_resources = c->has_resources;
-    r->resources = c->resources;
     r->block_threads =
         c->launches[0].block[0] * c->launches[0].block[1] * c->launches[0].block[2];
     r->dynamic_shared_bytes = c->launches[0].dynamic_shared_bytes;
     r->from_journal = c->from_journal;
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
-    if (c->has_resources)
+    if (c->found.has_resources)
         r->occupancy = occupancy_compute(
-            &s->properties.limits, (int)r->block_threads, (int)c->resources.registers,
-            (size_t)c->resources.static_shared_bytes + r->dynamic_shared_bytes);
+            &s->properties.limits, (int)r->block_threads, (int)c->found.resources.registers,
+            (size_t)c->found.resources.static_shared_bytes + r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
         energy_estimate energy = contest_energy(b->in->contest, standing->entrant);
         r->energy_j = energy.launch_j;
         r->power_w = energy.power_w;
         r->time = standing->time;
-    } else if (c->sample_count) {
-        int64_t sorted[DEVICE_MAX_SAMPLES];
-        memcpy(sorted, c->samples_ns, c->sample_count * sizeof *sorted);
-        r->time = stats_summarise(sorted, c->sample_count);
+    } else if (!stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time)) {
+        return error_set(error, AT_NO_MEMORY, "out of memory");
     }
     r->gbps = gbps(b, r->time.median_ns);
     r->ceiling_fraction = b->ceiling_gbps > 0 ? r->gbps / b->ceiling_gbps : 0;
@@ -90,7 +86,7 @@ static const race_standing *standing_of(const race_result *r, const contest *c,
 static void compare_with_baseline(builder *b, const race_result *r)
 {
     const run_result *best = run_summary_best(b->out), *base = run_summary_baseline(b->out);
-    if (!best || !base || base->outcome != OUTCOME_OK || best->time.median_ns <= 0)
+    if (!best || !base || base->found.outcome != OUTCOME_OK || best->time.median_ns <= 0)
         return;
     b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
     const race_standing *won = r ? standing_of(r, b->in->contest, best->index) : NULL;
@@ -107,7 +103,7 @@ static at_status add_ranked(builder *b, at_error *error)
     for (size_t i = 0; !status && i < r->count; i++) {
         const race_standing *standing = &r->ranking[i];
         const candidate *one = contest_candidate(c, standing->entrant);
-        if (standing->failed || one->outcome != OUTCOME_OK)
+        if (standing->failed || one->found.outcome != OUTCOME_OK)
             continue;
         status = add(b, one, standing, error);
         if (!status)
@@ -143,7 +139,7 @@ static int by_median(const void *a, const void *b)
 static void rank_by_median(builder *b)
 {
     size_t ok = 0;
-    while (ok < b->out->result_count && b->out->results[ok].outcome == OUTCOME_OK)
+    while (ok < b->out->result_count && b->out->results[ok].found.outcome == OUTCOME_OK)
         ok++;
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
@@ -158,7 +154,7 @@ static at_status add_rest(builder *b, at_error *error)
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
-            if (c->finished && !b->added[c->id] && (c->outcome == OUTCOME_OK) == ok)
+            if (c->finished && !b->added[c->id] && (c->found.outcome == OUTCOME_OK) == ok)
                 status = add(b, c, NULL, error);
         }
     return status;

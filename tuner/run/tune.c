@@ -335,7 +335,7 @@ static void show_search(tune *t)
 /* What the race would drop unmeasured needs its machine code no more. */
 static void thin_out(const tune *t, candidate *c)
 {
-    int64_t fastest_ns = candidate_fastest_ns(c);
+    int64_t fastest_ns = measurement_fastest_ns(&c->found);
     bool is_baseline = t->has_baseline && c->configuration == t->baseline;
     if (!t->session.device ||
         (fastest_ns && !is_baseline &&
@@ -345,8 +345,8 @@ static void thin_out(const tune *t, candidate *c)
 
 static void learn(tune *t, candidate *c)
 {
-    int64_t fastest_ns = candidate_fastest_ns(c);
-    bool ok = c->outcome == OUTCOME_OK;
+    int64_t fastest_ns = measurement_fastest_ns(&c->found);
+    bool ok = c->found.outcome == OUTCOME_OK;
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
     t->failed += !ok;
@@ -363,7 +363,7 @@ static at_status take_proofs(tune *t, at_error *error)
     at_status status = AT_OK;
     while (!status && t->proof_next < all->count && all->items[t->proof_next]->finished) {
         candidate *c = all->items[t->proof_next++];
-        if (c->outcome == OUTCOME_OK)
+        if (c->found.outcome == OUTCOME_OK)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
@@ -615,7 +615,7 @@ static at_status prove_fastest(tune *t, at_error *error)
         int64_t fastest_ns = 0;
         for (size_t i = 0; i < all->count; i++) {
             int64_t median_ns = candidate_median_ns(all->items[i]);
-            if (all->items[i]->outcome != OUTCOME_OK || !all->items[i]->finished || !median_ns ||
+            if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished || !median_ns ||
                 (fastest && median_ns >= fastest_ns))
                 continue;
             fastest = all->items[i];

@@ -5,19 +5,14 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "base/array.h"
 
 at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
                          at_error *error)
 {
-    if (table->count == table->capacity) {
-        size_t capacity = table->capacity ? 2 * table->capacity : 256;
-        candidate **items = realloc(table->items, capacity * sizeof(candidate *));
-        if (!items)
-            return error_set(error, AT_NO_MEMORY, "out of memory for %zu variants", capacity);
-        table->items = items;
-        table->capacity = capacity;
-    }
-    candidate *c = calloc(1, sizeof *c);
+    candidate **items = array_grow(table->items, table->count, sizeof *items);
+    candidate *c = items ? calloc(1, sizeof *c) : NULL;
+    table->items = items ? items : table->items;
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory for %zu variants", table->count + 1);
     c->configuration = configuration;
@@ -31,8 +26,7 @@ void candidates_deinit(candidates *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         candidate_drop_images(table->items[i]);
-        free(table->items[i]->samples_ns);
-        free(table->items[i]->message);
+        measurement_deinit(&table->items[i]->found);
         free(table->items[i]->unproven);
         free(table->items[i]);
     }
@@ -40,12 +34,22 @@ void candidates_deinit(candidates *table)
     *table = (candidates){0};
 }
 
-void candidate_finish(candidate *c, outcome o, const char *message)
+void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
+                     size_t sample_count)
 {
-    c->finished = true;
-    c->outcome = o;
-    free(c->message);
-    c->message = message && *message ? strdup(message) : NULL;
+    measurement whole = c->found;
+    whole.outcome = o;
+    whole.message = message;
+    whole.samples_ns = samples_ns;
+    whole.sample_count = sample_count;
+    measurement_own(&whole);
+    measurement_deinit(&c->found);
+    c->found = whole;
+}
+
+void candidate_reject(candidate *c, outcome o, const char *message)
+{
+    candidate_found(c, o, message, c->found.samples_ns, c->found.sample_count);
 }
 
 void candidate_judge(candidate *c, proof *found)
@@ -54,38 +58,18 @@ void candidate_judge(candidate *c, proof *found)
     if (found->verdict == PROOF_CONVICTED) {
         char story[4096];
         snprintf(story, sizeof story, "on the simulated device, %s", found->message ? found->message : "");
-        candidate_finish(c, OUTCOME_WRONG_RESULT, story);
+        candidate_reject(c, OUTCOME_WRONG_RESULT, story);
     }
     free(c->unproven);
     c->unproven = found->message;
     found->message = NULL;
 }
 
-void candidate_keep_samples(candidate *c, const int64_t *samples_ns, size_t count)
-{
-    free(c->samples_ns);
-    c->samples_ns = count ? malloc(count * sizeof *samples_ns) : NULL;
-    c->sample_count = c->samples_ns ? count : 0;
-    if (c->samples_ns)
-        memcpy(c->samples_ns, samples_ns, count * sizeof *samples_ns);
-}
-
-int64_t candidate_fastest_ns(const candidate *c)
-{
-    int64_t fastest = 0;
-    for (size_t i = 0; i < c->sample_count; i++)
-        if (c->samples_ns[i] > 0 && (!fastest || c->samples_ns[i] < fastest))
-            fastest = c->samples_ns[i];
-    return fastest;
-}
-
 int64_t candidate_median_ns(const candidate *c)
 {
-    int64_t sorted[DEVICE_MAX_SAMPLES];
-    if (c->sample_count == 0 || c->sample_count > DEVICE_MAX_SAMPLES)
-        return 0;
-    memcpy(sorted, c->samples_ns, c->sample_count * sizeof *sorted);
-    return stats_summarise(sorted, c->sample_count).median_ns;
+    stats_summary all;
+    stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &all);
+    return all.median_ns;
 }
 
 void candidate_variant(const candidate *c, device_variant *out)
@@ -95,8 +79,8 @@ void candidate_variant(const candidate *c, device_variant *out)
         out->launches[i] = c->launches[i];
         out->images[i] = (device_image){.bytes = c->images[i],
                                         .size_bytes = c->image_bytes[i],
-                                        .registers = c->resources.registers,
-                                        .static_shared_bytes = c->resources.static_shared_bytes};
+                                        .registers = c->found.resources.registers,
+                                        .static_shared_bytes = c->found.resources.static_shared_bytes};
         memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
     }
 }

@@ -97,7 +97,7 @@ static at_status check_baseline(script *s, problem_kind problem, at_error *error
     at_status status = script_valid(s, problem, s->pattern.baseline, &valid, &broken, error);
     if (status || valid)
         return status;
-    char text[1024];
+    char text[CONFIGURATION_BYTES];
     script_format_configuration(s, s->pattern.baseline, text, sizeof text);
     return error_set_at(error, AT_SCRIPT, s->path, s->constraint_tests[broken].line,
                         "the baseline (%s) breaks %s: \"%s\"", text,

@@ -128,6 +128,26 @@ static void read_problem(lua_State *L, script *s)
 }
 
 /* Returns the baseline, so far as the script spells it out. */
+/* Everywhere a configuration is text it has this much room: what is longer is refused here. */
+static void check_text(lua_State *L, const script *s)
+{
+    size_t longest = 1;
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        const space_parameter *p = &s->parameters[i];
+        size_t most = 0;
+        for (size_t v = 0; v < p->value_count; v++) {
+            size_t size = (size_t)value_format(p->values[v], NULL, 0);
+            most = size > most ? size : most;
+        }
+        longest += strlen(p->name) + 1 + most + (i > 0);
+    }
+    if (longest > CONFIGURATION_BYTES)
+        sandbox_raise(L, AT_SCRIPT, s->path, 0,
+                      "a configuration of this space takes up to %d bytes to write down, and %d are "
+                      "the most: shorten string values or names of parameters",
+                      (int)longest, CONFIGURATION_BYTES);
+}
+
 static uint16_t *read_parameters(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "parameters");
@@ -372,6 +392,7 @@ void script_read_pattern(lua_State *L)
     p->measurable = read_boolean(L, "measurable");
     read_problem(L, s);
     uint16_t *baseline = read_parameters(L, s);
+    check_text(L, s);
     read_derived(L, s);
     read_choices(L, s);
     read_constraints(L, s);

@@ -14,6 +14,7 @@
 
 #include "device/arch.h"
 #include "base/error.h"
+#include "device/measurement.h"
 #include "space/pattern.h"
 #include "device/plan.h"
 #include "space/space.h"
@@ -99,7 +100,8 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
-/* Writes "tile=64,vec=4,..." in the parameters' order; what snprintf would return. */
+/* Writes "tile=64,vec=4,..." in the parameters' order; what snprintf would return, less than
+ * CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

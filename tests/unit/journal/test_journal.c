@@ -66,22 +66,22 @@ static journal_key key_of(fixture *f, const journal *j, int variant)
 static at_status append(fixture *f, journal *j, int variant)
 {
     int64_t samples[3] = {1000 + variant, 1001, 1002};
-    journal_entry e = {.outcome = OUTCOME_OK,
+    journal_entry e = {.found.outcome = OUTCOME_OK,
                        .configuration = "tile=64",
-                       .samples_ns = samples,
-                       .sample_count = 3,
-                       .compile_ns = 700000000,
-                       .check_ns = 800000,
-                       .has_resources = true,
-                       .resources = {.registers = 40, .spill_load_bytes = 8}};
+                       .found.samples_ns = samples,
+                       .found.sample_count = 3,
+                       .found.compile_ns = 700000000,
+                       .found.check_ns = 800000,
+                       .found.has_resources = true,
+                       .found.resources = {.registers = 40, .spill_load_bytes = 8}};
     return journal_append(j, key_of(f, j, variant), &e, &f->error);
 }
 
 static bool has(fixture *f, const journal *j, int variant)
 {
     journal_entry e;
-    return journal_find(j, key_of(f, j, variant), &e) && e.sample_count == 3 &&
-           e.samples_ns[0] == 1000 + variant;
+    return journal_find(j, key_of(f, j, variant), &e) && e.found.sample_count == 3 &&
+           e.found.samples_ns[0] == 1000 + variant;
 }
 
 /* Writes `count` entries and leaves without finishing, as a killed run does. */
@@ -95,6 +95,23 @@ static void interrupted_run(fixture *f, int count, char *path, size_t path_bytes
     journal_close(j);
 }
 
+static void a_long_configuration_comes_back_whole(void **state)
+{
+    fixture *f = *state;
+    char longest[CONFIGURATION_BYTES];
+    memset(longest, 'x', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    journal *j = open_journal(f);
+    const journal_entry entry = {.configuration = longest};
+    assert_ok(journal_append(j, key_of(f, j, 0), &entry, &f->error), f->error);
+    journal_close(j);
+    j = open_journal(f);
+    journal_entry e;
+    assert_true(journal_find(j, key_of(f, j, 0), &e));
+    assert_string_equal(e.configuration, longest);
+    journal_close(j);
+}
+
 static void an_interrupted_run_leaves_everything_it_knew(void **state)
 {
     fixture *f = *state;
@@ -103,9 +120,9 @@ static void an_interrupted_run_leaves_everything_it_knew(void **state)
     assert_int_equal(journal_count(j), 0);
     assert_false(has(f, j, 0));
     assert_ok(append(f, j, 0), f->error);
-    journal_entry failed = {.outcome = OUTCOME_COMPILE_ERROR,
+    journal_entry failed = {.found.outcome = OUTCOME_COMPILE_ERROR,
                             .configuration = "tile=32",
-                            .message = "line 3: error\n\033[31m\"quoted\" \xff"};
+                            .found.message = "line 3: error\n\033[31m\"quoted\" \xff"};
     assert_ok(journal_append(j, key_of(f, j, 1), &failed, &f->error), f->error);
     assert_true(has(f, j, 0));
     journal_close(j);
@@ -114,21 +131,21 @@ static void an_interrupted_run_leaves_everything_it_knew(void **state)
     assert_int_equal(journal_count(j), 2);
     assert_int_equal(journal_skipped(j), 0);
     assert_true(journal_find(j, key_of(f, j, 0), &e));
-    assert_int_equal(e.outcome, OUTCOME_OK);
+    assert_int_equal(e.found.outcome, OUTCOME_OK);
     assert_string_equal(e.configuration, "tile=64");
-    assert_string_equal(e.message, "");
-    assert_int_equal(e.sample_count, 3);
-    assert_int_equal(e.samples_ns[2], 1002);
-    assert_int_equal(e.compile_ns, 700000000);
-    assert_int_equal(e.check_ns, 800000);
-    assert_true(e.has_resources);
-    assert_int_equal(e.resources.registers, 40);
-    assert_int_equal(e.resources.spill_load_bytes, 8);
+    assert_string_equal(e.found.message, "");
+    assert_int_equal(e.found.sample_count, 3);
+    assert_int_equal(e.found.samples_ns[2], 1002);
+    assert_int_equal(e.found.compile_ns, 700000000);
+    assert_int_equal(e.found.check_ns, 800000);
+    assert_true(e.found.has_resources);
+    assert_int_equal(e.found.resources.registers, 40);
+    assert_int_equal(e.found.resources.spill_load_bytes, 8);
     assert_true(journal_find(j, key_of(f, j, 1), &e));
-    assert_int_equal(e.outcome, OUTCOME_COMPILE_ERROR);
-    assert_string_equal(e.message, "line 3: error\n\033[31m\"quoted\" ?");
-    assert_false(e.has_resources);
-    assert_int_equal(e.sample_count, 0);
+    assert_int_equal(e.found.outcome, OUTCOME_COMPILE_ERROR);
+    assert_string_equal(e.found.message, "line 3: error\n\033[31m\"quoted\" ?");
+    assert_false(e.found.has_resources);
+    assert_int_equal(e.found.sample_count, 0);
     assert_false(journal_find(j, key_of(f, j, 2), &e));
     journal_close(j);
 }
@@ -173,13 +190,13 @@ static void the_last_of_two_entries_counts(void **state)
     journal_entry e;
     interrupted_run(f, 1, NULL, 0);
     journal *j = open_journal(f);
-    journal_entry later = {.outcome = OUTCOME_TIMEOUT};
+    journal_entry later = {.found.outcome = OUTCOME_TIMEOUT};
     assert_ok(journal_append(j, key_of(f, j, 0), &later, &f->error), f->error);
     journal_close(j);
     j = open_journal(f);
     assert_int_equal(journal_count(j), 1);
     assert_true(journal_find(j, key_of(f, j, 0), &e));
-    assert_int_equal(e.outcome, OUTCOME_TIMEOUT);
+    assert_int_equal(e.found.outcome, OUTCOME_TIMEOUT);
     journal_close(j);
 }
 
@@ -566,6 +583,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(an_interrupted_run_leaves_everything_it_knew),
+        TEST(a_long_configuration_comes_back_whole),
         TEST(a_finished_run_is_measured_anew),
         TEST(a_finished_run_leaves_an_unfinished_one_alone),
         TEST(the_last_of_two_entries_counts),

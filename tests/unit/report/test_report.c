@@ -111,8 +111,7 @@ static const char long_message[] =
 static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
 {
     fixture *f = *state;
-    free(f->run.results[2].message);
-    f->run.results[2].message = strdup(long_message);
+    set_message(&f->run.results[2], long_message);
     const char *text = print_text(f, 10, false);
     assert_has(text, "    element (3,17) of dst is 0 where 8.5 is expected;");
     assert_has(text, "show as well\n      see transpose.cu.tmpl:41\n");
@@ -126,8 +125,7 @@ static void the_whole_message_of_a_failure_is_shown_wrapped(void **state)
 static void the_object_has_every_message_once_and_whole(void **state)
 {
     fixture *f = *state;
-    free(f->run.results[2].message);
-    f->run.results[2].message = strdup(long_message);
+    set_message(&f->run.results[2], long_message);
     json_t *root = print_object(f, 1), *failures = json_object_get(root, "failures");
     assert_int_equal(json_array_size(failures), 2);
     json_t *first = json_array_get(failures, 0);
@@ -136,9 +134,8 @@ static void the_object_has_every_message_once_and_whole(void **state)
     assert_int_equal(json_integer_value(json_object_get(first, "count")), 1);
     assert_non_null(json_object_get(json_object_get(first, "config"), "tile"));
     json_decref(root);
-    free(f->run.results[3].message);
-    f->run.results[3].message = strdup(long_message);
-    f->run.results[3].outcome = OUTCOME_WRONG_RESULT;
+    set_message(&f->run.results[3], long_message);
+    f->run.results[3].found.outcome = OUTCOME_WRONG_RESULT;
     root = print_object(f, 10);
     failures = json_object_get(root, "failures");
     assert_int_equal(json_array_size(failures), 1);
@@ -193,7 +190,7 @@ static void a_run_without_a_winner_says_so(void **state)
 {
     fixture *f = *state;
     f->run.best_found = f->run.has_baseline = false;
-    f->run.results[0].outcome = f->run.results[1].outcome = OUTCOME_TIMEOUT;
+    f->run.results[0].found.outcome = f->run.results[1].found.outcome = OUTCOME_TIMEOUT;
     assert_has(print_text(f, 10, false), "no variant worked\n");
     json_t *root = print_object(f, 10);
     assert_true(json_is_null(json_object_get(root, "best")));
@@ -224,8 +221,7 @@ static void outside_texts_cannot_command_the_terminal(void **state)
 {
     fixture *f = *state;
     snprintf(f->run.device.limits.name, sizeof f->run.device.limits.name, "GPU\033[2J\n");
-    free(f->run.results[2].message);
-    f->run.results[2].message = strdup("bad \033]0;x\a kernel");
+    set_message(&f->run.results[2], "bad \033]0;x\a kernel");
     const char *text = print_text(f, 10, false);
     assert_null(strchr(text, '\033'));
     assert_null(strchr(text, '\a'));
@@ -256,8 +252,8 @@ static void wide_spaces_still_fit_the_page(void **state)
                 (value){.kind = VALUE_STRING, .string = r % 2 ? "grouped" : "linear"};
         result->time = (stats_summary){
             .count = 9, .median_ns = 123456 * (r + 1), .low_ns = 123000, .high_ns = 133000};
-        result->has_resources = true;
-        result->resources.spill_load_bytes = 4096;
+        result->found.has_resources = true;
+        result->found.resources.spill_load_bytes = 4096;
     }
     f->run.best_found = true;
     const char *text = print_text(f, 12, false);
@@ -332,8 +328,8 @@ static void a_compiled_run_lists_resources_by_occupancy(void **state)
     s->best_found = false;
     s->device = (device_properties){.arch = "sm_90"};
     s->results[0].occupancy = (occupancy){2, 16, 0.25, OCCUPANCY_REGISTERS};
-    s->results[0].resources.registers = 128;
-    s->results[0].resources.spill_store_bytes = 16;
+    s->results[0].found.resources.registers = 128;
+    s->results[0].found.resources.spill_store_bytes = 16;
     const char *text = print_text(f, 10, false);
     assert_has(text, "transpose compiled for sm_90\n");
     const char *first = strstr(text, "naive"), *second = strstr(text, "25 %");

@@ -37,10 +37,49 @@ static void configurations_read_back_as_written(void **state)
     script_free(s);
 }
 
+enum { MANY = 64, LONG = 250 };
+
+/* A space of many parameters, whose names have that many letters and whose values are long. */
+static script *load_long(int name_letters, at_error *error)
+{
+    static char field[1 << 15], baseline[1 << 15];
+    size_t used = 0, given = 0;
+    script *s = NULL;
+    for (int i = 0; i < MANY; i++) {
+        used += (size_t)snprintf(field + used, sizeof field - used, "%sp%0*d = { '%0*d' }",
+                                 i ? ", " : "space = { ", name_letters - 1, i, LONG, i);
+        given += (size_t)snprintf(baseline + given, sizeof baseline - given, "%sp%0*d = '%0*d'",
+                                  i ? ", " : "baseline = { ", name_letters - 1, i, LONG, i);
+    }
+    strcat(field, " },");
+    strcat(baseline, " },");
+    fixture_write_pattern(&(fixture_pattern){.space = field, .baseline = baseline});
+    fixture_load(&s, error);
+    return s;
+}
+
+static void no_configuration_is_longer_than_the_room_for_its_text(void **state)
+{
+    (void)state;
+    char text[CONFIGURATION_BYTES];
+    const uint16_t first[MANY] = {0};
+    at_error error = {0};
+    script *s = load_long(3, &error);
+    assert_ok(error.status, error);
+    int length = script_format_configuration(s, first, text, sizeof text);
+    assert_int_equal(length, strlen(text));
+    assert_int_equal(length, MANY * (3 + 1 + LONG + 1) - 1);
+    script_free(s);
+    assert_null(load_long(10, &error));
+    assert_int_equal(error.status, AT_SCRIPT);
+    assert_contains(error.message, "shorten string values");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(configurations_read_back_as_written),
+        cmocka_unit_test(no_configuration_is_longer_than_the_room_for_its_text),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }

@@ -250,12 +250,12 @@ static at_status write_journal(fixture *f, char **output, at_error *error)
     launch_plan plan = {.entry = "k"};
     const journal_launch launch = {"abc", &plan};
     const int64_t samples[] = {1, 2, 3};
-    const journal_entry e = {.outcome = OUTCOME_OK,
+    const journal_entry e = {.found.outcome = OUTCOME_OK,
                              .configuration = "tile=64",
-                             .message = "fine",
-                             .samples_ns = samples,
-                             .sample_count = 3,
-                             .has_resources = true};
+                             .found.message = "fine",
+                             .found.samples_ns = samples,
+                             .found.sample_count = 3,
+                             .found.has_resources = true};
     journal *j = NULL;
     journal_key key;
     char path[TEMPORARY_BYTES + 64];

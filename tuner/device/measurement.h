@@ -1,0 +1,36 @@
+/* What is known of a variant once it was tried: the one shape in which it goes from the device into
+ * the journal, the race and the summary. */
+#ifndef AUTOTUNE_DEVICE_MEASUREMENT_H
+#define AUTOTUNE_DEVICE_MEASUREMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/outcome.h"
+#include "device/resources.h"
+
+/* Room for a configuration as text, "tile=64,vec=4,...", with its NUL. Scripts keep to it. */
+enum { CONFIGURATION_BYTES = 16 * 1024 };
+
+typedef struct measurement {
+    outcome outcome;
+    const char *message;       /* why it is not ok; NULL or "": nothing is said */
+    const int64_t *samples_ns; /* in the order in which they were taken */
+    size_t sample_count;
+    int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
+    bool has_resources;           /* it compiled */
+    kernel_resources resources;
+} measurement;
+
+/* Replaces message and samples by copies, which *m then owns (measurement_deinit); false when memory
+ * ran out: what could not be copied is left out. */
+bool measurement_own(measurement *m);
+
+/* Frees what measurement_own() made. */
+void measurement_deinit(measurement *m);
+
+/* The fastest sample, 0 without one. */
+int64_t measurement_fastest_ns(const measurement *m);
+
+#endif
