@@ -358,6 +358,49 @@ static void more_configurations_than_64_bits_can_count_are_an_error(void **state
     assert_null(s);
 }
 
+static void check_sample(const sample *m, const space *whole, const space *drawn, size_t most)
+{
+    assert_true(space_is_sample(drawn));
+    assert_true(space_count(drawn) <= most);
+    for (uint64_t i = 0; i < space_count(drawn); i++) {
+        uint16_t indices[MOST_PARAMETERS];
+        uint64_t back;
+        space_at(drawn, i, indices);
+        assert_true(space_find(whole, indices, &back));
+        assert_true(space_find(drawn, indices, &back));
+        assert_int_equal(back, i);
+    }
+    for (size_t c = 0; c < m->constraint_count; c++)
+        assert_true(space_removed(drawn, c) != space_removed(drawn, c));
+}
+
+static void a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few(void **state)
+{
+    (void)state;
+    sample *m = malloc(sizeof *m);
+    assert_non_null(m);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        make_sample(m, seed);
+        space *whole = build(m);
+        for (size_t part = 1; part <= 2; part++) {
+            at_error error = {0};
+            space *drawn = NULL;
+            space_limits limits = {0};
+            size_t most = m->points / part + 1;
+            assert_ok(space_sample(m->parameters, m->parameter_count, m->constraints,
+                                   m->constraint_count, test_sample, m, &limits, most, NULL, &drawn,
+                                   &error),
+                      error);
+            check_sample(m, whole, drawn, most);
+            if (part == 1)
+                assert_true(10 * space_count(drawn) >= 9 * m->valid_count);
+            space_free(drawn);
+        }
+        space_free(whole);
+    }
+    free(m);
+}
+
 static void the_limit_is_kept(void **state)
 {
     (void)state;
@@ -428,6 +471,7 @@ int main(void)
         cmocka_unit_test(a_projection_is_valid_and_keeps_what_is_valid),
         cmocka_unit_test(a_product_beyond_64_bits_is_counted_without_walking_it),
         cmocka_unit_test(more_configurations_than_64_bits_can_count_are_an_error),
+        cmocka_unit_test(a_sample_is_of_valid_configurations_and_of_nearly_all_where_they_are_few),
         cmocka_unit_test(the_limit_is_kept),
         cmocka_unit_test(an_error_inside_a_constraint_is_passed_on),
         cmocka_unit_test(a_parameter_without_values_is_an_error_that_names_it),
