@@ -87,7 +87,7 @@ def number(text):
 
 def profile(ncu, runner, subjects):
     """Counters of each of `subjects`, (script, configuration, problem, entry), launched in order."""
-    command = [ncu, "--csv", "--metrics", ",".join(GLOBAL + SHARED), "--target-processes", "all",
+    command = [ncu, "--csv", "--metrics", ",".join(GLOBAL + SHARED), "--target-processes", "application-only",
                "--kernel-name", "regex:^(" + "|".join(sorted({s[3] for s in subjects})) + ")$",
                "--cache-control", "none", "--clock-control", "none", runner]
     for i, (script, config, problem, _) in enumerate(subjects):

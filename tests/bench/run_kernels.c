@@ -1,8 +1,11 @@
-/* Launches kernels of a CUDA source once each, one warp: run_kernels DEVICE SOURCE ENTRY ...
+/* Launches kernels once each, one warp:
  *
- * A kernel takes one pointer, to 4 KiB. On cuda:0 they run for a profiler to watch, in this order;
- * on a simulated device a line of counters of shared memory a kernel goes to stdout. Exit code 77:
- * no GPU. tests/bench/shared_shapes.py makes the source. */
+ *     run_kernels compile:sm_90 SOURCE CUBIN ENTRY   compiles them; a profiler would slow that down
+ *     run_kernels cuda:0 CUBIN ENTRY ...             launches them in this order, for a profiler to watch
+ *     run_kernels sim:sm_90 SOURCE ENTRY ...         prints a line of counters of shared memory for each
+ *
+ * A kernel takes one pointer, to 4 KiB. Exit code 77: no GPU. tests/bench/shared_shapes.py makes the
+ * source. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +16,7 @@
 #include "device/device.h"
 #include "sim/estimate.h"
 
-enum { NO_GPU = 77, OUTPUT_WORDS = 1024, MOST_SOURCE_BYTES = 4 << 20 };
+enum { NO_GPU = 77, OUTPUT_WORDS = 1024, MOST_BYTES = 16 << 20, LIMIT_S = 300 };
 
 static at_status compile(const char *path, const char *entry, const char *arch, bool want_ptx,
                          compile_result *out, at_error *error)
@@ -21,9 +24,9 @@ static at_status compile(const char *path, const char *entry, const char *arch, 
     char *source = NULL;
     size_t size;
     compile_pool *pool = NULL;
-    at_status status = file_read(path, MOST_SOURCE_BYTES, &source, &size, error);
+    at_status status = file_read(path, MOST_BYTES, &source, &size, error);
     if (!status)
-        status = compile_pool_new(&(compile_options){.jobs = 1}, &pool, error);
+        status = compile_pool_new(&(compile_options){.jobs = 1, .timeout_s = LIMIT_S}, &pool, error);
     if (!status)
         status = compile_submit(pool,
                                 &(compile_request){.source = source, .name = path, .entry = entry,
@@ -51,16 +54,17 @@ static at_status launch_all(const char *path, char **entries, at_error *error)
     const device_api *api = device_api_find("cuda:0");
     device *d = NULL;
     device_buffer *buffer = NULL;
-    compile_result compiled = {0};
-    at_status status = api->open("cuda:0", &d, error);
+    char *cubin = NULL;
+    size_t cubin_bytes = 0;
+    at_status status = file_read(path, MOST_BYTES, &cubin, &cubin_bytes, error);
+    if (!status)
+        status = api->open("cuda:0", &d, error);
     if (!status && api->start)
         status = api->start(d, error);
     if (!status)
-        status = compile(path, *entries, api->properties(d)->arch, false, &compiled, error);
-    if (!status)
         status = api->buffer_new(d, "out", OUTPUT_WORDS * 4, &buffer, error);
     for (; *entries && !status; entries++) {
-        const device_image image = {.bytes = compiled.cubin, .size_bytes = compiled.cubin_bytes};
+        const device_image image = {.bytes = cubin, .size_bytes = cubin_bytes};
         const launch_plan l = plan_of(*entries);
         device_kernel *k = NULL;
         status = api->kernel_new(d, &image, *entries, &k, error);
@@ -70,9 +74,19 @@ static at_status launch_all(const char *path, char **entries, at_error *error)
     }
     if (buffer)
         api->buffer_free(d, buffer);
-    compile_result_deinit(&compiled);
+    free(cubin);
     if (d)
         api->close(d);
+    return status;
+}
+
+static at_status write_cubin(const char *arch, const char *path, char **names, at_error *error)
+{
+    compile_result compiled = {0};
+    at_status status = compile(path, names[1], arch, false, &compiled, error);
+    if (!status)
+        status = file_replace(names[0], compiled.cubin, compiled.cubin_bytes, error);
+    compile_result_deinit(&compiled);
     return status;
 }
 
@@ -115,12 +129,14 @@ static at_status count_all(const char *arch, const char *path, char **entries, a
 
 int main(int argc, char **argv)
 {
-    if (argc < 4) {
-        fprintf(stderr, "usage: run_kernels DEVICE SOURCE ENTRY ...\n");
+    bool compiles = argc > 1 && strncmp(argv[1], "compile:", 8) == 0;
+    if (argc < (compiles ? 5 : 4)) {
+        fprintf(stderr, "usage: run_kernels DEVICE FILE ENTRY ..., or compile:sm_XX SOURCE CUBIN ENTRY\n");
         return 2;
     }
     at_error error = {0};
-    at_status status = strncmp(argv[1], "sim:", 4) == 0
+    at_status status = compiles ? write_cubin(argv[1] + 8, argv[2], argv + 3, &error)
+                       : strncmp(argv[1], "sim:", 4) == 0
                            ? count_all(argv[1] + 4, argv[2], argv + 3, &error)
                            : launch_all(argv[2], argv + 3, &error);
     if (status)

@@ -4,7 +4,8 @@
     shared_shapes.py BUILD_DIR [--ncu PATH] [--output TABLE.csv] [--simulate-only]
 
 A shape is where each of a warp's 32 lanes reads or writes; one kernel each, all in one source
-(tests/bench/shared_shapes.cu) and one process (run_kernels), so that one `ncu` watches all. Counted
+(tests/bench/shared_shapes.cu), compiled beforehand, and one process (run_kernels), so that one `ncu`
+watches all. Counted
 are wavefronts and bank conflicts. TABLE.csv gets the hardware's counts with the shapes, as
 tests/unit/sim/machine/test_shared_shapes.c reads it. Exit code 1 when the simulator's conflicts
 differ by more than 2 %, 77 when there is no ncu or no GPU.
@@ -181,12 +182,18 @@ def known_metrics(ncu):
     return found or METRICS
 
 
-def profile(ncu, runner, source, names, log):
+def profile(ncu, runner, source, names, arch, log):
     """As simulate(); None when there is no GPU."""
+    cubin = source + "bin"
+    done = subprocess.run([runner, "compile:" + arch, source, cubin, names[0]], capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr.strip())
     metrics = known_metrics(ncu)
     by_name = {m + ".sum": k for k, m in metrics.items()}
-    command = [ncu, "--csv", "--metrics", ",".join(by_name), "--cache-control", "none",
-               "--clock-control", "none", runner, "cuda:0", source] + names
+    command = [ncu, "--csv", "--metrics", ",".join(by_name), "--target-processes",
+               "application-only", "--cache-control", "none",
+               "--clock-control", "none", runner, "cuda:0", cubin] + names
     done = subprocess.run(command, capture_output=True, text=True)
     if log:
         with open(log, "w") as f:
@@ -263,7 +270,7 @@ def main():
         with concurrent.futures.ThreadPoolExecutor() as both:
             simulation = both.submit(simulate, runner, source, names, a.arch)
             if not a.simulate_only:
-                measured = profile(a.ncu, runner, source, names, a.log)
+                measured = profile(a.ncu, runner, source, names, a.arch, a.log)
             simulated = simulation.result()
     if a.simulate_only:
         print(f"{len(names)} kernels simulated")
