@@ -23,6 +23,7 @@ enum {
     /* A death may be the source's fault or come from outside; the third of the same source is its
      * own. */
     ATTEMPTS = 3,
+    KILLED_ATTEMPTS = 8, /* the same of workers killed from outside: by somebody, or for want of memory */
     /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
     START_ATTEMPTS = 8,
     DEFAULT_TIMEOUT_S = 60,
@@ -56,6 +57,7 @@ struct compile_pool {
     compile_queue queue;
     finished *done_first, *done_last;
     size_t pending;
+    uint64_t last_number; /* of a job */
     int64_t timeout_ns;
     compile_worker_config config;
     char *cache_dir; /* what config.cache_dir points to */
@@ -101,7 +103,8 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
  * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it were not
  * begun and go back to the head of the queue. */
-static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, const char *why)
+static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome, bool killed,
+                   const char *why)
 {
     message_reader_deinit(&s->reader);
     /* Of a batch of several nobody knows which it was: each tries again alone. */
@@ -109,8 +112,9 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
     compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
     if (j) {
-        j->attempts += s->greeted;
-        if (!s->greeted || (outcome == COMPILE_CRASHED && j->attempts < ATTEMPTS))
+        *(killed ? &j->kills : &j->attempts) += s->greeted;
+        bool again = j->attempts < ATTEMPTS && j->kills < KILLED_ATTEMPTS;
+        if (!s->greeted || (outcome == COMPILE_CRASHED && again))
             compile_queue_push_front(&pool->queue, j);
         else if (finish_lost(pool, j, outcome, why))
             break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
@@ -126,16 +130,18 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
 static void bury(compile_pool *pool, compile_slot *s, const char *complaint)
 {
     char how[128], why[256];
+    bool killed = false;
     if (complaint) {
         worker_stop(&s->process, NULL, 0);
         snprintf(why, sizeof why, "the compile worker %s", complaint);
     } else {
-        worker_collect(&s->process, COLLECT_MS, how, sizeof how);
+        worker_end end = worker_collect(&s->process, COLLECT_MS, how, sizeof how);
+        killed = end == WORKER_KILLED;
         /* "exited with ...", but "was killed by ..." */
-        bool killed = strncmp(how, "killed", 6) == 0;
-        snprintf(why, sizeof why, "the compile worker %s%s", killed ? "was " : "", how);
+        snprintf(why, sizeof why, "the compile worker %s%s",
+                 killed || end == WORKER_FAULTED ? "was " : "", how);
     }
-    retire(pool, s, COMPILE_CRASHED, why);
+    retire(pool, s, COMPILE_CRASHED, killed, why);
 }
 
 static void expire(compile_pool *pool, compile_slot *s)
@@ -146,7 +152,7 @@ static void expire(compile_pool *pool, compile_slot *s)
              s->greeted ? "the compiler did not finish within %d s"
                         : "a compile worker did not start within %d s",
              s->greeted ? (int)(pool->timeout_ns / 1000000000) : START_TIMEOUT_S);
-    retire(pool, s, COMPILE_TIMEOUT, why);
+    retire(pool, s, COMPILE_TIMEOUT, false, why);
 }
 
 static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
@@ -232,7 +238,7 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
     compile_result view;
     const compile_job *first = compile_slot_first(s);
     if (!s->greeted || !first || !compile_wire_get_result(&m->body, &view) ||
-        view.id != first->id || view.outcome == COMPILE_TIMEOUT ||
+        view.id != first->number || view.outcome == COMPILE_TIMEOUT ||
         (view.cubin && !cubin_is_whole(view.cubin, view.cubin_bytes)))
         return false;
     finished *f = malloc(sizeof *f);
@@ -241,6 +247,7 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
         break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
         return false;
     }
+    f->result.id = first->id;
     finish(pool, f);
     compile_job_free(compile_slot_take_first(s));
     s->deadline_ns = clock_now_ns() + pool->timeout_ns;
@@ -269,17 +276,20 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 
 static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
-    (void)s;
-    break_pool(pool, AT_NO_TOOLCHAIN, pack_get_string(&m->body));
+    const char *why = pack_get_string(&m->body);
+    /* Of a worker that has greeted it is nonsense, and costs that worker alone. */
+    if (!s->greeted && pack_complete(&m->body))
+        break_pool(pool, AT_NO_TOOLCHAIN, why);
     return false;
 }
 
 static bool accept_warning(compile_pool *pool, compile_slot *s, message *m)
 {
     (void)s;
+    const char *text = pack_get_string(&m->body);
     if (!pool->warning[0])
-        snprintf(pool->warning, sizeof pool->warning, "%s", pack_get_string(&m->body));
-    return true;
+        snprintf(pool->warning, sizeof pool->warning, "%s", text);
+    return pack_complete(&m->body);
 }
 
 static bool accept_message(compile_pool *pool, compile_slot *s, message *m)
@@ -430,7 +440,9 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
     message m;
     message_init(&m, COMPILE_REQUEST);
-    compile_wire_put_request(&m.body, request);
+    compile_request numbered = *request;
+    numbered.id = ++pool->last_number;
+    compile_wire_put_request(&m.body, &numbered);
     compile_job *j = calloc(1, sizeof *j);
     at_status status = j ? message_encode(&m, &j->frame, &j->frame_bytes, error)
                          : error_set(error, AT_NO_MEMORY, "out of memory for a source to compile");
@@ -440,6 +452,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
         return status;
     }
     j->id = request->id;
+    j->number = numbered.id;
     j->kind = kind_of(request);
     j->alone = request->want_ptx;
     compile_queue_push(&pool->queue, j);

@@ -18,12 +18,14 @@ enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {
     struct compile_job *next; /* in a list */
-    uint64_t id;
+    uint64_t id;     /* the caller's */
+    uint64_t number; /* the pool's, which no other job has: the id in the frame and in the answer */
     unsigned char *frame;
     size_t frame_bytes;
     uint64_t kind; /* what it shares with those that may be in its batch */
     bool alone;    /* a worker died on a batch that it was in */
     int attempts;  /* workers that died on it, and on nothing else */
+    int kills;     /* workers that were killed from outside while they were at it */
 } compile_job;
 
 void compile_job_free(compile_job *j);

@@ -1,6 +1,7 @@
 /* What the compile pool and its workers say to each other, field by field.
  *
- * A worker opens with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order they
+ * On the wire the id of a request is the pool's number of it, which no other has, and its result
+ * repeats it. A worker opens with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order they
  * came, and may send a WARNING at any time. A BATCH comes before the requests that belong to it,
  * which may be compiled together; it has one at least. Getters return views of the pack; false means that
  * the message is not what it says it is. */
