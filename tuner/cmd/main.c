@@ -75,7 +75,7 @@ static void print_version(void)
         puts("confinement: off (AUTOTUNE_CONFINE)");
     else
         printf("confinement: %s; %s\n", files,
-               c.seccomp ? "seccomp (programs, sockets)"
+               c.seccomp ? "seccomp (programs, sockets; of a GPU's worker programs alone)"
                          : "no seccomp: programs and sockets are not confined");
 }
 

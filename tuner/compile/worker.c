@@ -80,12 +80,14 @@ static void leave_folder(compiler *c)
 
 void compile_worker_confine(const char *include_dir, const char *cache_dir)
 {
-    /* In some Toolkits the headers are links to another folder. */
-    char header[PATH_MAX + 32], real[PATH_MAX] = "";
-    confine_folder folders[3];
+    /* In some Toolkits the headers, or the C++ libraries, are links to another folder. */
+    char header[PATH_MAX + 32], real[PATH_MAX] = "", cccl[PATH_MAX + 32];
+    confine_folder folders[4];
     size_t count = 0;
     if (include_dir[0]) {
         folders[count++] = (confine_folder){include_dir, CONFINE_READ};
+        snprintf(cccl, sizeof cccl, "%s/cccl", include_dir);
+        folders[count++] = (confine_folder){cccl, CONFINE_READ};
         snprintf(header, sizeof header, "%s/cuda_fp16.h", include_dir);
         if (realpath(header, real)) {
             *strrchr(real, '/') = '\0';
