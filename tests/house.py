@@ -34,16 +34,16 @@ class Room:
         self.objects = fields["objects"].split(";")
 
 
-def symbols(nm, path):
-    """Names that an object file defines for others, and names that it wants of others."""
-    defined, wanted = set(), set()
-    for line in subprocess.run([nm, "-P", path], capture_output=True, text=True, check=True).stdout.splitlines():
-        name, kind = line.split()[:2]
-        if kind in "TDRBCVW":
-            defined.add(name)
-        elif kind == "U":
-            wanted.add(name)
-    return defined, wanted
+def symbols(nm, paths):
+    """For each object file the names that it defines for others, and those it wants of others."""
+    found = {path: (set(), set()) for path in paths}
+    listing = subprocess.run([nm, "-P", "-A", "-g", *paths], capture_output=True, text=True, check=True)
+    for line in listing.stdout.splitlines():
+        path, rest = line.split(": ", 1)
+        name, kind = rest.split()[:2]
+        if not name.startswith("__"):  # a sanitizer's
+            found[path][kind == "U"].add(name)
+    return found
 
 
 def circles(graph):
@@ -94,19 +94,19 @@ def main():
     wrong = []
     folder = os.path.join(build, "house", "rooms")
     rooms = [Room(os.path.join(folder, f)) for f in sorted(os.listdir(folder))]
-    home, wants, others = {}, {}, set()
+    mains = open(os.path.join(build, "house", "others")).read().strip().split(";")
+    found = symbols(nm, [path for room in rooms for path in room.objects] + mains)
+    home, wants = {}, {}
     for room in rooms:
         for path in room.objects:
-            defined, wanted = symbols(nm, path)
+            defined, wanted = found[path]
             module = module_of(room.name, path)
             wants.setdefault(module, set()).update(wanted)
             home.update((name, (room.name, module)) for name in defined)
-    for path in open(os.path.join(build, "house", "others")).read().split(";"):
-        others |= symbols(nm, path.strip())[1]
 
     calls = {}
     public = open(os.path.join(source, "tuner/include/autotune.h")).read()
-    used = others | set(re.findall(r"\bat_\w+(?=\()", public))
+    used = set().union(*(found[path][1] for path in mains)) | set(re.findall(r"\bat_\w+(?=\()", public))
     for room in rooms:
         for path in room.objects:
             module = module_of(room.name, path)

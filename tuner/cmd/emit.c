@@ -25,17 +25,7 @@ static at_status print_ptx(const emitted *source, const script *s, const arch_li
         compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
         return status;
-    status = compile_submit(pool,
-                            &(compile_request){.source = source->source,
-                                               .name = p->template_path,
-                                               .entry = p->entry,
-                                               .arch = arch->name,
-                                               .options = source->options,
-                                               .option_count = source->option_count,
-                                               .headers = source->includes.headers,
-                                               .header_count = source->includes.count,
-                                               .want_ptx = true},
-                            error);
+    status = submit_source(pool, 0, source, p->template_path, p->entry, arch->name, true, error);
     if (!status)
         status = compile_take(pool, -1, &result, error);
     if (status)

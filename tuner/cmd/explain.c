@@ -46,17 +46,8 @@ static at_status compile(explained *x, at_error *error)
     at_status status =
         compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
     if (!status)
-        status = compile_submit(x->pool,
-                                &(compile_request){.source = x->source.source,
-                                                   .name = source_name(x, name),
-                                                   .entry = x->launch.entry,
-                                                   .arch = x->chip.arch,
-                                                   .options = x->source.options,
-                                                   .option_count = x->source.option_count,
-                                                   .headers = x->source.includes.headers,
-                                                   .header_count = x->source.includes.count,
-                                                   .want_ptx = true},
-                                error);
+        status = submit_source(x->pool, 0, &x->source, source_name(x, name), x->launch.entry,
+                               x->chip.arch, true, error);
     if (!status)
         status = compile_take(x->pool, -1, &x->compiled, error);
     if (!status && x->compiled.outcome != COMPILE_OK)
@@ -128,9 +119,7 @@ static at_status run_sample(explained *x, at_error *error)
     char name[NAME_BYTES];
     explain_source source = {.name = source_name(x, name),
                              .places = (const char *const *)x->places, .place_count = x->place_count};
-    device_image image = {.bytes = x->compiled.ptx, .size_bytes = x->compiled.ptx_bytes,
-                          .registers = x->compiled.resources.registers,
-                          .static_shared_bytes = x->compiled.resources.static_shared_bytes};
+    device_image image = result_image(&x->compiled, true);
     progress *p = progress_new(STDERR_FILENO, false);
     at_status status = sim_estimate_new(x->chip.arch, &x->plan, &x->estimate, error);
     if (!status) {

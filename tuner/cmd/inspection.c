@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "script/emit.h"
+#include "run/setup.h"
 
 uint32_t inspect_spill_bytes(const kernel_resources *r)
 {
@@ -33,17 +34,8 @@ static at_status submit_row(script *s, const uint16_t *indices, const arch_limit
     row->shared_bytes = launch.dynamic_shared_bytes;
     status = emit_variant(s, PROBLEM_TUNED, indices, true, &source, error);
     if (!status)
-        status = compile_submit(pool,
-                                &(compile_request){.id = id,
-                                                   .source = source.source,
-                                                   .name = p->template_path,
-                                                   .entry = p->entry,
-                                                   .arch = arch->name,
-                                                   .options = source.options,
-                                                   .option_count = source.option_count,
-                                                   .headers = source.includes.headers,
-                                                   .header_count = source.includes.count},
-                                error);
+        status = submit_source(pool, id, &source, p->template_path, p->entry, arch->name, false,
+                               error);
     *submitted = !status;
     emitted_deinit(&source);
     return status;

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "script/emit.h"
+#include "run/setup.h"
 
 enum {
     DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
@@ -125,18 +126,9 @@ static at_status submit(pipeline *p, const candidate *c, const emitted *source, 
                         at_error *error)
 {
     const struct pattern *described = script_pattern(p->session->script);
-    return compile_submit(p->session->pool,
-                          &(compile_request){.id = c->id * DEVICE_SLOTS + slot,
-                                             .source = source->source,
-                                             .name = described->template_path,
-                                             .entry = c->launches[slot].entry,
-                                             .arch = p->session->properties.arch,
-                                             .options = source->options,
-                                             .option_count = source->option_count,
-                                             .headers = source->includes.headers,
-                                             .header_count = source->includes.count,
-                                             .want_ptx = p->session->properties.predicted},
-                          error);
+    return submit_source(p->session->pool, c->id * DEVICE_SLOTS + slot, source,
+                         described->template_path, c->launches[slot].entry,
+                         p->session->properties.arch, p->session->properties.predicted, error);
 }
 
 /* A variant's sources, one a slot; empty where it is not checked there. */

@@ -11,6 +11,7 @@
 #include "script/emit.h"
 #include "base/rng.h"
 #include "sim/estimate.h"
+#include "run/setup.h"
 
 enum {
     STEP_MS = 50,
@@ -99,10 +100,7 @@ static double estimate(crew *c, sim_estimate *e, const job *j)
     at_error error = {0};
     if (r->outcome != COMPILE_OK)
         return INFINITY;
-    const device_image image = {.bytes = r->ptx,
-                                .size_bytes = r->ptx_bytes,
-                                .registers = r->resources.registers,
-                                .static_shared_bytes = r->resources.static_shared_bytes};
+    const device_image image = result_image(r, true);
     at_status status = sim_estimate_time(e, &image, &j->launch, &time_ns, &error);
     if (!status)
         return time_ns;
@@ -241,18 +239,8 @@ static at_status begin(feeder *f, at_error *error)
     if (!status)
         status = emit_variant(s->script, s->problem, f->indices, true, &source, error);
     if (!status)
-        status = compile_submit(s->pool,
-                                &(compile_request){.id = place,
-                                                   .source = source.source,
-                                                   .name = script_pattern(s->script)->template_path,
-                                                   .entry = j->launch.entry,
-                                                   .arch = s->properties.arch,
-                                                   .options = source.options,
-                                                   .option_count = source.option_count,
-                                                   .headers = source.includes.headers,
-                                                   .header_count = source.includes.count,
-                                                   .want_ptx = true},
-                                error);
+        status = submit_source(s->pool, place, &source, script_pattern(s->script)->template_path,
+                               j->launch.entry, s->properties.arch, true, error);
     emitted_deinit(&source);
     if (!status) {
         f->place_count--;

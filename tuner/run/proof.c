@@ -121,16 +121,7 @@ static at_status choose_problems(prover *p, at_error *error)
 static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
                         const char *entry, at_error *error)
 {
-    return compile_submit(p->pool,
-                          &(compile_request){.id = OWN_IDS | id,
-                                             .source = source->source,
-                                             .name = name,
-                                             .entry = entry,
-                                             .arch = p->arch,
-                                             .options = source->options,
-                                             .option_count = source->option_count,
-                                             .want_ptx = true},
-                          error);
+    return submit_source(p->pool, OWN_IDS | id, source, name, entry, p->arch, true, error);
 }
 
 static at_status submit_references(prover *p, at_error *error)
@@ -256,20 +247,12 @@ bool prover_owns(uint64_t compile_id)
     return compile_id & OWN_IDS;
 }
 
-static device_image image_of(const compile_result *r)
-{
-    return (device_image){.bytes = r->ptx,
-                          .size_bytes = r->ptx_bytes,
-                          .registers = r->resources.registers,
-                          .static_shared_bytes = r->resources.static_shared_bytes};
-}
-
 static at_status send(prover *p, size_t number, at_error *error)
 {
     job *j = p->jobs[number];
     for (size_t i = 0; i < p->slots; i++)
         if (j->variant.present[i])
-            j->variant.images[i] = image_of(&j->compiled[i]);
+            j->variant.images[i] = result_image(&j->compiled[i], true);
     at_status status = device_worker_try(p->worker, number, &j->variant, 0, error);
     free_job_images(j);
     return status;
@@ -280,7 +263,7 @@ static at_status set_up(prover *p, at_error *error)
 {
     const device_image none = {0};
     for (size_t i = 0; i < p->slots; i++)
-        p->problems[i].reference = image_of(&p->references[i]);
+        p->problems[i].reference = result_image(&p->references[i], true);
     at_status status = device_worker_setup(p->worker, &none, p->problems, p->slots, error);
     p->set_up = !status;
     for (size_t i = 0; !status && i < p->job_count; i++)

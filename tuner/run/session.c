@@ -165,16 +165,8 @@ static at_status submit_reference(session *s, problem_kind problem, uint64_t id,
     if (!status)
         status = emit_reference(s->script, problem, true, &source, error);
     if (!status)
-        status = compile_submit(s->pool,
-                                &(compile_request){.id = id,
-                                                   .source = source.source,
-                                                   .name = p->reference_path,
-                                                   .entry = launch.entry,
-                                                   .arch = s->properties.arch,
-                                                   .headers = source.includes.headers,
-                                                   .header_count = source.includes.count,
-                                                   .want_ptx = s->properties.predicted},
-                                error);
+        status = submit_source(s->pool, id, &source, p->reference_path, launch.entry,
+                               s->properties.arch, s->properties.predicted, error);
     if (!status) {
         char kernel[PLAN_NAME_BYTES + 1];
         extend_hash(s->reference_hash, source.hash);
@@ -185,14 +177,6 @@ static at_status submit_reference(session *s, problem_kind problem, uint64_t id,
     }
     emitted_deinit(&source);
     return status;
-}
-
-static device_image image_of(const compile_result *r, bool ptx)
-{
-    return (device_image){.bytes = ptx ? (const void *)r->ptx : r->cubin,
-                          .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
-                          .registers = r->resources.registers,
-                          .static_shared_bytes = r->resources.static_shared_bytes};
 }
 
 static at_status take_parts(session *s, size_t waiting, compile_result *parts, at_error *error)
@@ -244,13 +228,13 @@ static at_status send_setup(session *s, at_error *error)
         status = script_problem_plan(s->script, kind, 1, &problems[i].plan, error);
         if (!status)
             status = script_reference_plan(s->script, kind, &problems[i].reference_launch, error);
-        problems[i].reference = image_of(&parts[PART_REFERENCE + i], ptx);
+        problems[i].reference = result_image(&parts[PART_REFERENCE + i], ptx);
     }
     if (!status) {
         for (size_t i = 0; i < slots; i++)
             s->plans[i] = problems[i].plan;
         s->slots = slots;
-        device_image support = image_of(&parts[PART_SUPPORT], false);
+        device_image support = result_image(&parts[PART_SUPPORT], false);
         status = device_worker_setup(s->device, &support, problems, slots, error);
     }
     for (size_t i = 0; i < PART_COUNT; i++)

@@ -70,3 +70,30 @@ void setup_show_space(void *context, const space_progress *s)
                                                .done = (uint64_t)(100 * s->share),
                                                .now_ns = clock_now_ns()});
 }
+
+at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
+                        const char *entry, const char *arch, bool want_ptx, at_error *error)
+{
+    return compile_submit(pool,
+                          &(compile_request){.id = id,
+                                             .source = source->source,
+                                             .name = name,
+                                             .entry = entry,
+                                             .arch = arch,
+                                             .options = source->options,
+                                             .option_count = source->option_count,
+                                             .headers = source->includes.headers,
+                                             .header_count = source->includes.count,
+                                             .want_ptx = want_ptx},
+                          error);
+}
+
+device_image result_image(const compile_result *r, bool ptx)
+{
+    device_image image = {.bytes = ptx ? (const void *)r->ptx : r->cubin,
+                          .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
+                          .registers = r->resources.registers,
+                          .static_shared_bytes = r->resources.static_shared_bytes};
+    memcpy(image.suffix, r->suffix, sizeof r->suffix);
+    return image;
+}

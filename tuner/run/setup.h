@@ -7,7 +7,10 @@
 
 #include "device/arch.h"
 #include "base/error.h"
+#include "compile/compile.h"
 #include "run/settings.h"
+#include "device/device.h"
+#include "script/emit.h"
 #include "script/script.h"
 
 /* The architecture's name and limits from --arch, or of the machine's first GPU (found by a worker
@@ -28,5 +31,15 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 
 /* Shows on a progress (`context`; NULL: none) how far a space is made: script_space_limits.show. */
 void setup_show_space(void *context, const space_progress *progress);
+
+/* Queues an emitted source for compilation, with its options and what it includes. `name` is the file
+ * in messages, `arch` what to compile for; `want_ptx` for a device that is simulated. As
+ * compile_submit(). */
+at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
+                        const char *entry, const char *arch, bool want_ptx, at_error *error);
+
+/* What a device is given of a result: the machine code, or the PTX for one that is simulated. Borrows
+ * the result's bytes. */
+device_image result_image(const compile_result *r, bool ptx);
 
 #endif
