@@ -186,7 +186,8 @@ static at_status read_entry(const reading *r, const json_t *entry, record_entry 
     if (!status)
         status = read_values(r, json_object_get(entry, "configuration"), "configuration",
                              &out->configuration);
-    if (!status && baseline)
+    /* null: the run ended before the default was tried. */
+    if (!status && baseline && !json_is_null(baseline))
         status = read_values(r, json_object_get(baseline, "configuration"),
                              "baseline.configuration", &out->baseline);
     if (!status)

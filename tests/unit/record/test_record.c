@@ -113,6 +113,24 @@ static void a_run_reads_back_as_it_was(void **state)
     record_deinit(&r);
 }
 
+static void a_run_that_ended_before_its_default_was_tried_reads_back(void **state)
+{
+    fixture *f = *state;
+    pattern_variable variables[3];
+    pattern p = sample_pattern(8192, variables);
+    run_summary s;
+    record_change change;
+    record r;
+    sample_run(&s, &p, 140000);
+    s.has_baseline = false;
+    assert_ok(record_merge(f->folder, &s, &change, &f->error), f->error);
+    run_summary_deinit(&s);
+    assert_ok(record_read(f->path, &r, &f->error), f->error);
+    assert_int_equal(r.entry_count, 1);
+    assert_int_equal(r.entries[0].baseline.count, 0);
+    record_deinit(&r);
+}
+
 static void everything_a_sceptic_asks_for_is_in_the_file(void **state)
 {
     fixture *f = *state;
@@ -477,6 +495,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slugs_are_folder_names),
         TEST(a_run_reads_back_as_it_was),
+        TEST(a_run_that_ended_before_its_default_was_tried_reads_back),
         TEST(everything_a_sceptic_asks_for_is_in_the_file),
         TEST(each_problem_has_one_entry),
         TEST(cold_and_warm_results_do_not_replace_each_other),
