@@ -49,13 +49,15 @@ static device_image image_of(const compile_result *r)
                           .static_shared_bytes = r->resources.static_shared_bytes};
 }
 
-static void open_bench(bench *b, const char *path)
+static void open_bench(bench *b, const char *path, const script_setting *settings, size_t count)
 {
     at_error error = {0};
     char name[4096];
     snprintf(name, sizeof name, "%s/lua/%s", TEST_SOURCE_DIR, path);
     script_options options = {.lua_dir = TEST_SOURCE_DIR "/lua",
-                              .template_dir = TEST_SOURCE_DIR "/templates"};
+                              .template_dir = TEST_SOURCE_DIR "/templates",
+                              .settings = settings,
+                              .setting_count = count};
     device_problem *problem = calloc(1, sizeof *problem);
     assert_non_null(problem);
     *b = (bench){0};
@@ -141,13 +143,13 @@ static bool note_values(const pattern *p, const uint16_t *indices, bool seen[][M
 }
 
 /* Checks configurations taken at random until each value of each parameter was in one. */
-static void check_pattern(const char *path)
+static void check_pattern(const char *path, const script_setting *settings, size_t setting_count)
 {
     bench b;
     at_error error = {0};
     space *s;
     char story[2048], text[1024];
-    open_bench(&b, path);
+    open_bench(&b, path, settings, setting_count);
     assert_ok(script_space(b.script, b.problem, &s, &error), error);
     const pattern *p = script_pattern(b.script);
     uint64_t count = space_count(s), seed = 12345;
@@ -172,7 +174,24 @@ static void check_pattern(const char *path)
 
 static void every_value_of_every_parameter_is_right(void **state)
 {
-    check_pattern(*state);
+    check_pattern(*state, NULL, 0);
+}
+
+static void patterns_are_right_for_other_types_and_problems_too(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        script_setting setting;
+    } others[] = {
+        {"batched_transpose.lua", {"dtype", "int8"}}, {"conv2d.lua", {"dtype", "half"}},
+        {"histogram.lua", {"values", "1"}},           {"loop_order.lua", {"axis", "columns"}},
+        {"loop_order.lua", {"dtype", "int8"}},        {"matmul.lua", {"dtype", "double"}},
+        {"rgb.lua", {"layout", "padded"}},            {"stencil1d.lua", {"dtype", "int8"}},
+        {"stencil1d.lua", {"radius", "8"}},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        check_pattern(others[i].path, &others[i].setting, 1);
 }
 
 static void broken_templates_are_caught(void **state)
@@ -190,7 +209,7 @@ static void broken_templates_are_caught(void **state)
     bench b;
     at_error error = {0};
     char story[2048];
-    open_bench(&b, "transpose.lua");
+    open_bench(&b, "transpose.lua", NULL, 0);
     uint16_t indices[64];
     assert_ok(script_parse_configuration(b.script, "", indices, &error), error);
     assert_int_equal(check(&b, indices, NULL, NULL, story, sizeof story), OUTCOME_OK);
@@ -224,6 +243,7 @@ int main(void)
         PATTERN("batched_transpose"),
         PATTERN("histogram"),
         PATTERN("stencil1d"),
+        cmocka_unit_test(patterns_are_right_for_other_types_and_problems_too),
         cmocka_unit_test(broken_templates_are_caught),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

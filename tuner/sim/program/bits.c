@@ -148,6 +148,18 @@ static uint32_t dot4(uint32_t a, uint32_t b, uint32_t c, bool sign_a, bool sign_
     return c;
 }
 
+/* Dot product of both 16-bit halves of a with two bytes of b, the lower or the upper pair. */
+static uint32_t dot2(uint32_t a, uint32_t b, uint32_t c, bool sign_a, bool sign_b, bool upper)
+{
+    b >>= upper ? 16 : 0;
+    for (int i = 0; i < 2; i++) {
+        int32_t x = sign_a ? (int16_t)(a >> 16 * i) : (uint16_t)(a >> 16 * i);
+        int32_t y = sign_b ? (int8_t)(b >> 8 * i) : (uint8_t)(b >> 8 * i);
+        c += (uint32_t)(x * y);
+    }
+    return c;
+}
+
 #define W uint32_t
 #define D uint64_t
 SIM_OP2(and_32, W, W, W, a[l] & b[l])
@@ -208,6 +220,14 @@ SIM_OP3(dp4a_ss, W, W, W, W, dot4(a[l], b[l], c[l], true, true))
 SIM_OP3(dp4a_su, W, W, W, W, dot4(a[l], b[l], c[l], true, false))
 SIM_OP3(dp4a_us, W, W, W, W, dot4(a[l], b[l], c[l], false, true))
 SIM_OP3(dp4a_uu, W, W, W, W, dot4(a[l], b[l], c[l], false, false))
+SIM_OP3(dp2a_lo_ss, W, W, W, W, dot2(a[l], b[l], c[l], true, true, false))
+SIM_OP3(dp2a_lo_su, W, W, W, W, dot2(a[l], b[l], c[l], true, false, false))
+SIM_OP3(dp2a_lo_us, W, W, W, W, dot2(a[l], b[l], c[l], false, true, false))
+SIM_OP3(dp2a_lo_uu, W, W, W, W, dot2(a[l], b[l], c[l], false, false, false))
+SIM_OP3(dp2a_hi_ss, W, W, W, W, dot2(a[l], b[l], c[l], true, true, true))
+SIM_OP3(dp2a_hi_su, W, W, W, W, dot2(a[l], b[l], c[l], true, false, true))
+SIM_OP3(dp2a_hi_us, W, W, W, W, dot2(a[l], b[l], c[l], false, true, true))
+SIM_OP3(dp2a_hi_uu, W, W, W, W, dot2(a[l], b[l], c[l], false, false, true))
 
 /* Moves, and the pieces of packing moves ("mov.b64 %rd, {%r1, %r2}"). */
 SIM_OP1(mov_32, W, W, a[l])
@@ -238,6 +258,9 @@ SIM_OP2(space_sub, D, D, D, a[l] - b[l])
 #define MOVES(type, fn, bytes) MOVE1("mov." type, fn, bytes, bytes)
 #define PRMT(mode, fn) BIT3("prmt.b32" mode, fn, 4, 4, 4, 4)
 #define DOT4(types, fn) BIT3("dp4a." types, fn, 4, 4, 4, 4)
+#define DOT2(types, suffix)                                                                        \
+    BIT3("dp2a.lo." types, dp2a_lo_##suffix, 4, 4, 4, 4),                                          \
+        BIT3("dp2a.hi." types, dp2a_hi_##suffix, 4, 4, 4, 4)
 
 const sim_operation sim_bit_operations[] = {
     BIT2("and.b16", and_32, 4, 4, 4), BIT2("and.b32", and_32, 4, 4, 4),
@@ -272,6 +295,7 @@ const sim_operation sim_bit_operations[] = {
     BIT4("bfi.b64", bfi_64, 8, 8, 8, 4, 4), BIT2("bmsk.clamp.b32", bmsk_clamp, 4, 4, 4),
     BIT2("bmsk.wrap.b32", bmsk_wrap, 4, 4, 4), DOT4("s32.s32", dp4a_ss),
     DOT4("s32.u32", dp4a_su), DOT4("u32.s32", dp4a_us), DOT4("u32.u32", dp4a_uu),
+    DOT2("s32.s32", ss), DOT2("s32.u32", su), DOT2("u32.s32", us), DOT2("u32.u32", uu),
     MOVES("b16", mov_32, 4), MOVES("u16", mov_32, 4), MOVES("s16", mov_32, 4),
     MOVES("f16", mov_32, 4), MOVES("bf16", mov_32, 4), MOVES("b32", mov_32, 4),
     MOVES("u32", mov_32, 4), MOVES("s32", mov_32, 4), MOVES("f32", mov_32, 4),
