@@ -1,0 +1,200 @@
+/* Opens what a run works with, in the order in which one needs the other. */
+#include "run/tune_state.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/paths.h"
+#include "script/emit.h"
+#include "search/table.h"
+
+enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
+
+/* A simulated device works through variants a thousand times slower than a GPU; without a budget it
+ * gets one that a newcomer waits for. */
+static const double SIMULATED_BUDGET_S = 40;
+
+static void find_baseline(tune *t)
+{
+    const pattern *p = script_pattern(t->session.script);
+    t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
+    if (p->baseline && !t->has_baseline)
+        run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
+                                      "problem: there is no baseline to compare with");
+}
+
+/* For strategies, which do not know of time: what a budget in seconds is likely to buy, and less
+ * than everything, for nothing says that there will be time for all. */
+static uint64_t likely_evaluations(const tune *t)
+{
+    enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
+    uint64_t valid = space_count(t->session.space);
+    if (t->limits.seconds <= 0)
+        return t->limits.evaluations;
+    double rate = t->session.properties.predicted ? SIMULATED_RATE : GPU_RATE;
+    uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
+    if (t->limits.evaluations && t->limits.evaluations < likely)
+        likely = t->limits.evaluations;
+    return likely < valid ? likely : valid > 1 ? valid - 1 : 1;
+}
+
+/* A run without a journal is a run all the same. */
+static void open_journal(tune *t)
+{
+    char folder[PATHS_BYTES];
+    at_error trouble = {0};
+    at_status status = journal_folder(folder, sizeof folder, &trouble);
+    if (!status)
+        status = journal_open(folder,
+                              &(journal_facts){.pattern = script_pattern(t->session.script)->name,
+                                               .device = &t->session.properties,
+                                               .nvrtc_version =
+                                                   compile_nvrtc_version(t->session.pool),
+                                               .problems = t->session.plans,
+                                               .problem_count = t->session.slots,
+                                               .reference_hash = t->session.reference_hash,
+                                               .warm_cache = t->settings->warm_cache},
+                              &t->journal, &trouble);
+    if (status)
+        run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
+}
+
+/* Everything that a race depends on besides its variants: whoever asks for the same goes on with it. */
+static at_status open_race_log(tune *t, at_error *error)
+{
+    const settings *o = t->settings;
+    char script_text[33] = "", template_text[33] = "", plan[4096];
+    script_hash(t->session.script, script_text);
+    emit_template_hash(t->session.script, template_text);
+    int n = snprintf(plan, sizeof plan,
+                     "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
+                     "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
+                     "tie=%.17g energy=%d",
+                     script_text, template_text, (int)t->session.problem,
+                     (unsigned long long)space_count(t->session.space),
+                     (unsigned long long)o->seed, o->strategy ? o->strategy : "",
+                     o->has_effort ? (int)o->effort : -1,
+                     (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
+                     o->warm_start ? o->warm_start : "", tune_samples(t), o->finals_blocks,
+                     o->tie_margin, o->energy);
+    for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
+        n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
+                      o->variables[i].text);
+    return race_log_init(&t->log, t->journal, plan, error);
+}
+
+static void set_limits(tune *t)
+{
+    const settings *o = t->settings;
+    if (o->has_effort)
+        t->limits = effort_limits(o->effort, space_count(t->session.space));
+    if (o->budget_evaluations)
+        t->limits.evaluations = o->budget_evaluations;
+    t->limits.seconds = o->budget_s;
+    if (t->session.properties.predicted && !o->budget_evaluations && !o->budget_s && !o->has_effort)
+        t->limits.seconds = SIMULATED_BUDGET_S;
+}
+
+static at_status read_warm_start(tune *t, at_error *error)
+{
+    recorded earlier;
+    at_status status = recorded_read(t->settings->warm_start, &earlier, error);
+    if (status)
+        return status;
+    status = warm_start_init(&t->warm, &earlier, t->session.space,
+                             script_pattern(t->session.script)->baseline, WARM_STARTS, error);
+    recorded_deinit(&earlier);
+    if (!status && t->warm.unmatched)
+        run_summary_warn(&t->summary, "%zu configurations of %s are not in this space",
+                         t->warm.unmatched, t->settings->warm_start);
+    return status;
+}
+
+/* The default first, then what was fast before. */
+static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
+{
+    size_t count = 0;
+    if (t->has_baseline)
+        starts[count++] = t->baseline;
+    for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
+        if (!t->has_baseline || t->warm.configurations[i] != t->baseline)
+            starts[count++] = t->warm.configurations[i];
+    return count;
+}
+
+/* With --effort, a record that took as much is final. */
+static void recall(tune *t)
+{
+    const settings *o = t->settings;
+    if (!o->has_effort || !t->session.device || t->session.properties.predicted)
+        return;
+    t->summary.device = t->session.properties;
+    t->summary.warm_cache = o->warm_cache;
+    t->summary.objective = o->energy ? "energy" : "time";
+    script_hash(t->session.script, t->summary.script_hash);
+    emit_template_hash(t->session.script, t->summary.template_hash);
+    if (!recall_find(o->results_dir, &t->summary, o->effort, &t->recalled, &t->answer))
+        t->answer = NULL;
+}
+
+static at_status predict(tune *t, at_error *error)
+{
+    prior_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
+    at_status status = prior_predict(&t->session, &o, &t->prior, error);
+    if (!status && t->prior.reached < t->prior.count)
+        run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
+                         (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
+    return status;
+}
+
+at_status tune_open(tune *t, at_error *error)
+{
+    const settings *o = t->settings;
+    uint64_t starts[WARM_STARTS + 1];
+    t->progress = progress_new(STDERR_FILENO, o->quiet);
+    at_status status = session_init(o, t->progress, &t->session, error);
+    if (!status)
+        status = run_summary_init(&t->summary, script_pattern(t->session.script),
+                                  t->session.problem, error);
+    if (!status && t->session.device && !t->session.properties.predicted && o->record)
+        status = record_check_writable(o->results_dir, t->session.properties.limits.name,
+                                       script_pattern(t->session.script)->name, error);
+    if (!status) {
+        set_limits(t);
+        find_baseline(t);
+        recall(t);
+    }
+    if (!status && o->warm_start)
+        status = read_warm_start(t, error);
+    size_t start_count = status ? 0 : list_starts(t, starts);
+    const strategy_kind *kind;
+    if (!status)
+        status = strategy_find(
+            o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive", &kind, error);
+    if (!status && !t->answer && t->session.device && kind->wants_prior)
+        status = predict(t, error);
+    if (!status)
+        status = strategy_new(kind,
+                              &(strategy_options){.space = t->session.space,
+                                                  .seed = o->seed,
+                                                  .budget = likely_evaluations(t),
+                                                  .start = starts,
+                                                  .start_count = start_count,
+                                                  .prior = t->prior.times_ns},
+                              &t->strategy, error);
+    if (!status && t->session.device && !t->session.properties.predicted)
+        open_journal(t);
+    if (!status)
+        status = open_race_log(t, error);
+    if (!status)
+        status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
+    if (!status && tune_evaluations(t) == space_count(t->session.space))
+        pipeline_look_far_ahead(t->pipeline);
+    /* A simulated device has every variant proven by its own checks. */
+    if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {
+        status = prover_new(t->session.script, t->session.pool, t->session.properties.arch,
+                            &t->prover, error);
+        pipeline_prove_with(t->pipeline, t->prover);
+    }
+    return status;
+}

@@ -1,0 +1,120 @@
+/* The race, and what stands in for it where there is none. */
+#include "run/tune_state.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+enum { STEP_MS = 50 };
+
+static void keep_search(tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    uint64_t *tried = calloc(all->count + 1, sizeof *tried);
+    size_t count = 0;
+    for (size_t i = 0; tried && i < all->count; i++)
+        if (all->items[i]->finished)
+            tried[count++] = all->items[i]->configuration;
+    if (tried && !t->retraced && t->end != RUN_END_INTERRUPTED &&
+        !space_is_sample(t->session.space))
+        race_log_keep_search(&t->log, tried, count, (int)t->end);
+    free(tried);
+}
+
+/* The candidate of the script's default, tried now if no strategy asked for it. */
+static at_status try_baseline(tune *t, const candidate **out, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    *out = tune_tried_baseline(t);
+    if (!t->has_baseline || *out || t->end == RUN_END_INTERRUPTED)
+        return AT_OK;
+    at_status status = pipeline_add(t->pipeline, t->baseline, error);
+    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+        tune_learn(t, c);
+    *out = all->items[all->count - 1];
+    return tune_unless_interrupted(t, status, error);
+}
+
+static void show_race(tune *t)
+{
+    const contest_state *s = contest_get_state(t->contest);
+    progress_update(t->progress, &(progress_state){.stage = race_stage_name(s->stage),
+                                                   .done = s->done,
+                                                   .total = s->done + s->left,
+                                                   .failed = t->failed,
+                                                   .best_ns = t->best_ns,
+                                                   .now_ns = clock_now_ns()});
+}
+
+static at_status race_on_device(tune *t, at_error *error)
+{
+    const candidate *baseline;
+    at_status status = try_baseline(t, &baseline, error);
+    if (!status)
+        keep_search(t);
+    if (!status)
+        status = contest_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->contest, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    bool finished = status != AT_OK;
+    if (t->end == RUN_END_INTERRUPTED && !status)
+        contest_stop(t->contest);
+    while (!finished && t->end != RUN_END_INTERRUPTED) {
+        if (tune_interrupted(t) || (t->limits.seconds > 0 && tune_elapsed_s(t) > t->limits.seconds))
+            contest_stop(t->contest);
+        status = tune_unless_interrupted(t, contest_step(t->contest, &finished, error), error);
+        if (status)
+            break;
+        show_race(t);
+    }
+    if (t->end == RUN_END_INTERRUPTED)
+        contest_stop(t->contest);
+    return status;
+}
+
+/* Without a race the lowest median wins: it is proven, and where it is convicted the next. */
+static at_status prove_fastest(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (;;) {
+        candidate *fastest = NULL;
+        int64_t fastest_ns = 0;
+        for (size_t i = 0; i < all->count; i++) {
+            int64_t median_ns = candidate_median_ns(all->items[i]);
+            if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished || !median_ns ||
+                (fastest && median_ns >= fastest_ns))
+                continue;
+            fastest = all->items[i];
+            fastest_ns = median_ns;
+        }
+        if (!fastest || fastest->proof_asked)
+            return AT_OK;
+        at_status status = pipeline_prove(t->pipeline, fastest, error);
+        while (!status && tune_proofs_pending(t) && !tune_interrupted(t)) {
+            status = pipeline_watch_proofs(t->pipeline, STEP_MS, error);
+            for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
+                t->failed += c->verdict == PROOF_CONVICTED;
+        }
+        if (status || t->end == RUN_END_INTERRUPTED)
+            return status;
+    }
+}
+
+/* The device is gone before a race began: what was measured is ranked as it stands. */
+void tune_rank_unraced(tune *t)
+{
+    if (!contest_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings, &t->contest,
+                     NULL))
+        contest_stop(t->contest);
+}
+
+at_status tune_race(tune *t, at_error *error)
+{
+    if (tune_races(t))
+        return race_on_device(t, error);
+    return t->prover && t->end != RUN_END_INTERRUPTED ? prove_fastest(t, error) : AT_OK;
+}

@@ -1,0 +1,233 @@
+/* The search: asks the strategy, tries what it wants, tells it what became of that. */
+#include "run/tune_state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128 };
+
+/* Of a budget in seconds, what searching may take: the rest is for the race. */
+static const double SEARCH_SHARE = 0.85;
+
+static void show_search(tune *t)
+{
+    const pipeline_state *s = pipeline_get_state(t->pipeline);
+    double traffic = (double)t->session.plans[0].traffic_bytes;
+    double limit_s = t->stopping.limits.seconds;
+    progress_update(t->progress,
+                    &(progress_state){
+                        .stage = t->session.device && !s->device_ready ? "opening" : "search",
+                        .done = s->finished,
+                        .total = tune_evaluations(t),
+                        .failed = t->failed,
+                        .best_ns = t->best_ns,
+                        .best_gbps = t->best_ns ? traffic / (double)t->best_ns : 0,
+                        .ceiling_fraction = t->best_ns ? (double)s->ceiling_ns / (double)t->best_ns
+                                                       : 0,
+                        .now_ns = clock_now_ns(),
+                        .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
+}
+
+/* What the race would drop unmeasured needs its machine code no more. */
+static void thin_out(const tune *t, candidate *c)
+{
+    int64_t fastest_ns = measurement_fastest_ns(&c->found);
+    bool is_baseline = t->has_baseline && c->configuration == t->baseline;
+    if (!t->session.device ||
+        (fastest_ns && !is_baseline &&
+         (double)fastest_ns > race_defaults().prior_ratio * (double)t->best_ns))
+        candidate_drop_images(c);
+}
+
+void tune_learn(tune *t, candidate *c)
+{
+    int64_t fastest_ns = measurement_fastest_ns(&c->found);
+    bool ok = c->found.outcome == OUTCOME_OK;
+    if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
+        t->best_ns = fastest_ns;
+    t->failed += !ok;
+    stopping_note(&t->stopping, ok && fastest_ns ? (double)fastest_ns : INFINITY);
+    strategy_tell(t->strategy, c->configuration,
+                  ok && fastest_ns ? (double)fastest_ns : STRATEGY_FAILED);
+    thin_out(t, c);
+}
+
+/* With --prove all. Whoever is convicted has been told to the strategy as what it seemed to be. */
+static at_status take_proofs(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    at_status status = AT_OK;
+    while (!status && t->proof_next < all->count && all->items[t->proof_next]->finished) {
+        candidate *c = all->items[t->proof_next++];
+        if (c->found.outcome == OUTCOME_OK)
+            status = pipeline_prove(t->pipeline, c, error);
+    }
+    for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
+        t->failed += c->verdict == PROOF_CONVICTED;
+    return status;
+}
+
+static at_status ask(tune *t, bool *more, at_error *error)
+{
+    uint64_t wanted[ASK_AT_ONCE];
+    size_t room = pipeline_room(t->pipeline);
+    uint64_t left = tune_evaluations(t) - t->asked;
+    /* Proofs are slower than a GPU. */
+    if (t->prover && prover_pending(t->prover) > PROOFS_AHEAD)
+        room = 0;
+    if (room > ASK_AT_ONCE)
+        room = ASK_AT_ONCE;
+    if (room > left)
+        room = (size_t)left;
+    *more = false;
+    if (!room)
+        return AT_OK;
+    size_t count = strategy_ask(t->strategy, room, wanted);
+    *more = count > 0;
+    for (size_t i = 0; i < count; i++) {
+        at_status status = pipeline_add(t->pipeline, wanted[i], error);
+        if (status)
+            return status;
+        t->asked++;
+    }
+    return AT_OK;
+}
+
+/* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
+static void set_target(tune *t)
+{
+    int64_t ceiling_ns = pipeline_get_state(t->pipeline)->ceiling_ns;
+    if (t->settings->stop_at > 0 && ceiling_ns > 0)
+        t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
+}
+
+static bool must_stop(tune *t)
+{
+    static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
+                                               [STOP_SECONDS] = RUN_END_SECONDS,
+                                               [STOP_TARGET] = RUN_END_TARGET,
+                                               [STOP_GAIN] = RUN_END_GAIN};
+    set_target(t);
+    stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
+    if (reason)
+        t->end = ends[reason];
+    return reason != STOP_NONE || tune_interrupted(t);
+}
+
+static run_end end_of_search(const tune *t)
+{
+    if (t->asked == space_count(t->session.space) && !space_is_sample(t->session.space))
+        return RUN_END_EXHAUSTED;
+    return t->limits.evaluations && t->asked == tune_evaluations(t) ? RUN_END_EVALUATIONS
+                                                               : RUN_END_STRATEGY;
+}
+
+static at_status search(tune *t, at_error *error)
+{
+    bool ended = false;
+    for (;;) {
+        bool more = false;
+        at_status status = AT_OK;
+        if (!ended && must_stop(t)) {
+            ended = true;
+            pipeline_abandon_queue(t->pipeline);
+        }
+        if (tune_interrupted(t))
+            return AT_OK;
+        if (!ended)
+            status = ask(t, &more, error);
+        if (!status && !more && !pipeline_in_flight(t->pipeline) && !tune_proofs_pending(t))
+            break;
+        if (!status)
+            status = pipeline_step(t->pipeline, STEP_MS, error);
+        for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+            tune_learn(t, c);
+        if (!status && t->settings->prove_all)
+            status = take_proofs(t, error);
+        status = tune_unless_interrupted(t, status, error);
+        if (status || t->end == RUN_END_INTERRUPTED)
+            return status;
+        show_search(t);
+    }
+    /* A limit that was reached with the last variant of the space cut nothing short. */
+    if (!ended || t->asked == space_count(t->session.space))
+        t->end = end_of_search(t);
+    return AT_OK;
+}
+
+/* Tries what the journal says that the search had tried, which it also knows the outcomes of. */
+static at_status retrace(tune *t, const uint64_t *tried, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count;) {
+        if (pipeline_room(t->pipeline)) {
+            status = pipeline_add(t->pipeline, tried[i++], error);
+            t->asked++;
+        } else {
+            status = pipeline_step(t->pipeline, STEP_MS, error);
+        }
+        if (tune_interrupted(t))
+            return status;
+    }
+    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+        tune_learn(t, c);
+    show_search(t);
+    return status;
+}
+
+/* The search of an interrupted run that had ended is not searched again. *done: there was one. */
+static at_status resume_search(tune *t, bool *done, at_error *error)
+{
+    const uint64_t *known;
+    size_t count;
+    int end;
+    *done = false;
+    /* Two samples of a space number its configurations differently. */
+    if (!tune_races(t) || space_is_sample(t->session.space) ||
+        !race_log_find_search(&t->log, &known, &count, &end))
+        return AT_OK;
+    for (size_t i = 0; i < count; i++)
+        if (known[i] >= space_count(t->session.space))
+            return AT_OK;
+    if (end < 0 || end >= RUN_END_INTERRUPTED)
+        return AT_OK;
+    /* A view into the journal does not survive what trying writes to it. */
+    uint64_t *tried = calloc(count, sizeof *tried);
+    if (!tried)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    memcpy(tried, known, count * sizeof *tried);
+    *done = t->retraced = true;
+    at_status status = tune_unless_interrupted(t, retrace(t, tried, count, error), error);
+    if (t->end != RUN_END_INTERRUPTED)
+        t->end = (run_end)end;
+    free(tried);
+    return status;
+}
+
+/* Where a journal answers everything the search is over before the device is ready. */
+static at_status await_device(tune *t, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && t->end != RUN_END_INTERRUPTED && !tune_interrupted(t) &&
+           !pipeline_get_state(t->pipeline)->device_ready) {
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+        show_search(t);
+    }
+    return status;
+}
+
+at_status tune_search(tune *t, at_error *error)
+{
+    bool searched = false;
+    stopping_init(&t->stopping, &t->limits);
+    t->stopping.limits.seconds *= tune_races(t) ? SEARCH_SHARE : 1;
+    at_status status = resume_search(t, &searched, error);
+    if (!status && !searched)
+        status = search(t, error);
+    return status || !t->session.device ? status : await_device(t, error);
+}

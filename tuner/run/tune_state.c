@@ -1,0 +1,78 @@
+#include "run/tune_state.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+
+enum { FIRST_SAMPLES = 3 }; /* of each variant when it is tried: two to screen by, one may be unlucky */
+
+double tune_elapsed_s(const tune *t)
+{
+    return (double)(clock_now_ns() - t->start_ns) / 1e9;
+}
+
+/* Said even to who wants no progress: it may take the device a while to answer. */
+static void say_interrupted(tune *t)
+{
+    static const char said[] = "autotune: interrupted; ending what is under way (interrupt again "
+                               "to end at once)\n";
+    struct pollfd err = {.fd = STDERR_FILENO, .events = POLLOUT};
+    progress_clear(t->progress);
+    if (poll(&err, 1, 0) == 1 && (err.revents & POLLOUT) && write(err.fd, said, sizeof said - 1) < 0)
+        return;
+}
+
+bool tune_interrupted(tune *t)
+{
+    if (interrupt_take() && t->end != RUN_END_INTERRUPTED) {
+        t->end = RUN_END_INTERRUPTED;
+        say_interrupted(t);
+        interrupt_release();
+    }
+    return t->end == RUN_END_INTERRUPTED;
+}
+
+/* What was ended because of an interrupt has not failed. */
+at_status tune_unless_interrupted(tune *t, at_status status, at_error *error)
+{
+    if (status != AT_INTERRUPTED || !tune_interrupted(t))
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+uint64_t tune_evaluations(const tune *t)
+{
+    uint64_t valid = space_count(t->session.space), most = t->limits.evaluations;
+    return most && most < valid ? most : valid;
+}
+
+/* A prediction is the same each time: once is enough, and there is nothing to race. */
+size_t tune_samples(const tune *t)
+{
+    if (t->session.properties.predicted)
+        return 1;
+    return t->settings->fixed_samples ? t->settings->fixed_samples : FIRST_SAMPLES;
+}
+
+bool tune_races(const tune *t)
+{
+    return t->session.device && !t->session.properties.predicted && !t->settings->fixed_samples;
+}
+
+/* NULL: it was not tried. */
+const candidate *tune_tried_baseline(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    for (size_t i = 0; t->has_baseline && i < all->count; i++)
+        if (all->items[i]->configuration == t->baseline)
+            return all->items[i];
+    return NULL;
+}
+
+bool tune_proofs_pending(const tune *t)
+{
+    return t->prover && prover_pending(t->prover) > 0;
+}

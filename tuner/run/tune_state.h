@@ -1,0 +1,73 @@
+/* A run on its way: what its stages share. tune.c goes through them in order, tune_open.c,
+ * tune_search.c and tune_race.c are the stages. No one else includes this. */
+#ifndef AUTOTUNE_RUN_TUNE_STATE_H
+#define AUTOTUNE_RUN_TUNE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "history/warm_start.h"
+#include "record/record.h"
+#include "report/progress.h"
+#include "run/pipeline.h"
+#include "run/predict.h"
+#include "run/race_driver.h"
+#include "run/race_log.h"
+#include "run/recall.h"
+#include "run/summarise.h"
+#include "run/tune.h"
+#include "search/stopping.h"
+#include "search/strategy.h"
+
+struct tune {
+    const settings *settings;
+    stopping_limits limits; /* of the search; seconds: of the whole run */
+    stopping stopping;
+    record recalled; /* answers instead of a search, when `answer` is set */
+    const record_entry *answer;
+    warm_start warm;
+    prior prior; /* where the strategy wants one */
+    int64_t start_ns;
+    session session;
+    strategy *strategy;
+    journal *journal;
+    pipeline *pipeline;
+    race_log log;
+    bool retraced; /* the journal knew what the search had tried */
+    prover *prover; /* where a GPU measures; else NULL */
+    contest *contest;
+    progress *progress;
+    run_summary summary;
+    size_t proof_next; /* candidate, with --prove all */
+    bool has_baseline;
+    uint64_t baseline; /* configuration */
+    int64_t best_ns;   /* of the search so far; 0: none */
+    uint64_t asked, failed;
+    run_end end;
+};
+
+/* The stages. Each leaves in the state what it found, whatever ends it early; an interrupt is no
+ * failure (t->end tells). AT_DEVICE and the like when the device is gone for good. */
+at_status tune_open(tune *t, at_error *error);
+at_status tune_search(tune *t, at_error *error);
+at_status tune_race(tune *t, at_error *error);
+
+/* The device is gone before a race began: what was measured is ranked as it stands. */
+void tune_rank_unraced(tune *t);
+
+double tune_elapsed_s(const tune *t);
+bool tune_races(const tune *t); /* does this run end in a race? */
+size_t tune_samples(const tune *t); /* first samples of a variant */
+uint64_t tune_evaluations(const tune *t); /* variants that the search may try */
+bool tune_proofs_pending(const tune *t);
+const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
+
+/* Takes a finished candidate into account. */
+void tune_learn(tune *t, candidate *c);
+
+/* Did the user, or SIGTERM, end the run? Says so the first time. */
+bool tune_interrupted(tune *t);
+/* AT_OK for a stage that was ended because of that, else `status`. */
+at_status tune_unless_interrupted(tune *t, at_status status, at_error *error);
+
+#endif
