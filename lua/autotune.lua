@@ -25,10 +25,16 @@
 --   baseline *  NAME = VALUE: the configuration that people would write first, where it differs from
 --               the first value of each parameter
 --   buffers *   NAME = at.input, at.output, at.inout or at.scratch { dtype, count, shape *; for what
---               is read: fill * ("uniform", "bits", "index" or "modulo"), limit * (of modulo) }
+--               is read: fill *, limit *, block *, values * } (fills: below)
 --   kernel      { template, entry * (the pattern's name), args *, shared * (dynamic shared memory,
---               bytes), options * (NVRTC options, in which ${EXPRESSION} is replaced) }
---   launch      { grid, block }: an expression, or a list of two or three
+--               bytes), options * (NVRTC options, in which ${EXPRESSION} is replaced), constants *:
+--               NAME = "BUFFER", extern "C" __constant__ arrays of the template that get the
+--               contents of an at.input before each launch }
+--   launch      { grid, block: an expression, or a list of two or three; cluster * (blocks, likewise),
+--               cooperative * (all blocks are resident at once and may wait for each other) }
+--   launches *  instead of launch: a list of launches, run one after the other, timed and checked as a
+--               whole. Each is a launch with entry *, args * and shared * of its own (the kernel's
+--               when left out) and when *: an expression without which it is left out
 --   traffic     bytes that a perfect kernel must move
 --   reference * at.reference { template, entry * ("reference"), args * (the kernel's), grid *, block *
 --               (one thread an element of the first output, 256 a block), shared *, options * };
@@ -37,7 +43,21 @@
 --   deterministic * do two launches agree bit for bit? True when the tolerance is 0.
 --
 -- An argument is a buffer's name or an expression: an integer is an int, true or false a bool;
--- at.int64(EXPRESSION), at.float(EXPRESSION) and so on say otherwise.
+-- at.int8 to at.int64, at.uint8 to at.uint64, at.half, at.bfloat16, at.float, at.double and at.bool
+-- say otherwise: at.float(EXPRESSION). at.struct { at.float "x", at.int32 "n" } is a struct by value.
+--
+-- Fills, each by a generator that gives every element its own value:
+--
+--   uniform      floats in [-1, 1) with all mantissa bits in use, random integers; the default
+--   bits         random bits, whatever the type
+--   zero, at.constant(VALUE), at.values { 1, 2, 1 }: these, over and over
+--   index        element i holds i
+--   permutation  0 .. count - 1 in random order
+--   below        random integers in [0, limit) ("modulo" is the same)
+--   sorted       the same, ascending
+--   skewed       the same, small ones more often: v about as often as 1 / (v + 1) (Zipf)
+--   local        the same, but `block` neighbours lie within one window of `block` integers
+--   offsets      ascending from 0 to limit, which is the last element: the rows of a CSR matrix
 --
 -- Expressions are strings with a line of Lua (or plain numbers) over parameters, problem variables,
 -- derived values, device.* and the helper functions ceil_div, round_up, min, max, floor, ceil, abs,
@@ -74,6 +94,7 @@ at.output = constructor "output"
 at.inout = constructor "inout"
 at.scratch = constructor "scratch"
 at.reference = constructor "reference"
+at.kernel = constructor "kernel"
 
 for _, kind in ipairs(kernel.ARGUMENTS) do
   at[kind] = function(v)
@@ -81,9 +102,28 @@ for _, kind in ipairs(kernel.ARGUMENTS) do
   end
 end
 
+--- A small struct by value, laid out as C does it: at.struct { at.float "x", at.int32 "n" }.
+function at.struct(members)
+  if type(members) ~= "table" then
+    error("at.struct takes a list: at.struct { at.float(...), at.int32(...) }", 2)
+  end
+  return { [KIND] = "struct", members = members }
+end
+
+--- A fill: the values of the list, one after the other and from the first again.
+function at.values(list)
+  if type(list) ~= "table" then error("at.values takes a list: at.values { 1, 2, 1 }", 2) end
+  return { [KIND] = "fill", values = list }
+end
+
+--- A fill: all elements have this value.
+function at.constant(v)
+  return { [KIND] = "fill", values = { v } }
+end
+
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
-  "buffers", "kernel", "launch", "traffic", "reference", "tolerance", "deterministic",
+  "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "reference", "tolerance", "deterministic",
 }
 
 --- Describes the pattern; the script returns what this returns.
@@ -104,10 +144,12 @@ function at.pattern(description)
   p.derived = space.read_derived(description, taken)
   p.constraints = space.read_where(description)
   space.read_baseline(description, p.parameters)
+  p.layout = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
   p.measurable = #p.buffers > 0 and description.reference ~= nil
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)
+  p.prepare = kernel.read_prepare(description, p.buffers)
   if description.traffic == nil and p.measurable then
     fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
              .. "traffic = \"2 * rows * cols * sizeof(dtype)\"")

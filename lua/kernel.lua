@@ -10,10 +10,18 @@ local expression, optional, expressions = check.expression, check.optional, chec
 local kernel = {}
 
 local ROLES = { input = true, output = true, inout = true, scratch = true }
-kernel.ARGUMENTS = { "int32", "uint32", "int64", "uint64", "float", "double", "bool" }
+kernel.ARGUMENTS = {
+  "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "half", "bfloat16",
+  "float", "double", "bool",
+}
 
-local BUFFER_FIELDS = { "dtype", "count", "fill", "limit", "shape" }
-local FILLS = { "uniform", "bits", "index", "modulo" }
+local BUFFER_FIELDS = { "dtype", "count", "fill", "limit", "block", "values", "shape" }
+
+local FILLS = {
+  "uniform", "bits", "zero", "constant", "values", "index", "permutation", "below", "modulo", "sorted",
+  "skewed", "local", "offsets",
+}
+local MOST_VALUES = 32
 
 -- A word that names itself ("float", "modulo") unless the problem has a variable of that name.
 local function word(v, path, words, taken)
@@ -27,6 +35,19 @@ local function word(v, path, words, taken)
     end
   end
   return e
+end
+
+-- fill = "below", fill = at.values { 1, 2, 1 } or fill = at.constant(0.5).
+local function read_fill(b, where, taken)
+  local given, path = b.fill, child(where, "fill")
+  local values = b.values
+  if type(given) == "table" and given[KIND] == "fill" then
+    if values ~= nil then fail(path, "has values, and the buffer has them too") end
+    values, given = given.values, "values"
+    if type(values) ~= "table" then values = { values } end
+  end
+  local fill = word(given == nil and "values" or given, path, FILLS, taken)
+  return fill, values ~= nil and expressions(values, child(where, "values"), MOST_VALUES) or nil
 end
 
 function kernel.read_buffers(description, taken)
@@ -46,8 +67,15 @@ function kernel.read_buffers(description, taken)
     local role = b[KIND]
     b[KIND] = nil
     check.fields(b, where, BUFFER_FIELDS)
-    if b.fill ~= nil and role ~= "input" and role ~= "inout" then
-      fail(child(where, "fill"), "only inputs are filled, and this is at.%s", role)
+    local filled = role == "input" or role == "inout"
+    for _, field in ipairs { "fill", "limit", "block", "values" } do
+      if b[field] ~= nil and not filled then
+        fail(child(where, field), "only inputs are filled, and this is at.%s", role)
+      end
+    end
+    local fill, values
+    if filled and (b.fill ~= nil or b.values ~= nil) then
+      fill, values = read_fill(b, where, taken)
     end
     list[i] = {
       name = name,
@@ -55,8 +83,10 @@ function kernel.read_buffers(description, taken)
       line = line_of(where),
       dtype = word(b.dtype, child(where, "dtype"), host.dtypes(), taken),
       count = expression(b.count, child(where, "count")),
-      fill = b.fill ~= nil and word(b.fill, child(where, "fill"), FILLS, taken) or nil,
+      fill = fill,
+      values = values,
       limit = optional(b.limit, child(where, "limit")),
+      block = optional(b.block, child(where, "block")),
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end
@@ -64,9 +94,26 @@ function kernel.read_buffers(description, taken)
   return list
 end
 
+local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 8, 64, 32
+
+local function read_struct(v, where)
+  local members = {}
+  check.list(v.members, where, MOST_MEMBERS)
+  if #v.members == 0 then fail(where, "a struct has no members") end
+  for i, member in ipairs(v.members) do
+    local path = child(where, i)
+    if type(member) ~= "table" or member[KIND] ~= "argument" then
+      fail(path, "is %s; a struct's members are at.float(...), at.int32(...) and the like",
+           show(member))
+    end
+    members[i] = { type = member.type, value = expression(member.value, path) }
+  end
+  return { type = "struct", members = members }
+end
+
 local function read_arguments(given, path, buffers)
   check.table(given, path, "args = { \"src\", \"dst\", \"rows\" }")
-  check.list(given, path, 32)
+  check.list(given, path, MOST_ARGUMENTS)
   local list = {}
   for key, v in ipairs(given) do
     local where = child(path, key)
@@ -76,9 +123,40 @@ local function read_arguments(given, path, buffers)
     end
     if type(v) == "table" and v[KIND] == "argument" then
       argument = { type = v.type, value = expression(v.value, where) }
+    elseif type(v) == "table" and v[KIND] == "struct" then
+      argument = read_struct(v, where)
     end
     list[key] = argument or { type = "plain", value = expression(v, where) }
   end
+  return list
+end
+
+-- constants = { NAME = "buffer" }: variables of the module that get a buffer's contents.
+local function read_constants(given, path, buffers)
+  local list = {}
+  if given == nil then return list end
+  check.table(given, path, "constants = { weights = \"weights\" }, a variable and a buffer")
+  local names = {}
+  for i, buffer in ipairs(buffers) do names[i] = buffer.name end
+  for _, name in ipairs(ordered_keys(given, path)) do
+    local where, found = child(path, name), nil
+    if type(name) ~= "string" or #name > 63 or not string.find(name, "^[%a_][%w_]*$") then
+      fail(where, "%s is not a variable's name: letters, digits and _, at most 63", show(name))
+    end
+    for i, buffer in ipairs(buffers) do
+      if given[name] == buffer.name then found = i end
+    end
+    if not found then
+      fail(where, "%s is not one of the buffers%s", show(given[name]),
+           meant(tostring(given[name]), names))
+    end
+    if buffers[found].role ~= "input" then
+      fail(where, "the contents of a constant come from an at.input, and %s is at.%s", given[name],
+           buffers[found].role)
+    end
+    list[#list + 1] = { name = name, buffer = found }
+  end
+  if #list > 4 then fail(path, "has %d variables; 4 are allowed", #list) end
   return list
 end
 
@@ -119,61 +197,152 @@ local function read_entry(v, path)
   return v
 end
 
-local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options" }
+local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "cooperative" }
+local LAUNCHES_FIELDS = {
+  "entry", "args", "when", "grid", "block", "shared", "cluster", "cooperative",
+}
+
+-- One launch; what it does not say itself is as in `common` (entry, args, shared).
+local function read_launch(given, path, common, buffers)
+  local entry, entry_path = given.entry, child(path, "entry")
+  local args, args_path = given.args, child(path, "args")
+  local shared, shared_path = given.shared, child(path, "shared")
+  if entry == nil then entry, entry_path = common.entry, common.entry_path end
+  if args == nil then args, args_path = common.args or {}, common.args_path end
+  if shared == nil then shared, shared_path = common.shared, common.shared_path end
+  return {
+    entry = read_entry(entry, entry_path),
+    line = line_of(path),
+    args = read_arguments(args, args_path, buffers),
+    when = optional(given.when, child(path, "when")),
+    grid = expressions(given.grid, child(path, "grid"), 3),
+    block = expressions(given.block, child(path, "block"), 3),
+    cluster = given.cluster ~= nil and expressions(given.cluster, child(path, "cluster"), 3) or {},
+    cooperative = optional(given.cooperative, child(path, "cooperative")),
+    shared = optional(shared, shared_path),
+  }
+end
+
+-- launches = { { grid, block ... }, ... }, run one after the other.
+local function read_launches(given, path, common, buffers)
+  check.table(given, path, "launches = { { entry = \"rows\", grid = \"n\", block = 256 }, ... }")
+  check.list(given, path, MOST_LAUNCHES)
+  if #given == 0 then fail(path, "is empty") end
+  local list, arguments = {}, 0
+  for i, v in ipairs(given) do
+    local where = child(path, i)
+    check.table(v, where, "{ entry = \"rows\", grid = \"n\", block = 256 }")
+    check.fields(v, where, LAUNCHES_FIELDS)
+    list[i] = read_launch(v, where, common, buffers)
+    arguments = arguments + #list[i].args
+  end
+  if arguments > MOST_ARGUMENTS then
+    fail(path, "have %d arguments together; %d are allowed", arguments, MOST_ARGUMENTS)
+  end
+  return list
+end
+
+local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options", "constants" }
 
 function kernel.read_kernel(description, buffers, measurable)
   local path = { "kernel" }
   local given = check.table(description.kernel, path,
                            "kernel = { template = \"NAME.cu.tmpl\", entry = \"NAME\", args = {...} }")
   check.fields(given, path, KERNEL_FIELDS)
-  local launch = description.launch
-  if launch == nil and not measurable then launch = { grid = 1, block = 256 } end
-  check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
-  check.fields(launch, { "launch" }, { "grid", "block" })
+  local common = {
+    entry = given.entry or description.name, entry_path = child(path, "entry"),
+    args = given.args, args_path = child(path, "args"),
+    shared = given.shared, shared_path = child(path, "shared"),
+  }
+  local launch, launches = description.launch, nil
+  if description.launches ~= nil then
+    if launch ~= nil then
+      fail({ "launches" }, "there is a launch as well; make it one of the launches")
+    end
+    launches = read_launches(description.launches, { "launches" }, common, buffers)
+  else
+    if launch == nil and not measurable then launch = { grid = 1, block = 256 } end
+    check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
+    check.fields(launch, { "launch" }, LAUNCH_FIELDS)
+    launches = { read_launch(launch, { "launch" }, common, buffers) }
+  end
   return {
     template = check.string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),
     template_line = line_of { "kernel", "template" },
-    entry = read_entry(given.entry or description.name, { "kernel", "entry" }),
-    args = read_arguments(given.args or {}, { "kernel", "args" }, buffers),
-    shared = optional(given.shared, { "kernel", "shared" }),
+    launches = launches,
+    constants = read_constants(given.constants, { "kernel", "constants" }, buffers),
     options = read_options(given.options, { "kernel", "options" }),
-    grid = expressions(launch.grid, { "launch", "grid" }, 3),
-    block = expressions(launch.block, { "launch", "block" }, 3),
   }
 end
 
-local REFERENCE_FIELDS = { "template", "entry", "args", "grid", "block", "shared", "options" }
+local REFERENCE_FIELDS = {
+  "template", "entry", "args", "grid", "block", "shared", "cluster", "cooperative", "launches",
+  "options", "constants",
+}
 
--- A reference has one thread for each element of the first output unless it says otherwise.
-function kernel.read_reference(description, buffers)
-  local path = { "reference" }
-  local given = description.reference
-  if given == nil then return nil end
-  if type(given) ~= "table" or given[KIND] ~= "reference" then
-    fail(path, "is %s; write at.reference { template = \"NAME.cu.tmpl\" }", show(given))
-  end
-  given[KIND] = nil
+-- The kernels that say what is right (at.reference) or fill inputs (at.kernel): `what` in messages.
+-- Of a grid and a block nothing need be said: one thread for each element of `first`, a buffer.
+local function read_fixed(description, path, entry, first, buffers)
+  local given = description[path[1]]
   check.fields(given, path, REFERENCE_FIELDS)
-  local grid = given.grid
-  if grid == nil then
-    if given.block ~= nil then fail(path, "has a block but no grid") end
-    for _, b in ipairs(buffers) do
-      if not grid and (b.role == "output" or b.role == "inout") then
-        grid = "ceil_div(" .. b.count.text .. ", 256)"
-      end
+  local common = {
+    entry = given.entry or entry, entry_path = child(path, "entry"),
+    args = given.args, args_path = child(path, "args"),
+    shared = given.shared, shared_path = child(path, "shared"),
+  }
+  if common.args == nil then
+    common.args, common.args_path = (description.kernel or {}).args, { "kernel", "args" }
+  end
+  local launches
+  if given.launches ~= nil then
+    launches = read_launches(given.launches, child(path, "launches"), common, buffers)
+  else
+    local grid = given.grid
+    if grid == nil then
+      if given.block ~= nil then fail(path, "has a block but no grid") end
+      if not first then fail(path, "has no grid, and there is no output to derive it from") end
+      grid = "ceil_div(" .. first.count.text .. ", 256)"
     end
-    if not grid then fail(path, "has no grid, and there is no output to derive it from") end
+    launches = { read_launch({ grid = grid, block = given.block or 256, cluster = given.cluster,
+                               cooperative = given.cooperative }, path, common, buffers) }
   end
   return {
     template = check.string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),
     template_line = line_of(child(path, "template")),
-    entry = read_entry(given.entry or "reference", child(path, "entry")),
-    args = read_arguments(given.args or description.kernel.args or {}, child(path, "args"), buffers),
-    shared = optional(given.shared, child(path, "shared")),
+    launches = launches,
+    constants = read_constants(given.constants, child(path, "constants"), buffers),
     options = read_options(given.options, child(path, "options")),
-    grid = expressions(grid, child(path, "grid"), 3),
-    block = expressions(given.block or 256, child(path, "block"), 3),
   }
+end
+
+local function take_kind(description, field, kind)
+  local given = description[field]
+  if given == nil then return false end
+  if type(given) ~= "table" or given[KIND] ~= kind then
+    fail({ field }, "is %s; write at.%s { template = \"NAME.cu.tmpl\" }", show(given), kind)
+  end
+  given[KIND] = nil
+  return true
+end
+
+-- A reference has one thread for each element of the first output unless it says otherwise.
+function kernel.read_reference(description, buffers)
+  if not take_kind(description, "reference", "reference") then return nil end
+  local first
+  for _, b in ipairs(buffers) do
+    if not first and (b.role == "output" or b.role == "inout") then first = b end
+  end
+  return read_fixed(description, { "reference" }, "reference", first, buffers)
+end
+
+-- The kernel that fills inputs beyond what fills can say: one thread for each element of the first.
+function kernel.read_prepare(description, buffers)
+  if not take_kind(description, "prepare", "kernel") then return nil end
+  local first
+  for _, b in ipairs(buffers) do
+    if not first and (b.role == "input" or b.role == "inout") then first = b end
+  end
+  return read_fixed(description, { "prepare" }, "prepare", first, buffers)
 end
 
 return kernel

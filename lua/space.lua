@@ -238,6 +238,30 @@ function space.read_where(description)
   return list
 end
 
+-- layout = { "NAME", ... }: the places of the parameters that the data may depend on.
+local MOST_LAYOUT_PARAMETERS = 4
+
+function space.read_layout(description, parameters)
+  local path = { "layout" }
+  local given = description.layout
+  if given == nil then return {} end
+  if type(given) == "string" then given = { given } end
+  check.table(given, path, "layout = { \"layout\" }, parameters that say how data lies in memory")
+  check.list(given, path, MOST_LAYOUT_PARAMETERS)
+  local list, names = {}, {}
+  for i, parameter in ipairs(parameters) do names[i] = parameter.name end
+  for i, name in ipairs(given) do
+    for place, parameter in ipairs(parameters) do
+      if parameter.name == name then list[i] = place end
+    end
+    if not list[i] then
+      fail(child(path, i), "the space has no parameter %s%s", show(name),
+           meant(tostring(name), names))
+    end
+  end
+  return list
+end
+
 function space.read_baseline(description, parameters)
   local path = { "baseline" }
   local given = check.table(description.baseline or {}, path, "baseline = { tile = 16 }")

@@ -10,7 +10,9 @@ typedef unsigned long long u64;
 // In the order of dtype in base/value.h.
 enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE };
 // In the order of buffer_fill in device/plan.h.
-enum Fill { UNIFORM, BITS, INDEX, MODULO };
+enum Fill {
+    UNIFORM, BITS, INDEX, MODULO, VALUES, PERMUTATION, SORTED, LOCAL, SKEWED, OFFSETS
+};
 // Words of the result block, in the order of cuda_result in cuda/queue.h. All start at zero, so a
 // minimum is kept as the maximum of the complement.
 enum Result { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
@@ -152,14 +154,114 @@ static __device__ u64 uniform(u64 r, int type)
     }
 }
 
-extern "C" __global__ void at_fill(void *data, u64 count, int type, int fill, u64 limit, u64 seed)
+// Values of a fill, in the order of buffer_plan in device/plan.h.
+struct Values {
+    u64 count;
+    double v[32];
+};
+
+// What a fill means is said in device/plan.h; tuner/sim/fill.c makes the same.
+
+// A bijection of [0, 2^(2 * half)): a Feistel network of four rounds.
+static __device__ u64 shuffle_bits(u64 v, u32 half, u64 seed)
+{
+    u64 mask = (1ull << half) - 1, left = v >> half, right = v & mask;
+    for (u64 round = 0; round < 4; round++) {
+        u64 next = left ^ (random_bits(seed + round, right) & mask);
+        left = right;
+        right = next;
+    }
+    return left << half | right;
+}
+
+// Walks the cycle until it is back in [0, count).
+static __device__ u64 permuted(u64 i, u64 count, u64 seed)
+{
+    u32 half = 1;
+    while (2 * half < 64 && 1ull << 2 * half < count)
+        half++;
+    do
+        i = shuffle_bits(i, half, seed);
+    while (i >= count);
+    return i;
+}
+
+// An octave by chance, and a value in it by chance.
+static __device__ u64 skewed(u64 r, u64 limit)
+{
+    u64 octaves = 64 - (u64)__clzll((long long)limit);
+    u64 octave = __umul64hi(r, octaves), low = 1ull << octave;
+    u64 v = low - 1 + (random_bits(r, octave) & (low - 1));
+    return v < limit ? v : v % limit;
+}
+
+static __device__ u64 offset_of(u64 i, u64 count, u64 limit, u64 r)
+{
+    if (i == 0 || i == count - 1)
+        return i == 0 ? 0 : limit;
+    return (i * limit - __umul64hi(r, limit)) / (count - 1);
+}
+
+static __device__ u64 local_of(u64 i, u64 limit, u64 block, u64 r)
+{
+    u64 windows = limit / block + (limit % block != 0), start = i / block % windows * block;
+    u64 width = limit - start < block ? limit - start : block;
+    return start + __umul64hi(r, width);
+}
+
+static __device__ u64 double_bits(double v, int type)
+{
+    switch (type) {
+    case HALF:
+        return half_from_float((float)v);
+    case BFLOAT16:
+        return bfloat16_from_float((float)v);
+    case FLOAT:
+        return __float_as_uint((float)v);
+    case DOUBLE:
+        return (u64)__double_as_longlong(v);
+    default:
+        return (u64)(long long)v;
+    }
+}
+
+extern "C" __global__ void at_fill(void *data, u64 count, int type, int fill, u64 limit, u64 seed,
+                                   u64 block, Values values)
 {
     for (u64 i = thread_index(); i < count; i += thread_count()) {
-        u64 r = random_bits(seed, i);
-        u64 bits = fill == UNIFORM ? uniform(r, type)
-                   : fill == BITS  ? r
-                   : fill == INDEX ? convert_integer(i, type)
-                                   : convert_integer(__umul64hi(r, limit), type);
+        u64 r = random_bits(seed, i), bits;
+        switch (fill) {
+        case UNIFORM:
+            bits = uniform(r, type);
+            break;
+        case BITS:
+            bits = r;
+            break;
+        case INDEX:
+            bits = convert_integer(i, type);
+            break;
+        case VALUES:
+            bits = double_bits(values.v[i % values.count], type);
+            break;
+        case PERMUTATION:
+            bits = convert_integer(permuted(i, count, seed), type);
+            break;
+        case SORTED:
+            bits = convert_integer((i * limit + __umul64hi(r, limit)) / count, type);
+            break;
+        case LOCAL:
+            bits = convert_integer(local_of(i, limit, block, r), type);
+            break;
+        case SKEWED:
+            bits = convert_integer(skewed(r, limit), type);
+            break;
+        case OFFSETS:
+            bits = convert_integer(offset_of(i, count, limit, r), type);
+            break;
+        default:
+            bits = convert_integer(__umul64hi(r, limit), type);
+            break;
+        }
         store_bits(data, i, type, bits);
     }
 }

@@ -64,7 +64,7 @@ static at_status submit(ranking *r, size_t i, at_error *error)
     if (!status)
         status = compile_submit(r->pool,
                                 &(compile_request){.id = i, .source = source.source, .name = "v.cu",
-                                                   .entry = launch.entry, .arch = r->arch,
+                                                   .entry = launch.launches[0].entry, .arch = r->arch,
                                                    .options = source.options,
                                                    .option_count = source.option_count,
                                                    .headers = source.includes.headers,
@@ -105,7 +105,7 @@ static at_status predict(ranking *r, const compile_result *c, at_error *error)
                           .static_shared_bytes = c->resources.static_shared_bytes};
     m->registers = c->resources.registers;
     if (!status)
-        status = sim_estimate_kernel(r->estimate, &image, &launch, 0, &s, error);
+        status = sim_estimate_kernel(r->estimate, &image, &launch, 0, 0, &s, error);
     if (status)
         return error_prefix(error, "%s", m->text);
     if (s.fault.kind != SIM_FAULT_NONE)
@@ -226,7 +226,7 @@ static at_status load(ranking *r, const char *script_path, json_t *root, at_erro
                                                .device = limits},
                              &r->script, error);
     if (!status)
-        status = script_problem_plan(r->script, PROBLEM_TUNED, 1, &plan, error);
+        status = script_problem_plan(r->script, PROBLEM_TUNED, NULL, 1, &plan, error);
     if (!status)
         status = sim_estimate_new(r->arch, &plan, &r->estimate, error);
     if (!status)

@@ -43,9 +43,11 @@ static at_status compile(const char *path, const char *entry, const char *arch, 
 
 static launch_plan plan_of(const char *entry)
 {
-    launch_plan l = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 1,
+    launch_plan l = {.launch_count = 1,
+                     .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 1}},
+                     .argument_count = 1,
                      .arguments = {{.is_buffer = true, .size_bytes = 8}}};
-    snprintf(l.entry, sizeof l.entry, "%s", entry);
+    snprintf(l.launches[0].entry, sizeof l.launches[0].entry, "%s", entry);
     return l;
 }
 
@@ -67,7 +69,7 @@ static at_status launch_all(const char *path, char **entries, at_error *error)
         const device_image image = {.bytes = cubin, .size_bytes = cubin_bytes};
         const launch_plan l = plan_of(*entries);
         device_kernel *k = NULL;
-        status = api->kernel_new(d, &image, *entries, &k, error);
+        status = api->kernel_new(d, &image, &l, &k, error);
         if (!status)
             status = api->launch(d, k, &l, &buffer, error);
         api->kernel_free(d, k);
@@ -110,7 +112,7 @@ static at_status count_all(const char *arch, const char *path, char **entries, a
         const device_image image = {.bytes = compiled.ptx, .size_bytes = compiled.ptx_bytes};
         const launch_plan l = plan_of(*entries);
         sim_estimated found = {0};
-        status = sim_estimate_kernel(estimate, &image, &l, 1, &found, error);
+        status = sim_estimate_kernel(estimate, &image, &l, 0, 1, &found, error);
         if (!status && found.fault.kind != SIM_FAULT_NONE)
             status = error_set(error, AT_DEVICE, "%s: %s", *entries, found.fault.message);
         if (!status) {

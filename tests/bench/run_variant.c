@@ -44,7 +44,7 @@ static at_status load(subject *s, const char *path, const char *configuration,
     if (!status)
         status = script_parse_configuration(s->script, configuration, s->indices, error);
     if (!status)
-        status = script_problem_plan(s->script, PROBLEM_TUNED, 1, &s->plan, error);
+        status = script_problem_plan(s->script, PROBLEM_TUNED, NULL, 1, &s->plan, error);
     if (!status)
         status = script_launch_plan(s->script, PROBLEM_TUNED, s->indices, &s->launch, error);
     return status;
@@ -99,7 +99,7 @@ static at_status compile_variant(subject *s, at_error *error)
     if (!status)
         status = compile_one(s->pool,
                              &(compile_request){.source = source.source, .name = "variant.cu",
-                                                .entry = s->launch.entry,
+                                                .entry = s->launch.launches[0].entry,
                                                 .arch = s->api->properties(s->device)->arch,
                                                 .options = source.options,
                                                 .option_count = source.option_count,
@@ -123,11 +123,11 @@ static at_status launch(subject *s, at_error *error)
             status = s->api->fill(s->device, s->buffers[i], b, s->plan.seed, error);
     }
     if (!status)
-        status = s->api->kernel_new(s->device, &image, s->launch.entry, &kernel, error);
+        status = s->api->kernel_new(s->device, &image, &s->launch, &kernel, error);
     if (!status)
         status = s->api->launch(s->device, kernel, &s->launch, s->buffers, error);
     if (!status)
-        puts(s->launch.entry);
+        puts(s->launch.launches[0].entry);
     s->api->kernel_free(s->device, kernel);
     for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
         if (s->buffers[i])

@@ -243,14 +243,14 @@ static at_status load_variant(bench *b, compile_pool *pool, const paths *files,
         (status = script_launch_plan(s, PROBLEM_TUNED, indices, &b->launch, error)) ||
         (status = emit_variant(s, PROBLEM_TUNED, indices, false, &source, error)) ||
         (status =
-             load_source(b, pool, "transpose.cu", b->launch.entry, &source, &b->variant, error)) ||
-        (status = check(b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, b->launch.entry),
-                        b->launch.entry, error)))
+             load_source(b, pool, "transpose.cu", b->launch.launches[0].entry, &source, &b->variant, error)) ||
+        (status = check(b, b->cuda.cuModuleGetFunction(&b->transpose, b->variant, b->launch.launches[0].entry),
+                        b->launch.launches[0].entry, error)))
         goto cleanup;
     status = check(b,
                    b->cuda.cuFuncSetAttribute(b->transpose,
                                               CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                              (int)b->launch.dynamic_shared_bytes),
+                                              (int)b->launch.launches[0].dynamic_shared_bytes),
                    "cannot use as much shared memory", error);
 cleanup:
     emitted_deinit(&source);
@@ -315,7 +315,7 @@ static at_status allocate(bench *b, at_error *error)
 static at_status run_ours(bench *b, CUdeviceptr dst, at_error *error)
 {
     void *arguments[] = {&b->src, &dst};
-    const launch_plan *l = &b->launch;
+    const kernel_launch *l = &b->launch.launches[0];
     return check(b,
                  b->cuda.cuLaunchKernel(b->transpose, l->grid[0], l->grid[1], l->grid[2],
                                         l->block[0], l->block[1], l->block[2],

@@ -115,3 +115,12 @@ $made
     succeeds
     says 'n=4096'
 }
+
+@test "several launches are counted apart" {
+    tool explain "$FIXTURES/separable.lua" --arch sm_90
+    succeeds
+    says 'Launch 1 of 2: along_rows'
+    says 'Launch 2 of 2: along_columns'
+    tool explain "$FIXTURES/separable.lua" --arch sm_90 --json
+    says '"entry": "along_columns"'
+}

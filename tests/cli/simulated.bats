@@ -53,3 +53,20 @@ load helpers
     tool scale.lua --device sim:sm_90 --budget 1 --quiet
     fails_with 2 "scale_ref.cu.tmpl:2: two runs of the reference kernel give different dst"
 }
+
+@test "patterns of several launches run, timed and checked as a whole" {
+    for pattern in separable two_pass_sum; do
+        tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 6 --json --quiet
+        succeeds
+        says '"ok": 6'
+    done
+}
+
+@test "a mistake in the second launch is a wrong result" {
+    sed 's/dst\[(top + i) \* ${cols} + x\] = sum/dst[(top + i) * ${cols} + x] = sum + (x == 5)/' \
+        "$FIXTURES/separable.cu.tmpl" >separable.cu.tmpl
+    cp "$FIXTURES/separable.lua" "$FIXTURES/separable_ref.cu.tmpl" .
+    tool separable.lua --device sim:sm_90 --strategy random --budget 2 --quiet
+    [ "$status" -eq 1 ]
+    says "elements of dst are wrong"
+}

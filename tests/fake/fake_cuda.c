@@ -17,6 +17,7 @@ enum {
 struct CUmod_st {
     int loaded; /* 1; freed memory would be caught by the sanitizer */
     struct CUfunc_st *functions; /* that were found in it */
+    unsigned char constant[4 * 4096]; /* its variable fake_constant */
 };
 
 struct CUfunc_st {
@@ -26,7 +27,7 @@ struct CUfunc_st {
     struct CUfunc_st *next; /* of the same module */
 };
 
-enum { MAX_ARGUMENTS = 4, MAX_NODES = 2048 };
+enum { MAX_ARGUMENTS = 4, MAX_NODES = 2048, MOST_COOPERATIVE_BLOCKS = 264 };
 
 /* A captured launch (function) or copy. */
 typedef struct node {
@@ -527,6 +528,27 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
         return capture_launch(f, arguments);
     run_kernel(f, arguments);
     return CUDA_SUCCESS; /* faults show when somebody waits */
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments, void **extra)
+{
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
+            config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
+            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    return cuLaunchKernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
+                          config->blockDimX, config->blockDimY, config->blockDimZ,
+                          config->sharedMemBytes, config->hStream, arguments, extra);
+}
+
+CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *size_bytes, CUmodule module,
+                           const char *name)
+{
+    if (module->loaded != 1 || strcmp(name, "fake_constant") != 0)
+        return module->loaded == 1 ? CUDA_ERROR_NOT_FOUND : CUDA_ERROR_INVALID_HANDLE;
+    *address = (CUdeviceptr)(uintptr_t)module->constant;
+    *size_bytes = sizeof module->constant;
+    return enter();
 }
 
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)

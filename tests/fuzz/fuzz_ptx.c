@@ -47,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     sim_kernel k;
     at_error error = {0};
-    if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", NULL, &error) != AT_OK)
+    if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1, &error) != AT_OK)
         return 0;
     /* A kernel with megabytes for each thread is legal and slow; skip it. */
     if (k.program->local_bytes < 4096 && k.program->register_bytes < 1u << 20)

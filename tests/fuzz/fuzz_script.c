@@ -32,13 +32,13 @@ static void ask(script *s, problem_kind kind)
     emitted out;
     bool valid;
     size_t broken;
-    script_problem_plan(s, kind, 1, &problem, &error);
+    script_problem_plan(s, kind, NULL, 1, &problem, &error);
     script_valid(s, kind, p->baseline, &valid, &broken, &error);
     script_launch_plan(s, kind, p->baseline, &launch, &error);
-    script_reference_plan(s, kind, &launch, &error);
+    script_reference_plan(s, kind, NULL, &launch, &error);
     if (emit_variant(s, kind, p->baseline, true, &out, &error) == AT_OK)
         emitted_deinit(&out);
-    if (emit_reference(s, kind, false, &out, &error) == AT_OK)
+    if (emit_reference(s, kind, NULL, false, &out, &error) == AT_OK)
         emitted_deinit(&out);
     ask_space(s, kind);
 }

@@ -86,9 +86,12 @@ static launch_plan plan_launch(const gpu_bench *b, const char *entry, uint64_t i
                                uint32_t grid)
 {
     uint32_t blocks = (uint32_t)b->gpu->properties.limits.sm_count * BLOCKS_PER_SM;
-    launch_plan p = {
-        .grid = {grid ? grid : blocks, 1, 1}, .block = {THREADS, 1, 1}, .argument_count = 3};
-    snprintf(p.entry, sizeof p.entry, "%s", entry);
+    launch_plan p = {.launch_count = 1,
+                     .launches = {{.grid = {grid ? grid : blocks, 1, 1},
+                                   .block = {THREADS, 1, 1},
+                                   .argument_count = 3}},
+                     .argument_count = 3};
+    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.is_buffer = true, .buffer = 1, .size_bytes = 8};
     p.arguments[2] = (argument_plan){.size_bytes = 8, .bits = items};

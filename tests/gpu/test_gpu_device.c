@@ -141,12 +141,13 @@ static void dynamic_shared_memory_past_48_KiB_works(void **state)
     gpu_bench b;
     gpu_begin(&b, *state, &bytes, DEVICE_CACHE_COLD);
     device_variant v = gpu_variant(&b, "shared_99k", 0);
-    v.launches[0].dynamic_shared_bytes = v.launches[1].dynamic_shared_bytes = 99 * 1024;
+    v.launches[0].launches[0].dynamic_shared_bytes = 99 * 1024;
+    v.launches[1].launches[0].dynamic_shared_bytes = 99 * 1024;
     gpu_expect(gpu_try(&b, &v, 3), OUTCOME_OK, "");
-    v.launches[0].dynamic_shared_bytes = 400 * 1024;
+    v.launches[0].launches[0].dynamic_shared_bytes = 400 * 1024;
     gpu_expect(gpu_try(&b, &v, 3), OUTCOME_LAUNCH_ERROR, "dynamic shared memory");
     v = gpu_variant(&b, "copy", 0);
-    v.launches[0].block[0] = 2048;
+    v.launches[0].launches[0].block[0] = 2048;
     gpu_expect(gpu_try(&b, &v, 3), OUTCOME_LAUNCH_ERROR, "refused");
     gpu_expect(gpu_try_entry(&b, "copy", 3), OUTCOME_OK, "");
     assert_int_equal(b.event.restarts, 0);

@@ -32,9 +32,9 @@ void sim_test_init_ptx(sim_test *t, const char *ptx, const char *entry)
 {
     *t = (sim_test){0};
     at_error error = {0};
-    assert_ok(sim_kernel_init(&t->kernel, ptx, strlen(ptx), "test.ptx", entry, &error), error);
+    assert_ok(sim_kernel_init(&t->kernel, ptx, strlen(ptx), "test.ptx", &entry, 1, &error), error);
     assert_ok(sim_kernel_add_variables(&t->kernel, &t->memory, &error), error);
-    t->counters = calloc(t->kernel.program->code_count, sizeof *t->counters);
+    t->counters = calloc(t->kernel.programs[0]->code_count, sizeof *t->counters);
     assert_non_null(t->counters);
 }
 
@@ -98,9 +98,9 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                             uint32_t block_y, uint32_t dynamic_shared_bytes)
 {
     at_error error = {0};
-    size_t size = t->kernel.program->code_count * sizeof *t->counters;
+    size_t size = t->kernel.programs[0]->code_count * sizeof *t->counters;
     memset(t->counters, 0, size);
-    sim_launch launch = {.program = t->kernel.program,
+    sim_launch launch = {.program = t->kernel.programs[0],
                          .memory = &t->memory,
                          .parameters = t->parameters,
                          .grid = {grid_x, grid_y, 1},
@@ -111,7 +111,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .threads = 2,
                          .counters = t->counters};
     assert_ok(sim_run(&launch, &t->fault, &error), error);
-    sim_totals_compute(t->kernel.program, t->counters, &t->totals);
+    sim_totals_compute(t->kernel.programs[0], t->counters, &t->totals);
     return t->fault.kind;
 }
 

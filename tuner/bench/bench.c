@@ -94,12 +94,15 @@ static at_status load_slot(device_bench *b, const device_variant *variant, int i
     at_status status = device_slot_accepts(&b->slots[i], launch, error);
     if (status)
         return status;
-    if (shared && strcmp(launch->entry, variant->launches[0].entry) == 0) {
+    char own[PLAN_ENTRIES_BYTES], first[PLAN_ENTRIES_BYTES];
+    plan_entries(launch, own);
+    plan_entries(&variant->launches[0], first);
+    if (shared && strcmp(own, first) == 0) {
         v->kernels[i] = v->kernels[0];
         return AT_OK;
     }
-    return b->api->kernel_new(b->device, &variant->images[shared ? 0 : i], launch->entry,
-                              &v->kernels[i], error);
+    return b->api->kernel_new(b->device, &variant->images[shared ? 0 : i], launch, &v->kernels[i],
+                              error);
 }
 
 static at_status load(device_bench *b, const device_variant *variant, loaded_variant *v,

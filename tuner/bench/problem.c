@@ -25,14 +25,7 @@ static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, devi
 
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error)
 {
-    for (uint32_t i = 0; i < launch->argument_count; i++) {
-        const argument_plan *a = &launch->arguments[i];
-        if (a->is_buffer && a->buffer >= s->plan.buffer_count)
-            return error_set(error, AT_FORMAT, "argument %" PRIu32 " of %s names buffer %" PRIu32
-                             ", there are %" PRIu32, i + 1, launch->entry, a->buffer,
-                             s->plan.buffer_count);
-    }
-    return AT_OK;
+    return plan_fits(launch, s->plan.buffer_count, error);
 }
 
 /* What the reference does wrong is the script's fault, not the device's. */
@@ -63,8 +56,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     }
     if (status)
         return status;
-    status = api->kernel_new(d, &problem->reference, s->reference_launch.entry, &s->reference,
-                             error);
+    status = api->kernel_new(d, &problem->reference, &s->reference_launch, &s->reference, error);
     return blame_reference(status, error);
 }
 

@@ -15,17 +15,19 @@ static at_status open_output(const char *path, FILE **out, at_error *error)
     return error_set(error, AT_IO, "cannot write %s", path);
 }
 
-static at_status print_ptx(const emitted *source, const script *s, const arch_limits *arch,
-                           FILE *to, at_error *error)
+static at_status print_ptx(const emitted *source, script *s, const uint16_t *indices,
+                           const arch_limits *arch, FILE *to, at_error *error)
 {
     compile_pool *pool = NULL;
     compile_result result = {0};
+    launch_plan launch;
     const pattern *p = script_pattern(s);
-    at_status status =
-        compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
+    at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
+    if (!status)
+        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
         return status;
-    status = submit_source(pool, 0, source, p->template_path, p->entry, arch->name, true, error);
+    status = submit_source(pool, 0, source, p->template_path, &launch, arch->name, true, error);
     if (!status)
         status = compile_take(pool, -1, &result, error);
     if (status)
@@ -84,7 +86,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (status)
         goto cleanup;
     if (o->ptx)
-        status = print_ptx(&source, s, &arch, to, error);
+        status = print_ptx(&source, s, indices, &arch, to, error);
     else
         fputs(source.source, to);
 cleanup:

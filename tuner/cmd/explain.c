@@ -19,8 +19,10 @@ static const uint64_t whole_threads = 4u << 20;
 
 static void explained_deinit(explained *x)
 {
-    explanation_deinit(&x->explanation);
-    sim_estimated_deinit(&x->found);
+    for (uint32_t i = 0; i < PLAN_MAX_LAUNCHES; i++) {
+        explanation_deinit(&x->launches[i].explanation);
+        sim_estimated_deinit(&x->launches[i].found);
+    }
     sim_estimate_free(x->estimate);
     compile_result_deinit(&x->compiled);
     emitted_deinit(&x->source);
@@ -46,7 +48,7 @@ static at_status compile(explained *x, at_error *error)
     at_status status =
         compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
     if (!status)
-        status = submit_source(x->pool, 0, &x->source, source_name(x, name), x->launch.entry,
+        status = submit_source(x->pool, 0, &x->source, source_name(x, name), &x->launch,
                                x->chip.arch, true, error);
     if (!status)
         status = compile_take(x->pool, -1, &x->compiled, error);
@@ -110,24 +112,31 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
                                                .now_ns = clock_now_ns()});
 }
 
-static at_status run_sample(explained *x, at_error *error)
+static at_status run_launch(explained *x, const device_image *image, uint32_t i, at_error *error)
 {
-    const launch_plan *l = &x->launch;
-    uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    explained_launch *l = &x->launches[i];
+    uint64_t blocks = plan_grid_blocks(&x->launch.launches[i]);
+    uint64_t threads = plan_block_threads(&x->launch.launches[i]);
     uint64_t sample = threads > 0 && blocks <= whole_threads / threads ? blocks : 0;
     char name[NAME_BYTES];
     explain_source source = {.name = source_name(x, name),
                              .places = (const char *const *)x->places, .place_count = x->place_count};
+    at_status status =
+        sim_estimate_kernel(x->estimate, image, &x->launch, i, sample, &l->found, error);
+    return status ? status : explain_variant(&l->found, &x->chip, &source, &l->explanation, error);
+}
+
+static at_status run_sample(explained *x, at_error *error)
+{
     device_image image = result_image(&x->compiled, true);
     progress *p = progress_new(STDERR_FILENO, false);
     at_status status = sim_estimate_new(x->chip.arch, &x->plan, &x->estimate, error);
-    if (!status) {
+    if (!status)
         sim_estimate_watch(x->estimate, show_progress, p);
-        status = sim_estimate_kernel(x->estimate, &image, l, sample, &x->found, error);
-    }
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
+        status = run_launch(x, &image, i, error);
     progress_free(p);
-    return status ? status : explain_variant(&x->found, &x->chip, &source, &x->explanation, error);
+    return status;
 }
 
 /* Keeps what the proof says is wrong; a proof that cannot be had says nothing. */
@@ -177,7 +186,7 @@ static at_status explain(const options *o, explained *x, at_error *error)
     x->problem = p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
     status = read_configuration(x, o->configuration, error);
     if (!status)
-        status = script_problem_plan(x->script, x->problem, 1, &x->plan, error);
+        status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
     if (!status)
         status = script_launch_plan(x->script, x->problem, x->indices, &x->launch, error);
     if (!status)
@@ -191,8 +200,9 @@ static at_status explain(const options *o, explained *x, at_error *error)
     if (!status && p->measurable)
         status = prove(x, error);
     /* A fault is told once, by the proof, which names the template's line. */
-    if (x->wrong && x->found.fault.kind != SIM_FAULT_NONE)
-        x->explanation.sentence_count = 0;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)
+            x->launches[i].explanation.sentence_count = 0;
     return status;
 }
 
@@ -204,7 +214,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         explained_print_json(&x);
     else if (!status)
         explained_print(&x);
-    *exit_code = x.wrong || x.found.fault.kind != SIM_FAULT_NONE ? 1 : 0;
+    *exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;
     explained_deinit(&x);
     return status;
 }
@@ -220,7 +230,7 @@ const command cmd_explain = {
                "Nsight Compute would count. Then the variant is checked as `autotune check` does: what it does\n"
                "wrong comes first in the verdict, and the exit code is 1. The problem is the script's\n"
                "'simulated' one unless --set says otherwise. Needs NVRTC and no GPU. Grids of more than\n"
-               "four million threads are counted by a sample of their blocks.\n",
+               "four million threads are counted by a sample of their blocks; several launches apart.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

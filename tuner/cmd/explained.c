@@ -65,19 +65,36 @@ static void print_line(const explain_line *l, int number, int length, const char
     printf("  %4d  %.*s\n", number, length, text);
 }
 
+/* What all launches do at a line, which they may share; false: nothing. */
+static bool line_of_all(const explained *x, int line, explain_line *sum)
+{
+    bool found = false;
+    *sum = (explain_line){.line = line};
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const explain_line *one = line_at(&x->launches[i].explanation, line);
+        for (int k = 0; one && k < EXPLAIN_KIND_COUNT; k++)
+            sim_counter_sum(&sum->kinds[k], &one->kinds[k]);
+        if (one)
+            sim_counter_sum(&sum->local, &one->local);
+        found = found || one;
+    }
+    return found;
+}
+
 static void print_source(const explained *x)
 {
     puts("     global   sectors bytes     shared   wavefronts\n"
          "   requests  /req.  /sector  requests  /req. ideal         line");
     int line = 1;
+    explain_line all;
     for (const char *at = x->source.source; *at; line++) {
         size_t length = strcspn(at, "\n");
-        print_line(line_at(&x->explanation, line), line, (int)length, at);
+        print_line(line_of_all(x, line, &all) ? &all : NULL, line, (int)length, at);
         at += length + (at[length] == '\n');
     }
     static const char other[] = "(code of headers)";
-    if (line_at(&x->explanation, 0))
-        print_line(line_at(&x->explanation, 0), 0, (int)strlen(other), other);
+    if (line_of_all(x, 0, &all))
+        print_line(&all, 0, (int)strlen(other), other);
 }
 
 static void print_total(const char *name, const sim_counter *c, double scale)
@@ -118,14 +135,14 @@ static void print_constant_total(const sim_counter *c, double scale)
                units_count((uint64_t)((double)c->constant_passes * scale), passes));
 }
 
-static void print_counts(const explained *x)
+static void print_counts(const explained *x, const explained_launch *l)
 {
-    const sim_totals *t = &x->found.profile.totals;
-    const sim_prediction *p = &x->found.prediction;
-    double scale = x->explanation.scale;
+    const sim_totals *t = &l->found.profile.totals;
+    const sim_prediction *p = &l->found.prediction;
+    double scale = l->explanation.scale;
     char total[UNITS_BYTES], sampled[UNITS_BYTES];
-    printf("\nCounted in %s of %s blocks%s\n", units_count(x->found.profile.sampled, sampled),
-           units_count(x->found.profile.blocks, total), scale > 1 ? ", scaled to all below" : "");
+    printf("Counted in %s of %s blocks%s\n", units_count(l->found.profile.sampled, sampled),
+           units_count(l->found.profile.blocks, total), scale > 1 ? ", scaled to all below" : "");
     print_total("global loads", &t->global_load, scale);
     print_total("global stores", &t->global_store, scale);
     print_total("global atomics", &t->global_atomic, scale);
@@ -156,9 +173,32 @@ static void print_counts(const explained *x)
     print_time("all together", p->time_ns);
 }
 
+static void print_launch(const explained *x, uint32_t i)
+{
+    const explained_launch *l = &x->launches[i];
+    putchar('\n');
+    if (x->launch.launch_count > 1)
+        printf("Launch %u of %u: %s\n\n", i + 1, x->launch.launch_count,
+               x->launch.launches[i].entry);
+    if (l->found.fault.kind == SIM_FAULT_NONE)
+        print_counts(x, l);
+    puts("\nVerdict");
+    if (x->wrong && i == 0)
+        printf("  It is wrong: %s\n", x->wrong);
+    for (size_t k = 0; k < l->explanation.sentence_count; k++)
+        printf("  %s\n", l->explanation.sentences[k]);
+}
+
+bool explained_faulted(const explained *x)
+{
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE)
+            return true;
+    return false;
+}
+
 void explained_print(const explained *x)
 {
-    const explanation *e = &x->explanation;
     const pattern *p = script_pattern(x->script);
     printf("%s on a simulated %s: %s\n", p->name, x->chip.arch, x->configuration);
     for (size_t i = 0; i < p->problem_count; i++) {
@@ -169,13 +209,8 @@ void explained_print(const explained *x)
     printf("%s\n\n", x->problem == PROBLEM_SIMULATED ? " (the problem for simulated devices; --set "
                                                        "changes it)" : "");
     print_source(x);
-    if (x->found.fault.kind == SIM_FAULT_NONE)
-        print_counts(x);
-    puts("\nVerdict");
-    if (x->wrong)
-        printf("  It is wrong: %s\n", x->wrong);
-    for (size_t i = 0; i < e->sentence_count; i++)
-        printf("  %s\n", e->sentences[i]);
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        print_launch(x, i);
 }
 
 static json_t *scaled(uint64_t count, double scale)
@@ -211,10 +246,9 @@ static void put(json_t *object, const char *name, uint64_t count, double scale)
 }
 
 /* One kind of access of one line. */
-static json_t *access_json(const explained *x, const explain_line *l, const char *kind,
-                           const sim_counter *c)
+static json_t *access_json(const explained *x, double scale, const explain_line *l,
+                           const char *kind, const sim_counter *c)
 {
-    double scale = x->explanation.scale;
     json_t *out = json_pack("{s:i s:s}", "line", l->line, "kind", kind);
     if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
         json_object_set_new(out, "place", json_string(x->places[l->line - 1]));
@@ -234,14 +268,14 @@ static json_t *access_json(const explained *x, const explain_line *l, const char
     return out;
 }
 
-static void append_line(const explained *x, const explain_line *l, json_t *lines)
+static void append_line(const explained *x, double scale, const explain_line *l, json_t *lines)
 {
     for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
         if (is_used(&l->kinds[k]))
             json_array_append_new(lines,
-                                  access_json(x, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
+                                  access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
     if (is_used(&l->local))
-        json_array_append_new(lines, access_json(x, l, "local", &l->local));
+        json_array_append_new(lines, access_json(x, scale, l, "local", &l->local));
 }
 
 static json_t *prediction_json(const sim_prediction *p)
@@ -264,27 +298,45 @@ static json_t *prediction_json(const sim_prediction *p)
     return out;
 }
 
+/* What one launch does, added to `out`. */
+static void add_launch(json_t *out, const explained *x, uint32_t i)
+{
+    const explained_launch *l = &x->launches[i];
+    const explanation *e = &l->explanation;
+    json_t *lines = json_array(), *verdict = json_array();
+    json_object_set_new(out, "entry", json_string(x->launch.launches[i].entry));
+    json_object_set_new(out, "blocks", json_integer((json_int_t)l->found.profile.blocks));
+    json_object_set_new(out, "blocks_counted", json_integer((json_int_t)l->found.profile.sampled));
+    json_object_set_new(out, "registers", json_integer(x->compiled.resources.registers));
+    json_object_set_new(out, "metrics", metrics_json(&l->found.profile.totals, e->scale));
+    for (size_t k = 0; k < e->line_count; k++)
+        append_line(x, e->scale, &e->lines[k], lines);
+    json_object_set_new(out, "lines", lines);
+    if (l->found.fault.kind == SIM_FAULT_NONE)
+        json_object_set_new(out, "predicted", prediction_json(&l->found.prediction));
+    for (size_t k = 0; k < e->sentence_count; k++)
+        json_array_append_new(verdict, json_string(e->sentences[k]));
+    json_object_set_new(out, "verdict", verdict);
+}
+
 void explained_print_json(const explained *x)
 {
-    const explanation *e = &x->explanation;
-    json_t *root = json_object(), *lines = json_array(), *verdict = json_array();
+    json_t *root = json_object(), *launches = json_array();
     json_object_set_new(root, "pattern", json_string(script_pattern(x->script)->name));
     json_object_set_new(root, "arch", json_string(x->chip.arch));
     json_object_set_new(root, "config", json_string(x->configuration));
-    json_object_set_new(root, "entry", json_string(x->launch.entry));
-    json_object_set_new(root, "blocks", json_integer((json_int_t)x->found.profile.blocks));
-    json_object_set_new(root, "blocks_counted", json_integer((json_int_t)x->found.profile.sampled));
-    json_object_set_new(root, "registers", json_integer(x->compiled.resources.registers));
-    json_object_set_new(root, "metrics", metrics_json(&x->found.profile.totals, e->scale));
-    for (size_t i = 0; i < e->line_count; i++)
-        append_line(x, &e->lines[i], lines);
-    json_object_set_new(root, "lines", lines);
-    if (x->found.fault.kind == SIM_FAULT_NONE)
-        json_object_set_new(root, "predicted", prediction_json(&x->found.prediction));
+    bool several = x->launch.launch_count > 1;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        json_t *one = several ? json_object() : json_incref(root);
+        add_launch(one, x, i);
+        if (several)
+            json_array_append(launches, one);
+        json_decref(one);
+    }
+    if (several)
+        json_object_set(root, "launches", launches);
+    json_decref(launches);
     json_object_set_new(root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
-    for (size_t i = 0; i < e->sentence_count; i++)
-        json_array_append_new(verdict, json_string(e->sentences[i]));
-    json_object_set_new(root, "verdict", verdict);
     json_dumpf(root, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(root);

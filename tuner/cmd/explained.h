@@ -9,6 +9,12 @@
 #include "sim/chip.h"
 #include "sim/explain.h"
 
+/* What one of its launches does. */
+typedef struct explained_launch {
+    sim_estimated found;
+    explanation explanation;
+} explained_launch;
+
 /* One explained variant and all that it rests on; cmd/explain.c makes and frees it. */
 typedef struct explained {
     sim_chip chip;
@@ -24,15 +30,19 @@ typedef struct explained {
     launch_plan launch;
     problem_plan plan;
     sim_estimate *estimate;
-    sim_estimated found;
-    explanation explanation;
+    explained_launch launches[PLAN_MAX_LAUNCHES];
     char *wrong;          /* owned; what it does wrong, by a proof; NULL: nothing is known */
 } explained;
 
-/* The source with counters beside its lines, totals, prediction and verdict. */
+/* Did a launch end in a fault? */
+bool explained_faulted(const explained *x);
+
+/* The source with counters beside its lines, of all launches together; then totals, prediction and
+ * verdict of each. */
 void explained_print(const explained *x);
 
-/* The same as one JSON object. Of "lines" each is one kind of access of one line. */
+/* The same as one JSON object. Of "lines" each is one kind of access of one line. Several launches are
+ * a list, "launches", one is the object itself. */
 void explained_print_json(const explained *x);
 
 #endif

@@ -30,11 +30,11 @@ static at_status submit_row(script *s, const uint16_t *indices, const arch_limit
     status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
     if (status)
         return status;
-    row->threads = (int)(launch.block[0] * launch.block[1] * launch.block[2]);
-    row->shared_bytes = launch.dynamic_shared_bytes;
+    row->threads = (int)plan_most_threads(&launch);
+    row->shared_bytes = plan_most_shared_bytes(&launch);
     status = emit_variant(s, PROBLEM_TUNED, indices, true, &source, error);
     if (!status)
-        status = submit_source(pool, id, &source, p->template_path, p->entry, arch->name, false,
+        status = submit_source(pool, id, &source, p->template_path, &launch, arch->name, false,
                                error);
     *submitted = !status;
     emitted_deinit(&source);

@@ -49,14 +49,9 @@ static void share_out(compiler *c, task *const *tasks, size_t count, nvrtc_outpu
                                  .cubin = o->cubin,
                                  .cubin_bytes = o->cubin_bytes,
                                  .time_ns = o->time_ns / (int64_t)count};
-        char entry[512];
         group_suffix(i, result.suffix);
-        int n = snprintf(entry, sizeof entry, "%s%s", tasks[i]->r.entry, result.suffix);
-        if (n < 0 || (size_t)n >= sizeof entry ||
-            compile_log_read(o->log, entry, &result.resources, NULL))
+        if (compiler_read_resources(tasks[i]->r.entry, result.suffix, o, &result.resources, NULL))
             continue;
-        if (result.resources.constant_bytes == 0)
-            result.resources.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, entry);
         result.log = group_log(o->log, i);
         if (!result.log)
             continue;

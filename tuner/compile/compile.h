@@ -30,7 +30,8 @@ typedef struct compile_request {
     uint64_t id;                /* the caller's; comes back with the result */
     const char *source;         /* CUDA C++ */
     const char *name;           /* file name for messages */
-    const char *entry;          /* extern "C" kernel whose resources are reported */
+    const char *entry;          /* extern "C" kernel whose resources are reported; of several, a blank
+                                   between two, the most that any needs */
     const char *arch;           /* "sm_90" */
     const char *const *options; /* extra NVRTC options */
     size_t option_count;

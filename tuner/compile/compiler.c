@@ -74,7 +74,7 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     if (!out->log || !strstr(out->log, "ptxas"))
         return;
     char place[512], kernel[256];
-    snprintf(kernel, sizeof kernel, "%s(", r->entry);
+    snprintf(kernel, sizeof kernel, "%.*s(", (int)strcspn(r->entry, " "), r->entry);
     if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel, place,
                               sizeof place))
         return;
@@ -115,6 +115,38 @@ static bool is_verdict(const nvrtc_output *o)
            !strstr(o->log, "error: out of memory");
 }
 
+static void raise_to(uint32_t *most, uint32_t v)
+{
+    if (v > *most)
+        *most = v;
+}
+
+at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
+                                  kernel_resources *out, at_error *error)
+{
+    *out = (kernel_resources){0};
+    for (const char *at = entries; *at;) {
+        char entry[256];
+        kernel_resources one;
+        size_t length = strcspn(at, " ");
+        snprintf(entry, sizeof entry, "%.*s%s", (int)length, at, suffix);
+        at_status status = compile_log_read(o->log, entry, &one, error);
+        if (status)
+            return status;
+        if (one.constant_bytes == 0)
+            one.constant_bytes = cubin_constant_bytes(o->cubin, o->cubin_bytes, entry);
+        raise_to(&out->registers, one.registers);
+        raise_to(&out->stack_bytes, one.stack_bytes);
+        raise_to(&out->spill_store_bytes, one.spill_store_bytes);
+        raise_to(&out->spill_load_bytes, one.spill_load_bytes);
+        raise_to(&out->static_shared_bytes, one.static_shared_bytes);
+        raise_to(&out->constant_bytes, one.constant_bytes);
+        raise_to(&out->barriers, one.barriers);
+        at += length + (at[length] == ' ');
+    }
+    return AT_OK;
+}
+
 /* Turns what NVRTC said into a result; the result's pointers are views into `o`. */
 static void read_output(const compile_request *r, nvrtc_output *o, compile_result *out,
                         at_error *error)
@@ -129,16 +161,13 @@ static void read_output(const compile_request *r, nvrtc_output *o, compile_resul
     out->log = o->log;
     out->outcome = COMPILE_ERROR;
     if (o->code == NVRTC_SUCCESS) {
-        if (compile_log_read(o->log, r->entry, &out->resources, error)) {
+        if (compiler_read_resources(r->entry, "", o, &out->resources, error)) {
             out->log = error->message;
             return;
         }
         out->outcome = COMPILE_OK;
         out->cubin = o->cubin;
         out->cubin_bytes = o->cubin_bytes;
-        if (out->resources.constant_bytes == 0)
-            out->resources.constant_bytes =
-                cubin_constant_bytes(o->cubin, o->cubin_bytes, r->entry);
         out->ptx = o->ptx;
         out->ptx_bytes = o->ptx_bytes;
     }

@@ -46,6 +46,11 @@ typedef struct compile_way {
 /* Runs NVRTC on a request as it is. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
+/* The most that any of the kernels needs: `entries` are names with a blank between two, which the
+ * suffix follows in the program. AT_NOT_FOUND when the log does not speak of one. */
+at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
+                                  kernel_resources *out, at_error *error);
+
 /* Compiles one request. *out's pointers are views of *o, or of the error's message; the caller frees *o
  * (nvrtc_output_deinit). */
 void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,

@@ -337,8 +337,11 @@ bool group_member_init(const char *source, const char *name, const char *entry, 
 {
     *out = (group_member){.source = source, .name = name, .entry = entry};
     reader r = {.at = source, .fits = !looks_marked(source) && !strpbrk(name, "\"\\\n|")};
-    word own = {entry, strlen(entry)};
-    list_add(&r.renamed, own);
+    for (const char *at = entry; *at; at += strspn(at, " ")) {
+        word own = {at, strcspn(at, " ")};
+        list_add(&r.renamed, own);
+        at += own.size;
+    }
     read_source(&r);
     r.fits = r.fits && alignment_is_known(&r);
     out->includes = finish(&r.includes);

@@ -85,7 +85,7 @@ at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
 {
     *out = NULL;
     const batch_recipe r = {.kernel = k, .plan = plan, .sets = sets, .set_count = set_count};
-    at_status status = k ? cuda_kernel_prepare(d, k, plan, error) : AT_OK;
+    at_status status = k ? cuda_kernel_prepare(d, k, plan, sets[0], error) : AT_OK;
     return status ? status : make(d, &r, launches, out, error);
 }
 

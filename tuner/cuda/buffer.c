@@ -94,9 +94,14 @@ at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan,
                            at_error *error)
 {
     CUdeviceptr data = b->data;
-    uint64_t count = plan->count, limit = plan->fill_limit;
+    uint64_t count = plan->count, limit = plan->fill_limit, block = plan->fill_block;
     int type = (int)plan->type, fill = (int)plan->fill;
-    void *arguments[] = {&data, &count, &type, &fill, &limit, &seed};
+    struct { /* Values of templates/device_support.cu */
+        uint64_t count;
+        double v[PLAN_MAX_VALUES];
+    } values = {.count = plan->value_count};
+    memcpy(values.v, plan->values, sizeof values.v);
+    void *arguments[] = {&data, &count, &type, &fill, &limit, &seed, &block, &values};
     at_status status = cuda_support_queue(d, SUPPORT_FILL, count, arguments, error);
     return status ? status : set_guards(d, b, error);
 }

@@ -231,7 +231,7 @@ static const device_properties *properties(const device *d)
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
-    at_status status = cuda_kernel_prepare(d, k, plan, error);
+    at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
     if (!status)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
     return status ? status : cuda_wait(d, "the kernel faulted", error);
@@ -240,7 +240,7 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
 static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error)
 {
-    at_status status = cuda_kernel_prepare(d, k, plan, error);
+    at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
     for (uint64_t i = 0; !status && i < count; i++)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
     return status ? status : cuda_wait(d, "the kernel faulted", error);

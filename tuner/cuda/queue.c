@@ -27,25 +27,6 @@ const char *cuda_support_name(support_kernel kernel)
     return support_names[kernel];
 }
 
-/* Errors of a load or launch that leave the context usable; every other means that it is gone. */
-static const CUresult refusals[] = {
-    CUDA_ERROR_INVALID_VALUE,         CUDA_ERROR_OUT_OF_MEMORY,
-    CUDA_ERROR_INVALID_IMAGE,         CUDA_ERROR_NO_BINARY_FOR_GPU,
-    CUDA_ERROR_INVALID_PTX,           CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-    CUDA_ERROR_INVALID_SOURCE,        CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
-    CUDA_ERROR_NOT_FOUND,             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-    CUDA_ERROR_NOT_SUPPORTED,         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-    CUDA_ERROR_INVALID_CLUSTER_SIZE,
-};
-
-static at_status refusal_status(CUresult result)
-{
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (result == refusals[i])
-            return AT_COMPILE;
-    return AT_DEVICE;
-}
-
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error)
 {
@@ -82,42 +63,38 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
                       AT_DEVICE, support_names[kernel], error);
 }
 
-at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
-                              at_error *error)
+/* The addresses of the buffers that a plan can name. */
+static void list_addresses(const launch_plan *plan, device_buffer *const *buffers,
+                           cuda_range out[PLAN_MAX_BUFFERS])
 {
-    uint32_t wanted = plan->dynamic_shared_bytes;
-    if (wanted <= k->dynamic_limit_bytes)
-        return AT_OK;
-    CUresult result = d->cuda.cuFuncSetAttribute(
-        k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
-    if (result != CUDA_SUCCESS && refusal_status(result) == AT_COMPILE)
-        return error_set(error, AT_COMPILE,
-                         "%s asks for %u bytes of dynamic shared memory, more than the device "
-                         "gives a block (%zu with its static part)",
-                         plan->entry, wanted, d->properties.limits.max_shared_per_block_bytes);
-    at_status status = cuda_check(&d->cuda, result, AT_DEVICE, "cannot raise the limit of dynamic "
-                                                               "shared memory", error);
-    if (!status)
-        k->dynamic_limit_bytes = wanted;
-    return status;
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        if (plan->arguments[i].is_buffer) {
+            const device_buffer *b = buffers[plan->arguments[i].buffer];
+            out[plan->arguments[i].buffer] = (cuda_range){b->data, b->size_bytes};
+        }
+    for (uint32_t i = 0; i < plan->constant_count; i++) {
+        const device_buffer *b = buffers[plan->constants[i].buffer];
+        out[plan->constants[i].buffer] = (cuda_range){b->data, b->size_bytes};
+    }
+}
+
+at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
+                              device_buffer *const *buffers, at_error *error)
+{
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    at_status status = cuda_launcher_prepare(&k->launcher, &d->cuda, plan, error);
+    if (status || plan->constant_count == 0)
+        return status;
+    list_addresses(plan, buffers, ranges);
+    return cuda_launcher_fill(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
 }
 
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error)
 {
-    CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
-    uint64_t scalars[PLAN_MAX_ARGUMENTS]; /* little-endian, as every host of a CUDA GPU is */
-    void *arguments[PLAN_MAX_ARGUMENTS];
-    for (uint32_t i = 0; i < plan->argument_count; i++) {
-        const argument_plan *a = &plan->arguments[i];
-        pointers[i] = a->is_buffer ? buffers[a->buffer]->data : 0;
-        scalars[i] = a->bits;
-        arguments[i] = a->is_buffer ? (void *)&pointers[i] : (void *)&scalars[i];
-    }
-    CUresult result = d->cuda.cuLaunchKernel(
-        k->function, plan->grid[0], plan->grid[1], plan->grid[2], plan->block[0], plan->block[1],
-        plan->block[2], plan->dynamic_shared_bytes, d->stream, arguments, NULL);
-    return cuda_check(&d->cuda, result, refusal_status(result), "the launch was refused", error);
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    list_addresses(plan, buffers, ranges);
+    return cuda_launcher_queue(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
 }
 
 void cuda_kernel_free(device *d, device_kernel *k)
@@ -129,29 +106,19 @@ void cuda_kernel_free(device *d, device_kernel *k)
     free(k);
 }
 
-at_status cuda_kernel_new(device *d, const device_image *image, const char *entry,
-                            device_kernel **out, at_error *error)
+at_status cuda_kernel_new(device *d, const device_image *image, const launch_plan *plan,
+                          device_kernel **out, at_error *error)
 {
     *out = NULL;
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", entry);
-    char symbol[PLAN_NAME_BYTES + sizeof image->suffix];
-    snprintf(symbol, sizeof symbol, "%s%s", entry, image->suffix);
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
     CUresult result = cuda_module_acquire(&d->cuda, &d->modules, image, &k->module);
-    at_status status =
-        cuda_check(&d->cuda, result, refusal_status(result), "cannot load the kernel", error);
-    if (status)
-        goto cleanup;
-    result = d->cuda.cuModuleGetFunction(&k->function, k->module->module, symbol);
-    status = cuda_check(&d->cuda, result, refusal_status(result), entry, error);
-    if (status)
-        goto cleanup;
-    int limit = 0;
-    d->cuda.cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                               k->function);
-    k->dynamic_limit_bytes = limit > 0 ? (uint32_t)limit : 0;
-cleanup:
+    at_status status = cuda_check(&d->cuda, result, cuda_refusal_status(result),
+                                  "cannot load the kernel", error);
+    if (!status)
+        status = cuda_launcher_init(&k->launcher, &d->cuda, k->module->module, plan, image->suffix,
+                                    error);
     if (status)
         cuda_kernel_free(d, k);
     else

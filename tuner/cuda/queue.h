@@ -7,6 +7,7 @@
 #define AUTOTUNE_CUDA_QUEUE_H
 
 #include "cuda/driver.h"
+#include "cuda/launcher.h"
 #include "cuda/module.h"
 #include "device/device.h"
 #include "cuda/nvml.h"
@@ -64,14 +65,13 @@ struct device_buffer {
 
 struct device_kernel {
     cuda_module *module;
-    CUfunction function;
-    uint32_t dynamic_limit_bytes; /* of shared memory; raised before the first launch that needs it */
+    cuda_launcher launcher;
 };
 
 const char *cuda_support_name(support_kernel kernel); /* "at_fill" ... */
 
 /* Functions of device_api (device/device.h). */
-at_status cuda_kernel_new(device *d, const device_image *image, const char *entry,
+at_status cuda_kernel_new(device *d, const device_image *image, const launch_plan *plan,
                           device_kernel **out, at_error *error);
 void cuda_kernel_free(device *d, device_kernel *k);
 
@@ -79,13 +79,14 @@ void cuda_kernel_free(device *d, device_kernel *k);
 at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
                              at_error *error);
 
-/* Queues a variant's launch. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+/* Queues a variant's launches. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 
-/* Raises the dynamic shared-memory limit to what `plan` needs. AT_COMPILE when it cannot be. */
+/* Fills the module's constants, and raises the limits of dynamic shared memory and clusters to what
+ * `plan` needs. AT_COMPILE when they cannot be. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
-                              at_error *error);
+                              device_buffer *const *buffers, at_error *error);
 
 /* Waits for everything queued. AT_DEVICE when any of it faulted. */
 at_status cuda_wait(device *d, const char *what, at_error *error);

@@ -193,7 +193,7 @@ at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
                       device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                       at_error *error)
 {
-    at_status status = cuda_kernel_prepare(d, k, plan, error);
+    at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
     if (!status && cache == DEVICE_CACHE_WARM)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
     if (status)

@@ -92,13 +92,13 @@ typedef struct device_api {
                          const buffer_plan *plan, double tolerance, device_comparison *out,
                          at_error *error);
 
-    /* Loads a kernel and prepares everything its launches need (dynamic shared memory limit).
-     * AT_COMPILE when the image or the launch cannot work on this device. */
-    at_status (*kernel_new)(device *d, const device_image *image, const char *entry,
+    /* Loads the kernels that `plan` launches, all of one image. AT_COMPILE when the image or a launch
+     * cannot work on this device. */
+    at_status (*kernel_new)(device *d, const device_image *image, const launch_plan *plan,
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
-    /* Launches once and waits. AT_COMPILE: the launch was refused (resources), the device is fine.
+    /* Runs the plan once, with what of the buffers goes into constants, and waits. AT_COMPILE: the launch was refused (resources), the device is fine.
      * AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
@@ -108,7 +108,8 @@ typedef struct device_api {
      * function itself may be NULL: the device cannot tell. */
     const char *(*complaint)(const device *d, outcome *result);
 
-    /* One timed launch. Cold: the L2 is flushed first and the launch queued behind the flush. */
+    /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
+     * the flush. */
     at_status (*sample)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error);

@@ -1,6 +1,8 @@
 #include "device/plan.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 uint64_t plan_buffer_bytes(const buffer_plan *plan)
@@ -33,6 +35,13 @@ static at_status corrupt(pack *m, const char *what, at_error *error)
                      what);
 }
 
+static bool has_limit(buffer_fill fill)
+{
+    return fill == FILL_MODULO || fill == FILL_SORTED || fill == FILL_LOCAL ||
+           fill == FILL_SKEWED || fill == FILL_OFFSETS;
+}
+
+/* What only some fills have comes last: journals have keys of plans that knew no others. */
 static void put_buffer(pack *m, const buffer_plan *b)
 {
     pack_put_string(m, b->name);
@@ -44,13 +53,42 @@ static void put_buffer(pack *m, const buffer_plan *b)
     pack_put_u32(m, b->rank);
     for (uint32_t i = 0; i < b->rank; i++)
         pack_put_u64(m, b->shape[i]);
+    if (b->fill == FILL_LOCAL)
+        pack_put_u64(m, b->fill_block);
+    if (b->fill == FILL_VALUES) {
+        pack_put_u32(m, b->value_count);
+        for (uint32_t i = 0; i < b->value_count; i++)
+            pack_put_f64(m, b->values[i]);
+    }
+}
+
+static bool get_fill(pack *m, buffer_plan *b)
+{
+    if (has_limit(b->fill) && b->fill_limit == 0)
+        return false;
+    if ((b->fill == FILL_SORTED || b->fill == FILL_OFFSETS) &&
+        b->fill_limit > (uint64_t)INT64_MAX / b->count)
+        return false;
+    if (b->fill == FILL_OFFSETS && b->count < 2)
+        return false;
+    if (b->fill == FILL_LOCAL)
+        b->fill_block = pack_get_u64(m);
+    if (b->fill == FILL_LOCAL && b->fill_block == 0)
+        return false;
+    if (b->fill != FILL_VALUES)
+        return true;
+    if (!get_below(m, PLAN_MAX_VALUES + 1, &b->value_count) || b->value_count == 0)
+        return false;
+    for (uint32_t i = 0; i < b->value_count; i++)
+        b->values[i] = pack_get_f64(m);
+    return true;
 }
 
 static bool get_buffer(pack *m, buffer_plan *b)
 {
     uint32_t role, fill, type;
     if (!get_name(m, b->name) || !get_below(m, BUFFER_SCRATCH + 1, &role) ||
-        !get_below(m, FILL_MODULO + 1, &fill) || !get_below(m, DTYPE_COUNT, &type))
+        !get_below(m, FILL_COUNT, &fill) || !get_below(m, DTYPE_COUNT, &type))
         return false;
     b->role = (buffer_role)role;
     b->fill = (buffer_fill)fill;
@@ -61,8 +99,7 @@ static bool get_buffer(pack *m, buffer_plan *b)
         return false;
     for (uint32_t i = 0; i < b->rank; i++)
         b->shape[i] = pack_get_u64(m);
-    return b->count > 0 && b->count <= PLAN_MAX_ELEMENTS &&
-           (b->fill != FILL_MODULO || b->fill_limit > 0);
+    return b->count > 0 && b->count <= PLAN_MAX_ELEMENTS && get_fill(m, b);
 }
 
 void plan_put_problem(pack *m, const problem_plan *plan)
@@ -95,6 +132,68 @@ at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
     return AT_OK;
 }
 
+static bool is_struct(const argument_plan *a)
+{
+    return !a->is_buffer && a->size_bytes > 8;
+}
+
+const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument)
+{
+    return is_struct(argument) ? plan->structs + argument->bits : (const void *)&argument->bits;
+}
+
+uint64_t plan_block_threads(const kernel_launch *launch)
+{
+    return (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+}
+
+uint64_t plan_grid_blocks(const kernel_launch *launch)
+{
+    return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+}
+
+uint32_t plan_most_shared_bytes(const launch_plan *plan)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        if (plan->launches[i].dynamic_shared_bytes > most)
+            most = plan->launches[i].dynamic_shared_bytes;
+    return most;
+}
+
+uint32_t plan_most_threads(const launch_plan *plan)
+{
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        if (plan_block_threads(&plan->launches[i]) > most)
+            most = plan_block_threads(&plan->launches[i]);
+    return (uint32_t)most;
+}
+
+at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error)
+{
+    for (uint32_t i = 0; i < plan->argument_count; i++)
+        if (plan->arguments[i].is_buffer && plan->arguments[i].buffer >= buffer_count)
+            return error_set(error, AT_FORMAT,
+                             "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32, i + 1,
+                             plan->launches[0].entry, plan->arguments[i].buffer, buffer_count);
+    for (uint32_t i = 0; i < plan->constant_count; i++)
+        if (plan->constants[i].buffer >= buffer_count)
+            return error_set(error, AT_FORMAT, "constant %s names buffer %" PRIu32
+                             ", there are %" PRIu32,
+                             plan->constants[i].name, plan->constants[i].buffer, buffer_count);
+    return AT_OK;
+}
+
+void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        used += (size_t)snprintf(text + used, PLAN_ENTRIES_BYTES - used, "%s%s", i ? " " : "",
+                                 plan->launches[i].entry);
+}
+
 static void put_argument(pack *m, const argument_plan *a)
 {
     pack_put_u32(m, a->is_buffer);
@@ -103,16 +202,32 @@ static void put_argument(pack *m, const argument_plan *a)
     pack_put_u64(m, a->bits);
 }
 
-static bool get_argument(pack *m, argument_plan *a)
+static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
 {
-    uint32_t is_buffer;
-    if (!get_below(m, 2, &is_buffer) || !get_below(m, PLAN_MAX_BUFFERS, &a->buffer) ||
-        !get_below(m, 9, &a->size_bytes))
+    uint32_t is_buffer, buffer, size;
+    if (!get_below(m, 2, &is_buffer) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
+        !get_below(m, PLAN_MAX_STRUCT_BYTES + 1, &size))
         return false;
-    a->is_buffer = is_buffer == 1;
     a->bits = pack_get_u64(m);
-    uint32_t size = a->size_bytes;
-    return size == 8 || (!a->is_buffer && (size == 1 || size == 2 || size == 4));
+    a->size_bytes = (uint16_t)size;
+    a->is_buffer = is_buffer == 1;
+    a->buffer = (uint8_t)buffer;
+    if (is_struct(a))
+        return a->bits <= plan->struct_bytes && size <= plan->struct_bytes - a->bits;
+    return a->is_buffer ? size == 8 : size > 0;
+}
+
+static void put_launch(pack *m, const launch_plan *plan, const kernel_launch *launch)
+{
+    pack_put_string(m, launch->entry);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->grid[i]);
+    for (int i = 0; i < 3; i++)
+        pack_put_u32(m, launch->block[i]);
+    pack_put_u32(m, launch->dynamic_shared_bytes);
+    pack_put_u32(m, launch->argument_count);
+    for (uint32_t i = 0; i < launch->argument_count; i++)
+        put_argument(m, &plan->arguments[launch->first_argument + i]);
 }
 
 static bool get_shape(pack *m, uint32_t shape[3])
@@ -122,29 +237,98 @@ static bool get_shape(pack *m, uint32_t shape[3])
     return !m->failed && shape[0] > 0 && shape[1] > 0 && shape[2] > 0;
 }
 
+static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
+{
+    if (!get_name(m, launch->entry) || !get_shape(m, launch->grid) || !get_shape(m, launch->block))
+        return false;
+    launch->dynamic_shared_bytes = pack_get_u32(m);
+    launch->first_argument = plan->argument_count;
+    if (!get_below(m, PLAN_MAX_ARGUMENTS + 1 - plan->argument_count, &launch->argument_count))
+        return false;
+    for (uint32_t i = 0; i < launch->argument_count; i++)
+        if (!get_argument(m, plan, &plan->arguments[plan->argument_count++]))
+            return false;
+    for (int i = 0; i < 3; i++)
+        launch->cluster[i] = 1;
+    return !m->failed;
+}
+
+static bool is_clustered(const kernel_launch *launch)
+{
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1;
+}
+
+/* One kernel, as the first version had it: keys of its journals hold. */
+static bool is_plain(const launch_plan *plan)
+{
+    return plan->launch_count == 1 && plan->struct_bytes == 0 && plan->constant_count == 0 &&
+           !plan->launches[0].cooperative && !is_clustered(&plan->launches[0]);
+}
+
+/* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
 {
-    pack_put_string(m, plan->entry);
-    for (int i = 0; i < 3; i++)
-        pack_put_u32(m, plan->grid[i]);
-    for (int i = 0; i < 3; i++)
-        pack_put_u32(m, plan->block[i]);
-    pack_put_u32(m, plan->dynamic_shared_bytes);
-    pack_put_u32(m, plan->argument_count);
-    for (uint32_t i = 0; i < plan->argument_count; i++)
-        put_argument(m, &plan->arguments[i]);
+    if (is_plain(plan)) {
+        put_launch(m, plan, &plan->launches[0]);
+        return;
+    }
+    pack_put_string(m, "");
+    pack_put_bytes(m, plan->structs, plan->struct_bytes);
+    pack_put_u32(m, plan->constant_count);
+    for (uint32_t i = 0; i < plan->constant_count; i++) {
+        pack_put_string(m, plan->constants[i].name);
+        pack_put_u32(m, plan->constants[i].buffer);
+    }
+    pack_put_u32(m, plan->launch_count);
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        put_launch(m, plan, &plan->launches[i]);
+        pack_put_u32(m, plan->launches[i].cooperative);
+        for (int k = 0; k < 3; k++)
+            pack_put_u32(m, plan->launches[i].cluster[k]);
+    }
+}
+
+static bool get_many(pack *m, launch_plan *out)
+{
+    size_t struct_bytes;
+    const void *structs = pack_get_bytes(m, &struct_bytes);
+    if (struct_bytes > PLAN_MAX_STRUCT_BYTES ||
+        !get_below(m, PLAN_MAX_CONSTANTS + 1, &out->constant_count))
+        return false;
+    if (struct_bytes)
+        memcpy(out->structs, structs, struct_bytes);
+    out->struct_bytes = (uint32_t)struct_bytes;
+    for (uint32_t i = 0; i < out->constant_count; i++)
+        if (!get_name(m, out->constants[i].name) ||
+            !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
+            return false;
+    if (!get_below(m, PLAN_MAX_LAUNCHES + 1, &out->launch_count) || out->launch_count == 0)
+        return false;
+    for (uint32_t i = 0; i < out->launch_count; i++) {
+        uint32_t cooperative;
+        if (!get_launch(m, out, &out->launches[i]) || !get_below(m, 2, &cooperative) ||
+            !get_shape(m, out->launches[i].cluster))
+            return false;
+        out->launches[i].cooperative = cooperative == 1;
+        for (int k = 0; k < 3; k++)
+            if (out->launches[i].cluster[k] > PLAN_MAX_CLUSTER)
+                return false;
+    }
+    return !is_plain(out);
 }
 
 at_status plan_get_launch(pack *m, launch_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
-    if (!get_name(m, out->entry) || !get_shape(m, out->grid) || !get_shape(m, out->block))
-        return corrupt(m, "launch", error);
-    out->dynamic_shared_bytes = pack_get_u32(m);
-    if (!get_below(m, PLAN_MAX_ARGUMENTS + 1, &out->argument_count))
-        return corrupt(m, "launch", error);
-    for (uint32_t i = 0; i < out->argument_count; i++)
-        if (!get_argument(m, &out->arguments[i]))
-            return corrupt(m, "launch", error);
-    return m->failed ? corrupt(m, "launch", error) : AT_OK;
+    size_t start = m->position;
+    bool plain = pack_get_string(m)[0] != '\0';
+    bool sound;
+    if (plain) {
+        m->position = start;
+        out->launch_count = 1;
+        sound = get_launch(m, out, &out->launches[0]);
+    } else {
+        sound = get_many(m, out);
+    }
+    return m->failed || !sound ? corrupt(m, "launch", error) : AT_OK;
 }

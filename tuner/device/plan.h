@@ -17,7 +17,16 @@
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
 
-enum { PLAN_MAX_BUFFERS = 16, PLAN_MAX_ARGUMENTS = 32, PLAN_NAME_BYTES = 64 };
+enum {
+    PLAN_MAX_BUFFERS = 16,
+    PLAN_MAX_LAUNCHES = 8,
+    PLAN_MAX_ARGUMENTS = 64, /* of all launches together */
+    PLAN_MAX_STRUCT_BYTES = 256, /* of all arguments that are larger than 8 bytes */
+    PLAN_MAX_CLUSTER = 16, /* blocks along a side; the chip has a limit for all of them */
+    PLAN_MAX_CONSTANTS = 4,
+    PLAN_MAX_VALUES = 32,
+    PLAN_NAME_BYTES = 64
+};
 
 typedef enum buffer_role {
     BUFFER_INPUT,  /* filled, must not change */
@@ -30,7 +39,16 @@ typedef enum buffer_fill {
     FILL_UNIFORM, /* floats: uniform in [-1, 1), all mantissa bits random; integers: random bits */
     FILL_BITS,    /* random bits whatever the type (floats may be NaN: for pure data movement) */
     FILL_INDEX,   /* element i holds i, converted to the type */
-    FILL_MODULO   /* element i holds random integer in [0, fill_limit): index buffers */
+    FILL_MODULO,  /* element i holds a random integer in [0, fill_limit): index buffers */
+    FILL_VALUES,  /* element i holds values[i % value_count], converted to the type */
+    FILL_PERMUTATION, /* the integers in [0, count), each once, in random order */
+    FILL_SORTED,  /* random integers in [0, fill_limit), ascending; count * fill_limit < 2^63 */
+    FILL_LOCAL,   /* as FILL_MODULO, but of each `fill_block` neighbours all values lie in one window
+                     of fill_block integers: the windows follow one another and start again at 0 */
+    FILL_SKEWED,  /* random integers in [0, fill_limit), v about as often as 1 / (v + 1) says (Zipf) */
+    FILL_OFFSETS, /* ascending from 0 to fill_limit, which is the last: rows of random lengths, twice
+                     the mean at most; count > 1, count * fill_limit < 2^63 */
+    FILL_COUNT
 } buffer_fill;
 
 typedef struct buffer_plan {
@@ -39,24 +57,47 @@ typedef struct buffer_plan {
     buffer_fill fill;
     dtype type;
     uint64_t count;      /* elements */
-    uint64_t fill_limit; /* FILL_MODULO: exclusive upper bound */
+    uint64_t fill_limit; /* of the random integers: exclusive upper bound; FILL_OFFSETS: the last */
+    uint64_t fill_block; /* FILL_LOCAL */
+    uint32_t value_count; /* FILL_VALUES: 1 or more */
+    double values[PLAN_MAX_VALUES];
     uint32_t rank;       /* of `shape`; 0: report a bare index */
     uint64_t shape[4];   /* row-major, for reporting the coordinates of a wrong element */
 } buffer_plan;
 
 typedef struct argument_plan {
+    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: where it is in `structs` */
+    uint16_t size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
     bool is_buffer;
-    uint32_t buffer;     /* is_buffer: index of the buffer */
-    uint32_t size_bytes; /* otherwise: 4 or 8 (or 1, 2) */
-    uint64_t bits;       /* otherwise: the scalar's bytes, little-endian */
+    uint8_t buffer;      /* is_buffer: index of the buffer */
 } argument_plan;
 
-typedef struct launch_plan {
+typedef struct kernel_launch {
     char entry[PLAN_NAME_BYTES];  /* extern "C" name of the kernel */
     uint32_t grid[3], block[3];
+    uint32_t cluster[3];          /* blocks; all 1: none */
     uint32_t dynamic_shared_bytes;
-    uint32_t argument_count;
+    bool cooperative;             /* all blocks are resident at once: they may wait for each other */
+    uint32_t first_argument, argument_count;
+} kernel_launch;
+
+/* A variable of the kernels' module that gets a buffer's contents before the launches. */
+typedef struct constant_plan {
+    char name[PLAN_NAME_BYTES]; /* extern "C" name of a __constant__ (or __device__) array */
+    uint32_t buffer;
+} constant_plan;
+
+/* What a variant runs: kernels of one module, one after the other. Zeroed but for what is set, so
+ * that equal plans are equal bytes. */
+typedef struct launch_plan {
+    uint32_t launch_count; /* 1 or more */
+    kernel_launch launches[PLAN_MAX_LAUNCHES];
+    uint32_t argument_count; /* of all launches */
     argument_plan arguments[PLAN_MAX_ARGUMENTS];
+    uint32_t struct_bytes;
+    unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
+    uint32_t constant_count;
+    constant_plan constants[PLAN_MAX_CONSTANTS];
 } launch_plan;
 
 /* One problem: the buffers, how outputs compare, and what a perfect kernel must move. */
@@ -71,6 +112,25 @@ typedef struct problem_plan {
 
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
+
+/* Threads of a block, blocks of the grid. */
+uint64_t plan_block_threads(const kernel_launch *launch);
+uint64_t plan_grid_blocks(const kernel_launch *launch);
+
+/* Most dynamic shared memory, and most threads of a block, of any launch. */
+uint32_t plan_most_shared_bytes(const launch_plan *plan);
+uint32_t plan_most_threads(const launch_plan *plan);
+
+/* Does the plan name only buffers that there are? AT_FORMAT if not. */
+at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);
+
+enum { PLAN_ENTRIES_BYTES = PLAN_MAX_LAUNCHES * PLAN_NAME_BYTES };
+
+/* The names of the kernels, a blank between two: what a compile request asks the resources of. */
+void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
+
+/* The value of an argument that is no buffer: size_bytes of it. */
+const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
  /* process/message.h */
 

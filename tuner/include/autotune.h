@@ -172,7 +172,9 @@ AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
 /* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
- * one a buffer in their order; returns as soon as it is queued. Allocates nothing, takes no lock.
+ * one a buffer in their order; returns as soon as it is queued. A pattern of several launches queues
+ * them one after the other; where one fills __constant__ data from a buffer, that is copied first,
+ * so that launches of one at_kernel must not overlap then. Allocates nothing, takes no lock.
  * AT_DEVICE with the driver's words. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);

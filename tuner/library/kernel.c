@@ -1,37 +1,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cuda/driver.h"
+#include "cuda/launcher.h"
 #include "base/error.h"
 #include "library/library.h"
 #include "library/source.h"
-
-/* Every kernel may use this much dynamic shared memory without asking. */
-static const uint32_t shared_without_asking_bytes = 48 * 1024;
 
 struct at_kernel {
     library_source source;
     cuda_driver cuda;
     CUmodule module;
-    CUfunction function;
+    cuda_launcher launcher;
 };
 
 static at_status load_module(at_kernel *k, at_error *error)
 {
-    const cuda_driver *cuda = &k->cuda;
     const launch_plan *plan = &k->source.launch;
-    at_status status = cuda_check(cuda, cuda->cuModuleLoadData(&k->module, k->source.cubin),
+    at_status status = cuda_check(&k->cuda, k->cuda.cuModuleLoadData(&k->module, k->source.cubin),
                                   AT_DEVICE, "the driver refused the kernel", error);
     if (!status)
-        status = cuda_check(cuda, cuda->cuModuleGetFunction(&k->function, k->module, plan->entry),
-                            AT_DEVICE, "the kernel is not in its module", error);
-    if (!status && plan->dynamic_shared_bytes > shared_without_asking_bytes)
-        status = cuda_check(
-            cuda,
-            cuda->cuFuncSetAttribute(k->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                     (int)plan->dynamic_shared_bytes),
-            AT_DEVICE, "the GPU has too little shared memory for the kernel", error);
-    return status;
+        status = cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, "", error);
+    return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);
 }
 
 at_status at_prepare(const at_choice *choice, const at_kernel_options *options, at_kernel **out,
@@ -111,17 +100,16 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
         return library_refuse_null("at_launch", !k ? "kernel" : "buffers", error);
     error_clear(error);
     const launch_plan *plan = &k->source.launch;
-    uint64_t values[PLAN_MAX_ARGUMENTS];
-    void *arguments[PLAN_MAX_ARGUMENTS];
-    for (uint32_t i = 0; i < plan->argument_count; i++) {
-        const argument_plan *a = &plan->arguments[i];
-        values[i] = a->is_buffer ? buffers[a->buffer] : a->bits;
-        arguments[i] = &values[i];
-    }
-    CUresult result = k->cuda.cuLaunchKernel(
-        k->function, plan->grid[0], plan->grid[1], plan->grid[2], plan->block[0], plan->block[1],
-        plan->block[2], plan->dynamic_shared_bytes, (CUstream)stream, arguments, NULL);
-    if (result == CUDA_SUCCESS)
-        return AT_OK;
-    return cuda_check(&k->cuda, result, AT_DEVICE, "the launch failed", error);
+    const problem_plan *problem = &k->source.problem;
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    for (uint32_t i = 0; i < problem->buffer_count; i++)
+        ranges[i] = (cuda_range){buffers[i], plan_buffer_bytes(&problem->buffers[i])};
+    at_status status =
+        cuda_launcher_fill(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
+    if (!status)
+        status = cuda_launcher_queue(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
+    /* Whoever launches has no variant to blame. */
+    if (status && error)
+        error->status = AT_DEVICE;
+    return status ? AT_DEVICE : AT_OK;
 }

@@ -127,7 +127,7 @@ static at_status submit(pipeline *p, const candidate *c, const emitted *source, 
 {
     const struct pattern *described = script_pattern(p->session->script);
     return submit_source(p->session->pool, c->id * DEVICE_SLOTS + slot, source,
-                         described->template_path, c->launches[slot].entry,
+                         described->template_path, &c->launches[slot],
                          p->session->properties.arch, p->session->properties.predicted, error);
 }
 

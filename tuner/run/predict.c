@@ -240,7 +240,7 @@ static at_status begin(feeder *f, at_error *error)
         status = emit_variant(s->script, s->problem, f->indices, true, &source, error);
     if (!status)
         status = submit_source(s->pool, place, &source, script_pattern(s->script)->template_path,
-                               j->launch.entry, s->properties.arch, true, error);
+                               &j->launch, s->properties.arch, true, error);
     emitted_deinit(&source);
     if (!status) {
         f->place_count--;

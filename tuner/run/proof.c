@@ -86,9 +86,9 @@ static at_status add_problem(prover *p, problem_kind kind, bool *added, at_error
 {
     device_problem *d = &p->problems[p->slots];
     *added = false;
-    at_status status = script_problem_plan(p->script, kind, 1, &d->plan, error);
+    at_status status = script_problem_plan(p->script, kind, NULL, 1, &d->plan, error);
     if (!status)
-        status = script_reference_plan(p->script, kind, &d->reference_launch, error);
+        status = script_reference_plan(p->script, kind, NULL, &d->reference_launch, error);
     if (status || problem_bytes(&d->plan) > most_problem_bytes)
         return status;
     problem_label(script_pattern(p->script), kind, d->label, sizeof d->label);
@@ -119,9 +119,9 @@ static at_status choose_problems(prover *p, at_error *error)
 }
 
 static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
-                        const char *entry, at_error *error)
+                        const launch_plan *launch, at_error *error)
 {
-    return submit_source(p->pool, OWN_IDS | id, source, name, entry, p->arch, true, error);
+    return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
 }
 
 static at_status submit_references(prover *p, at_error *error)
@@ -129,10 +129,10 @@ static at_status submit_references(prover *p, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < p->slots; i++) {
         emitted source = {0};
-        status = emit_reference(p->script, p->kinds[i], true, &source, error);
+        status = emit_reference(p->script, p->kinds[i], NULL, true, &source, error);
         if (!status)
             status = submit(p, REFERENCE_IDS | i, &source, script_pattern(p->script)->reference_path,
-                            p->problems[i].reference_launch.entry, error);
+                            &p->problems[i].reference_launch, error);
         emitted_deinit(&source);
         p->references_waiting += !status;
     }
@@ -219,7 +219,7 @@ static at_status submit_part(prover *p, size_t number, size_t slot, const uint16
         status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
     if (!status)
         status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path,
-                        launch->entry, error);
+                        launch, error);
     emitted_deinit(&source);
     j->parts += !status;
     return status;

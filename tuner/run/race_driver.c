@@ -107,7 +107,7 @@ at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *b
             .fastest_ns = measurement_fastest_ns(&one->found),
             .registers = one->found.resources.registers,
             .shared_bytes =
-                one->found.resources.static_shared_bytes + one->launches[0].dynamic_shared_bytes,
+                one->found.resources.static_shared_bytes + plan_most_shared_bytes(&one->launches[0]),
             .order = one->configuration};
     }
     status = race_new(&rules, entrants, c->count, &c->race, error);

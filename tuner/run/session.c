@@ -161,16 +161,16 @@ static at_status submit_reference(session *s, problem_kind problem, uint64_t id,
     emitted source = {0};
     const pattern *p = script_pattern(s->script);
     launch_plan launch;
-    at_status status = script_reference_plan(s->script, problem, &launch, error);
+    at_status status = script_reference_plan(s->script, problem, NULL, &launch, error);
     if (!status)
-        status = emit_reference(s->script, problem, true, &source, error);
+        status = emit_reference(s->script, problem, NULL, true, &source, error);
     if (!status)
-        status = submit_source(s->pool, id, &source, p->reference_path, launch.entry,
+        status = submit_source(s->pool, id, &source, p->reference_path, &launch,
                                s->properties.arch, s->properties.predicted, error);
     if (!status) {
         char kernel[PLAN_NAME_BYTES + 1];
         extend_hash(s->reference_hash, source.hash);
-        snprintf(kernel, sizeof kernel, "%s(", launch.entry);
+        snprintf(kernel, sizeof kernel, "%s(", launch.launches[0].entry);
         if (!compile_source_place(source.source, kernel, s->reference_place,
                                   sizeof s->reference_place))
             snprintf(s->reference_place, sizeof s->reference_place, "%s", p->reference_path);
@@ -225,9 +225,10 @@ static at_status send_setup(session *s, at_error *error)
         if (i > 0)
             problem_label(script_pattern(s->script), kind, problems[i].label,
                           sizeof problems[i].label);
-        status = script_problem_plan(s->script, kind, 1, &problems[i].plan, error);
+        status = script_problem_plan(s->script, kind, NULL, 1, &problems[i].plan, error);
         if (!status)
-            status = script_reference_plan(s->script, kind, &problems[i].reference_launch, error);
+            status = script_reference_plan(s->script, kind, NULL,
+                                           &problems[i].reference_launch, error);
         problems[i].reference = result_image(&parts[PART_REFERENCE + i], ptx);
     }
     if (!status) {

@@ -72,13 +72,15 @@ void setup_show_space(void *context, const space_progress *s)
 }
 
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
-                        const char *entry, const char *arch, bool want_ptx, at_error *error)
+                        const launch_plan *launch, const char *arch, bool want_ptx, at_error *error)
 {
+    char entries[PLAN_ENTRIES_BYTES];
+    plan_entries(launch, entries);
     return compile_submit(pool,
                           &(compile_request){.id = id,
                                              .source = source->source,
                                              .name = name,
-                                             .entry = entry,
+                                             .entry = entries,
                                              .arch = arch,
                                              .options = source->options,
                                              .option_count = source->option_count,

@@ -33,10 +33,10 @@ void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_
 void setup_show_space(void *context, const space_progress *progress);
 
 /* Queues an emitted source for compilation, with its options and what it includes. `name` is the file
- * in messages, `arch` what to compile for; `want_ptx` for a device that is simulated. As
+ * in messages, `launch` says which kernels are wanted, `arch` what to compile for; `want_ptx` for a device that is simulated. As
  * compile_submit(). */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
-                        const char *entry, const char *arch, bool want_ptx, at_error *error);
+                        const launch_plan *launch, const char *arch, bool want_ptx, at_error *error);
 
 /* What a device is given of a result: the machine code, or the PTX for one that is simulated. Borrows
  * the result's bytes. */

@@ -43,9 +43,8 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
         r->unproven = strdup(c->unproven       ? c->unproven
                              : c->proof_asked ? "the simulated device took too long"
                                               : "the run ended before");
-    r->block_threads =
-        c->launches[0].block[0] * c->launches[0].block[1] * c->launches[0].block[2];
-    r->dynamic_shared_bytes = c->launches[0].dynamic_shared_bytes;
+    r->block_threads = plan_most_threads(&c->launches[0]);
+    r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     r->from_journal = c->from_journal;
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
     if (c->found.has_resources)

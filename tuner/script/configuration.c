@@ -32,6 +32,31 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
     return AT_OK;
 }
 
+size_t script_layout_count(const script *s)
+{
+    size_t count = 1;
+    for (size_t i = 0; i < s->layout_count; i++)
+        count *= s->parameters[s->layout[i]].value_count;
+    return count;
+}
+
+size_t script_layout_of(const script *s, const uint16_t *indices)
+{
+    size_t layout = 0;
+    for (size_t i = 0; i < s->layout_count; i++)
+        layout = layout * s->parameters[s->layout[i]].value_count + indices[s->layout[i]];
+    return layout;
+}
+
+void script_set_layout(const script *s, size_t layout, uint16_t *indices)
+{
+    for (size_t i = s->layout_count; i-- > 0;) {
+        size_t values = s->parameters[s->layout[i]].value_count;
+        indices[s->layout[i]] = (uint16_t)(layout % values);
+        layout /= values;
+    }
+}
+
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error)
 {

@@ -111,7 +111,8 @@ typedef struct emission {
     script *s;
     const script_kernel *kernel;
     problem_kind problem;
-    const uint16_t *indices; /* NULL for the reference */
+    const uint16_t *indices;
+    bool layout_only; /* the template is the same for all variants of a layout */
     output output;
     emitted *out;
 } emission;
@@ -128,7 +129,9 @@ static void push_scope(lua_State *L, const emission *e)
         lua_setfield(L, -3, s->problems[e->problem][i].name);
     }
     lua_pop(L, 1);
-    for (size_t i = 0; e->indices && i < s->pattern.parameter_count; i++) {
+    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
+        if (e->layout_only && !s->choices[i].in_layout)
+            continue;
         lua_rawgeti(L, LUA_REGISTRYINDEX, s->value_tables[i]);
         lua_rawgeti(L, -1, e->indices[i] + 1);
         lua_setfield(L, -3, s->parameters[i].name);
@@ -170,11 +173,12 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
         const script_derived *d = &s->derived[i];
         if (strcmp(d->name, name) != 0)
             continue;
-        if (d->value.reads_parameters && !e->indices)
-            luaL_error(L,
-                       "'%s' is derived from parameters, and the reference is the same for all "
-                       "variants",
-                       name);
+        for (size_t k = 0; e->layout_only && k < d->value.input_count; k++)
+            if (d->value.inputs[k].is_parameter && !s->choices[d->value.inputs[k].index].in_layout)
+                luaL_error(L,
+                           "'%s' is derived from the parameter '%s', and the reference is the same "
+                           "for all variants",
+                           name, s->parameters[d->value.inputs[k].index].name);
         expression_any(L, &d->value, e->problem, e->indices);
         return true;
     }
@@ -233,26 +237,28 @@ static at_status note_includes(output *o, const included *i, at_error *error)
     return AT_OK;
 }
 
-static at_status run(script *s, const script_kernel *kernel, problem_kind problem,
-                     const uint16_t *indices, bool line_marks, emitted *out, at_error *error)
+static at_status run(emission *e, bool line_marks, emitted *out, at_error *error)
 {
+    script *s = e->s;
     *out = (emitted){0};
-    emission e = {.s = s, .kernel = kernel, .problem = problem, .indices = indices, .out = out};
-    e.output.line_marks = line_marks;
-    at_status status = sandbox_call(&s->box, emit, &e, true, error);
+    e->out = out;
+    e->output.line_marks = line_marks;
+    if (!e->indices)
+        e->indices = s->pattern.baseline;
+    at_status status = sandbox_call(&s->box, emit, e, true, error);
     s->emission = NULL;
-    sandbox_disown(&s->box, e.output.capacity_bytes);
+    sandbox_disown(&s->box, e->output.capacity_bytes);
     if (status) {
-        free(e.output.bytes);
+        free(e->output.bytes);
         *out = (emitted){0};
         return status;
     }
     const char *const folders[] = {s->folder, s->template_dir};
-    status = include_collect(e.output.bytes, kernel->template_name, folders, 2, &out->includes, error);
+    status = include_collect(e->output.bytes, e->kernel->template_name, folders, 2, &out->includes, error);
     if (!status)
-        status = note_includes(&e.output, &out->includes, error);
-    out->source = e.output.bytes;
-    out->size_bytes = e.output.size_bytes;
+        status = note_includes(&e->output, &out->includes, error);
+    out->source = e->output.bytes;
+    out->size_bytes = e->output.size_bytes;
     if (status) {
         emitted_deinit(out);
         return status;
@@ -264,16 +270,34 @@ static at_status run(script *s, const script_kernel *kernel, problem_kind proble
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error)
 {
-    return run(s, &s->kernel, problem, indices, line_marks, out, error);
+    emission e = {.s = s, .kernel = &s->kernel, .problem = problem, .indices = indices};
+    return run(&e, line_marks, out, error);
 }
 
-at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitted *out,
-                         at_error *error)
+static at_status emit_fixed(script *s, const script_kernel *kernel, const char *missing,
+                            problem_kind problem, const uint16_t *indices, bool line_marks,
+                            emitted *out, at_error *error)
 {
     *out = (emitted){0};
-    if (!s->reference.template_path)
-        return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
-    return run(s, &s->reference, problem, NULL, line_marks, out, error);
+    if (!kernel->template_path)
+        return error_set(error, AT_NOT_FOUND, "%s: %s", s->path, missing);
+    emission e = {
+        .s = s, .kernel = kernel, .problem = problem, .indices = indices, .layout_only = true};
+    return run(&e, line_marks, out, error);
+}
+
+at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                         emitted *out, at_error *error)
+{
+    return emit_fixed(s, &s->reference, "the pattern has no reference kernel", problem, indices,
+                      line_marks, out, error);
+}
+
+at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                      emitted *out, at_error *error)
+{
+    return emit_fixed(s, &s->filler, "the pattern prepares nothing", problem, indices, line_marks,
+                      out, error);
 }
 
 void emitted_deinit(emitted *e)
@@ -298,7 +322,10 @@ static int derived_or_unknown_name(lua_State *L)
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
         if (strcmp(name, s->parameters[i].name) == 0)
             return luaL_error(
-                L, "'%s' is a parameter, and the reference is the same for all variants", name);
+                L,
+                "'%s' is a parameter, and the reference is the same for all variants; if the data "
+                "depends on it, name it in 'layout'",
+                name);
     const char *nearest = script_nearest_name(L, s->template_environment, name);
     if (nearest)
         return luaL_error(L, "there is no '%s'; did you mean '%s'?", name, nearest);
@@ -381,6 +408,8 @@ void emit_compile_templates(lua_State *L)
     compile(L, s->kernel.template_name);
     if (s->reference.template_path)
         compile(L, s->reference.template_name);
+    if (s->filler.template_path)
+        compile(L, s->filler.template_name);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_module);
     lua_getfield(L, -1, "computed_includes");
     if (lua_toboolean(L, -1))

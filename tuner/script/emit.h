@@ -30,9 +30,12 @@ typedef struct emitted {
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* Emits the reference kernel for `problem`. AT_NOT_FOUND when the pattern has none. */
-at_status emit_reference(script *s, problem_kind problem, bool line_marks, emitted *out,
-                         at_error *error);
+/* Emit the reference kernel for `problem`, and the kernel that fills inputs. Of `indices` only the
+ * layout matters; NULL: the baseline's. AT_NOT_FOUND when the pattern has none. */
+at_status emit_reference(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                         emitted *out, at_error *error);
+at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
+                      emitted *out, at_error *error);
 
 void emitted_deinit(emitted *e);
 

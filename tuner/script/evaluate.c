@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/nearest.h"
 #include "script/state.h"
 
@@ -20,7 +21,7 @@ typedef struct evaluation {
 
 static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *type)
 {
-    const char *name = expression_string(L, type, e->problem, NULL);
+    const char *name = expression_string(L, type, e->problem, e->indices);
     dtype found;
     if (!dtype_find(name, &found)) {
         const char *names[DTYPE_COUNT];
@@ -35,21 +36,96 @@ static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *
     return found;
 }
 
-static buffer_fill evaluate_fill(lua_State *L, const evaluation *e, const expression *fill)
+/* What scripts call the fills: "zero" and "constant" are values, "below" says what "modulo" means. */
+static const struct {
+    const char *name;
+    buffer_fill fill;
+} fills[] = {
+    {"uniform", FILL_UNIFORM},   {"bits", FILL_BITS},
+    {"zero", FILL_VALUES},       {"constant", FILL_VALUES},
+    {"values", FILL_VALUES},     {"index", FILL_INDEX},
+    {"below", FILL_MODULO},      {"modulo", FILL_MODULO},
+    {"permutation", FILL_PERMUTATION}, {"sorted", FILL_SORTED},
+    {"local", FILL_LOCAL},       {"skewed", FILL_SKEWED},
+    {"offsets", FILL_OFFSETS},
+};
+enum { FILL_NAMES = sizeof fills / sizeof *fills };
+
+static void raise_unknown_fill(lua_State *L, const expression *fill, const char *name)
 {
-    static const char *const names[] = {[FILL_UNIFORM] = "uniform",
-                                        [FILL_BITS] = "bits",
-                                        [FILL_INDEX] = "index",
-                                        [FILL_MODULO] = "modulo"};
-    if (!fill->text)
-        return FILL_UNIFORM;
-    const char *name = expression_string(L, fill, e->problem, NULL);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i], name) == 0) {
-            lua_pop(L, 1);
-            return (buffer_fill)i;
-        }
-    expression_raise(L, fill, "gives '%s'; fills are uniform, bits, index and modulo", name);
+    char known[256] = "";
+    for (size_t i = 0; i < FILL_NAMES; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+                 fills[i].name);
+    expression_raise(L, fill, "gives '%s'; fills are %s", name, known);
+}
+
+static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
+                         const char *fill, const char *what)
+{
+    sandbox_raise(L, AT_SCRIPT, e->s->path, from->line, "buffers.%s: fill \"%s\" %s", from->name,
+                  fill, what);
+}
+
+static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
+                            const char *fill, buffer_plan *to)
+{
+    if (strcmp(fill, "zero") == 0) {
+        to->value_count = 1;
+        return;
+    }
+    if (from->value_count == 0)
+        raise_buffer(L, e, from, fill, "needs values, for example fill = at.values { 1, 2, 1 }");
+    to->value_count = from->value_count;
+    bool is_float = dtype_get(to->type)->is_float;
+    for (uint32_t i = 0; i < from->value_count; i++) {
+        to->values[i] = expression_number(L, &from->values[i], e->problem, e->indices);
+        if (!is_float && (floor(to->values[i]) != to->values[i] || fabs(to->values[i]) > 0x1p53))
+            expression_raise(L, &from->values[i], "gives %.17g where a whole number is needed",
+                             to->values[i]);
+    }
+}
+
+static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffer *from,
+                           const char *fill, buffer_plan *to)
+{
+    if (from->limit.text)
+        to->fill_limit =
+            (uint64_t)expression_integer(L, &from->limit, e->problem, e->indices, 1, INT64_MAX);
+    bool needed = to->fill == FILL_MODULO || to->fill == FILL_SORTED || to->fill == FILL_LOCAL ||
+                  to->fill == FILL_SKEWED || to->fill == FILL_OFFSETS;
+    if (needed && !from->limit.text)
+        raise_buffer(L, e, from, fill, "needs a limit: the values are below it");
+    bool spread = to->fill == FILL_SORTED || to->fill == FILL_OFFSETS;
+    if (spread && to->fill_limit > (uint64_t)INT64_MAX / to->count)
+        expression_raise(L, &from->limit, "times the count is more than 2^63");
+    if (to->fill == FILL_OFFSETS && to->count < 2)
+        raise_buffer(L, e, from, fill, "needs two elements or more: the first is 0, the last the limit");
+    if (to->fill == FILL_LOCAL && !from->block.text)
+        raise_buffer(L, e, from, fill, "needs a block: that many neighbours share a window");
+    if (to->fill == FILL_LOCAL)
+        to->fill_block =
+            (uint64_t)expression_integer(L, &from->block, e->problem, e->indices, 1, INT64_MAX);
+}
+
+static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer *from,
+                          buffer_plan *to)
+{
+    if (!from->fill.text) {
+        evaluate_limit(L, e, from, "uniform", to);
+        return;
+    }
+    const char *name = expression_string(L, &from->fill, e->problem, e->indices);
+    size_t i = 0;
+    while (i < FILL_NAMES && strcmp(fills[i].name, name) != 0)
+        i++;
+    if (i == FILL_NAMES)
+        raise_unknown_fill(L, &from->fill, name);
+    to->fill = fills[i].fill;
+    if (to->fill == FILL_VALUES)
+        evaluate_values(L, e, from, name, to);
+    evaluate_limit(L, e, from, name, to);
+    lua_pop(L, 1);
 }
 
 static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
@@ -58,19 +134,12 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     snprintf(to->name, sizeof to->name, "%s", from->name);
     to->role = from->role;
     to->type = evaluate_type(L, e, &from->type);
-    to->count = (uint64_t)expression_integer(L, &from->count, e->problem, NULL, 1, most_elements);
-    to->fill = evaluate_fill(L, e, &from->fill);
-    if (from->limit.text)
-        to->fill_limit =
-            (uint64_t)expression_integer(L, &from->limit, e->problem, NULL, 1, INT64_MAX);
-    else if (to->fill == FILL_MODULO)
-        sandbox_raise(L, AT_SCRIPT, e->s->path, from->line,
-                      "buffers.%s: fill \"modulo\" needs a limit: the values are below it",
-                      from->name);
+    to->count = (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
+    evaluate_fill(L, e, from, to);
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
         to->shape[i] =
-            (uint64_t)expression_integer(L, &from->shape[i], e->problem, NULL, 1, most_elements);
+            (uint64_t)expression_integer(L, &from->shape[i], e->problem, e->indices, 1, most_elements);
         product = product > (uint64_t)most_elements ? product : product * to->shape[i];
         to->rank++;
     }
@@ -98,37 +167,46 @@ static int evaluate_problem(lua_State *L)
     return 0;
 }
 
-at_status script_problem_plan(script *s, problem_kind problem, uint64_t seed, problem_plan *out,
-                              at_error *error)
+at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
+                              uint64_t seed, problem_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
     out->seed = seed;
-    evaluation e = {.s = s, .problem = problem, .plan = out};
+    evaluation e = {.s = s,
+                    .problem = problem,
+                    .indices = indices ? indices : s->pattern.baseline,
+                    .plan = out};
     return sandbox_call(&s->box, evaluate_problem, &e, false, error);
 }
 
-static void set_bits(argument_plan *to, const void *bytes, uint32_t size_bytes)
+/* The bytes of a scalar. Little-endian, as every host that CUDA runs on. */
+typedef struct scalar {
+    uint64_t bits;
+    uint32_t size_bytes;
+} scalar;
+
+static scalar scalar_of(const void *bytes, uint32_t size_bytes)
 {
-    /* Little-endian, as every host that CUDA runs on. */
-    to->size_bytes = size_bytes;
-    memcpy(&to->bits, bytes, size_bytes);
+    scalar s = {.size_bytes = size_bytes};
+    memcpy(&s.bits, bytes, size_bytes);
+    return s;
 }
 
 /* An argument without a type: an integer is an int, a boolean a bool; no guess about the rest. */
-static void evaluate_plain(lua_State *L, const evaluation *e, const expression *from,
-                           argument_plan *to)
+static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression *from)
 {
+    scalar out = {0};
     expression_any(L, from, e->problem, e->indices);
     if (lua_isboolean(L, -1)) {
         unsigned char truth = (unsigned char)lua_toboolean(L, -1);
-        set_bits(to, &truth, 1);
+        out = scalar_of(&truth, 1);
     } else if (lua_isinteger(L, -1)) {
         lua_Integer n = lua_tointeger(L, -1);
         if (n < INT32_MIN || n > INT32_MAX)
             expression_raise(L, from, "gives %lld, which does not fit an int; write at.int64(...)",
                              (long long)n);
         int32_t narrow = (int32_t)n;
-        set_bits(to, &narrow, 4);
+        out = scalar_of(&narrow, 4);
     } else if (lua_type(L, -1) == LUA_TNUMBER) {
         expression_raise(L, from,
                          "gives the number %.17g; write at.float(...), at.double(...) or "
@@ -139,57 +217,123 @@ static void evaluate_plain(lua_State *L, const evaluation *e, const expression *
                          luaL_typename(L, -1));
     }
     lua_pop(L, 1);
+    return out;
 }
 
-static void evaluate_integer(lua_State *L, const evaluation *e, const script_argument *from,
-                             argument_plan *to)
+static scalar evaluate_integer(lua_State *L, const evaluation *e, const script_argument *from)
 {
     static const struct {
         int64_t least, most;
         uint32_t size_bytes;
     } ranges[ARGUMENT_TYPES] = {
-        [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4},
-        [ARGUMENT_UINT32] = {0, UINT32_MAX, 4},
-        [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8},
-        [ARGUMENT_UINT64] = {0, INT64_MAX, 8},
+        [ARGUMENT_INT8] = {INT8_MIN, INT8_MAX, 1},    [ARGUMENT_UINT8] = {0, UINT8_MAX, 1},
+        [ARGUMENT_INT16] = {INT16_MIN, INT16_MAX, 2}, [ARGUMENT_UINT16] = {0, UINT16_MAX, 2},
+        [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4}, [ARGUMENT_UINT32] = {0, UINT32_MAX, 4},
+        [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8}, [ARGUMENT_UINT64] = {0, INT64_MAX, 8},
     };
     int64_t n = expression_integer(L, &from->value, e->problem, e->indices,
                                    ranges[from->type].least, ranges[from->type].most);
-    set_bits(to, &n, ranges[from->type].size_bytes);
+    return scalar_of(&n, ranges[from->type].size_bytes);
+}
+
+static scalar evaluate_float(lua_State *L, const evaluation *e, const script_argument *from)
+{
+    double number = expression_number(L, &from->value, e->problem, e->indices);
+    float narrow = (float)number;
+    uint16_t half = half_from_double(number), bfloat = bfloat_from_double(number);
+    bool fits = true;
+    scalar out = scalar_of(&number, 8);
+    switch (from->type) {
+    case ARGUMENT_HALF:
+        fits = isfinite(half_to_float(half));
+        out = scalar_of(&half, 2);
+        break;
+    case ARGUMENT_BFLOAT16:
+        fits = isfinite(bfloat_to_float(bfloat));
+        out = scalar_of(&bfloat, 2);
+        break;
+    case ARGUMENT_FLOAT:
+        fits = isfinite(narrow);
+        out = scalar_of(&narrow, 4);
+        break;
+    default:
+        break;
+    }
+    if (!fits)
+        expression_raise(L, &from->value, "gives %.17g, which does not fit a %s", number,
+                         from->type == ARGUMENT_HALF       ? "half"
+                         : from->type == ARGUMENT_BFLOAT16 ? "bfloat16"
+                                                           : "float");
+    return out;
+}
+
+static scalar evaluate_scalar(lua_State *L, const evaluation *e, const script_argument *from)
+{
+    unsigned char truth;
+    switch (from->type) {
+    case ARGUMENT_PLAIN:
+        return evaluate_plain(L, e, &from->value);
+    case ARGUMENT_HALF:
+    case ARGUMENT_BFLOAT16:
+    case ARGUMENT_FLOAT:
+    case ARGUMENT_DOUBLE:
+        return evaluate_float(L, e, from);
+    case ARGUMENT_BOOL:
+        truth = (unsigned char)expression_truth(L, &from->value, e->problem, e->indices);
+        return scalar_of(&truth, 1);
+    default:
+        return evaluate_integer(L, e, from);
+    }
+}
+
+static uint32_t round_to(uint32_t n, uint32_t multiple)
+{
+    return (n + multiple - 1) / multiple * multiple;
+}
+
+/* Members lie as C lays them out: each at a multiple of its size, all a multiple of the largest. */
+static void evaluate_struct(lua_State *L, const evaluation *e, const script_argument *from,
+                            argument_plan *to)
+{
+    launch_plan *plan = e->launch;
+    uint32_t start = round_to(plan->struct_bytes, 16), size = 0, alignment = 1;
+    unsigned char bytes[PLAN_MAX_STRUCT_BYTES] = {0};
+    for (size_t i = 0; i < from->member_count; i++) {
+        scalar member = evaluate_scalar(L, e, &from->members[i]);
+        size = round_to(size, member.size_bytes);
+        memcpy(bytes + size, &member.bits, member.size_bytes);
+        size += member.size_bytes;
+        if (member.size_bytes > alignment)
+            alignment = member.size_bytes;
+    }
+    size = round_to(size, alignment);
+    to->size_bytes = (uint16_t)size;
+    if (size <= 8) {
+        memcpy(&to->bits, bytes, size);
+        return;
+    }
+    if (start + size > PLAN_MAX_STRUCT_BYTES)
+        expression_raise(L, &from->members[0].value,
+                         "the structs among the arguments have more than %d bytes together",
+                         PLAN_MAX_STRUCT_BYTES);
+    to->bits = start;
+    memcpy(plan->structs + start, bytes, size);
+    plan->struct_bytes = start + size;
 }
 
 static void evaluate_argument(lua_State *L, const evaluation *e, const script_argument *from,
                               argument_plan *to)
 {
-    double number;
-    float narrow;
-    unsigned char truth;
-    switch (from->type) {
-    case ARGUMENT_BUFFER:
+    if (from->type == ARGUMENT_BUFFER) {
         to->is_buffer = true;
-        to->buffer = from->buffer;
+        to->buffer = (uint8_t)from->buffer;
         to->size_bytes = 8;
-        break;
-    case ARGUMENT_PLAIN:
-        evaluate_plain(L, e, &from->value, to);
-        break;
-    case ARGUMENT_FLOAT:
-        narrow = (float)expression_number(L, &from->value, e->problem, e->indices);
-        if (!isfinite(narrow))
-            expression_raise(L, &from->value, "does not fit a float");
-        set_bits(to, &narrow, 4);
-        break;
-    case ARGUMENT_DOUBLE:
-        number = expression_number(L, &from->value, e->problem, e->indices);
-        set_bits(to, &number, 8);
-        break;
-    case ARGUMENT_BOOL:
-        truth = expression_truth(L, &from->value, e->problem, e->indices);
-        set_bits(to, &truth, 1);
-        break;
-    default:
-        evaluate_integer(L, e, from, to);
-        break;
+    } else if (from->type == ARGUMENT_STRUCT) {
+        evaluate_struct(L, e, from, to);
+    } else {
+        scalar s = evaluate_scalar(L, e, from);
+        to->bits = s.bits;
+        to->size_bytes = (uint16_t)s.size_bytes;
     }
 }
 
@@ -197,6 +341,7 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
  * Programming Guide, "Technical Specifications per Compute Capability"). */
 static const int64_t most_blocks[3] = {INT32_MAX, 65535, 65535};
 static const int64_t most_threads[3] = {1024, 1024, 64};
+static const int64_t most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER};
 
 static void evaluate_shape(lua_State *L, const evaluation *e, const expression from[3],
                            const int64_t most[3], uint32_t to[3])
@@ -207,24 +352,53 @@ static void evaluate_shape(lua_State *L, const evaluation *e, const expression f
                     : 1;
 }
 
+static void evaluate_cluster(lua_State *L, const evaluation *e, const script_launch *from,
+                             kernel_launch *to)
+{
+    evaluate_shape(L, e, from->cluster, most_cluster, to->cluster);
+    for (int i = 0; i < 3; i++)
+        if (to->grid[i] % to->cluster[i] != 0)
+            expression_raise(L, &from->cluster[from->cluster[i].text ? i : 0],
+                             "clusters of %u blocks do not divide a grid of %u", to->cluster[i],
+                             to->grid[i]);
+}
+
+static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from)
+{
+    launch_plan *plan = e->launch;
+    kernel_launch *to = &plan->launches[plan->launch_count++];
+    snprintf(to->entry, sizeof to->entry, "%s", from->entry);
+    evaluate_shape(L, e, from->grid, most_blocks, to->grid);
+    evaluate_shape(L, e, from->block, most_threads, to->block);
+    evaluate_cluster(L, e, from, to);
+    if (plan_block_threads(to) > 1024)
+        expression_raise(L, &from->block[0], "the block has %llu threads; 1024 are allowed",
+                         (unsigned long long)plan_block_threads(to));
+    if (from->shared.text)
+        to->dynamic_shared_bytes =
+            (uint32_t)expression_integer(L, &from->shared, e->problem, e->indices, 0, INT32_MAX);
+    if (from->cooperative.text)
+        to->cooperative = expression_truth(L, &from->cooperative, e->problem, e->indices);
+    to->first_argument = plan->argument_count;
+    to->argument_count = (uint32_t)from->argument_count;
+    for (size_t i = 0; i < from->argument_count; i++)
+        evaluate_argument(L, e, &from->arguments[i], &plan->arguments[plan->argument_count++]);
+}
+
 static int evaluate_launch(lua_State *L)
 {
     const evaluation *e = lua_touserdata(L, 1);
     const script_kernel *k = e->kernel;
-    launch_plan *out = e->launch;
-    snprintf(out->entry, sizeof out->entry, "%s", k->entry);
-    evaluate_shape(L, e, k->grid, most_blocks, out->grid);
-    evaluate_shape(L, e, k->block, most_threads, out->block);
-    uint64_t threads = (uint64_t)out->block[0] * out->block[1] * out->block[2];
-    if (threads > 1024)
-        expression_raise(L, &k->block[0], "the block has %llu threads; 1024 are allowed",
-                         (unsigned long long)threads);
-    if (k->shared.text)
-        out->dynamic_shared_bytes =
-            (uint32_t)expression_integer(L, &k->shared, e->problem, e->indices, 0, INT32_MAX);
-    out->argument_count = (uint32_t)k->argument_count;
-    for (size_t i = 0; i < k->argument_count; i++)
-        evaluate_argument(L, e, &k->arguments[i], &out->arguments[i]);
+    launch_plan *plan = e->launch;
+    for (size_t i = 0; i < k->launch_count; i++)
+        if (!k->launches[i].when.text ||
+            expression_truth(L, &k->launches[i].when, e->problem, e->indices))
+            evaluate_one_launch(L, e, &k->launches[i]);
+    if (plan->launch_count == 0)
+        expression_raise(L, &k->launches[0].when, "no launch is left for this configuration");
+    plan->constant_count = (uint32_t)k->constant_count;
+    for (size_t i = 0; i < k->constant_count; i++)
+        plan->constants[i] = k->constants[i];
     return 0;
 }
 
@@ -232,8 +406,11 @@ static at_status plan_launch(script *s, const script_kernel *kernel, problem_kin
                              const uint16_t *indices, launch_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
-    evaluation e = {
-        .s = s, .problem = problem, .indices = indices, .kernel = kernel, .launch = out};
+    evaluation e = {.s = s,
+                    .problem = problem,
+                    .indices = indices ? indices : s->pattern.baseline,
+                    .kernel = kernel,
+                    .launch = out};
     return sandbox_call(&s->box, evaluate_launch, &e, false, error);
 }
 
@@ -243,9 +420,18 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
     return plan_launch(s, &s->kernel, problem, indices, out, error);
 }
 
-at_status script_reference_plan(script *s, problem_kind problem, launch_plan *out, at_error *error)
+at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
+                                launch_plan *out, at_error *error)
 {
     if (!s->reference.template_path)
         return error_set(error, AT_NOT_FOUND, "%s: the pattern has no reference kernel", s->path);
-    return plan_launch(s, &s->reference, problem, NULL, out, error);
+    return plan_launch(s, &s->reference, problem, indices, out, error);
+}
+
+at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
+                             launch_plan *out, at_error *error)
+{
+    if (!s->filler.template_path)
+        return error_set(error, AT_NOT_FOUND, "%s: the pattern prepares nothing", s->path);
+    return plan_launch(s, &s->filler, problem, indices, out, error);
 }

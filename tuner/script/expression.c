@@ -123,18 +123,33 @@ static script_derived *find_derived(const script *s, const char *name)
     return NULL;
 }
 
+/* `derived`: the value through which the input is read, or NULL. */
+static void check_reach(lua_State *L, const expression *e, expression_reach reach,
+                        expression_input input, const char *derived)
+{
+    const script *s = script_of(L);
+    if (!input.is_parameter || reach == REACH_ALL ||
+        (reach == REACH_LAYOUT && s->choices[input.index].in_layout))
+        return;
+    const char *name = input_name(s, input);
+    const char *remedy = reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
+    if (derived)
+        expression_raise(L, e,
+                         "'%s' reads the parameter '%s', but this must be the same for all "
+                         "variants%s",
+                         derived, name, remedy);
+    expression_raise(L, e, "'%s' is a parameter, but this must be the same for all variants%s",
+                     name, remedy);
+}
+
 /* Puts the derived value in place of the token that names it. */
-static void add_derived(lua_State *L, const expression *e, bool constant, token t,
+static void add_derived(lua_State *L, const expression *e, expression_reach reach, token t,
                         script_derived *derived, names *found)
 {
     script_derive(L, derived);
     const expression *read = &derived->value;
     for (size_t i = 0; i < read->input_count; i++) {
-        if (constant && read->inputs[i].is_parameter)
-            expression_raise(L, e,
-                             "'%s' reads the parameter '%s', but this must be the same for all "
-                             "variants",
-                             derived->name, input_name(script_of(L), read->inputs[i]));
+        check_reach(L, e, reach, read->inputs[i], derived->name);
         add_input(found, read->inputs[i]);
     }
     size_t before = (size_t)(t.text - found->copied), length = strlen(read->code);
@@ -149,7 +164,7 @@ static void add_derived(lua_State *L, const expression *e, bool constant, token 
     found->copied = t.text + t.length;
 }
 
-static void scan(lua_State *L, const expression *e, bool constant, names *found)
+static void scan(lua_State *L, const expression *e, expression_reach reach, names *found)
 {
     const script *s = script_of(L);
     lexer l = lexer_make(e->code, strlen(e->code));
@@ -171,11 +186,9 @@ static void scan(lua_State *L, const expression *e, bool constant, names *found)
             continue;
         script_derived *derived = find_derived(s, name);
         if (derived) {
-            add_derived(L, e, constant, t, derived, found);
+            add_derived(L, e, reach, t, derived, found);
         } else if (find_name(s, name, &input)) {
-            if (constant && input.is_parameter)
-                expression_raise(
-                    L, e, "'%s' is a parameter, but this must be the same for all variants", name);
+            check_reach(L, e, reach, input, NULL);
             add_input(found, input);
         } else if (!is_helper(L, name)) {
             raise_unknown(L, e, name);
@@ -298,7 +311,7 @@ static void raise_syntax(lua_State *L, const expression *e)
     expression_raise(L, e, "%s", what);
 }
 
-void expression_compile(lua_State *L, expression *e, bool constant)
+void expression_compile(lua_State *L, expression *e, expression_reach reach)
 {
     script *s = script_of(L);
     if (e->text[strspn(e->text, " \t\r\n")] == '\0')
@@ -307,7 +320,7 @@ void expression_compile(lua_State *L, expression *e, bool constant)
     luaL_Buffer code;
     luaL_buffinit(L, &code);
     names found = {.copied = e->code, .code = &code};
-    scan(L, e, constant, &found);
+    scan(L, e, reach, &found);
     luaL_addstring(&code, found.copied);
     luaL_pushresult(&code);
     if (found.copied != e->code)
@@ -338,7 +351,7 @@ void script_derive(lua_State *L, script_derived *derived)
         expression_raise(L, &derived->value, "it is derived from itself");
     derived->state = DERIVED_COMPILING;
     luaL_checkstack(L, 32, NULL);
-    expression_compile(L, &derived->value, false);
+    expression_compile(L, &derived->value, REACH_ALL);
     derived->state = DERIVED_COMPILED;
 }
 

@@ -22,6 +22,10 @@ typedef struct expression_input {
     uint16_t index;
 } expression_input;
 
+/* Which parameters an expression may read: all, those that the data depends on, or none, because the
+ * value must be the same for all variants. */
+typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } expression_reach;
+
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
     const char *code; /* as Lua gets it: derived values in place of their names */
@@ -36,9 +40,8 @@ typedef struct expression {
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
- * unknown name; `constant` refuses names of parameters, because the value must be the same for all
- * variants. */
-void expression_compile(lua_State *L, expression *e, bool constant);
+ * unknown name, and for parameters that an expression of this reach may not read. */
+void expression_compile(lua_State *L, expression *e, expression_reach reach);
 
 /* Compiles `e`, which expression_compile() has, so that expression_test_each() is quick. */
 void expression_prepare_tests(lua_State *L, expression *e);

@@ -64,23 +64,23 @@ static expression read_text(lua_State *L)
                         .line = read_integer(L, "line")};
 }
 
-static expression read_expression(lua_State *L, bool constant)
+static expression read_expression(lua_State *L, expression_reach reach)
 {
     expression e = read_text(L);
-    expression_compile(L, &e, constant);
+    expression_compile(L, &e, reach);
     return e;
 }
 
-static expression read_expression_field(lua_State *L, const char *field, bool constant)
+static expression read_expression_field(lua_State *L, const char *field, expression_reach reach)
 {
     expression e = {0};
     if (lua_getfield(L, -1, field) == LUA_TTABLE)
-        e = read_expression(L, constant);
+        e = read_expression(L, reach);
     lua_pop(L, 1);
     return e;
 }
 
-static size_t read_expression_list(lua_State *L, const char *field, bool constant, expression *out,
+static size_t read_expression_list(lua_State *L, const char *field, expression_reach reach, expression *out,
                                    size_t capacity)
 {
     size_t count = enter_list(L, field);
@@ -90,7 +90,7 @@ static size_t read_expression_list(lua_State *L, const char *field, bool constan
         count = capacity;
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        out[i] = read_expression(L, constant);
+        out[i] = read_expression(L, reach);
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -207,7 +207,7 @@ static void read_cases(lua_State *L, script_choice *choice)
     choice->cases = script_allocate(L, count * sizeof *choice->cases);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        choice->cases[i].condition = read_expression_field(L, "condition", false);
+        choice->cases[i].condition = read_expression_field(L, "condition", REACH_ALL);
         choice->cases[i].first = (uint16_t)(read_integer(L, "first") - 1);
         lua_pop(L, 1);
     }
@@ -229,7 +229,7 @@ static void read_choices(lua_State *L, script *s)
 
 static space_constraint read_constraint(lua_State *L, expression *test)
 {
-    *test = read_expression(L, false);
+    *test = read_expression(L, REACH_ALL);
     expression_prepare_tests(L, test);
     size_t *read = script_allocate(L, test->input_count * sizeof *read);
     size_t read_count = 0;
@@ -308,6 +308,19 @@ static buffer_role read_role(lua_State *L)
     return role;
 }
 
+static void read_layout(lua_State *L, script *s)
+{
+    s->layout_count = enter_list(L, "layout");
+    for (size_t i = 0; i < s->layout_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        s->layout[i] = (size_t)lua_tointeger(L, -1) - 1;
+        s->choices[s->layout[i]].in_layout = true;
+        lua_pop(L, 1);
+    }
+    if (s->layout_count)
+        lua_pop(L, 1);
+}
+
 static void read_buffers(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "buffers");
@@ -318,11 +331,15 @@ static void read_buffers(lua_State *L, script *s)
         b->name = read_string(L, "name");
         b->line = read_integer(L, "line");
         b->role = read_role(L);
-        b->type = read_expression_field(L, "dtype", true);
-        b->count = read_expression_field(L, "count", true);
-        b->fill = read_expression_field(L, "fill", true);
-        b->limit = read_expression_field(L, "limit", true);
-        b->rank = (uint32_t)read_expression_list(L, "shape", true, b->shape, 4);
+        b->type = read_expression_field(L, "dtype", REACH_LAYOUT);
+        b->count = read_expression_field(L, "count", REACH_LAYOUT);
+        b->fill = read_expression_field(L, "fill", REACH_LAYOUT);
+        b->limit = read_expression_field(L, "limit", REACH_LAYOUT);
+        b->block = read_expression_field(L, "block", REACH_LAYOUT);
+        b->rank = (uint32_t)read_expression_list(L, "shape", REACH_LAYOUT, b->shape, 4);
+        b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
+        b->value_count = (uint32_t)read_expression_list(L, "values", REACH_LAYOUT, b->values,
+                                                        PLAN_MAX_VALUES);
         lua_pop(L, 1);
     }
     if (count)
@@ -330,20 +347,68 @@ static void read_buffers(lua_State *L, script *s)
     s->buffer_count = count;
 }
 
-static void read_argument(lua_State *L, script_argument *a, bool constant)
+static size_t read_arguments(lua_State *L, const char *field, expression_reach reach,
+                             script_argument **out);
+
+static void read_argument(lua_State *L, script_argument *a, expression_reach reach)
 {
     static const char *const names[] = {
-        [ARGUMENT_BUFFER] = "buffer", [ARGUMENT_PLAIN] = "plain",   [ARGUMENT_INT32] = "int32",
-        [ARGUMENT_UINT32] = "uint32", [ARGUMENT_INT64] = "int64",   [ARGUMENT_UINT64] = "uint64",
-        [ARGUMENT_FLOAT] = "float",   [ARGUMENT_DOUBLE] = "double", [ARGUMENT_BOOL] = "bool",
-        [ARGUMENT_TYPES] = NULL};
+        [ARGUMENT_BUFFER] = "buffer", [ARGUMENT_STRUCT] = "struct", [ARGUMENT_PLAIN] = "plain",
+        [ARGUMENT_INT8] = "int8",     [ARGUMENT_UINT8] = "uint8",   [ARGUMENT_INT16] = "int16",
+        [ARGUMENT_UINT16] = "uint16", [ARGUMENT_INT32] = "int32",   [ARGUMENT_UINT32] = "uint32",
+        [ARGUMENT_INT64] = "int64",   [ARGUMENT_UINT64] = "uint64", [ARGUMENT_HALF] = "half",
+        [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float", [ARGUMENT_DOUBLE] = "double",
+        [ARGUMENT_BOOL] = "bool",     [ARGUMENT_TYPES] = NULL};
     lua_getfield(L, -1, "type");
     a->type = (argument_type)luaL_checkoption(L, -1, NULL, names);
     lua_pop(L, 1);
     if (a->type == ARGUMENT_BUFFER)
         a->buffer = (uint32_t)read_integer(L, "buffer") - 1;
+    else if (a->type == ARGUMENT_STRUCT)
+        a->member_count = read_arguments(L, "members", reach, &a->members);
     else
-        a->value = read_expression_field(L, "value", constant);
+        a->value = read_expression_field(L, "value", reach);
+}
+
+static size_t read_arguments(lua_State *L, const char *field, expression_reach reach,
+                             script_argument **out)
+{
+    size_t count = enter_list(L, field);
+    *out = script_allocate(L, count * sizeof **out);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        read_argument(L, &(*out)[i], reach);
+        lua_pop(L, 1);
+    }
+    if (count)
+        lua_pop(L, 1);
+    return count;
+}
+
+static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
+{
+    l->entry = read_string(L, "entry");
+    l->line = read_integer(L, "line");
+    l->argument_count = read_arguments(L, "args", reach, &l->arguments);
+    l->when = read_expression_field(L, "when", reach);
+    read_expression_list(L, "grid", reach, l->grid, 3);
+    read_expression_list(L, "block", reach, l->block, 3);
+    read_expression_list(L, "cluster", reach, l->cluster, 3);
+    l->shared = read_expression_field(L, "shared", reach);
+    l->cooperative = read_expression_field(L, "cooperative", reach);
+}
+
+static void read_constants(lua_State *L, script_kernel *k)
+{
+    k->constant_count = enter_list(L, "constants");
+    for (size_t i = 0; i < k->constant_count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        snprintf(k->constants[i].name, sizeof k->constants[i].name, "%s", read_string(L, "name"));
+        k->constants[i].buffer = (uint32_t)read_integer(L, "buffer") - 1;
+        lua_pop(L, 1);
+    }
+    if (k->constant_count)
+        lua_pop(L, 1);
 }
 
 static void find_template(lua_State *L, script *s, script_kernel *k)
@@ -358,27 +423,31 @@ static void find_template(lua_State *L, script *s, script_kernel *k)
     k->template_path = script_copy(L, path);
 }
 
-/* The table on top of the stack; `constant`: the reference, which no parameter may change. */
-static void read_kernel(lua_State *L, script *s, script_kernel *k, bool constant)
+/* The table on top of the stack. */
+static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_reach reach)
 {
     k->template_name = read_string(L, "template");
     k->template_line = read_integer(L, "template_line");
-    k->entry = read_string(L, "entry");
-    size_t count = enter_list(L, "args");
-    k->arguments = script_allocate(L, count * sizeof *k->arguments);
-    for (size_t i = 0; i < count; i++) {
+    k->launch_count = enter_list(L, "launches");
+    k->launches = script_allocate(L, k->launch_count * sizeof *k->launches);
+    for (size_t i = 0; i < k->launch_count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        read_argument(L, &k->arguments[i], constant);
+        read_launch(L, &k->launches[i], reach);
         lua_pop(L, 1);
     }
-    if (count)
+    if (k->launch_count)
         lua_pop(L, 1);
-    k->argument_count = count;
-    read_expression_list(L, "grid", constant, k->grid, 3);
-    read_expression_list(L, "block", constant, k->block, 3);
-    k->shared = read_expression_field(L, "shared", constant);
-    k->option_count = read_expression_list(L, "options", constant, k->options, SCRIPT_MAX_OPTIONS);
+    read_constants(L, k);
+    k->option_count = read_expression_list(L, "options", reach, k->options, SCRIPT_MAX_OPTIONS);
     find_template(L, s, k);
+}
+
+static void read_kernel_field(lua_State *L, script *s, const char *field, script_kernel *k,
+                              expression_reach reach)
+{
+    if (lua_getfield(L, -1, field) == LUA_TTABLE)
+        read_kernel(L, s, k, reach);
+    lua_pop(L, 1);
 }
 
 void script_read_pattern(lua_State *L)
@@ -397,19 +466,18 @@ void script_read_pattern(lua_State *L)
     read_choices(L, s);
     read_constraints(L, s);
     complete_baseline(L, s, baseline);
+    read_layout(L, s);
     read_buffers(L, s);
-    s->traffic = read_expression_field(L, "traffic", true);
-    s->tolerance = read_expression_field(L, "tolerance", true);
+    s->traffic = read_expression_field(L, "traffic", REACH_PROBLEM);
+    s->tolerance = read_expression_field(L, "tolerance", REACH_PROBLEM);
     s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
     s->deterministic = lua_toboolean(L, -1);
     lua_pop(L, 1);
-    lua_getfield(L, -1, "kernel");
-    read_kernel(L, s, &s->kernel, false);
+    read_kernel_field(L, s, "kernel", &s->kernel, REACH_ALL);
+    read_kernel_field(L, s, "reference", &s->reference, REACH_LAYOUT);
+    read_kernel_field(L, s, "prepare", &s->filler, REACH_LAYOUT);
     lua_pop(L, 1);
-    if (lua_getfield(L, -1, "reference") == LUA_TTABLE)
-        read_kernel(L, s, &s->reference, true);
-    lua_pop(L, 2);
-    p->entry = s->kernel.entry;
+    p->entry = s->kernel.launches[0].entry;
     p->template_path = s->kernel.template_path;
     p->reference_path = s->reference.template_path;
 }

@@ -74,17 +74,30 @@ at_status script_space(script *s, problem_kind problem, space **out, at_error *e
 at_status script_valid(script *s, problem_kind problem, const uint16_t *indices, bool *valid,
                        size_t *broken, at_error *error);
 
-/* Evaluates buffers, tolerance and traffic for a problem. Values that depend on the configuration
- * are an error: buffers are shared by all variants. */
-at_status script_problem_plan(script *s, problem_kind problem, uint64_t seed, problem_plan *out,
-                              at_error *error);
+/* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
+ * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without
+ * such parameters has one. */
+size_t script_layout_count(const script *s);
+size_t script_layout_of(const script *s, const uint16_t *indices);
+/* Gives the parameters of the layout their values in it; leaves the others alone. */
+void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 
-/* Evaluates entry, grid, block, dynamic shared memory and arguments of one configuration. */
+/* Evaluates buffers, tolerance and traffic for a problem. `indices` is any configuration of the
+ * layout wanted; NULL: the baseline. */
+at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
+                              uint64_t seed, problem_plan *out, at_error *error);
+
+/* Evaluates what one configuration launches. */
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* As script_launch_plan for the reference kernel. */
-at_status script_reference_plan(script *s, problem_kind problem, launch_plan *out, at_error *error);
+/* As script_launch_plan for the reference kernel, and for the kernel that fills inputs beyond what
+ * fills can say; of `indices` only the layout matters, NULL: the baseline's. AT_NOT_FOUND when the
+ * pattern has none. */
+at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
+                                launch_plan *out, at_error *error);
+at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
+                             launch_plan *out, at_error *error);
 
 /* The place of the parameter `name`. Errors: AT_USAGE naming the nearest, or all. */
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,

@@ -17,6 +17,7 @@
 
 /* As lua/autotune.lua has them. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
+enum { SCRIPT_MAX_LAYOUT = 4 };
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
 
 typedef struct arena_block {
@@ -27,31 +28,46 @@ typedef struct script_buffer {
     const char *name;
     int line;
     buffer_role role;
-    expression type, count, fill, limit; /* fill and limit: text NULL when absent */
+    expression type, count;
+    expression fill, limit, block; /* text NULL when absent */
+    uint32_t value_count;
+    expression *values;
     uint32_t rank;
     expression shape[4];
 } script_buffer;
 
 typedef enum argument_type {
-    ARGUMENT_BUFFER, ARGUMENT_PLAIN, ARGUMENT_INT32, ARGUMENT_UINT32, ARGUMENT_INT64,
-    ARGUMENT_UINT64, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TYPES
+    ARGUMENT_BUFFER, ARGUMENT_STRUCT, ARGUMENT_PLAIN, ARGUMENT_INT8, ARGUMENT_UINT8, ARGUMENT_INT16,
+    ARGUMENT_UINT16, ARGUMENT_INT32, ARGUMENT_UINT32, ARGUMENT_INT64, ARGUMENT_UINT64,
+    ARGUMENT_HALF, ARGUMENT_BFLOAT16, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TYPES
 } argument_type;
 
 typedef struct script_argument {
     argument_type type;
     uint32_t buffer;
     expression value;
+    size_t member_count; /* of a struct; members are scalars */
+    struct script_argument *members;
 } script_argument;
 
-/* A template of the kernel or the reference, with what launches it. */
-typedef struct script_kernel {
-    const char *template_name; /* as the script spells it */
-    const char *template_path; /* as found */
-    int template_line;
+typedef struct script_launch {
     const char *entry;
+    int line;
     size_t argument_count;
     script_argument *arguments;
-    expression grid[3], block[3], shared; /* text NULL when absent */
+    /* Text NULL when absent. */
+    expression when, grid[3], block[3], cluster[3], shared, cooperative;
+} script_launch;
+
+/* A template (of the kernel, the reference or what fills inputs), with what launches it. */
+typedef struct script_kernel {
+    const char *template_name; /* as the script spells it */
+    const char *template_path; /* as found; NULL: there is no such kernel */
+    int template_line;
+    size_t launch_count;
+    script_launch *launches;
+    size_t constant_count;
+    constant_plan constants[PLAN_MAX_CONSTANTS];
     size_t option_count;
     expression options[SCRIPT_MAX_OPTIONS];
 } script_kernel;
@@ -72,6 +88,7 @@ typedef struct script_case {
 /* What is known of a parameter beside its values. */
 typedef struct script_choice {
     bool given; /* the baseline names its value */
+    bool in_layout;
     int line;
     size_t case_count; /* 0: unconditional */
     script_case *cases;
@@ -104,7 +121,9 @@ struct script {
     script_buffer *buffers;
     expression traffic, tolerance;
     bool deterministic_given, deterministic;
-    script_kernel kernel, reference;
+    size_t layout_count;
+    size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
+    script_kernel kernel, reference, filler;
     int expression_environment; /* registry references */
     int template_environment;
     int template_module;        /* what template.lua returns */

@@ -4,9 +4,10 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
+#include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/device.h"
-#include "sim/program/operations.h"
+#include "sim/fill.h"
 
 static const uint64_t alignment = 512; /* cuMemAlloc aligns to at least 256 bytes */
 
@@ -87,46 +88,6 @@ void sim_buffer_free(device *d, device_buffer *b)
     free(b);
 }
 
-/* The same contents as the support kernels of a GPU make (device_support.cu): the output function
- * of SplitMix64, so that element i is a function of seed and i alone. */
-static uint64_t random_bits(uint64_t seed, uint64_t i)
-{
-    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
-static uint64_t convert_integer(uint64_t v, dtype type)
-{
-    switch (type) {
-    case DTYPE_HALF: return sim_float_to_half((float)v);
-    case DTYPE_BFLOAT16: return sim_float_to_bfloat((float)v);
-    case DTYPE_FLOAT: return sim_float_bits((float)v);
-    case DTYPE_DOUBLE: return sim_double_bits((double)v);
-    default: return v;
-    }
-}
-
-static uint64_t uniform(uint64_t r, dtype type)
-{
-    float sign = (int64_t)r < 0 ? -1.0f : 1.0f;
-    switch (type) {
-    case DTYPE_HALF: return sim_float_to_half(sign * (float)(r & 0x7ff) * 0x1p-11f);
-    case DTYPE_BFLOAT16: return sim_float_to_bfloat(sign * (float)(r & 0xff) * 0x1p-8f);
-    case DTYPE_FLOAT: return sim_float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
-    case DTYPE_DOUBLE: return sim_double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
-    default: return r;
-    }
-}
-
-static uint64_t high_product(uint64_t a, uint64_t b)
-{
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
-    return a1 * b1 + (middle >> 32) + (other >> 32);
-}
-
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error)
 {
@@ -134,17 +95,7 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
     size_t bytes = dtype_get(plan->type)->size_bytes;
     if (plan->count > b->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
-    for (uint64_t i = 0; i < plan->count; i++) {
-        uint64_t r = random_bits(seed, i), bits;
-        switch (plan->fill) {
-        case FILL_UNIFORM: bits = uniform(r, plan->type); break;
-        case FILL_BITS: bits = r; break;
-        case FILL_INDEX: bits = convert_integer(i, plan->type); break;
-        default: bits = convert_integer(high_product(r, plan->fill_limit), plan->type); break;
-        }
-        memcpy(b->bytes + i * bytes, &bits, bytes);
-    }
-    b->read_only = plan->role == BUFFER_INPUT;
+    sim_fill(b->bytes, plan, seed);
     forget_valid(b);
     return AT_OK;
 }
@@ -215,8 +166,8 @@ static double element(const uint8_t *bytes, uint64_t i, dtype type)
     case DTYPE_UINT32: return v.u32;
     case DTYPE_INT64: return (double)v.s64;
     case DTYPE_UINT64: return (double)v.u64;
-    case DTYPE_HALF: return sim_half_to_float(v.u16);
-    case DTYPE_BFLOAT16: return sim_bfloat_to_float(v.u16);
+    case DTYPE_HALF: return half_to_float(v.u16);
+    case DTYPE_BFLOAT16: return bfloat_to_float(v.u16);
     case DTYPE_FLOAT: return v.f;
     default: return v.d;
     }

@@ -33,17 +33,17 @@ struct device {
 struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
-    uint32_t static_shared_bytes;
+    uint32_t image_shared_bytes; /* static, as the compiler says */
     /* The last prediction: it does not change while the launch does not. */
     launch_plan predicted;
     device_cache predicted_cache;
     int64_t predicted_ns; /* 0: none yet */
 };
 
-/* Runs `sample` blocks (0: a default) and predicts. `counters` may be NULL. AT_OK with d->fault set
- * when the kernel faulted. */
+/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts. `counters`
+ * may be NULL. AT_OK with d->fault set when the kernel faulted. */
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
-                             device_buffer *const *buffers, uint64_t sample, bool warm,
+                             uint32_t i, device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error);
 

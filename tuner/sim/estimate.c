@@ -23,7 +23,7 @@ void sim_estimate_free(sim_estimate *e)
 static bool steers_addresses(const buffer_plan *p)
 {
     return (p->role == BUFFER_INPUT || p->role == BUFFER_INOUT) && !dtype_get(p->type)->is_float &&
-           (p->fill == FILL_MODULO || p->fill == FILL_INDEX);
+           p->fill != FILL_UNIFORM && p->fill != FILL_BITS;
 }
 
 at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estimate **out,
@@ -66,22 +66,21 @@ void sim_estimated_deinit(sim_estimated *s)
     *s = (sim_estimated){0};
 }
 
-at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *launch,
-                              uint64_t sample, sim_estimated *out, at_error *error)
+at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
+                              uint32_t i, uint64_t sample, sim_estimated *out, at_error *error)
 {
-    *out = (sim_estimated){0};
+    *out = (sim_estimated){.launch = i};
     device_kernel *k;
-    for (uint32_t i = 0; i < launch->argument_count; i++)
-        if (launch->arguments[i].is_buffer && launch->arguments[i].buffer >= e->plan.buffer_count)
-            return error_set(error, AT_INTERNAL, "argument %u names no buffer", i + 1);
-    at_status status = device_sim_api.kernel_new(e->device, image, launch->entry, &k, error);
+    at_status status = plan_fits(plan, e->plan.buffer_count, error);
+    if (!status)
+        status = device_sim_api.kernel_new(e->device, image, plan, &k, error);
     if (status)
         return status;
-    out->counters = calloc(k->kernel.program->code_count, sizeof *out->counters);
+    out->counters = calloc(k->kernel.programs[i]->code_count, sizeof *out->counters);
     if (!out->counters)
         status = error_set(error, AT_NO_MEMORY, "no memory for counters");
     else
-        status = sim_device_profile(e->device, k, launch, e->buffers, sample, false, out->counters,
+        status = sim_device_profile(e->device, k, plan, i, e->buffers, sample, false, out->counters,
                                     &out->profile, &out->prediction, error);
     out->fault = e->device->fault;
     out->kernel = k->kernel;
@@ -92,16 +91,20 @@ at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const 
     return status;
 }
 
-at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *launch,
+at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error)
 {
-    sim_estimated s;
-    at_status status = sim_estimate_kernel(e, image, launch, 0, &s, error);
-    if (status)
-        return status;
-    *time_ns = s.prediction.time_ns;
-    if (s.fault.kind != SIM_FAULT_NONE)
-        status = error_set(error, AT_DEVICE, "%s", s.fault.message);
-    sim_estimated_deinit(&s);
+    at_status status = AT_OK;
+    *time_ns = 0;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
+        sim_estimated s;
+        status = sim_estimate_kernel(e, image, plan, i, 0, &s, error);
+        if (status)
+            return status;
+        *time_ns += s.prediction.time_ns;
+        if (s.fault.kind != SIM_FAULT_NONE)
+            status = error_set(error, AT_DEVICE, "%s", s.fault.message);
+        sim_estimated_deinit(&s);
+    }
     return status;
 }

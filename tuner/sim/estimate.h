@@ -22,24 +22,25 @@ void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total), void *context);
 
-/* What an estimate of one kernel found. */
+/* What an estimate of one launch found. */
 typedef struct sim_estimated {
+    uint32_t launch;        /* its place in the plan, and its program's in the kernel */
     sim_profile profile;
     sim_prediction prediction;
     sim_kernel kernel;      /* owned: lines and locations of the counters */
-    sim_counter *counters;  /* owned; one for each instruction of kernel.program, of the sample */
+    sim_counter *counters;  /* owned; one for each instruction of the program, of the sample */
     sim_fault fault;        /* of kind SIM_FAULT_NONE, or nothing above but the kernel is meant */
 } sim_estimated;
 
 void sim_estimated_deinit(sim_estimated *s);
 
-/* Runs `sample` blocks (0: a default) of the launch. `image` is PTX. AT_OK also when the kernel
- * faults (out->fault). AT_COMPILE: it cannot run on this chip. */
-at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *launch,
-                              uint64_t sample, sim_estimated *out, at_error *error);
+/* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan. `image` is PTX. AT_OK
+ * also when the kernel faults (out->fault). AT_COMPILE: it cannot run on this chip. */
+at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
+                              uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* As above, for the time alone: what a search orders by. */
-at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *launch,
+/* As above, for the time of all launches alone: what a search orders by. */
+at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 
 #endif

@@ -150,7 +150,7 @@ static void judge_rest(explanation *e, const sim_estimated *s, const sim_chip *c
 at_status explain_variant(const sim_estimated *s, const sim_chip *chip, const explain_source *source,
                           explanation *out, at_error *error)
 {
-    const sim_program *p = s->kernel.program;
+    const sim_program *p = s->kernel.programs[s->launch];
     *out = (explanation){.scale = 1};
     if (s->fault.kind != SIM_FAULT_NONE) {
         say(out, "It is wrong: %s.", s->fault.message);

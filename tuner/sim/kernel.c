@@ -12,7 +12,8 @@ static const uint64_t max_variable_bytes = 256u << 20;
 
 void sim_kernel_deinit(sim_kernel *k)
 {
-    sim_program_free(k->program);
+    for (size_t i = 0; i < k->program_count; i++)
+        sim_program_free(k->programs[i]);
     ptx_module_free(k->module);
     free(k->variables);
     *k = (sim_kernel){0};
@@ -21,24 +22,27 @@ void sim_kernel_deinit(sim_kernel *k)
 static bool in_module_memory(const sim_kernel *k, const ptx_variable *v, size_t index)
 {
     return (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) &&
-           k->program->addresses[index] >= SIM_MODULE_BASE;
+           k->programs[0]->addresses[index] >= SIM_MODULE_BASE;
 }
 
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
-                          const char *entry, at_error *error)
+                          const char *const *entries, size_t entry_count, at_error *error)
 {
     *k = (sim_kernel){0};
     at_status status = ptx_parse(ptx, size, name, &k->module, error);
-    if (!status)
-        status = sim_decode(k->module, entry, &k->program, error);
+    for (size_t i = 0; i < entry_count && !status; i++) {
+        status = sim_decode(k->module, entries[i], &k->programs[i], error);
+        k->program_count += !status;
+    }
     if (status)
         goto cleanup;
-    if (k->program->global_bytes > max_variable_bytes) {
+    uint64_t global_bytes = k->programs[0]->global_bytes;
+    if (global_bytes > max_variable_bytes) {
         status = error_set_at(error, AT_FORMAT, name, 0, "%llu bytes of variables",
-                              (unsigned long long)k->program->global_bytes);
+                              (unsigned long long)global_bytes);
         goto cleanup;
     }
-    k->variables = calloc(1, k->program->global_bytes + 1);
+    k->variables = calloc(1, global_bytes + 1);
     if (!k->variables) {
         status = error_set(error, AT_NO_MEMORY, "no memory for a kernel's variables");
         goto cleanup;
@@ -46,13 +50,36 @@ at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const cha
     for (size_t i = 0; i < k->module->variable_count; i++) {
         const ptx_variable *v = &k->module->variables[i];
         if (in_module_memory(k, v, i) && v->initial)
-            memcpy(k->variables + (k->program->addresses[i] - SIM_MODULE_BASE), v->initial,
+            memcpy(k->variables + (k->programs[0]->addresses[i] - SIM_MODULE_BASE), v->initial,
                    v->size_bytes);
     }
 cleanup:
     if (status)
         sim_kernel_deinit(k);
     return status;
+}
+
+at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
+                                  uint64_t size_bytes, at_error *error)
+{
+    size_t length = strlen(name);
+    for (size_t i = 0; i < k->module->variable_count; i++) {
+        const ptx_variable *v = &k->module->variables[i];
+        if (!in_module_memory(k, v, i) || (size_t)v->name.length != length ||
+            memcmp(v->name.at, name, length) != 0)
+            continue;
+        if (v->size_bytes < size_bytes)
+            return error_set(error, AT_COMPILE, "the variable %s has %llu bytes, the buffer that "
+                                                "fills it %llu",
+                             name, (unsigned long long)v->size_bytes,
+                             (unsigned long long)size_bytes);
+        memcpy(k->variables + (k->programs[0]->addresses[i] - SIM_MODULE_BASE), bytes, size_bytes);
+        return AT_OK;
+    }
+    return error_set(error, AT_COMPILE,
+                     "the kernel's module has no variable %s: write extern \"C\" __constant__ in "
+                     "the template, and use it",
+                     name);
 }
 
 at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_error *error)
@@ -62,7 +89,7 @@ at_status sim_kernel_add_variables(const sim_kernel *k, sim_memory *memory, at_e
         const ptx_variable *v = &k->module->variables[i];
         if (!in_module_memory(k, v, i) || v->size_bytes == 0)
             continue;
-        sim_region r = {.base = k->program->addresses[i], .size_bytes = v->size_bytes,
+        sim_region r = {.base = k->programs[0]->addresses[i], .size_bytes = v->size_bytes,
                         .read_only = v->space == PTX_SPACE_CONST};
         r.bytes = k->variables + (r.base - SIM_MODULE_BASE);
         snprintf(r.name, sizeof r.name, "%.*s", (int)(v->name.length > 60 ? 60 : v->name.length),

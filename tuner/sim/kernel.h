@@ -9,17 +9,26 @@
 #include "sim/machine/memory.h"
 #include "sim/program/program.h"
 
+enum { SIM_MAX_ENTRIES = 8 };
+
 typedef struct sim_kernel {
     ptx_module *module;
-    sim_program *program;
-    uint8_t *variables; /* program->global_bytes, from SIM_MODULE_BASE */
+    size_t program_count;
+    sim_program *programs[SIM_MAX_ENTRIES]; /* of each entry; they share the variables */
+    uint8_t *variables; /* programs[0]->global_bytes, from SIM_MODULE_BASE */
 } sim_kernel;
 
-/* Makes a kernel of PTX text; `name` is used in messages, a NULL `entry` is the first kernel.
- * On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND, AT_NO_MEMORY. */
+/* Makes a kernel of PTX text; `name` is used in messages. The entries may be the same; one that is
+ * NULL is the module's first. On success free it with sim_kernel_deinit. AT_FORMAT, AT_NOT_FOUND,
+ * AT_NO_MEMORY. */
 at_status sim_kernel_init(sim_kernel *k, const char *ptx, size_t size, const char *name,
-                          const char *entry, at_error *error);
+                          const char *const *entries, size_t entry_count, at_error *error);
 void sim_kernel_deinit(sim_kernel *k);
+
+/* Overwrites the start of the module's variable `name`. AT_COMPILE when there is none or it is too
+ * small. */
+at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
+                                  uint64_t size_bytes, at_error *error);
 
 /* Adds the kernel's variables to `memory`, which must be given to sim_run() and freed by the caller
  * before the kernel is. */

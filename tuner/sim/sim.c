@@ -9,6 +9,9 @@
 /* Blocks that a sample runs. */
 enum { SAMPLE_BLOCKS = 16 };
 
+/* CUDA C++ Programming Guide, "Thread Block Clusters": with the size beyond 8 allowed by name. */
+enum { MOST_CLUSTER_BLOCKS = 16 };
+
 static void describe(const sim_chip *chip, device_properties *out)
 {
     *out = (device_properties){.kind = "sim", .limits = chip->limits, .predicted = true};
@@ -78,22 +81,31 @@ static void kernel_free(device *d, device_kernel *k)
     free(k);
 }
 
-static at_status kernel_new(device *d, const device_image *image, const char *entry,
+static uint32_t static_shared_bytes(const device_kernel *k, uint32_t i)
+{
+    uint32_t own = k->kernel.programs[i]->static_shared_bytes;
+    /* What the compiler reports of several kernels is the most that any of them has. */
+    return k->kernel.program_count == 1 && k->image_shared_bytes > own ? k->image_shared_bytes
+                                                                       : own;
+}
+
+static at_status kernel_new(device *d, const device_image *image, const launch_plan *plan,
                             device_kernel **out, at_error *error)
 {
     *out = NULL;
+    const char *entries[PLAN_MAX_LAUNCHES];
     device_kernel *k = calloc(1, sizeof *k);
     if (!k)
-        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", entry);
-    at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entry,
-                                       error);
+        return error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[0].entry);
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        entries[i] = plan->launches[i].entry;
+    at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entries,
+                                       plan->launch_count, error);
     /* PTX that cannot be run here is this variant's fate, not the run's. */
     if (status == AT_FORMAT || status == AT_NOT_FOUND)
         status = AT_COMPILE;
     k->registers = image->registers;
-    k->static_shared_bytes = k->kernel.program ? k->kernel.program->static_shared_bytes : 0;
-    if (image->static_shared_bytes > k->static_shared_bytes)
-        k->static_shared_bytes = image->static_shared_bytes;
+    k->image_shared_bytes = image->static_shared_bytes;
     if (status) {
         if (error)
             error->status = status;
@@ -105,102 +117,115 @@ static at_status kernel_new(device *d, const device_image *image, const char *en
 }
 
 /* The kernel's own limits, to which the driver holds a launch. */
-static at_status check_limits(const device *d, const device_kernel *k, const launch_plan *plan,
-                              uint64_t threads, at_error *error)
+static at_status check_limits(const device *d, const device_kernel *k, uint32_t i,
+                              const kernel_launch *launch, at_error *error)
 {
     const sim_kernel *kernel = &k->kernel;
-    const ptx_launch_limits *l = &kernel->module->functions[kernel->program->function].limits;
+    const ptx_launch_limits *l = &kernel->module->functions[kernel->programs[i]->function].limits;
+    uint64_t threads = plan_block_threads(launch);
     const uint32_t *block = l->required_block, *cluster = l->cluster;
     if (l->max_threads > 0 && threads > l->max_threads)
         return error_set(error, AT_COMPILE,
                          "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
                          "allow %llu",
-                         plan->entry, (unsigned long long)threads,
+                         launch->entry, (unsigned long long)threads,
                          (unsigned long long)l->max_threads);
-    if (block[0] > 0 && memcmp(block, plan->block, sizeof l->required_block) != 0)
+    if (block[0] > 0 && memcmp(block, launch->block, sizeof l->required_block) != 0)
         return error_set(error, AT_COMPILE,
                          "%s is launched with blocks of %u x %u x %u threads; it requires (.reqntid) "
                          "%u x %u x %u",
-                         plan->entry, plan->block[0], plan->block[1], plan->block[2], block[0],
+                         launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
                          block[1], block[2]);
     if (l->explicit_cluster && cluster[0] == 0)
         return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
-                         plan->entry);
+                         launch->entry);
     if (cluster[0] == 0)
         return AT_OK;
     enum { PORTABLE_BLOCKS = 8 };
     if (d->properties.limits.major < 9)
-        return error_set(error, AT_COMPILE, "%s requires clusters, which %s has not", plan->entry,
+        return error_set(error, AT_COMPILE, "%s requires clusters, which %s has not", launch->entry,
                          d->properties.arch);
     if (cluster[0] > PORTABLE_BLOCKS || cluster[1] > PORTABLE_BLOCKS ||
         cluster[2] > PORTABLE_BLOCKS || cluster[0] * cluster[1] * cluster[2] > PORTABLE_BLOCKS)
         return error_set(error, AT_COMPILE,
                          "%s requires clusters of %u x %u x %u blocks; %d blocks are possible",
-                         plan->entry, cluster[0], cluster[1], cluster[2], PORTABLE_BLOCKS);
-    for (int i = 0; i < 3; i++)
-        if (plan->grid[i] % cluster[i] != 0)
+                         launch->entry, cluster[0], cluster[1], cluster[2], PORTABLE_BLOCKS);
+    for (int axis = 0; axis < 3; axis++)
+        if (launch->grid[axis] % cluster[axis] != 0)
             return error_set(error, AT_COMPILE,
                              "%s requires clusters of %u x %u x %u blocks, which do not divide its "
                              "grid of %u x %u x %u",
-                             plan->entry, cluster[0], cluster[1], cluster[2], plan->grid[0],
-                             plan->grid[1], plan->grid[2]);
+                             launch->entry, cluster[0], cluster[1], cluster[2], launch->grid[0],
+                             launch->grid[1], launch->grid[2]);
     return AT_OK;
 }
 
 /* What a GPU would refuse. */
-static at_status check_resources(const device *d, const device_kernel *k, const launch_plan *plan,
-                                 at_error *error)
+static at_status check_resources(const device *d, const device_kernel *k, uint32_t i,
+                                 const kernel_launch *launch, at_error *error)
 {
     const arch_limits *limits = &d->properties.limits;
-    uint64_t threads = (uint64_t)plan->block[0] * plan->block[1] * plan->block[2];
-    uint64_t shared = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes;
+    uint64_t threads = plan_block_threads(launch);
+    uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
+    uint64_t cluster = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    if (launch->cooperative)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched cooperatively, which is not simulated: only a GPU can run it",
+                         launch->entry);
+    /* What blocks of a cluster do together is refused by its instruction. */
+    if (cluster > 1 && (limits->major < 9 || cluster > MOST_CLUSTER_BLOCKS))
+        return error_set(error, AT_COMPILE, "%s is launched in clusters of %llu blocks; %s has %s",
+                         launch->entry, (unsigned long long)cluster, d->properties.arch,
+                         limits->major < 9 ? "none" : "16 at most");
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
         return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
-                         plan->entry, (unsigned long long)threads, limits->max_threads_per_block);
+                         launch->entry, (unsigned long long)threads, limits->max_threads_per_block);
     if (shared > limits->max_shared_per_block_bytes)
         return error_set(error, AT_COMPILE,
                          "%s asks for %llu bytes of shared memory, more than the device gives a "
                          "block (%zu)",
-                         plan->entry, (unsigned long long)shared,
+                         launch->entry, (unsigned long long)shared,
                          limits->max_shared_per_block_bytes);
     if (occupancy_compute(limits, (int)threads, (int)k->registers, shared).limit ==
         OCCUPANCY_IMPOSSIBLE)
         return error_set(error, AT_COMPILE, "%s does not fit on an SM: %u registers a thread, %llu "
                                             "threads, %llu bytes of shared memory",
-                         plan->entry, k->registers, (unsigned long long)threads,
+                         launch->entry, k->registers, (unsigned long long)threads,
                          (unsigned long long)shared);
-    return check_limits(d, k, plan, threads, error);
+    return check_limits(d, k, i, launch, error);
 }
 
 /* The arguments as the kernel's parameters lie in memory. */
-static at_status pack_arguments(const device_kernel *k, const launch_plan *plan,
-                                device_buffer *const *buffers, uint8_t *out, at_error *error)
+static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
+                                const kernel_launch *launch, device_buffer *const *buffers,
+                                uint8_t *out, at_error *error)
 {
-    const sim_program *p = k->kernel.program;
-    if (plan->argument_count != p->parameter_count)
-        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", plan->entry,
-                         p->parameter_count, plan->argument_count);
-    for (uint32_t i = 0; i < plan->argument_count; i++) {
-        const argument_plan *a = &plan->arguments[i];
-        uint64_t bits = a->is_buffer ? buffers[a->buffer]->base : a->bits;
-        uint32_t size = a->is_buffer ? 8 : a->size_bytes;
-        if (size > 8 || size != p->parameter_sizes[i])
+    if (launch->argument_count != p->parameter_count)
+        return error_set(error, AT_COMPILE, "%s takes %u arguments and is given %u", launch->entry,
+                         p->parameter_count, launch->argument_count);
+    for (uint32_t i = 0; i < launch->argument_count; i++) {
+        const argument_plan *a = &plan->arguments[launch->first_argument + i];
+        const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
+                                        : plan_argument_value(plan, a);
+        if (a->size_bytes != p->parameter_sizes[i])
             return error_set(error, AT_COMPILE, "argument %u of %s has %u bytes, the kernel wants %u",
-                             i + 1, plan->entry, size, p->parameter_sizes[i]);
-        memcpy(out + p->parameter_offsets[i], &bits, size);
+                             i + 1, launch->entry, a->size_bytes, p->parameter_sizes[i]);
+        memcpy(out + p->parameter_offsets[i], from, a->size_bytes);
     }
     return AT_OK;
 }
 
 /* The buffers that the kernel is given, and its own variables. */
 static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, sim_memory *out, at_error *error)
+                               const kernel_launch *launch, device_buffer *const *buffers,
+                               sim_memory *out, at_error *error)
 {
     at_status status = AT_OK;
-    for (uint32_t i = 0; i < plan->argument_count && !status; i++) {
-        if (!plan->arguments[i].is_buffer)
+    for (uint32_t i = 0; i < launch->argument_count && !status; i++) {
+        const argument_plan *a = &plan->arguments[launch->first_argument + i];
+        if (!a->is_buffer)
             continue;
-        const device_buffer *b = buffers[plan->arguments[i].buffer];
+        const device_buffer *b = buffers[a->buffer];
         if (b->size_bytes == 0 || sim_memory_find(out, b->base))
             continue;
         sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
@@ -224,44 +249,69 @@ static void prepared_free(prepared *p)
     free(p);
 }
 
+/* Prepares the launch at place `i` of the plan. */
 static at_status prepare(const device *d, const device_kernel *k, const launch_plan *plan,
-                         device_buffer *const *buffers, prepared **out, at_error *error)
+                         uint32_t i, device_buffer *const *buffers, prepared **out,
+                         at_error *error)
 {
     *out = NULL;
+    const kernel_launch *launch = &plan->launches[i];
+    const sim_program *program = k->kernel.programs[i];
     prepared *p = calloc(1, sizeof *p);
     if (!p)
-        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", plan->entry);
-    at_status status = check_resources(d, k, plan, error);
+        return error_set(error, AT_NO_MEMORY, "no memory to launch %s", launch->entry);
+    at_status status = check_resources(d, k, i, launch, error);
     if (!status)
-        status = pack_arguments(k, plan, buffers, p->parameters, error);
+        status = pack_arguments(program, plan, launch, buffers, p->parameters, error);
     if (!status)
-        status = gather_memory(k, plan, buffers, &p->memory, error);
+        status = gather_memory(k, plan, launch, buffers, &p->memory, error);
     if (status) {
         prepared_free(p);
         return status;
     }
-    p->launch = (sim_launch){.program = k->kernel.program,
+    p->launch = (sim_launch){.program = program,
                              .memory = &p->memory,
                              .parameters = p->parameters,
-                             .dynamic_shared_bytes = plan->dynamic_shared_bytes};
-    memcpy(p->launch.grid, plan->grid, sizeof plan->grid);
-    memcpy(p->launch.block, plan->block, sizeof plan->block);
+                             .dynamic_shared_bytes = launch->dynamic_shared_bytes};
+    memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
+    memcpy(p->launch.block, launch->block, sizeof launch->block);
     *out = p;
     return AT_OK;
 }
 
-static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
-                        device_buffer *const *buffers, at_error *error)
+static at_status set_constants(const device_kernel *k, const launch_plan *plan,
+                               device_buffer *const *buffers, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->constant_count && !status; i++) {
+        const device_buffer *b = buffers[plan->constants[i].buffer];
+        status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->bytes,
+                                         b->size_bytes, error);
+    }
+    return status;
+}
+
+static at_status launch_one(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                            device_buffer *const *buffers, at_error *error)
 {
     prepared *p;
-    d->fault = (sim_fault){0};
-    at_status status = prepare(d, k, plan, buffers, &p, error);
+    at_status status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)
         return status;
     p->launch.check = true;
     status = sim_run(&p->launch, &d->fault, error);
     prepared_free(p);
     return status == AT_USAGE ? AT_COMPILE : status;
+}
+
+static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error)
+{
+    d->fault = (sim_fault){0};
+    at_status status = set_constants(k, plan, buffers, error);
+    for (uint32_t i = 0; !status && d->fault.kind == SIM_FAULT_NONE && i < plan->launch_count; i++)
+        status = launch_one(d, k, plan, i, buffers, error);
+    return status;
 }
 
 /* What the last launch did wrong. Results that depend on luck are wrong results; what a GPU stops
@@ -286,18 +336,23 @@ static const char *complaint(const device *d, outcome *result)
 }
 
 at_status sim_device_profile(device *d, const device_kernel *k, const launch_plan *plan,
-                             device_buffer *const *buffers, uint64_t sample, bool warm,
+                             uint32_t i, device_buffer *const *buffers, uint64_t sample, bool warm,
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error)
 {
     prepared *p;
-    at_status status = prepare(d, k, plan, buffers, &p, error);
+    const kernel_launch *launch = &plan->launches[i];
+    d->fault = (sim_fault){0};
+    at_status status = set_constants(k, plan, buffers, error);
+    if (!status)
+        status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)
         return status;
     sim_needs needs = {.registers = k->registers,
-                       .shared_bytes = (uint64_t)k->static_shared_bytes + plan->dynamic_shared_bytes,
+                       .shared_bytes =
+                           (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes,
                        .warm = warm};
-    int threads = (int)(plan->block[0] * plan->block[1] * plan->block[2]);
+    int threads = (int)plan_block_threads(launch);
     occupancy fits = occupancy_compute(&d->chip.limits, threads, (int)needs.registers,
                                        needs.shared_bytes);
     uint64_t wave = (uint64_t)fits.blocks_per_sm * (uint64_t)d->chip.limits.sm_count;
@@ -312,6 +367,28 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     return AT_OK;
 }
 
+/* The launches follow one another: their times add up. Each finds in the caches what the one before
+ * left there, which is not modelled. */
+static at_status predict(device *d, const device_kernel *k, const launch_plan *plan,
+                         device_buffer *const *buffers, device_cache cache, double *time_ns,
+                         at_error *error)
+{
+    *time_ns = 0;
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        sim_profile profile;
+        sim_prediction prediction;
+        at_status status = sim_device_profile(d, k, plan, i, buffers, 0,
+                                              cache == DEVICE_CACHE_WARM, NULL, &profile,
+                                              &prediction, error);
+        if (!status && d->fault.kind != SIM_FAULT_NONE)
+            status = error_set(error, AT_DEVICE, "%s", d->fault.message);
+        if (status)
+            return status;
+        *time_ns += prediction.time_ns;
+    }
+    return AT_OK;
+}
+
 static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
                         at_error *error)
@@ -321,15 +398,11 @@ static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
         *time_ns = k->predicted_ns;
         return AT_OK;
     }
-    sim_profile profile;
-    sim_prediction prediction;
-    at_status status = sim_device_profile(d, k, plan, buffers, 0, cache == DEVICE_CACHE_WARM, NULL,
-                                          &profile, &prediction, error);
+    double predicted_ns;
+    at_status status = predict(d, k, plan, buffers, cache, &predicted_ns, error);
     if (status)
         return status;
-    if (d->fault.kind != SIM_FAULT_NONE)
-        return error_set(error, AT_DEVICE, "%s", d->fault.message);
-    *time_ns = (int64_t)prediction.time_ns;
+    *time_ns = (int64_t)predicted_ns;
     k->predicted = *plan;
     k->predicted_cache = cache;
     k->predicted_ns = *time_ns;

@@ -23,8 +23,11 @@ static const device_image image = {.bytes = image_bytes, .size_bytes = sizeof im
 
 static launch_plan plan_launch(const char *entry, uint64_t count)
 {
-    launch_plan p = {.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 3};
-    snprintf(p.entry, sizeof p.entry, "%s", entry);
+    launch_plan p = {
+        .launch_count = 1,
+        .launches = {{.grid = {1, 1, 1}, .block = {32, 1, 1}, .argument_count = 3}},
+        .argument_count = 3};
+    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "%s", entry);
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 0, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.is_buffer = true, .buffer = 1, .size_bytes = 8};
     p.arguments[2] = (argument_plan){.size_bytes = 8, .bits = count};
@@ -298,10 +301,11 @@ static void dynamic_shared_memory_past_48_KiB_is_asked_for(void **state)
     fixture f;
     begin(&f);
     device_variant v = plan_variant("good_shared");
-    v.launches[0].dynamic_shared_bytes = v.launches[1].dynamic_shared_bytes = 65536;
+    v.launches[0].launches[0].dynamic_shared_bytes = 65536;
+    v.launches[1].launches[0].dynamic_shared_bytes = 65536;
     assert_ok(device_worker_try(f.worker, 1, &v, 2, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
-    v.launches[0].dynamic_shared_bytes = 300000;
+    v.launches[0].launches[0].dynamic_shared_bytes = 300000;
     assert_ok(device_worker_try(f.worker, 2, &v, 2, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR,
                    "300000 bytes of dynamic shared memory");
@@ -314,11 +318,11 @@ static void a_refused_launch_is_a_launch_error_and_costs_no_worker(void **state)
     fixture f;
     begin(&f);
     device_variant v = plan_variant("good_10");
-    v.launches[0].block[0] = 2048;
+    v.launches[0].launches[0].block[0] = 2048;
     assert_ok(device_worker_try(f.worker, 1, &v, 2, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "the launch was refused");
     v = plan_variant("good_10");
-    v.launches[0].grid[1] = 0;
+    v.launches[0].launches[0].grid[1] = 0;
     assert_ok(device_worker_try(f.worker, 2, &v, 2, &f.error), f.error);
     expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "size 0");
     expect_outcome(try_entry(&f, 3, "no_such_kernel", 1), OUTCOME_LAUNCH_ERROR,

@@ -8,10 +8,13 @@
 
 static launch_plan some_launch(void)
 {
-    launch_plan p = {.entry = "kernel",
-                     .grid = {4, 5, 6},
-                     .block = {32, 2, 1},
-                     .dynamic_shared_bytes = 1000,
+    launch_plan p = {.launch_count = 1,
+                     .launches = {{.entry = "kernel",
+                                   .grid = {4, 5, 6},
+                                   .block = {32, 2, 1},
+                                   .cluster = {1, 1, 1},
+                                   .dynamic_shared_bytes = 1000,
+                                   .argument_count = 2}},
                      .argument_count = 2};
     p.arguments[0] = (argument_plan){.is_buffer = true, .buffer = 3, .size_bytes = 8};
     p.arguments[1] = (argument_plan){.size_bytes = 4, .bits = 77};
@@ -24,7 +27,7 @@ static void a_variant_survives_the_way(void **state)
     device_variant v = {.present = {true, true}};
     v.images[0] = (device_image){.bytes = "cubin", .size_bytes = 6, .registers = 40};
     v.launches[0] = v.launches[1] = some_launch();
-    v.launches[1].grid[0] = 9;
+    v.launches[1].launches[0].grid[0] = 9;
     pack m = {0};
     device_variant back;
     device_put_variant(&m, &v);
@@ -35,7 +38,7 @@ static void a_variant_survives_the_way(void **state)
     assert_int_equal(back.images[0].registers, 40);
     assert_int_equal(back.images[1].size_bytes, 0);
     assert_memory_equal(&back.launches[0], &v.launches[0], sizeof v.launches[0]);
-    assert_int_equal(back.launches[1].grid[0], 9);
+    assert_int_equal(back.launches[1].launches[0].grid[0], 9);
     pack_deinit(&m);
 }
 

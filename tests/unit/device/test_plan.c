@@ -12,10 +12,14 @@ static problem_plan random_problem(rng *r)
         buffer_plan *b = &p.buffers[i];
         snprintf(b->name, sizeof b->name, "buffer%u", i);
         b->role = (buffer_role)rng_below(r, 4);
-        b->fill = (buffer_fill)rng_below(r, 4);
+        b->fill = (buffer_fill)rng_below(r, FILL_COUNT);
         b->type = (dtype)rng_below(r, DTYPE_COUNT);
-        b->count = 1 + rng_below(r, PLAN_MAX_ELEMENTS);
+        b->count = 2 + rng_below(r, PLAN_MAX_ELEMENTS - 1);
         b->fill_limit = 1 + rng_below(r, 100);
+        b->fill_block = b->fill == FILL_LOCAL ? 1 + rng_below(r, 100) : 0;
+        b->value_count = b->fill == FILL_VALUES ? 1 + (uint32_t)rng_below(r, PLAN_MAX_VALUES) : 0;
+        for (uint32_t v = 0; v < b->value_count; v++)
+            b->values[v] = (double)rng_below(r, 1000) / 8;
         b->rank = (uint32_t)rng_below(r, 5);
         for (uint32_t d = 0; d < b->rank; d++)
             b->shape[d] = rng_below(r, 1000);
@@ -27,24 +31,44 @@ static problem_plan random_problem(rng *r)
     return p;
 }
 
+static void random_arguments(rng *r, launch_plan *p, uint32_t count)
+{
+    static const uint16_t sizes[] = {1, 2, 4, 8, 3, 20};
+    for (uint32_t i = 0; i < count; i++) {
+        argument_plan *a = &p->arguments[p->argument_count++];
+        a->is_buffer = rng_below(r, 2);
+        a->buffer = (uint8_t)rng_below(r, PLAN_MAX_BUFFERS);
+        a->size_bytes = a->is_buffer ? 8 : sizes[rng_below(r, p->struct_bytes >= 20 ? 6 : 5)];
+        a->bits = a->size_bytes > 8 ? rng_below(r, p->struct_bytes - 19) : rng_below(r, UINT64_MAX);
+    }
+}
+
 static launch_plan random_launch(rng *r)
 {
-    static const uint32_t sizes[] = {1, 2, 4, 8};
     launch_plan p;
     memset(&p, 0, sizeof p);
-    snprintf(p.entry, sizeof p.entry, "kernel_%u", (unsigned)rng_below(r, 1000));
-    for (int i = 0; i < 3; i++) {
-        p.grid[i] = 1 + (uint32_t)rng_below(r, UINT32_MAX);
-        p.block[i] = 1 + (uint32_t)rng_below(r, 1024);
+    p.struct_bytes = (uint32_t)rng_below(r, 3) * 40;
+    for (uint32_t i = 0; i < p.struct_bytes; i++)
+        p.structs[i] = (unsigned char)rng_below(r, 256);
+    p.constant_count = (uint32_t)rng_below(r, 3);
+    for (uint32_t i = 0; i < p.constant_count; i++) {
+        snprintf(p.constants[i].name, sizeof p.constants[i].name, "constant_%u", i);
+        p.constants[i].buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
     }
-    p.dynamic_shared_bytes = (uint32_t)rng_below(r, 1 << 18);
-    p.argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS + 1);
-    for (uint32_t i = 0; i < p.argument_count; i++) {
-        argument_plan *a = &p.arguments[i];
-        a->is_buffer = rng_below(r, 2);
-        a->buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
-        a->size_bytes = a->is_buffer ? 8 : sizes[rng_below(r, 4)];
-        a->bits = rng_below(r, UINT64_MAX);
+    p.launch_count = 1 + (uint32_t)rng_below(r, 3);
+    for (uint32_t k = 0; k < p.launch_count; k++) {
+        kernel_launch *l = &p.launches[k];
+        snprintf(l->entry, sizeof l->entry, "kernel_%u", (unsigned)rng_below(r, 1000));
+        for (int i = 0; i < 3; i++) {
+            l->grid[i] = 1 + (uint32_t)rng_below(r, UINT32_MAX);
+            l->block[i] = 1 + (uint32_t)rng_below(r, 1024);
+            l->cluster[i] = p.launch_count > 1 ? 1 + (uint32_t)rng_below(r, 4) : 1;
+        }
+        l->dynamic_shared_bytes = (uint32_t)rng_below(r, 1 << 18);
+        l->cooperative = rng_below(r, 4) == 0;
+        l->first_argument = p.argument_count;
+        l->argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS / 3 + 1);
+        random_arguments(r, &p, l->argument_count);
     }
     return p;
 }
@@ -102,7 +126,7 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
             assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
             for (uint32_t a = 0; a < launch.argument_count; a++) {
                 assert_in_range(launch.arguments[a].buffer, 0, PLAN_MAX_BUFFERS - 1);
-                assert_in_range(launch.arguments[a].size_bytes, 1, 8);
+                assert_in_range(launch.arguments[a].size_bytes, 1, PLAN_MAX_STRUCT_BYTES);
             }
         } else {
             assert_int_equal(status, AT_WORKER);
@@ -129,7 +153,7 @@ static void a_problem_is_evaluated(void **state)
             "tolerance = \"kind == 'half' and 1e-2 or 0\", traffic = 'rows * sizeof(kind)',"});
     problem_plan p;
     at_error error = {0};
-    assert_ok(script_problem_plan(s, PROBLEM_TUNED, 42, &p, &error), error);
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
     assert_int_equal(p.buffer_count, 3);
     assert_string_equal(p.buffers[0].name, "b");
     assert_int_equal(p.buffers[0].role, BUFFER_INOUT);
@@ -144,7 +168,7 @@ static void a_problem_is_evaluated(void **state)
     assert_false(p.deterministic);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
-    assert_ok(script_problem_plan(s, PROBLEM_RAGGED, 42, &p, &error), error);
+    assert_ok(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), error);
     assert_int_equal(p.buffers[1].count, 60);
     script_free(s);
 }
@@ -181,7 +205,7 @@ static void problems_that_cannot_be_are_told(void **state)
         script *s = fixture_load_pattern(&(fixture_pattern){.extra = problem_cases[i].extra});
         problem_plan p;
         at_error error = {0};
-        assert_int_equal(script_problem_plan(s, PROBLEM_TUNED, 0, &p, &error), AT_SCRIPT);
+        assert_int_equal(script_problem_plan(s, PROBLEM_TUNED, NULL, 0, &p, &error), AT_SCRIPT);
         assert_contains(error.message, problem_cases[i].message);
         assert_int_equal(error.line, 10);
         script_free(s);
@@ -204,13 +228,13 @@ static void a_launch_is_evaluated(void **state)
     launch_plan p;
     at_error error = {0};
     assert_ok(script_launch_plan(s, PROBLEM_TUNED, (uint16_t[]){2, 0}, &p, &error), error);
-    assert_string_equal(p.entry, "k");
-    assert_int_equal(p.grid[0], 4769);
-    assert_int_equal(p.grid[1], 2);
-    assert_int_equal(p.grid[2], 1);
-    assert_int_equal(p.block[1], 4);
-    assert_int_equal(p.block[2], 4);
-    assert_int_equal(p.dynamic_shared_bytes, 4000);
+    assert_string_equal(p.launches[0].entry, "k");
+    assert_int_equal(p.launches[0].grid[0], 4769);
+    assert_int_equal(p.launches[0].grid[1], 2);
+    assert_int_equal(p.launches[0].grid[2], 1);
+    assert_int_equal(p.launches[0].block[1], 4);
+    assert_int_equal(p.launches[0].block[2], 4);
+    assert_int_equal(p.launches[0].dynamic_shared_bytes, 4000);
     assert_int_equal(p.argument_count, 10);
     assert_true(p.arguments[0].is_buffer && p.arguments[0].buffer == 1);
     static const uint64_t bits[][2] = {
@@ -221,10 +245,10 @@ static void a_launch_is_evaluated(void **state)
         assert_int_equal(p.arguments[i + 1].size_bytes, bits[i][0]);
         assert_true(p.arguments[i + 1].bits == bits[i][1]);
     }
-    assert_ok(script_reference_plan(s, PROBLEM_TUNED, &p, &error), error);
-    assert_string_equal(p.entry, "reference");
-    assert_int_equal(p.grid[0], 4); /* one thread an element of the first output */
-    assert_int_equal(p.block[0], 256);
+    assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
+    assert_string_equal(p.launches[0].entry, "reference");
+    assert_int_equal(p.launches[0].grid[0], 4); /* one thread an element of the first output */
+    assert_int_equal(p.launches[0].block[0], 256);
     assert_int_equal(p.argument_count, 1);
     script_free(s);
 }
@@ -263,7 +287,7 @@ static void launches_that_cannot_be_are_told(void **state)
                          AT_SCRIPT);
         assert_contains(error.message, launch_cases[i].message);
         assert_int_equal(error.line, launch_cases[i].line);
-        assert_int_equal(script_reference_plan(s, PROBLEM_TUNED, &p, &error), AT_NOT_FOUND);
+        assert_int_equal(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), AT_NOT_FOUND);
         script_free(s);
     }
 }

@@ -55,7 +55,9 @@ static journal *open_journal(fixture *f)
 static journal_key key_of(fixture *f, const journal *j, int variant)
 {
     char source[33];
-    launch_plan plan = {.entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}};
+    launch_plan plan = {
+        .launch_count = 1,
+        .launches = {{.entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}}}};
     journal_launch launch = {.source_hash = source, .plan = &plan};
     journal_key key;
     snprintf(source, sizeof source, "%032d", variant);
@@ -263,7 +265,10 @@ static void each_part_of_a_variant_makes_another_key(void **state)
     journal_key keys[CHANGES];
     for (int change = 0; change < CHANGES; change++) {
         launch_plan plan = {
-            .entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}, .argument_count = 1};
+            .launch_count = 1,
+            .launches = {
+                {.entry = "kernel", .grid = {4, 1, 1}, .block = {256, 1, 1}, .argument_count = 1}},
+            .argument_count = 1};
         journal_launch launches[2] = {{"abc", &plan}, {"def", &plan}};
         size_t count = 1;
         switch (change) {
@@ -271,19 +276,19 @@ static void each_part_of_a_variant_makes_another_key(void **state)
             launches[0].source_hash = "abd";
             break;
         case 2:
-            plan.grid[0] = 5;
+            plan.launches[0].grid[0] = 5;
             break;
         case 3:
-            plan.block[2] = 2;
+            plan.launches[0].block[2] = 2;
             break;
         case 4:
-            plan.dynamic_shared_bytes = 4;
+            plan.launches[0].dynamic_shared_bytes = 4;
             break;
         case 5:
             plan.arguments[0].bits = 1;
             break;
         case 6:
-            snprintf(plan.entry, sizeof plan.entry, "other");
+            snprintf(plan.launches[0].entry, sizeof plan.launches[0].entry, "other");
             break;
         case 7:
             plan.arguments[0].is_buffer = true;

@@ -232,7 +232,7 @@ static void a_launch_that_the_driver_refuses_is_an_error(void **state)
     assert_ok(at_prepare(f->choice, &f->options, &f->kernel, &f->error), f->error);
     /* The fake driver wants a stream of one's own. */
     assert_int_equal(at_launch(f->kernel, NULL, buffers, &f->error), AT_DEVICE);
-    assert_non_null(strstr(f->error.message, "the launch failed"));
+    assert_non_null(strstr(f->error.message, "the launch was refused"));
 }
 
 static void a_script_that_is_nowhere_is_an_error(void **state)

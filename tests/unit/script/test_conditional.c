@@ -133,7 +133,7 @@ static void buffers_read_what_is_derived_from_the_problem(void **state)
                  "buffers = { a = at.input { dtype = 'float', count = 'places' } },"});
     problem_plan plan;
     at_error error = {0};
-    assert_ok(script_problem_plan(s, PROBLEM_TUNED, 1, &plan, &error), error);
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &plan, &error), error);
     assert_int_equal(plan.buffers[0].count, 2000);
     script_free(s);
 }

@@ -234,18 +234,18 @@ static void the_reference_knows_no_parameters(void **state)
     script *s = fixture_load_pattern(&with_reference);
     emitted out;
     at_error error = {0};
-    assert_ok(emit_reference(s, PROBLEM_RAGGED, false, &out, &error), error);
+    assert_ok(emit_reference(s, PROBLEM_RAGGED, NULL, false, &out, &error), error);
     assert_string_equal(out.source, "r 7\n");
     emitted_deinit(&out);
     script_free(s);
     fixture_write("r.cu.tmpl", "\nr ${tile}\n");
     s = fixture_load_pattern(&with_reference);
-    assert_int_equal(emit_reference(s, PROBLEM_TUNED, false, &out, &error), AT_SCRIPT);
+    assert_int_equal(emit_reference(s, PROBLEM_TUNED, NULL, false, &out, &error), AT_SCRIPT);
     assert_contains(error.message, "'tile' is a parameter");
     assert_int_equal(error.line, 2);
     script_free(s);
     s = fixture_load_pattern(&(fixture_pattern){0});
-    assert_int_equal(emit_reference(s, PROBLEM_TUNED, false, &out, &error), AT_NOT_FOUND);
+    assert_int_equal(emit_reference(s, PROBLEM_TUNED, NULL, false, &out, &error), AT_NOT_FOUND);
     script_free(s);
 }
 

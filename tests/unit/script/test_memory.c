@@ -51,7 +51,7 @@ static at_status use(const script_options *options, at_error *error)
     problem_plan problem;
     status = script_space(s, PROBLEM_TUNED, &made, error);
     if (!status)
-        status = script_problem_plan(s, PROBLEM_TUNED, 1, &problem, error);
+        status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, error);
     if (!status)
         status = script_launch_plan(s, PROBLEM_TUNED, script_pattern(s)->baseline, &launch, error);
     if (!status)

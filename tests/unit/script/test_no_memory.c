@@ -247,7 +247,7 @@ static at_status write_journal(fixture *f, char **output, at_error *error)
                                  .problems = &problem,
                                  .problem_count = 1,
                                  .reference_hash = ""};
-    launch_plan plan = {.entry = "k"};
+    launch_plan plan = {.launch_count = 1, .launches = {{.entry = "k"}}};
     const journal_launch launch = {"abc", &plan};
     const int64_t samples[] = {1, 2, 3};
     const journal_entry e = {.found.outcome = OUTCOME_OK,

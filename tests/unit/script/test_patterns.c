@@ -59,6 +59,13 @@ static script *load(const char *path, const script_setting *settings, size_t set
     return load_for("sm_90", path, settings, setting_count);
 }
 
+static const char *entries_of(const launch_plan *plan)
+{
+    static char entries[PLAN_ENTRIES_BYTES];
+    plan_entries(plan, entries);
+    return entries;
+}
+
 static void compile_for(compile_pool *pool, const char *arch, const char *what, const char *entry,
                         const emitted *source, bool may_spill)
 {
@@ -94,9 +101,9 @@ static void compile_reference(compile_pool *pool, script *s, problem_kind proble
     launch_plan plan;
     if (!script_pattern(s)->reference_path)
         return;
-    assert_ok(script_reference_plan(s, problem, &plan, &error), error);
-    assert_ok(emit_reference(s, problem, true, &source, &error), error);
-    compile(pool, "reference", plan.entry, &source, false);
+    assert_ok(script_reference_plan(s, problem, NULL, &plan, &error), error);
+    assert_ok(emit_reference(s, problem, NULL, true, &source, &error), error);
+    compile(pool, "reference", entries_of(&plan), &source, false);
     emitted_deinit(&source);
 }
 
@@ -106,7 +113,7 @@ static void compile_sample(compile_pool *pool, script *s, problem_kind problem, 
     space *all;
     problem_plan plan;
     assert_ok(script_space(s, problem, &all, &error), error);
-    assert_ok(script_problem_plan(s, problem, 1, &plan, &error), error);
+    assert_ok(script_problem_plan(s, problem, NULL, 1, &plan, &error), error);
     assert_true(plan.traffic_bytes > 0);
     compile_reference(pool, s, problem);
     rng random = rng_seeded(problem);
@@ -119,7 +126,7 @@ static void compile_sample(compile_pool *pool, script *s, problem_kind problem, 
         script_format_configuration(s, indices, what, sizeof what);
         assert_ok(emit_variant(s, problem, indices, true, &source, &error), error);
         assert_ok(script_launch_plan(s, problem, indices, &launch, &error), error);
-        compile(pool, what, launch.entry, &source, may_spill);
+        compile(pool, what, entries_of(&launch), &source, may_spill);
         emitted_deinit(&source);
     }
     space_free(all);
@@ -162,7 +169,7 @@ static void every_pattern_compiles_for_every_architecture(void **state)
             script_format_configuration(s, indices, what, sizeof what);
             assert_ok(emit_variant(s, PROBLEM_TUNED, indices, true, &source, &error), error);
             assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &launch, &error), error);
-            compile_for(*state, archs[a], what, launch.entry, &source, true);
+            compile_for(*state, archs[a], what, entries_of(&launch), &source, true);
             emitted_deinit(&source);
             space_free(all);
             script_free(s);

@@ -22,13 +22,15 @@ typedef struct bench {
     problem_kind problem;
 } bench;
 
-static compile_result compile(bench *b, const emitted *source, const char *entry)
+static compile_result compile(bench *b, const emitted *source, const launch_plan *launch)
 {
     at_error error = {0};
     compile_result r;
+    char entries[PLAN_ENTRIES_BYTES];
+    plan_entries(launch, entries);
     assert_ok(compile_submit(b->pool,
                              &(compile_request){.source = source->source, .name = "variant.cu",
-                                                .entry = entry, .arch = "sm_90",
+                                                .entry = entries, .arch = "sm_90",
                                                 .options = source->options,
                                                 .option_count = source->option_count,
                                                 .headers = source->includes.headers,
@@ -68,11 +70,11 @@ static void open_bench(bench *b, const char *path, const script_setting *setting
                                                                         : PROBLEM_SIMULATED;
     assert_ok(compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &b->pool, &error),
               error);
-    assert_ok(script_problem_plan(b->script, b->problem, 1, &problem->plan, &error), error);
-    assert_ok(script_reference_plan(b->script, b->problem, &problem->reference_launch, &error), error);
+    assert_ok(script_problem_plan(b->script, b->problem, NULL, 1, &problem->plan, &error), error);
+    assert_ok(script_reference_plan(b->script, b->problem, NULL, &problem->reference_launch, &error), error);
     emitted source;
-    assert_ok(emit_reference(b->script, b->problem, false, &source, &error), error);
-    b->reference = compile(b, &source, problem->reference_launch.entry);
+    assert_ok(emit_reference(b->script, b->problem, NULL, false, &source, &error), error);
+    b->reference = compile(b, &source, &problem->reference_launch);
     emitted_deinit(&source);
     problem->reference = image_of(&b->reference);
     assert_ok(device_slot_init(&b->slot, &device_sim_api, b->device, problem, &error), error);
@@ -120,9 +122,9 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     assert_ok(emit_variant(b->script, b->problem, indices, false, &source, &error), error);
     if (from)
         mutate(&source, from, to);
-    compile_result r = compile(b, &source, launch.entry);
+    compile_result r = compile(b, &source, &launch);
     device_image image = image_of(&r);
-    assert_ok(device_sim_api.kernel_new(b->device, &image, launch.entry, &kernel, &error), error);
+    assert_ok(device_sim_api.kernel_new(b->device, &image, &launch, &kernel, &error), error);
     assert_ok(device_slot_check(&b->slot, kernel, &launch, &result, story, story_bytes, &error),
               error);
     device_sim_api.kernel_free(b->device, kernel);

@@ -27,11 +27,14 @@ typedef struct bench {
 static void open_bench(bench *b)
 {
     at_error error = {0};
-    *b = (bench){.launch = {.grid = {16, 1, 1},
-                            .block = {64, 1, 1},
+    *b = (bench){.launch = {.launch_count = 1,
+                            .launches = {{.entry = "copy",
+                                          .grid = {16, 1, 1},
+                                          .block = {64, 1, 1},
+                                          .argument_count = 3}},
                             .argument_count = 3,
-                            .arguments = {{.is_buffer = true, .buffer = 0},
-                                          {.is_buffer = true, .buffer = 1},
+                            .arguments = {{.is_buffer = true, .size_bytes = 8, .buffer = 0},
+                                          {.is_buffer = true, .size_bytes = 8, .buffer = 1},
                                           {.size_bytes = 4, .bits = COUNT}}}};
     assert_ok(device_sim_api.open("sim:sm_90", &b->device, &error), error);
     for (int i = 0; i < 3; i++)
@@ -53,7 +56,9 @@ static device_kernel *load(bench *b, const char *entry)
     at_error error = {0};
     device_kernel *k;
     const device_image image = {.bytes = b->ptx, .size_bytes = strlen(b->ptx), .registers = 16};
-    assert_ok(device_sim_api.kernel_new(b->device, &image, entry, &k, &error), error);
+    launch_plan plan = b->launch;
+    snprintf(plan.launches[0].entry, sizeof plan.launches[0].entry, "%s", entry);
+    assert_ok(device_sim_api.kernel_new(b->device, &image, &plan, &k, &error), error);
     return k;
 }
 
@@ -136,7 +141,7 @@ static void predictions_repeat_and_grow_with_the_grid(void **state)
     assert_ok(device_sim_api.sample(b.device, k, &b.launch, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
     assert_true(first > 0 && first == again);
     launch_plan larger = b.launch;
-    larger.grid[0] = 1 << 22;
+    larger.launches[0].grid[0] = 1 << 22;
     assert_ok(device_sim_api.sample(b.device, k, &larger, b.buffers, DEVICE_CACHE_COLD, &again, &error), error);
     assert_true(again > 10 * first);
     assert_ok(device_sim_api.sample_copy(b.device, b.buffers[1], b.buffers[0], COUNT * 4,
@@ -154,18 +159,18 @@ static void what_a_gpu_would_refuse_is_refused(void **state)
     open_bench(&b);
     device_kernel *k = load(&b, "copy");
     launch_plan plan = b.launch;
-    plan.block[0] = 2048;
+    plan.launches[0].block[0] = 2048;
     assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
     plan = b.launch;
-    plan.dynamic_shared_bytes = 1 << 20;
+    plan.launches[0].dynamic_shared_bytes = 1 << 20;
     assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
     plan = b.launch;
-    plan.argument_count = 2;
+    plan.launches[0].argument_count = 2;
     assert_int_equal(device_sim_api.launch(b.device, k, &plan, b.buffers, &error), AT_COMPILE);
     device_sim_api.kernel_free(b.device, k);
     static const char wrong[] = "this is not PTX";
     const device_image image = {.bytes = wrong, .size_bytes = sizeof wrong - 1};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &image, "copy", &k, &error), AT_COMPILE);
+    assert_int_equal(device_sim_api.kernel_new(b.device, &image, &b.launch, &k, &error), AT_COMPILE);
     close_bench(&b);
 }
 
@@ -184,17 +189,26 @@ static const char required_ptx[] =
     ".visible .entry grids(.param .u64 a, .param .u32 n)\n.blocksareclusters\n"
     ".reqntid 32\n.reqnctapercluster 2\n{ ret; }\n";
 
+static launch_plan plan_of(const char *entry, uint32_t argument_count)
+{
+    launch_plan plan = {.launch_count = 1,
+                        .launches = {{.argument_count = argument_count}},
+                        .argument_count = argument_count};
+    snprintf(plan.launches[0].entry, sizeof plan.launches[0].entry, "%s", entry);
+    return plan;
+}
+
 /* A launch of `entry` with this grid and block; `refusal` NULL: it works. */
 static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
                           const uint32_t block[3], const char *refusal)
 {
     at_error error = {0};
     device_kernel *k = load(b, entry);
-    launch_plan plan = {.argument_count = 2,
-                        .arguments = {{.is_buffer = true, .buffer = 0}, {.size_bytes = 4}}};
-    memcpy(plan.grid, grid, sizeof plan.grid);
-    memcpy(plan.block, block, sizeof plan.block);
-    snprintf(plan.entry, sizeof plan.entry, "%s", entry);
+    launch_plan plan = plan_of(entry, 2);
+    memcpy(plan.launches[0].grid, grid, sizeof plan.launches[0].grid);
+    memcpy(plan.launches[0].block, block, sizeof plan.launches[0].block);
+    plan.arguments[0] = (argument_plan){.is_buffer = true, .size_bytes = 8};
+    plan.arguments[1] = (argument_plan){.size_bytes = 4};
     at_status status = device_sim_api.launch(b->device, k, &plan, b->buffers, &error);
     if (!refusal) {
         assert_ok(status, error);
@@ -214,6 +228,7 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     bench b;
     at_error error = {0};
     device_kernel *k;
+    const launch_plan ranked_plan = plan_of("ranked", 1), grids_plan = plan_of("grids", 1);
     open_bench(&b);
     free(b.ptx);
     b.ptx = sim_test_ptx(limited_source, "sm_90");
@@ -225,7 +240,7 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its grid");
     expect_launch(&b, "many", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), "8 blocks are possible");
     const device_image ranked = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &ranked, "ranked", &k, &error), AT_COMPILE);
+    assert_int_equal(device_sim_api.kernel_new(b.device, &ranked, &ranked_plan, &k, &error), AT_COMPILE);
     assert_non_null(strstr(error.message, "%cluster_ctarank"));
     free(b.ptx);
     b.ptx = strdup(required_ptx);
@@ -233,7 +248,7 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1), "requires (.reqntid) 32 x 4 x 1");
     expect_launch(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), "with clusters");
     const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &grids, "grids", &k, &error), AT_COMPILE);
+    assert_int_equal(device_sim_api.kernel_new(b.device, &grids, &grids_plan, &k, &error), AT_COMPILE);
     assert_non_null(strstr(error.message, ".blocksareclusters"));
     close_bench(&b);
 }

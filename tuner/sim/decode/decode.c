@@ -195,7 +195,8 @@ static at_status lay_out(decoder *d)
         } else if (v->space == PTX_SPACE_SHARED && used[i]) {
             if (v->alignment > dynamic_alignment || dynamic_alignment == 1)
                 dynamic_alignment = v->alignment > 16 ? v->alignment : 16;
-        } else if ((v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) && used[i]) {
+        } else if (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST) {
+            /* Used or not: kernels of one module share them. */
             global = align_up(global, v->alignment > 256 ? v->alignment : 256);
             p->addresses[i] = global;
             global += v->size_bytes;

@@ -1,6 +1,7 @@
 
 #include <string.h>
 
+#include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/decode/decoder.h"
 
@@ -106,8 +107,8 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
         return o->bits;
     switch (type) {
     case PTX_F32: return sim_float_bits((float)v);
-    case PTX_F16: return sim_double_to_half(v);
-    case PTX_BF16: return sim_double_to_bfloat(v);
+    case PTX_F16: return half_from_double(v);
+    case PTX_BF16: return bfloat_from_double(v);
     default: return sim_double_bits(v);
     }
 }

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/machine/machine.h"
 #include "sim/program/operations.h"
@@ -9,8 +10,8 @@ static double to_double(uint64_t bits, ptx_type t)
     switch (t) {
     case PTX_F32: return sim_bits_float((uint32_t)bits);
     case PTX_F64: return sim_bits_double(bits);
-    case PTX_F16: return sim_half_to_float((uint16_t)bits);
-    default: return sim_bfloat_to_float((uint16_t)bits);
+    case PTX_F16: return half_to_float((uint16_t)bits);
+    default: return bfloat_to_float((uint16_t)bits);
     }
 }
 
@@ -20,8 +21,8 @@ static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t)
         return sim_float_bits((float)to_double(a, t) + (float)to_double(b, t));
     double v = to_double(a, t) + to_double(b, t);
     switch (t) {
-    case PTX_F16: return sim_double_to_half(v);
-    case PTX_BF16: return sim_double_to_bfloat(v);
+    case PTX_F16: return half_from_double(v);
+    case PTX_BF16: return bfloat_from_double(v);
     default: return sim_double_bits(v);
     }
 }

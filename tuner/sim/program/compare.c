@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/half.h"
 #include "sim/program/operations.h"
 
 static const sim_operation *const tables[] = {sim_integer_operations, sim_bit_operations,
@@ -29,8 +30,8 @@ const sim_operation *sim_operation_find(const char *name)
 #define SAME(v) (v)
 #define AS_U16(v) ((uint32_t)(uint16_t)(v))
 #define AS_S16(v) ((int32_t)(int16_t)(v))
-#define AS_F16(v) sim_half_to_float((uint16_t)(v))
-#define AS_BF16(v) sim_bfloat_to_float((uint16_t)(v))
+#define AS_F16(v) half_to_float((uint16_t)(v))
+#define AS_BF16(v) bfloat_to_float((uint16_t)(v))
 
 #define ORDERED(s, T, load)                                                                        \
     COMPARE(eq_##s, T, load, x == y)                                                               \

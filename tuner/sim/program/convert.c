@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "sim/program/operations.h"
 
 /* A conversion reads its source into the widest type of its kind, rounds there and writes. */
@@ -45,8 +46,8 @@ static void read_floats(ptx_type from, bool flush, double *restrict v, const voi
     const float *f = a;
     const double *g = a;
     switch (from) {
-    case PTX_F16: SIM_EACH_LANE(l) v[l] = sim_half_to_float((uint16_t)w[l]); break;
-    case PTX_BF16: SIM_EACH_LANE(l) v[l] = sim_bfloat_to_float((uint16_t)w[l]); break;
+    case PTX_F16: SIM_EACH_LANE(l) v[l] = half_to_float((uint16_t)w[l]); break;
+    case PTX_BF16: SIM_EACH_LANE(l) v[l] = bfloat_to_float((uint16_t)w[l]); break;
     case PTX_F32:
         SIM_EACH_LANE(l) v[l] = flush && fabsf(f[l]) < 0x1p-126f ? copysign(0.0, f[l]) : f[l];
         break;
@@ -121,15 +122,15 @@ static void write_float(ptx_type to, bool flush, bool saturate, void *restrict d
         float f = (float)v;
         ((float *)d)[l] = flush && fabsf(f) < 0x1p-126f ? copysignf(0.0f, f) : f;
     } else {
-        ((uint32_t *)d)[l] = to == PTX_F16 ? sim_double_to_half(v) : sim_double_to_bfloat(v);
+        ((uint32_t *)d)[l] = to == PTX_F16 ? half_from_double(v) : bfloat_from_double(v);
     }
 }
 
 /* Directed rounding to a half or bfloat16: round to nearest, then step back if it went too far. */
 static uint16_t direct_short(ptx_type to, double v, sim_rounding rounding)
 {
-    uint16_t bits = to == PTX_F16 ? sim_double_to_half(v) : sim_double_to_bfloat(v);
-    double got = to == PTX_F16 ? sim_half_to_float(bits) : sim_bfloat_to_float(bits);
+    uint16_t bits = to == PTX_F16 ? half_from_double(v) : bfloat_from_double(v);
+    double got = to == PTX_F16 ? half_to_float(bits) : bfloat_to_float(bits);
     if (isnan(v) || got == v)
         return bits;
     bool above = got > v;

@@ -1,71 +1,8 @@
 #include <math.h>
 
+#include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/program/operations.h"
-
-float sim_half_to_float(uint16_t h)
-{
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 0x1f, mantissa = h & 0x3ff;
-    if (exponent == 31)
-        return sim_bits_float(sign | 0x7f800000u | mantissa << 13);
-    if (exponent == 0) {
-        float v = (float)mantissa * 0x1p-24f;
-        return sign ? -v : v;
-    }
-    return sim_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
-}
-
-/* Rounds a double to a float with two more significant bits than any half has, such that rounding
- * that to a half equals rounding the double: the last bit is set when anything was lost. Boldo and
- * Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
- * odd" (2008). */
-static float to_odd(double v)
-{
-    float f = (float)v;
-    if ((double)f == v || isnan(v) || isinf(f))
-        return isinf(f) && !isinf(v) ? copysignf(0x1.fffffep127f, f) : f;
-    if (fabs((double)f) > fabs(v))
-        f = sim_bits_float(sim_float_bits(f) - 1);
-    return sim_bits_float(sim_float_bits(f) | 1);
-}
-
-uint16_t sim_float_to_half(float v)
-{
-    uint32_t b = sim_float_bits(v), sign = b >> 16 & 0x8000u, magnitude = b & 0x7fffffffu;
-    if (magnitude > 0x7f800000u)
-        return 0x7fff;
-    if (magnitude >= 0x477ff000u) /* 65520 and above round to infinity */
-        return (uint16_t)(sign | 0x7c00u);
-    if (magnitude < 0x38800000u) { /* below 2^-14: subnormal, in units of 2^-24 */
-        float scaled = sim_bits_float(magnitude) * 0x1p24f;
-        return (uint16_t)(sign | (uint32_t)lrintf(scaled));
-    }
-    uint32_t rounded = magnitude + 0xfffu + (magnitude >> 13 & 1);
-    return (uint16_t)(sign | ((rounded - 0x38000000u) >> 13));
-}
-
-uint16_t sim_double_to_half(double v)
-{
-    return sim_float_to_half(to_odd(v));
-}
-
-float sim_bfloat_to_float(uint16_t b)
-{
-    return sim_bits_float((uint32_t)b << 16);
-}
-
-uint16_t sim_float_to_bfloat(float v)
-{
-    uint32_t b = sim_float_bits(v);
-    if ((b & 0x7fffffffu) > 0x7f800000u)
-        return 0x7fff;
-    return (uint16_t)((b + 0x7fffu + (b >> 16 & 1)) >> 16);
-}
-
-uint16_t sim_double_to_bfloat(double v)
-{
-    return sim_float_to_bfloat(to_odd(v));
-}
 
 /* a * b + c rounded to odd in double: the product of two short numbers is exact, the sum's error
  * is found by Knuth's two-sum. */
@@ -141,8 +78,8 @@ static float saturate(float v)
     static uint16_t T##_ex2(uint16_t a) { return store((float)exp2((double)load(a))); }            \
     static uint16_t T##_tanh(uint16_t a) { return store((float)tanh((double)load(a))); }
 
-DEFINE_HALF(h, sim_half_to_float, sim_float_to_half, sim_double_to_half)
-DEFINE_HALF(b, sim_bfloat_to_float, sim_float_to_bfloat, sim_double_to_bfloat)
+DEFINE_HALF(h, half_to_float, half_from_float, half_from_double)
+DEFINE_HALF(b, bfloat_to_float, bfloat_from_float, bfloat_from_double)
 
 #define LO(x) ((uint16_t)(x))
 #define HI(x) ((uint16_t)((x) >> 16))
@@ -168,8 +105,8 @@ HALF_ALL(b)
 
 /* cvt.rn.f16x2.f32 d, a, b: a is the high half. */
 #define F float
-SIM_OP2(pack_half, W, F, F, PAIR(sim_float_to_half(b[l]), sim_float_to_half(a[l])))
-SIM_OP2(pack_bfloat, W, F, F, PAIR(sim_float_to_bfloat(b[l]), sim_float_to_bfloat(a[l])))
+SIM_OP2(pack_half, W, F, F, PAIR(half_from_float(b[l]), half_from_float(a[l])))
+SIM_OP2(pack_bfloat, W, F, F, PAIR(bfloat_from_float(b[l]), bfloat_from_float(a[l])))
 
 #define N1(name, fn) {name, fn, 1, 4, {4}, SIM_CLASS_HALF}
 #define N2(name, fn) {name, fn, 2, 4, {4, 4}, SIM_CLASS_HALF}

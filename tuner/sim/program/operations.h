@@ -35,14 +35,6 @@ sim_compare sim_compare_find(const char *comparison, ptx_type type);
 bool sim_convert(ptx_type to, ptx_type from, sim_rounding rounding, bool flush, bool saturate,
                  void *restrict d, const void *a);
 
-/* Bits of a half or bfloat16 and the value they stand for. Rounding to nearest even. */
-float sim_half_to_float(uint16_t bits);
-uint16_t sim_float_to_half(float v);
-uint16_t sim_double_to_half(double v);
-float sim_bfloat_to_float(uint16_t bits);
-uint16_t sim_float_to_bfloat(float v);
-uint16_t sim_double_to_bfloat(double v);
-
 /* Replaces subnormal floats by zeros of their sign. */
 void sim_flush(uint32_t *lanes);
 

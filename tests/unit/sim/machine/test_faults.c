@@ -299,7 +299,7 @@ static void an_unknown_instruction_is_named_with_its_lines(void **state)
                               "\t.file 1 \"kernel.cu\"\n";
     at_error error = {0};
     sim_kernel k;
-    assert_int_equal(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", "k", &error), AT_FORMAT);
+    assert_int_equal(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error), AT_FORMAT);
     assert_int_equal(error.line, 8);
     assert_non_null(strstr(error.message, "frobnicate.b32"));
     assert_non_null(strstr(error.message, "kernel.cu:42"));

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "sim_fixture.h"
 #include "sim/program/operations.h"
 
@@ -329,18 +330,18 @@ static void half_and_bfloat16_arithmetic_rounds_once(void **state)
         sim_test_u32(&t, N);
         sim_test_run_well(&t, 1, 1, N, 1, 0);
         for (int i = 0; i < 2 * N; i++) {
-            long double x = sim_half_to_float(a[i]), y = sim_half_to_float(b[i]);
-            long double sum = sim_half_to_float(sim_float_to_half((float)(x + 1.5L)));
-            float got = sim_half_to_float(c[i]);
+            long double x = half_to_float(a[i]), y = half_to_float(b[i]);
+            long double sum = half_to_float(half_from_float((float)(x + 1.5L)));
+            float got = half_to_float(c[i]);
             /* Nearest: no other half is closer to the exact value, which fits a long double. */
             long double exact = x * y + sum, error = fabsl(exact - got);
-            float below = sim_half_to_float((uint16_t)(c[i] - 1)), above = sim_half_to_float((uint16_t)(c[i] + 1));
+            float below = half_to_float((uint16_t)(c[i] - 1)), above = half_to_float((uint16_t)(c[i] + 1));
             assert_true(error <= fabsl(exact - below) && error <= fabsl(exact - above));
         }
         for (int i = 0; i < N; i++) {
-            float x = sim_bfloat_to_float(sim_float_to_bfloat(f[i]));
-            float y = sim_bfloat_to_float(sim_float_to_bfloat(sim_half_to_float(a[2 * i])));
-            assert_int_equal(d[i], sim_float_to_bfloat(x * y));
+            float x = bfloat_to_float(bfloat_from_float(f[i]));
+            float y = bfloat_to_float(bfloat_from_float(half_to_float(a[2 * i])));
+            assert_int_equal(d[i], bfloat_from_float(x * y));
         }
         sim_test_deinit(&t);
         free(f);

@@ -1,0 +1,259 @@
+/* Several launches, their attributes, arguments of every type, constants and fills: from a script to
+ * plans. */
+#include "script_fixture.h"
+
+static launch_plan plan_of(const fixture_pattern *p, const char *configuration)
+{
+    script *s = fixture_load_pattern(p);
+    launch_plan plan;
+    uint16_t indices[8];
+    at_error error = {0};
+    assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
+    assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), error);
+    script_free(s);
+    return plan;
+}
+
+static void launches_follow_one_another(void **state)
+{
+    (void)state;
+    launch_plan p = plan_of(
+        &(fixture_pattern){
+            .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', args = { 'n' }, shared = 16 },",
+            .launch = "launches = { { grid = 'tile', block = 32 },\n"
+                      "{ entry = 'other', args = { 'tile', true }, shared = 'tile * 8', grid = { 1, 2 }, "
+                      "block = 64 } },"},
+        "tile=4");
+    assert_int_equal(p.launch_count, 2);
+    assert_string_equal(p.launches[0].entry, "k");
+    assert_int_equal(p.launches[0].grid[0], 4);
+    assert_int_equal(p.launches[0].dynamic_shared_bytes, 16);
+    assert_int_equal(p.launches[0].argument_count, 1);
+    assert_int_equal(p.arguments[0].bits, 1024);
+    assert_string_equal(p.launches[1].entry, "other");
+    assert_int_equal(p.launches[1].dynamic_shared_bytes, 32);
+    assert_int_equal(p.launches[1].first_argument, 1);
+    assert_int_equal(p.launches[1].argument_count, 2);
+    assert_int_equal(p.arguments[1].bits, 4);
+    assert_int_equal(p.launches[1].block[0], 64);
+    assert_int_equal(p.argument_count, 3);
+    assert_int_equal(plan_most_shared_bytes(&p), 32);
+    assert_int_equal(plan_most_threads(&p), 64);
+    char entries[PLAN_ENTRIES_BYTES];
+    plan_entries(&p, entries);
+    assert_string_equal(entries, "k other");
+}
+
+static void a_launch_may_depend_on_the_configuration(void **state)
+{
+    (void)state;
+    const fixture_pattern p = {.launch = "launches = { { grid = 1, block = 32 }, { when = \"mode == "
+                                         "'b'\", grid = 2, block = 32 } },"};
+    assert_int_equal(plan_of(&p, "mode=a").launch_count, 1);
+    assert_int_equal(plan_of(&p, "mode=b").launch_count, 2);
+}
+
+static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
+{
+    (void)state;
+    launch_plan p = plan_of(
+        &(fixture_pattern){.launch = "launch = { grid = { 8, 4 }, block = 32, cluster = { 'tile', 2 }, "
+                                     "cooperative = \"mode == 'a'\" },"},
+        "tile=4");
+    assert_int_equal(p.launches[0].cluster[0], 4);
+    assert_int_equal(p.launches[0].cluster[1], 2);
+    assert_int_equal(p.launches[0].cluster[2], 1);
+    assert_true(p.launches[0].cooperative);
+}
+
+static void arguments_have_every_width(void **state)
+{
+    (void)state;
+    launch_plan p = plan_of(
+        &(fixture_pattern){.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.int8(-1), "
+                                     "at.uint8(200), at.int16(-2), at.uint16(65535), at.half(0.5), "
+                                     "at.bfloat16(-2) } },"},
+        "");
+    static const struct {
+        uint32_t size_bytes;
+        uint64_t bits;
+    } wanted[] = {{1, 0xff}, {1, 200}, {2, 0xfffe}, {2, 0xffff}, {2, 0x3800}, {2, 0xc000}};
+    for (size_t i = 0; i < 6; i++) {
+        assert_int_equal(p.arguments[i].size_bytes, wanted[i].size_bytes);
+        assert_true(p.arguments[i].bits == wanted[i].bits);
+    }
+}
+
+static void structs_are_laid_out_as_c_does(void **state)
+{
+    (void)state;
+    launch_plan p = plan_of(
+        &(fixture_pattern){
+            .kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { at.uint8(1), at.int32(2) "
+                      "}, at.struct { at.uint8(3), at.double(0.5), 'n' == 'x' and 1 or at.int16(7) }, "
+                      "at.struct { at.float(1), at.float(2), at.float(3), at.float(4) } } },"},
+        "");
+    struct {
+        uint8_t a;
+        int32_t b;
+    } small;
+    struct {
+        uint8_t a;
+        double b;
+        int16_t c;
+    } large;
+    assert_int_equal(p.arguments[0].size_bytes, sizeof small);
+    memcpy(&small, plan_argument_value(&p, &p.arguments[0]), sizeof small);
+    assert_true(small.a == 1 && small.b == 2);
+    assert_int_equal(p.arguments[1].size_bytes, sizeof large);
+    memcpy(&large, plan_argument_value(&p, &p.arguments[1]), sizeof large);
+    assert_true(large.a == 3 && large.b == 0.5 && large.c == 7);
+    float four[4];
+    assert_int_equal(p.arguments[2].size_bytes, sizeof four);
+    memcpy(four, plan_argument_value(&p, &p.arguments[2]), sizeof four);
+    assert_true(four[0] == 1 && four[3] == 4);
+}
+
+static void constants_name_buffers(void **state)
+{
+    (void)state;
+    launch_plan p = plan_of(
+        &(fixture_pattern){.kernel = "kernel = { template = 'p.cu.tmpl', constants = { w = 'b' } },",
+                           .extra = "buffers = { a = at.input { dtype = 'float', count = 1 }, b = "
+                                    "at.input { dtype = 'float', count = 3 } },"},
+        "");
+    assert_int_equal(p.constant_count, 1);
+    assert_string_equal(p.constants[0].name, "w");
+    assert_int_equal(p.constants[0].buffer, 1);
+}
+
+static void fills_are_evaluated(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .extra = "buffers = {\n"
+                 "a = at.input { dtype = 'float', count = 3, fill = at.values { 1, '1 / 4' } },\n"
+                 "b = at.input { dtype = 'int32', count = 3, fill = at.constant(-7) },\n"
+                 "c = at.inout { dtype = 'half', count = 3, fill = 'zero' },\n"
+                 "d = at.input { dtype = 'uint32', count = 9, fill = 'local', limit = 'n', block = 4 },\n"
+                 "e = at.input { dtype = 'int64', count = 'n', fill = 'permutation' },\n"
+                 "f = at.input { dtype = 'uint32', count = 9, fill = 'below', limit = 5 },\n"
+                 "g = at.input { dtype = 'uint32', count = 9, fill = 'offsets', limit = 50 } },"});
+    problem_plan p;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &p, &error), error);
+    assert_int_equal(p.buffers[0].fill, FILL_VALUES);
+    assert_int_equal(p.buffers[0].value_count, 2);
+    assert_true(p.buffers[0].values[1] == 0.25);
+    assert_true(p.buffers[1].values[0] == -7);
+    assert_int_equal(p.buffers[2].fill, FILL_VALUES);
+    assert_int_equal(p.buffers[2].value_count, 1);
+    assert_int_equal(p.buffers[3].fill, FILL_LOCAL);
+    assert_int_equal(p.buffers[3].fill_block, 4);
+    assert_int_equal(p.buffers[4].fill, FILL_PERMUTATION);
+    assert_int_equal(p.buffers[5].fill, FILL_MODULO);
+    assert_int_equal(p.buffers[6].fill, FILL_OFFSETS);
+    script_free(s);
+}
+
+static void what_is_wrong_is_told_with_its_line(void **state)
+{
+    (void)state;
+    static const struct {
+        fixture_pattern pattern;
+        int line;
+        const char *message;
+    } cases[] = {
+        {{.extra = "launches = { { grid = 1, block = 1 } },"}, 10, "there is a launch as well"},
+        {{.launch = "launches = {},"}, 9, "launches: is empty"},
+        {{.launch = "launches = { 3 },"}, 9, "launches[1]: is 3"},
+        {{.launch = "launches = { { grid = 1, block = 1 }, { gird = 1, block = 1 } },"},
+         9,
+         "did you mean 'grid'?"},
+        {{.launch = "launches = { { grid = 1, block = 1, entry = 'a b' } },"}, 9, "is not the name"},
+        {{.launch = "launches = { { grid = 1, block = 1, when = 'tiel == 1' } },"},
+         9,
+         "launches[1].when: \"tiel == 1\": there is no 'tiel'"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct {} } },"}, 8, "no members"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { 3 } } },"},
+         8,
+         "a struct's members are"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', constants = { w = 'x' } },"},
+         8,
+         "'x' is not one of the buffers"},
+        {{.kernel = "kernel = { template = 'p.cu.tmpl', constants = { w = 'o' } },",
+          .extra = "buffers = { o = at.output { dtype = 'float', count = 1 } },"},
+         8,
+         "come from an at.input"},
+        {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values {} } },"},
+         10,
+         "is empty"},
+        {{.extra = "buffers = { a = at.input { dtype = 'float', count = 1, fill = at.values { 1 }, "
+                   "values = 3 } },"},
+         10,
+         "has values, and the buffer has them too"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_write_pattern(&cases[i].pattern);
+        fixture_expect_failure(cases[i].message, cases[i].line);
+    }
+}
+
+static void plans_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kernel, *launch, *extra, *message;
+    } cases[] = {
+        {NULL, "launches = { { grid = 1, block = 1, when = 'tile > 9' } },", NULL, "no launch is left"},
+        {NULL, "launch = { grid = 6, block = 1, cluster = 4 },", NULL, "do not divide a grid of 6"},
+        {NULL, "launch = { grid = 64, block = 1, cluster = 32 },", NULL, "not between 1 and 16"},
+        {NULL, "launch = { grid = 1, block = 1, cooperative = 'n' },", NULL, "true or false is needed"},
+        {"args = { at.half(1e6) }", NULL, NULL, "does not fit a half"},
+        {"args = { at.int8(128) }", NULL, NULL, "not between -128 and 127"},
+        {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = at.constant(0.5) } },",
+         "where a whole number is needed"},
+        {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'constant' } },",
+         "needs values"},
+        {NULL, NULL, "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'sorted' } },",
+         "needs a limit"},
+        {NULL, NULL,
+         "buffers = { a = at.input { dtype = 'int8', count = 3, fill = 'local', limit = 9 } },",
+         "needs a block"},
+        {NULL, NULL,
+         "buffers = { a = at.input { dtype = 'int8', count = 1, fill = 'offsets', limit = 9 } },",
+         "needs two elements"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char kernel[256];
+        snprintf(kernel, sizeof kernel, "kernel = { template = 'p.cu.tmpl', %s },",
+                 or_else(cases[i].kernel, ""));
+        script *s = fixture_load_pattern(&(fixture_pattern){
+            .kernel = kernel, .launch = cases[i].launch, .extra = cases[i].extra});
+        launch_plan launch;
+        problem_plan problem;
+        at_error error = {0};
+        at_status status = script_launch_plan(s, PROBLEM_TUNED, NULL, &launch, &error);
+        if (!status)
+            status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &problem, &error);
+        assert_int_equal(status, AT_SCRIPT);
+        assert_contains(error.message, cases[i].message);
+        script_free(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(launches_follow_one_another),
+        cmocka_unit_test(a_launch_may_depend_on_the_configuration),
+        cmocka_unit_test(clusters_and_cooperation_are_attributes_of_a_launch),
+        cmocka_unit_test(arguments_have_every_width),
+        cmocka_unit_test(structs_are_laid_out_as_c_does),
+        cmocka_unit_test(constants_name_buffers),
+        cmocka_unit_test(fills_are_evaluated),
+        cmocka_unit_test(what_is_wrong_is_told_with_its_line),
+        cmocka_unit_test(plans_that_cannot_be_are_told),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

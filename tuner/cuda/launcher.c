@@ -1,0 +1,205 @@
+#include "cuda/launcher.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Errors of a load or launch that leave the context usable; every other means that it is gone. */
+static const CUresult refusals[] = {
+    CUDA_ERROR_INVALID_VALUE,         CUDA_ERROR_OUT_OF_MEMORY,
+    CUDA_ERROR_INVALID_IMAGE,         CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUDA_ERROR_INVALID_PTX,           CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    CUDA_ERROR_INVALID_SOURCE,        CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
+    CUDA_ERROR_NOT_FOUND,             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_NOT_SUPPORTED,         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE,
+};
+
+/* Clusters of up to so many blocks are allowed without asking (CUDA C++ Programming Guide, "Thread
+ * Block Clusters"). */
+enum { PORTABLE_CLUSTER_BLOCKS = 8 };
+
+at_status cuda_refusal_status(CUresult result)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (result == refusals[i])
+            return AT_COMPILE;
+    return AT_DEVICE;
+}
+
+at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
+                             const launch_plan *plan, const char *suffix, at_error *error)
+{
+    *l = (cuda_launcher){.module = module};
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        const char *entry = plan->launches[i].entry;
+        char symbol[PLAN_NAME_BYTES + 16];
+        snprintf(symbol, sizeof symbol, "%s%s", entry, suffix);
+        CUresult result = cuda->cuModuleGetFunction(&l->functions[i], module, symbol);
+        if (result != CUDA_SUCCESS)
+            return cuda_check(cuda, result, cuda_refusal_status(result), entry, error);
+        int limit = 0;
+        cuda->cuFuncGetAttribute(&limit, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 l->functions[i]);
+        l->dynamic_limit_bytes[i] = limit > 0 ? (uint32_t)limit : 0;
+    }
+    return AT_OK;
+}
+
+/* What the kernel of launch `i` needs: it may be launched more than once. */
+static uint32_t shared_needed(const cuda_launcher *l, const launch_plan *plan, uint32_t i)
+{
+    uint32_t most = 0;
+    for (uint32_t j = 0; j < plan->launch_count; j++)
+        if (l->functions[j] == l->functions[i] && plan->launches[j].dynamic_shared_bytes > most)
+            most = plan->launches[j].dynamic_shared_bytes;
+    return most;
+}
+
+static at_status raise_shared_limit(cuda_launcher *l, const cuda_driver *cuda,
+                                    const launch_plan *plan, uint32_t i, at_error *error)
+{
+    uint32_t wanted = shared_needed(l, plan, i);
+    if (wanted <= l->dynamic_limit_bytes[i])
+        return AT_OK;
+    CUresult result = cuda->cuFuncSetAttribute(
+        l->functions[i], CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)wanted);
+    if (result != CUDA_SUCCESS && cuda_refusal_status(result) == AT_COMPILE)
+        return error_set(error, AT_COMPILE,
+                         "%s asks for %u bytes of dynamic shared memory, more than the device "
+                         "gives a block with its static part",
+                         plan->launches[i].entry, wanted);
+    at_status status = cuda_check(cuda, result, AT_DEVICE,
+                                  "cannot raise the limit of dynamic shared memory", error);
+    if (!status)
+        l->dynamic_limit_bytes[i] = wanted;
+    return status;
+}
+
+static uint32_t cluster_blocks(const kernel_launch *launch)
+{
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+}
+
+static at_status allow_cluster(const cuda_driver *cuda, CUfunction function,
+                               const kernel_launch *launch, at_error *error)
+{
+    if (cluster_blocks(launch) <= PORTABLE_CLUSTER_BLOCKS)
+        return AT_OK;
+    CUresult result = cuda->cuFuncSetAttribute(
+        function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+    return cuda_check(cuda, result, cuda_refusal_status(result),
+                      "clusters of more than 8 blocks are refused", error);
+}
+
+at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
+        status = raise_shared_limit(l, cuda, plan, i, error);
+        if (!status)
+            status = allow_cluster(cuda, l->functions[i], &plan->launches[i], error);
+    }
+    return status;
+}
+
+static at_status fill_constant(const cuda_launcher *l, const cuda_driver *cuda,
+                               const constant_plan *c, const cuda_range *from, CUstream stream,
+                               at_error *error)
+{
+    CUdeviceptr address;
+    size_t size_bytes;
+    CUresult result = cuda->cuModuleGetGlobal(&address, &size_bytes, l->module, c->name);
+    if (result == CUDA_ERROR_NOT_FOUND)
+        return error_set(error, AT_COMPILE,
+                         "the kernel's module has no variable %s: write extern \"C\" __constant__ "
+                         "in the template, and use it",
+                         c->name);
+    at_status status = cuda_check(cuda, result, AT_DEVICE, c->name, error);
+    if (!status && size_bytes < from->size_bytes)
+        status = error_set(error, AT_COMPILE,
+                           "the variable %s has %zu bytes, the buffer that fills it %llu", c->name,
+                           size_bytes, (unsigned long long)from->size_bytes);
+    if (status)
+        return status;
+    return cuda_check(
+        cuda, cuda->cuMemcpyDtoDAsync(address, from->address, (size_t)from->size_bytes, stream),
+        AT_DEVICE, "cannot fill a constant", error);
+}
+
+at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
+                             const launch_plan *plan, const cuda_range *buffers, CUstream stream,
+                             at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < plan->constant_count; i++)
+        status = fill_constant(l, cuda, &plan->constants[i], &buffers[plan->constants[i].buffer],
+                               stream, error);
+    return status;
+}
+
+static CUresult launch_with_attributes(const cuda_driver *cuda, CUfunction function,
+                                       const kernel_launch *launch, void **arguments,
+                                       CUstream stream)
+{
+    CUlaunchAttribute attributes[2];
+    unsigned count = 0;
+    memset(attributes, 0, sizeof attributes);
+    if (launch->cooperative) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+        attributes[count++].value.cooperative = 1;
+    }
+    if (cluster_blocks(launch) > 1) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attributes[count].value.clusterDim.x = launch->cluster[0];
+        attributes[count].value.clusterDim.y = launch->cluster[1];
+        attributes[count++].value.clusterDim.z = launch->cluster[2];
+    }
+    const CUlaunchConfig config = {.gridDimX = launch->grid[0],
+                                   .gridDimY = launch->grid[1],
+                                   .gridDimZ = launch->grid[2],
+                                   .blockDimX = launch->block[0],
+                                   .blockDimY = launch->block[1],
+                                   .blockDimZ = launch->block[2],
+                                   .sharedMemBytes = launch->dynamic_shared_bytes,
+                                   .hStream = stream,
+                                   .attrs = attributes,
+                                   .numAttrs = count};
+    return cuda->cuLaunchKernelEx(&config, function, arguments, NULL);
+}
+
+static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
+                          const kernel_launch *launch, void **arguments, CUstream stream)
+{
+    if (launch->cooperative || cluster_blocks(launch) > 1)
+        return launch_with_attributes(cuda, function, launch, arguments, stream);
+    return cuda->cuLaunchKernel(function, launch->grid[0], launch->grid[1], launch->grid[2],
+                                launch->block[0], launch->block[1], launch->block[2],
+                                launch->dynamic_shared_bytes, stream, arguments, NULL);
+}
+
+at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
+                              const launch_plan *plan, const cuda_range *buffers, CUstream stream,
+                              at_error *error)
+{
+    CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
+    void *arguments[PLAN_MAX_ARGUMENTS];
+    for (uint32_t i = 0; i < plan->launch_count; i++) {
+        const kernel_launch *launch = &plan->launches[i];
+        for (uint32_t j = 0; j < launch->argument_count; j++) {
+            const argument_plan *a = &plan->arguments[launch->first_argument + j];
+            pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
+            /* The driver promises nothing, and changes nothing. */
+            arguments[j] = a->is_buffer ? (void *)&pointers[j]
+                                        : (void *)(uintptr_t)plan_argument_value(plan, a);
+        }
+        CUresult result = queue_one(cuda, l->functions[i], launch, arguments, stream);
+        if (result != CUDA_SUCCESS)
+            return cuda_check(cuda, result, cuda_refusal_status(result),
+                              launch->cooperative          ? "the cooperative launch was refused"
+                              : cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
+                                                           : "the launch was refused",
+                              error);
+    }
+    return AT_OK;
+}

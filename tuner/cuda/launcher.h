@@ -1,0 +1,48 @@
+/* Launches of a plan: the kernels of a loaded module, their limits, constants and arguments.
+ *
+ * In: a module and a plan. Out: work queued on a stream. Used by the cuda device, which measures, and
+ * by the library, which launches in its caller's context. Owns nothing: module, stream and memory
+ * are the caller's. Launching allocates nothing and waits for nothing. */
+#ifndef AUTOTUNE_CUDA_LAUNCHER_H
+#define AUTOTUNE_CUDA_LAUNCHER_H
+
+#include "cuda/driver.h"
+#include "device/plan.h"
+
+typedef struct cuda_launcher {
+    CUmodule module;
+    CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
+    /* Of dynamic shared memory; raised before the first launch that needs more. */
+    uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
+} cuda_launcher;
+
+typedef struct cuda_range { /* a buffer */
+    CUdeviceptr address;
+    uint64_t size_bytes;
+} cuda_range;
+
+/* AT_COMPILE for an error of a load or launch that leaves the context usable, else AT_DEVICE. */
+at_status cuda_refusal_status(CUresult result);
+
+/* Finds the plan's kernels in the module, in which `suffix` follows their names. AT_COMPILE when one
+ * is missing. */
+at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
+                             const launch_plan *plan, const char *suffix, at_error *error);
+
+/* Raises the limits of dynamic shared memory and clusters to what the plan needs. AT_COMPILE when
+ * they cannot be. */
+at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                at_error *error);
+
+/* Queues copies of buffers into the module's constants. `buffers` holds those that the plan names,
+ * each at its own place. AT_COMPILE when the module has no such variable or it is too small. */
+at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
+                             const launch_plan *plan, const cuda_range *buffers, CUstream stream,
+                             at_error *error);
+
+/* Queues the launches. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
+                              const launch_plan *plan, const cuda_range *buffers, CUstream stream,
+                              at_error *error);
+
+#endif

@@ -1,0 +1,132 @@
+#include "sim/fill.h"
+
+#include <string.h>
+
+#include "base/half.h"
+#include "sim/program/bits.h"
+
+/* The output function of SplitMix64 (Steele, Lea & Flood 2014). */
+static uint64_t random_bits(uint64_t seed, uint64_t i)
+{
+    uint64_t z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static uint64_t convert_integer(uint64_t v, dtype type)
+{
+    switch (type) {
+    case DTYPE_HALF: return half_from_float((float)v);
+    case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
+    case DTYPE_FLOAT: return sim_float_bits((float)v);
+    case DTYPE_DOUBLE: return sim_double_bits((double)v);
+    default: return v;
+    }
+}
+
+static uint64_t uniform(uint64_t r, dtype type)
+{
+    float sign = (int64_t)r < 0 ? -1.0f : 1.0f;
+    switch (type) {
+    case DTYPE_HALF: return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
+    case DTYPE_BFLOAT16: return bfloat_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
+    case DTYPE_FLOAT: return sim_float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE: return sim_double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    default: return r;
+    }
+}
+
+static uint64_t high_product(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
+    return a1 * b1 + (middle >> 32) + (other >> 32);
+}
+
+/* A bijection of [0, 2^(2 * half)): a Feistel network of four rounds. */
+static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
+{
+    uint64_t mask = (UINT64_C(1) << half) - 1, left = v >> half, right = v & mask;
+    for (uint64_t round = 0; round < 4; round++) {
+        uint64_t next = left ^ (random_bits(seed + round, right) & mask);
+        left = right;
+        right = next;
+    }
+    return left << half | right;
+}
+
+/* Walks the cycle until it is back in [0, count). */
+static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
+{
+    unsigned half = 1;
+    while (2 * half < 64 && UINT64_C(1) << 2 * half < count)
+        half++;
+    do
+        i = shuffle_bits(i, half, seed);
+    while (i >= count);
+    return i;
+}
+
+/* An octave by chance, and a value in it by chance. */
+static uint64_t skewed(uint64_t r, uint64_t limit)
+{
+    uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
+    uint64_t octave = high_product(r, octaves), low = UINT64_C(1) << octave;
+    uint64_t v = low - 1 + (random_bits(r, octave) & (low - 1));
+    return v < limit ? v : v % limit;
+}
+
+static uint64_t offset_of(const buffer_plan *p, uint64_t i, uint64_t r)
+{
+    if (i == 0 || i == p->count - 1)
+        return i == 0 ? 0 : p->fill_limit;
+    return (i * p->fill_limit - high_product(r, p->fill_limit)) / (p->count - 1);
+}
+
+static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
+{
+    uint64_t limit = p->fill_limit, block = p->fill_block;
+    uint64_t windows = limit / block + (limit % block != 0), start = i / block % windows * block;
+    uint64_t width = limit - start < block ? limit - start : block;
+    return start + high_product(r, width);
+}
+
+static uint64_t double_bits(double v, dtype type)
+{
+    switch (type) {
+    case DTYPE_HALF: return half_from_float((float)v);
+    case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
+    case DTYPE_FLOAT: return sim_float_bits((float)v);
+    case DTYPE_DOUBLE: return sim_double_bits(v);
+    default: return (uint64_t)(int64_t)v;
+    }
+}
+
+static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
+{
+    uint64_t r = random_bits(seed, i);
+    switch (p->fill) {
+    case FILL_UNIFORM: return uniform(r, p->type);
+    case FILL_BITS: return r;
+    case FILL_INDEX: return convert_integer(i, p->type);
+    case FILL_VALUES: return double_bits(p->values[i % p->value_count], p->type);
+    case FILL_PERMUTATION: return convert_integer(permuted(i, p->count, seed), p->type);
+    case FILL_SORTED:
+        return convert_integer((i * p->fill_limit + high_product(r, p->fill_limit)) / p->count,
+                               p->type);
+    case FILL_LOCAL: return convert_integer(local_of(p, i, r), p->type);
+    case FILL_SKEWED: return convert_integer(skewed(r, p->fill_limit), p->type);
+    case FILL_OFFSETS: return convert_integer(offset_of(p, i, r), p->type);
+    default: return convert_integer(high_product(r, p->fill_limit), p->type);
+    }
+}
+
+void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed)
+{
+    size_t size = dtype_get(plan->type)->size_bytes;
+    for (uint64_t i = 0; i < plan->count; i++) {
+        uint64_t bits = element(plan, seed, i);
+        memcpy(bytes + i * size, &bits, size);
+    }
+}
