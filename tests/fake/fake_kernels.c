@@ -331,6 +331,10 @@ const fake_kernel *fake_kernel_find(const char *name)
     const char *number = strrchr(name, '_');
     bool timed = number && strspn(number + 1, "0123456789") == strlen(number + 1) && number[1];
     size_t length = timed ? (size_t)(number - name) : strlen(name);
+    /* A kernel that was compiled together with others has "_at<number>_" behind its name. */
+    const char *place = strstr(name, "_at");
+    if (place && place[3 + strspn(place + 3, "0123456789")] == '_')
+        length = (size_t)(place - name);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
         if (strlen(kernels[i].name) == length && strncmp(kernels[i].name, name, length) == 0)
             return &kernels[i];
