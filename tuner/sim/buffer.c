@@ -96,6 +96,7 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
     if (plan->count > b->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
     sim_fill(b->bytes, plan, seed);
+    b->read_only = plan->role == BUFFER_INPUT;
     forget_valid(b);
     return AT_OK;
 }
