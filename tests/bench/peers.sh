@@ -13,7 +13,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/portable}" && pwd)
 results=$(cd "${2:-$root/results}" && pwd)
-if [ $# -gt 2 ]; then shift 2; else set -- vector_add transpose matmul dot loop_order histogram baseline npp torch; fi
+if [ $# -gt 2 ]; then shift 2; else set -- vector_add transpose matmul dot loop_order histogram gather baseline npp torch; fi
 sources=$root/tests/bench/peers
 programs=$build/peers
 nvcc=${NVCC:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}

@@ -25,6 +25,7 @@ static const subject subjects[] = {
     {"lua/batched_transpose.lua", 1000, 4000, false},
     {"lua/conv2d.lua", 500, 4000, false},
     {"lua/dot.lua", 1000, 8000, false},
+    {"lua/gather.lua", 500, 4000, false},
     {"lua/histogram.lua", 500, 4000, false},
     {"lua/loop_order.lua", 500, 4000, false},
     {"lua/matmul.lua", 500, 4000, true}, /* a few bytes, where two blocks share an SM's registers */

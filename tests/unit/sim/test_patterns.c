@@ -187,6 +187,7 @@ static void patterns_are_right_for_other_types_and_problems_too(void **state)
         script_setting setting;
     } others[] = {
         {"batched_transpose.lua", {"dtype", "int8"}}, {"conv2d.lua", {"dtype", "half"}},
+        {"gather.lua", {"order", "local"}},
         {"histogram.lua", {"values", "1"}},           {"loop_order.lua", {"axis", "columns"}},
         {"loop_order.lua", {"dtype", "int8"}},        {"matmul.lua", {"dtype", "double"}},
         {"rgb.lua", {"layout", "padded"}},            {"stencil1d.lua", {"dtype", "int8"}},
@@ -240,6 +241,7 @@ int main(void)
         PATTERN("dot"),
         PATTERN("matmul"),
         PATTERN("conv2d"),
+        PATTERN("gather"),
         PATTERN("loop_order"),
         PATTERN("rgb"),
         PATTERN("batched_transpose"),

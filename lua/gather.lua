@@ -1,0 +1,57 @@
+-- dst[i] = src[index[i]]: what random access costs, and how much of it locality brings back. DRAM
+-- delivers sectors of 32 bytes, of which a random index uses one element.
+--
+-- `order` says how the indices lie: "permutation" (each once, at random), "below" (at random), "sorted",
+-- "local" (neighbours in `window`, the same 4096 integers).
+local at = require "autotune"
+
+local share = "(block * items * vec)"
+
+return at.pattern {
+  name = "gather",
+  summary = "Elements of an array in the order of an index",
+  problem = { n = 1 << 24, order = "permutation", window = 4096, dtype = "float" },
+  ragged = { { n = 30011 }, { n = 30012 } },
+  simulated = { n = 1 << 16 },
+
+  space = {
+    -- direct: each thread reads where its indices say; sorted: the block sorts its indices in shared
+    -- memory, so that neighbouring threads read neighbouring addresses, and puts the elements back in
+    -- order there.
+    algorithm = { "direct", "sorted" },
+    block = at.pow2(64, 1024),
+    vec = { 1, 2, 4 },        -- neighbouring indices of a thread
+    items = { 1, 2, 4, 8 },   -- times that, a block's width apart
+    index_hint = { "none", "streaming" },
+    -- Of the elements; L2 may fetch more than the sector (wide: 256 bytes).
+    load_hint = { "none", "streaming", "no_allocate", "wide" },
+    store_hint = { "none", "streaming", "through" },
+    -- Has L2 fetch the elements before they are asked for, all of a thread's at once.
+    prefetch = { false, true },
+  },
+  where = {
+    "n % vec == 0 and vec * max(sizeof(dtype), 4) <= 16",
+    "vec * items <= 16",
+    "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
+    "load_hint ~= 'wide' or device.major >= 8",
+    "algorithm ~= 'sorted' or vec == 1 and not prefetch",
+    "algorithm ~= 'sorted' or " .. share .. " * (8 + sizeof(dtype)) <= 48 * 1024",
+    "algorithm ~= 'sorted' or load_hint == 'none' and index_hint == 'none'",
+    "not prefetch or vec * items > 1 and load_hint == 'none'",
+  },
+  baseline = {
+    algorithm = "direct", block = 256, vec = 1, items = 1, index_hint = "none", load_hint = "none",
+    store_hint = "none", prefetch = false,
+  },
+
+  buffers = {
+    src = at.input { dtype = "dtype", count = "n" },
+    index = at.input { dtype = "uint32", count = "n", fill = "order", limit = "n", block = "window" },
+    dst = at.output { dtype = "dtype", count = "n" },
+  },
+  kernel = { template = "gather.cu.tmpl", entry = "gather", args = { "src", "index", "dst" } },
+  launch = { grid = ("ceil_div(n, %s)"):format(share), block = "block" },
+  traffic = "n * (4 + 2 * sizeof(dtype))",
+  reference = at.reference { template = "gather_ref.cu.tmpl" },
+  tolerance = 0,
+}
