@@ -266,29 +266,89 @@ extern "C" __global__ void at_fill(void *data, u64 count, int type, int fill, u6
     }
 }
 
-// A guard byte depends on its place, so that a shifted copy of the band is damage too.
-static __device__ u8 guard_byte(u64 i)
+static __device__ u32 element_bytes(int type)
 {
-    return (u8)(0xc3 ^ (i * 0x9d) ^ (i >> 8));
-}
-
-extern "C" __global__ void at_guards_set(u8 *before, u8 *after, u64 size)
-{
-    for (u64 i = thread_index(); i < size; i += thread_count()) {
-        before[i] = guard_byte(i);
-        after[i] = guard_byte(i);
+    switch (type) {
+    case INT8:
+    case UINT8:
+        return 1;
+    case INT16:
+    case UINT16:
+    case HALF:
+    case BFLOAT16:
+        return 2;
+    case INT32:
+    case UINT32:
+    case FLOAT:
+        return 4;
+    default:
+        return 8;
     }
 }
 
-extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u64 size,
-                                           u64 *results)
+// A value that shows where it should not be: not a number or an index far behind the end, huge or far
+// before the start, the same with the other sign, or one like any other.
+static __device__ u64 guard_value(u64 r, int type, int pattern)
+{
+    const u64 sign = (pattern & 3) == 3 ? ~r >> 63 : r >> 63;
+    const bool nan = (pattern & 3) == 0;
+    if ((pattern & 3) == 2)
+        return uniform(r, type);
+    switch (type) {
+    case HALF:
+        return sign << 15 | (nan ? 0x7e00 | (r & 0x1ff) : 0x7800 | (r & 0x3ff));
+    case BFLOAT16:
+        return sign << 15 | (nan ? 0x7fc0 | (r & 0x3f) : 0x7e00 | (r & 0xff));
+    case FLOAT:
+        return sign << 31 | (nan ? 0x7fc00000 | (r & 0x3fffff) : 0x7e000000 | (r & 0xffffff));
+    case DOUBLE:
+        return sign << 63 | (nan ? 0x7ff8000000000000ull | (r & 0x7ffffffffffffull)
+                                 : 0x7fd0000000000000ull | (r & 0xfffffffffffffull));
+    case INT32:
+    case UINT32:
+        return nan ? 0x40000000 | (r & 0x3fffffff) : 0x80000000 | (r & 0x7fffffff);
+    case INT64:
+    case UINT64:
+        return nan ? 0x4000000000000000ull | r >> 2 : 0x8000000000000000ull | r >> 1;
+    default:
+        return r;
+    }
+}
+
+// Byte i of a guard band. `salt` is the buffer's own, so that nothing copied from elsewhere is right.
+static __device__ u8 guard_byte(u64 i, int type, int pattern, u64 salt)
+{
+    const u32 bytes = element_bytes(type);
+    return (u8)(guard_value(random_bits(salt, i / bytes), type, pattern) >> (8 * (i % bytes)));
+}
+
+extern "C" __global__ void at_guards_set(u8 *before, u8 *after, u64 size, int type, int pattern,
+                                         u64 salt)
 {
     for (u64 i = thread_index(); i < size; i += thread_count()) {
-        if (before[i] != guard_byte(i))
+        before[i] = guard_byte(i, type, pattern, salt);
+        after[i] = guard_byte(i, type, pattern, ~salt);
+    }
+}
+
+extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u64 size, int type,
+                                           int pattern, u64 salt, u64 *results)
+{
+    for (u64 i = thread_index(); i < size; i += thread_count()) {
+        if (before[i] != guard_byte(i, type, pattern, salt))
             atomicMax(&results[BEFORE_INVERTED], ~(size - i));
-        if (after[i] != guard_byte(i))
+        if (after[i] != guard_byte(i, type, pattern, ~salt))
             atomicMax(&results[AFTER_INVERTED], ~(i + 1));
     }
+}
+
+// Fills the block's shared memory, which a kernel may find as another left it.
+extern "C" __global__ void at_scrub(u32 bytes, u32 value)
+{
+    extern __shared__ u32 words[];
+    volatile u32 *const all = words;
+    for (u32 i = threadIdx.x; i < bytes / 4; i += blockDim.x)
+        all[i] = value + i;
 }
 
 struct Tally {

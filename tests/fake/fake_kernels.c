@@ -45,25 +45,26 @@ static fake_end fill(const fake_launch *l)
     return FAKE_OK;
 }
 
-static unsigned char guard_byte(uint64_t i)
+/* Other values than the support code's, which are each buffer's and each pattern's own too. */
+static unsigned char guard_byte(const fake_launch *l, bool after, uint64_t i)
 {
-    return (unsigned char)(0xc3 ^ (i * 7));
+    return (unsigned char)random_bits(U64(l, 5) + U32(l, 4) + after, i);
 }
 
 static fake_end guards_set(const fake_launch *l)
 {
     for (uint64_t i = 0; i < U64(l, 2); i++)
-        POINTER(l, 0)[i] = POINTER(l, 1)[i] = guard_byte(i);
+        POINTER(l, 0)[i] = guard_byte(l, false, i), POINTER(l, 1)[i] = guard_byte(l, true, i);
     return FAKE_OK;
 }
 
 static fake_end guards_check(const fake_launch *l)
 {
-    uint64_t *results = (uint64_t *)POINTER(l, 3), size = U64(l, 2);
+    uint64_t *results = (uint64_t *)POINTER(l, 6), size = U64(l, 2);
     for (uint64_t i = 0; i < size; i++) {
-        if (POINTER(l, 0)[i] != guard_byte(i))
+        if (POINTER(l, 0)[i] != guard_byte(l, false, i))
             raise_to(&results[BEFORE_INVERTED], ~(size - i));
-        if (POINTER(l, 1)[i] != guard_byte(i))
+        if (POINTER(l, 1)[i] != guard_byte(l, true, i))
             raise_to(&results[AFTER_INVERTED], ~(i + 1));
     }
     return FAKE_OK;
@@ -186,6 +187,34 @@ static fake_end writes_past(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* A copy without a guard: what lies behind the end of one goes behind the end of the other. */
+static fake_end copies_past(const fake_launch *l)
+{
+    good(l);
+    memcpy(POINTER(l, 1) + 4 * U64(l, 2), POINTER(l, 0) + 4 * U64(l, 2), 64);
+    return FAKE_OK;
+}
+
+/* Right unless what lies behind the input is not a number. */
+static fake_end reads_past(const fake_launch *l)
+{
+    float behind;
+    good(l);
+    memcpy(&behind, POINTER(l, 0) + 4 * U64(l, 2), sizeof behind);
+    if (behind != 0)
+        POINTER(l, 1)[0] ^= 1;
+    return FAKE_OK;
+}
+
+static fake_end fails_the_sixth_time(const fake_launch *l)
+{
+    static int launches;
+    good(l);
+    if (++launches % 6 == 0)
+        POINTER(l, 1)[0] ^= 1;
+    return FAKE_OK;
+}
+
 static fake_end writes_before(const fake_launch *l)
 {
     good(l);
@@ -302,6 +331,7 @@ static const fake_kernel kernels[] = {
     {"at_gate", gate, 0, 0},
     {"at_empty", flush, 0, 0},
     {"at_clock", clock_reading, 0, 0},
+    {"at_scrub", flush, 0, 0},
     {"good", good, 0, 3},
     {"reference", good, 0, 3},
     {"timed", timed, 0, 4},
@@ -311,6 +341,9 @@ static const fake_kernel kernels[] = {
     {"swaps_pair", swaps_pair, 0, 3},
     {"writes_past", writes_past, 0, 3},
     {"writes_before", writes_before, 0, 3},
+    {"copies_past", copies_past, 0, 3},
+    {"reads_past", reads_past, 0, 3},
+    {"fails_the_sixth_time", fails_the_sixth_time, 0, 3},
     {"changes_input", changes_input, 0, 3},
     {"zeros", zeros, 0, 3},
     {"wild", wild, 0, 3},

@@ -10,7 +10,9 @@ enum {
     CEILING_SAMPLES = 11,
     REFERENCE_SAMPLES = 3,
     WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
-    CHECK_LAUNCHES = 4         /* of one slot: two, and two more when the slot was unsound */
+    CHECK_LAUNCHES = 2,        /* of a slot, when a variant is tried */
+    RECHECK_LAUNCHES = 8,      /* and of a finalist: what shows rarely has more chances */
+    CHECK_ROUNDS = 2           /* all again when the slot was unsound */
 };
 
 /* Set-up and loading do not depend on the variant; this is far above what they take. */
@@ -137,14 +139,16 @@ static at_status make_sound(device_bench *b, size_t but, at_error *error)
 }
 
 /* Checks on every slot; *result as of device_slot_check, the story in b->story. */
-static at_status check(device_bench *b, const loaded_variant *v, outcome *result, at_error *error)
+static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
+                       at_error *error)
 {
     *result = OUTCOME_OK;
     for (size_t i = 0; i < b->slot_count && *result == OUTCOME_OK; i++) {
         if (!v->present[i])
             continue;
-        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0, CHECK_LAUNCHES * b->watchdog_ns);
-        at_status status = device_slot_check(&b->slots[i], v->kernels[i], &v->launches[i], result,
+        notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0,
+               CHECK_ROUNDS * launches * b->watchdog_ns);
+        at_status status = device_slot_check(&b->slots[i], v->kernels[i], &v->launches[i], launches, result,
                                              b->story, sizeof b->story, error);
         if (!status && *result != OUTCOME_OK)
             status = make_sound(b, i, error);
@@ -295,7 +299,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     int64_t start_ns = clock_now_ns();
     at_status status = load(b, variant, &v, &error);
     if (!status)
-        status = check(b, &v, &result, &error);
+        status = check(b, &v, CHECK_LAUNCHES, &result, &error);
     int64_t checked_ns = clock_now_ns();
     answer->check_ns = checked_ns - start_ns;
     if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0]) {
@@ -438,9 +442,25 @@ static at_status seed_slots(device_bench *b, uint64_t seed, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < b->slot_count; i++)
         if (b->slots[i].seed != seed) {
-            notify(b, "new contents", 0, CHECK_LAUNCHES * b->watchdog_ns);
+            notify(b, "new contents", 0, CHECK_ROUNDS * CHECK_LAUNCHES * b->watchdog_ns);
             status = device_slot_seed(&b->slots[i], seed, error);
         }
+    return status;
+}
+
+/* A write far outside may have hit what belongs to another problem, or to the reference. */
+static at_status check_elsewhere(device_bench *b, outcome *result, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < b->slot_count; i++) {
+        bool sound;
+        status = device_slot_sound(&b->slots[i], &sound, error);
+        if (status || sound)
+            continue;
+        *result = OUTCOME_WRONG_RESULT;
+        snprintf(b->story, sizeof b->story, "it wrote far outside: memory that it was not given has changed");
+        status = device_slot_seed(&b->slots[i], b->slots[i].seed, error);
+    }
     return status;
 }
 
@@ -456,7 +476,9 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
     if (!status)
         status = seed_slots(b, seed, &error);
     if (!status)
-        status = check(b, v, &result, &error);
+        status = check(b, v, RECHECK_LAUNCHES, &result, &error);
+    if (!status && result == OUTCOME_OK)
+        status = check_elsewhere(b, &result, &error);
     answer->check_ns = clock_now_ns() - start_ns;
     answer->outcome = result;
     if (result != OUTCOME_OK)

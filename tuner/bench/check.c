@@ -5,15 +5,14 @@
 
 #include "bench/problem.h"
 
-enum { PATTERNS = 2 };
-
 /* One check in progress. */
 typedef struct check {
     device_slot *slot;
     outcome *result;
     char *story; /* of the first thing found wrong */
     size_t story_bytes;
-    uint64_t sums[PATTERNS][PLAN_MAX_BUFFERS]; /* of the outputs after each launch */
+    uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
+    int launches;
 } check;
 
 static bool found_wrong(const check *c)
@@ -29,7 +28,11 @@ static at_status prepare(check *c, int pattern, at_error *error)
         buffer_role role = s->plan.buffers[i].role;
         if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
             status = s->api->poison(s->device, s->buffers[i], pattern, error);
+        if (!status && s->api->guard)
+            status = s->api->guard(s->device, s->buffers[i], &s->plan.buffers[i], pattern, error);
     }
+    if (!status && s->api->scrub)
+        status = s->api->scrub(s->device, pattern, error);
     return status;
 }
 
@@ -115,7 +118,7 @@ static at_status check_inputs(check *c, at_error *error)
     return AT_OK;
 }
 
-/* Bit-for-bit agreement of the two launches; an exact comparison has shown it already. */
+/* Bit-for-bit agreement of all launches; an exact comparison has shown it already. */
 static at_status sum_outputs(check *c, int pattern, at_error *error)
 {
     device_slot *s = c->slot;
@@ -124,11 +127,13 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
     for (uint32_t i = 0; i < s->plan.buffer_count && !found_wrong(c); i++) {
         if (!s->expected[i])
             continue;
-        at_status status =
-            s->api->checksum(s->device, s->buffers[i], &c->sums[pattern][i], error);
+        uint64_t sum;
+        at_status status = s->api->checksum(s->device, s->buffers[i], &sum, error);
         if (status)
             return status;
-        if (pattern == 0 || c->sums[0][i] == c->sums[1][i])
+        if (pattern == 0)
+            c->sums[i] = sum;
+        if (c->sums[i] == sum)
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
         snprintf(c->story, c->story_bytes,
@@ -163,15 +168,15 @@ static at_status check_once(check *c, device_kernel *k, const launch_plan *launc
     *c->result = OUTCOME_OK;
     c->story[0] = '\0';
     at_status status = AT_OK;
-    for (int pattern = 0; !status && pattern < PATTERNS && !found_wrong(c); pattern++)
+    for (int pattern = 0; !status && pattern < c->launches && !found_wrong(c); pattern++)
         status = check_launch(c, pattern, k, launch, error);
     return status ? status : check_inputs(c, error);
 }
 
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            outcome *result, char *story, size_t story_bytes, at_error *error)
+                            int launches, outcome *result, char *story, size_t story_bytes, at_error *error)
 {
-    check c = {.slot = s, .result = result, .story = story, .story_bytes = story_bytes};
+    check c = {.slot = s, .launches = launches, .result = result, .story = story, .story_bytes = story_bytes};
     at_status status = check_once(&c, k, launch, error);
     if (status || !found_wrong(&c))
         return status;

@@ -7,8 +7,8 @@
 /* Two elements of a buffer are read back behind the results. */
 enum { RESULTS_BYTES = RESULT_COUNT * 8, ELEMENT_BYTES = 8 };
 
-/* All bits set is NaN in every float type; the other is a plain number in all of them. */
-static const unsigned char poison_bytes[2] = {0xff, 0x5a};
+/* All bits set is NaN in every float type; the others are plain numbers in all of them. */
+static const unsigned char poison_bytes[4] = {0xff, 0x5a, 0x00, 0xa6};
 
 at_status cuda_results_new(device *d, at_error *error)
 {
@@ -70,6 +70,8 @@ at_status cuda_buffer_new(device *d, const char *name, uint64_t size_bytes, devi
         return status;
     }
     b->data = b->base + DEVICE_GUARD_BYTES;
+    b->guard_type = DTYPE_UINT8;
+    b->guard_salt = (uint64_t)b->base * 0x9e3779b97f4a7c15ull;
     *out = b;
     return AT_OK;
 }
@@ -85,9 +87,18 @@ void cuda_buffer_free(device *d, device_buffer *b)
 static at_status set_guards(device *d, const device_buffer *b, at_error *error)
 {
     CUdeviceptr before = b->base, after = b->data + b->size_bytes;
-    uint64_t size = DEVICE_GUARD_BYTES;
-    void *arguments[] = {&before, &after, &size};
+    uint64_t size = DEVICE_GUARD_BYTES, salt = b->guard_salt;
+    int type = (int)b->guard_type, pattern = b->guard_pattern;
+    void *arguments[] = {&before, &after, &size, &type, &pattern, &salt};
     return cuda_support_queue(d, SUPPORT_GUARDS_SET, size, arguments, error);
+}
+
+at_status cuda_buffer_guard(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
+                            at_error *error)
+{
+    b->guard_type = plan->type;
+    b->guard_pattern = pattern;
+    return set_guards(d, b, error);
 }
 
 at_status cuda_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
@@ -111,7 +122,7 @@ at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error 
     at_status status = AT_OK;
     if (b->size_bytes > 0)
         status = cuda_check(&d->cuda,
-                            d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 1],
+                            d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3],
                                                     b->size_bytes, d->stream),
                             AT_DEVICE, "cannot poison a buffer", error);
     return status ? status : set_guards(d, b, error);
@@ -153,8 +164,9 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
     if (status)
         return status;
     CUdeviceptr before = b->base, after = b->data + b->size_bytes, results = d->results;
-    uint64_t size = DEVICE_GUARD_BYTES;
-    void *arguments[] = {&before, &after, &size, &results};
+    uint64_t size = DEVICE_GUARD_BYTES, salt = b->guard_salt;
+    int type = (int)b->guard_type, pattern = b->guard_pattern;
+    void *arguments[] = {&before, &after, &size, &type, &pattern, &salt, &results};
     status = cuda_support_queue(d, SUPPORT_GUARDS_CHECK, size, arguments, error);
     if (!status)
         status = read_results(d, "the check of the guard bands failed", error);

@@ -20,6 +20,7 @@ static const char *const support_names[SUPPORT_COUNT] = {
     [SUPPORT_GATE] = "at_gate",
     [SUPPORT_EMPTY] = "at_empty",
     [SUPPORT_CLOCK] = "at_clock",
+    [SUPPORT_SCRUB] = "at_scrub",
 };
 
 const char *cuda_support_name(support_kernel kernel)
@@ -61,6 +62,31 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
                       d->cuda.cuLaunchKernel(d->support_kernels[kernel], grid, 1, 1, threads, 1, 1,
                                              0, d->stream, arguments, NULL),
                       AT_DEVICE, support_names[kernel], error);
+}
+
+at_status cuda_scrub(device *d, int pattern, at_error *error)
+{
+    static const char what[] = "cannot fill shared memory";
+    static const uint32_t values[] = {0x7fc00000, 0xfe000000, 0x3f000000, 0x7e000000};
+    uint32_t bytes = (uint32_t)d->properties.limits.max_shared_per_block_bytes / 4 * 4;
+    uint32_t word = values[pattern & 3];
+    void *arguments[] = {&bytes, &word};
+    CUfunction kernel = d->support_kernels[SUPPORT_SCRUB];
+    at_status status = AT_OK;
+    if (!d->scrubs)
+        status = cuda_check(&d->cuda,
+                            d->cuda.cuFuncSetAttribute(
+                                kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
+                            AT_DEVICE, what, error);
+    d->scrubs = !status;
+    /* A block has an SM to itself; twice as many as there are SMs reach all. */
+    if (!status)
+        status = cuda_check(&d->cuda,
+                            d->cuda.cuLaunchKernel(kernel, 2 * (unsigned)d->properties.limits.sm_count,
+                                                   1, 1, CUDA_BLOCK_THREADS, 1, 1, bytes, d->stream,
+                                                   arguments, NULL),
+                            AT_DEVICE, what, error);
+    return status;
 }
 
 /* The addresses of the buffers that a plan can name. */

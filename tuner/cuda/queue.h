@@ -16,7 +16,7 @@
 typedef enum support_kernel {
     SUPPORT_FILL, SUPPORT_GUARDS_SET, SUPPORT_GUARDS_CHECK, SUPPORT_COMPARE_EXACT,
     SUPPORT_MAGNITUDE, SUPPORT_COMPARE_CLOSE, SUPPORT_CHECKSUM, SUPPORT_FLUSH_WRITE,
-    SUPPORT_FLUSH_READ, SUPPORT_GATE, SUPPORT_EMPTY, SUPPORT_CLOCK, SUPPORT_COUNT
+    SUPPORT_FLUSH_READ, SUPPORT_GATE, SUPPORT_EMPTY, SUPPORT_CLOCK, SUPPORT_SCRUB, SUPPORT_COUNT
 } support_kernel;
 
 /* Words of the block in which support kernels leave their results; all start at zero, so a minimum
@@ -53,6 +53,7 @@ struct device {
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
+    bool scrubs; /* the kernel that fills shared memory may take all of it */
     nvml *board; /* NULL: not asked for yet, or there is none */
 };
 
@@ -61,12 +62,18 @@ struct device_buffer {
     CUdeviceptr base; /* the allocation: guard band, contents, guard band */
     CUdeviceptr data; /* the contents; a multiple of 256 */
     uint64_t size_bytes;
+    dtype guard_type;  /* of the values in the guard bands, which are the buffer's own */
+    int guard_pattern;
+    uint64_t guard_salt;
 };
 
 struct device_kernel {
     cuda_module *module;
     cuda_launcher launcher;
 };
+
+/* Function of device_api: fills the shared memory of every SM. */
+at_status cuda_scrub(device *d, int pattern, at_error *error);
 
 const char *cuda_support_name(support_kernel kernel); /* "at_fill" ... */
 

@@ -82,8 +82,15 @@ typedef struct device_api {
     /* Writes the contents that `plan` and `seed` say, and sets both guard bands. */
     at_status (*fill)(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                       at_error *error);
-    /* Overwrites contents with pattern 0 or 1 and sets both guard bands. */
+    /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
+    /* Sets both guard bands to values that show in an output: of the buffer's type, its own, and for
+     * pattern 0 not a number or far out, for 1 to 3 others. NULL, as the next: nothing can be read or
+     * written there. */
+    at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
+                       at_error *error);
+    /* Fills shared memory, of which the next kernel may expect nothing; pattern 0 to 3. */
+    at_status (*scrub)(device *d, int pattern, at_error *error);
     at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
     at_status (*checksum)(device *d, const device_buffer *b, uint64_t *sum, at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,

@@ -239,6 +239,8 @@ static void every_kind_of_wrong_result_is_found_and_named(void **state)
         {"skips_edge", "on the ragged problem: 11 of 1003 elements of dst"},
         {"swaps_pair", "2 of 4096 elements of dst are wrong, first dst[1][2]"},
         {"writes_past", "byte 1 past the end of buffer dst"},
+        {"copies_past", "byte 1 past the end of buffer dst"},
+        {"reads_past", "1 of "},
         {"writes_before", "byte 3 before buffer dst"},
         {"changes_input", "it changed its input src"},
         {"zeros", "of 4096 elements of dst are wrong, first dst[0][0]: expected"},
@@ -479,6 +481,18 @@ static void a_recheck_uses_new_contents(void **state)
     end(&f);
 }
 
+static void a_recheck_launches_more_often_than_a_try(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    expect_outcome(try_entry(&f, 1, "fails_the_sixth_time", 0), OUTCOME_OK, "");
+    hold(&f, 2, "fails_the_sixth_time");
+    assert_ok(device_worker_recheck(f.worker, 2, 77, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_RECHECKED), OUTCOME_WRONG_RESULT, "1 of ");
+    end(&f);
+}
+
 static void modules_are_unloaded_after_each_try(void **state)
 {
     (void)state;
@@ -688,6 +702,7 @@ int main(void)
         cmocka_unit_test(held_variants_survive_the_worker),
         cmocka_unit_test(a_block_names_the_variant_that_broke_it_and_drops_it),
         cmocka_unit_test(a_recheck_uses_new_contents),
+        cmocka_unit_test(a_recheck_launches_more_often_than_a_try),
         cmocka_unit_test(modules_are_unloaded_after_each_try),
         cmocka_unit_test(too_little_memory_fails_the_set_up_with_the_remedy),
         cmocka_unit_test(a_reference_that_leaves_elements_alone_is_refused),

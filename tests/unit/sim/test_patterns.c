@@ -125,7 +125,7 @@ static outcome check(bench *b, const uint16_t *indices, const char *from, const 
     compile_result r = compile(b, &source, &launch);
     device_image image = image_of(&r);
     assert_ok(device_sim_api.kernel_new(b->device, &image, &launch, &kernel, &error), error);
-    assert_ok(device_slot_check(&b->slot, kernel, &launch, &result, story, story_bytes, &error),
+    assert_ok(device_slot_check(&b->slot, kernel, &launch, 2, &result, story, story_bytes, &error),
               error);
     device_sim_api.kernel_free(b->device, kernel);
     compile_result_deinit(&r);
