@@ -110,12 +110,15 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         s->all = s->all && p == mask;
         s->any = s->any || p != 0;
     }
-    if (c->op == SIM_BARRIER_ARRIVE)
-        return true;
-    w->state = SIM_WAITING;
-    w->barrier = id;
-    w->wait_pc = (int32_t)(c - b->program->code);
-    w->wait_mask = mask;
+    if (c->op != SIM_BARRIER_ARRIVE) {
+        w->state = SIM_WAITING;
+        w->barrier = id;
+        w->wait_pc = (int32_t)(c - b->program->code);
+        w->wait_mask = mask;
+    }
+    /* Who comes after the last that is counted begins the next round. */
+    if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
+        release(b, id);
     return true;
 }
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Ends every mutant of mutants.txt as it says there? Usage: run.sh BINARY [DEVICE [EVERY [JOBS]]]
+#
+# DEVICE check (the default): 'autotune check' convicts it, without a GPU. DEVICE cuda:0: the GPU is tuned
+# with the mutant as its only variant, and nothing is recorded. EVERY 5 runs each fifth one; JOBS of them at
+# a time (default 2). A mutant that is not a mistake is proven, and recorded. Exit code 1 when one is not.
+set -u
+binary=$(realpath "$1")
+device=${2:-check}
+every=${3:-1}
+jobs=${4:-2}
+here=$(dirname "$(realpath "$0")")
+house=$(dirname "$(dirname "$here")")
+
+mutate() { # mutate TEXT FROM TO: in $mutated, "\n" standing for a line's end; fails where FROM is not
+    local from=${2//'\n'/$'\n'} to=${3//'\n'/$'\n'}
+    [[ $1 == *"$from"* ]] || return 1
+    mutated=${1%%"$from"*}$to${1#*"$from"}
+}
+
+# The script with the configuration as its default, so that a budget of one tries it alone.
+with_default() { # with_default TEXT NAME=VALUE,...
+    local pair name value list=""
+    IFS=, read -ra pairs <<<"$2"
+    for pair in "${pairs[@]}"; do
+        name=${pair%%=*} value=${pair#*=}
+        [[ $value =~ ^([0-9]+|true|false)$ ]] || value="\"$value\""
+        list+="$name = $value, "
+    done
+    mutate "$1" 'local at = require "autotune"' "local at = {}
+for name, f in pairs(require \"autotune\") do at[name] = f end
+local make = at.pattern
+function at.pattern(p) for name, v in pairs { $list} do p.baseline[name] = v end return make(p) end" &&
+        printf '%s' "$mutated"
+}
+
+run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
+    local work status=0 text
+    work=$(mktemp -d)
+    text=$(cat "$house/lua/$2.lua")
+    if [[ $3 == *.lua ]]; then
+        mutate "$text" "$6" "$7" || { echo "FAIL $1 ($2, $3): nothing to replace: $6"; return 1; }
+        text=$mutated
+    else
+        mutate "$(cat "$house/templates/$3")" "$6" "$7" ||
+            { echo "FAIL $1 ($2, $3): nothing to replace: $6"; return 1; }
+        printf '%s\n' "$mutated" >"$work/$3"
+    fi
+    [ -z "$4" ] || text=$(with_default "$text" "$4")
+    printf '%s\n' "$text" >"$work/$2.lua"
+    cd "$work" || return 1
+    local settings=()
+    for setting in $5; do settings+=(--set "$setting"); done
+    if [ "$device" = check ]; then
+        "$binary" check "$work/$2.lua" --arch sm_90 --jobs 1 "${settings[@]}" >out.txt 2>&1 || status=$?
+    else
+        XDG_STATE_HOME=$work/state "$binary" tune "$work/$2.lua" --device "$device" --budget 1 --quiet \
+            --results "$work/results" "${settings[@]}" >out.txt 2>&1 || status=$?
+        [ "$8" = harmless ] || [ -z "$(find "$work/results" -name '*.json' 2>/dev/null)" ] || status=recorded
+    fi
+    local wanted=1
+    [ "$8" = wrong ] || wanted=0
+    cd "$here" || return 1
+    if [ "$status" = "$wanted" ]; then
+        echo "ok   $1 $2 $3 $4"
+        rm -rf "$work"
+    else
+        echo "FAIL $1 $2 $3 $4: '$6' -> '$7': exit $status, not $wanted: $(head -c 600 "$work/out.txt")"
+        rm -rf "$work"
+        return 1
+    fi
+}
+
+number=0 failed=0 running=0
+pattern="" file="" configuration="" settings="" from="" to=""
+while IFS= read -r line || [ -n "$line" ]; do
+    case $line in
+    '#'* | '') ;;
+    'set '*) settings=${line#set } ;;
+    '-'*) from=${line#-} from=${from# } ;;
+    '+'*) to=${line#+} to=${to# } ;;
+    '='*)
+        number=$((number + 1))
+        if [ $((number % every)) -eq 0 ]; then
+            run_one "$number" "$pattern" "$file" "$configuration" "$settings" "$from" "$to" "${line#= }" &
+            running=$((running + 1))
+            if [ "$running" -ge "$jobs" ]; then
+                wait -n || failed=$((failed + 1))
+                running=$((running - 1))
+            fi
+        fi
+        ;;
+    *)
+        read -r pattern file configuration <<<"$line"
+        settings=""
+        ;;
+    esac
+done <"$here/mutants.txt"
+while [ "$running" -gt 0 ]; do
+    wait -n || failed=$((failed + 1))
+    running=$((running - 1))
+done
+echo "$number mutants, every $every. of them run on $device: $failed did not end as they should"
+[ "$failed" -eq 0 ]
