@@ -17,6 +17,9 @@ done
 echo "== wrong kernels"
 "$here/wrong_kernels/run.sh" "$build/bin/autotune" cuda:0 || failed=1
 
+echo "== mutants"
+"$here/../mutants/run.sh" "$build/bin/autotune" cuda:0 1 8 || failed=1
+
 echo "== device out of memory"
 large=$(mktemp)
 "$build/bin/autotune" transpose.lua --device cuda:0 --set rows=262144 --set cols=262144 --budget 1 \
