@@ -58,8 +58,7 @@ records() { # records TEXT: in the record
 
 # The one best configuration of timed.lua.
 found_the_best() {
-    says 'best        a=11,b=5'
-    records '"a": 11'
+    says 'best        a=11,b=5' && records '"a": 11'
 }
 
 records_nothing_of() { # records_nothing_of TEXT: in the record
@@ -123,8 +122,9 @@ ended_by() { # ended_by CODE
 # under way ($under_way) and the set-up of each.
 resumes() { # resumes ENDED
     tool "$TIMED" --device cuda:0 --quiet
-    succeeds
-    found_the_best
+    # Callers ask for the result, and then bash goes on after a command that fails.
+    succeeds || return 1
+    found_the_best || return 1
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
     [ -z "$twice" ] || { echo "answered twice: $twice"; return 1; }
     total=$(samples_taken)

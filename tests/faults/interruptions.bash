@@ -17,11 +17,12 @@ interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
         1) run_with_faults -i "$at:2" && ended_by 130 && ended=1 ;;
         2) run_with_faults -r && ended_by 4 && ended=1 ;;
         3) # twice
-            run_with_faults -i "$at:15" && ended_by 130
+            run_with_faults -i "$at:15" && ended_by 130 || return 1
+            # What a whole run wrote is another run's business.
+            [ "$status" -ne 0 ] || forget
             run_with_faults -i "$((pieces / 3)):9" && ended_by 137 && ended=2
             ;;
         esac || { echo "moment $moment of $1 in a space of $2, piece $at"; return 1; }
-        # What a whole run wrote is another run's business.
         if [ "$status" -ne 0 ]; then
             resumes "$ended" || { echo "moment $moment of $1 in a space of $2, piece $at"; return 1; }
         fi
