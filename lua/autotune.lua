@@ -121,6 +121,14 @@ function at.constant(v)
   return { [KIND] = "fill", values = { v } }
 end
 
+-- A misspelt helper is told by its name; what scripts ask for otherwise is not there.
+host.missing(at, function(_, name)
+  local known = {}
+  for key in pairs(at) do known[#known + 1] = key end
+  table.sort(known)
+  error("there is no at." .. tostring(name) .. check.meant(tostring(name), known), 2)
+end)
+
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
   "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "reference", "tolerance", "deterministic",
@@ -146,6 +154,7 @@ function at.pattern(description)
   space.read_baseline(description, p.parameters)
   p.layout = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
+  kernel.check_types(description, p)
   p.measurable = #p.buffers > 0 and description.reference ~= nil
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)

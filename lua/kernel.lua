@@ -50,7 +50,11 @@ local function read_fill(b, where, taken)
   return fill, values ~= nil and expressions(values, child(where, "values"), MOST_VALUES) or nil
 end
 
-function kernel.read_buffers(description, taken)
+-- Names of the pattern, and what they are; read_buffers() is told them.
+local taken = {}
+
+function kernel.read_buffers(description, names_taken)
+  taken = names_taken
   local path = { "buffers" }
   local given = description.buffers
   if given == nil then return {} end
@@ -76,6 +80,9 @@ function kernel.read_buffers(description, taken)
     local fill, values
     if filled and (b.fill ~= nil or b.values ~= nil) then
       fill, values = read_fill(b, where, taken)
+    end
+    if b.limit ~= nil and b.fill == nil then
+      fail(child(where, "limit"), "is of no use without fill = \"modulo\", whose values lie below it")
     end
     list[i] = {
       name = name,
@@ -111,6 +118,38 @@ local function read_struct(v, where)
   return { type = "struct", members = members }
 end
 
+-- The problem's variables that are some buffer's dtype name element types.
+function kernel.check_types(description, p)
+  local types = host.dtypes()
+  local known = {}
+  for _, t in ipairs(types) do known[t] = true end
+  for _, name in ipairs(ordered_keys(description.buffers or {}, { "buffers" })) do
+    local dtype = description.buffers[name].dtype
+    for _, variable in ipairs(p.problem) do
+      for _, v in pairs(variable) do
+        if variable.name == dtype and v ~= variable.name and not known[v] then
+          fail({ "problem", dtype }, "there is no element type %s%s; buffers.%s is of it", show(v),
+               meant(tostring(v), types), name)
+        end
+      end
+    end
+  end
+end
+
+-- A word is a buffer or a variable.
+local function check_argument(v, path, buffers)
+  if type(v) ~= "string" or not string.find(v, "^[%a_][%w_]*$") or taken[v] then return end
+  if v == "true" or v == "false" then return end
+  local names, known = {}, {}
+  for i, buffer in ipairs(buffers) do names[i] = buffer.name end
+  for name in pairs(taken) do known[#known + 1] = name end
+  table.sort(known)
+  if #names > 0 then
+    fail(path, "there is no buffer or variable '%s'%s; the buffers are %s", v, meant(v, known),
+         table.concat(names, ", "))
+  end
+end
+
 local function read_arguments(given, path, buffers)
   check.table(given, path, "args = { \"src\", \"dst\", \"rows\" }")
   check.list(given, path, MOST_ARGUMENTS)
@@ -126,6 +165,7 @@ local function read_arguments(given, path, buffers)
     elseif type(v) == "table" and v[KIND] == "struct" then
       argument = read_struct(v, where)
     end
+    if not argument then check_argument(v, where, buffers) end
     list[key] = argument or { type = "plain", value = expression(v, where) }
   end
   return list
@@ -171,7 +211,7 @@ local function option_expression(v, path)
     if literal ~= "" then pieces[#pieces + 1] = string.format("%q", literal) end
     if not open then break end
     local close = string.find(v, "}", open, true)
-    if not close then fail(path, "there is a ${ without a }") end
+    if not close then fail(path, "there is a ${ without a } behind it on its line") end
     pieces[#pieces + 1] = "tostring(" .. string.sub(v, open + 2, close - 1) .. ")"
     at_byte = close + 1
   end

@@ -92,7 +92,7 @@ local function split(line, place)
       if literal ~= "" then pieces[#pieces + 1] = literal end
       literal = ""
       local close = closing_brace(line, open + 1)
-      if not close then fail(place, "there is a ${ without a }") end
+      if not close then fail(place, "there is a ${ without a } behind it on its line") end
       local expression = string.sub(line, open + 2, close - 1)
       check_expression(expression, place)
       pieces[#pieces + 1] = { expression }

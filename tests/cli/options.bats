@@ -81,3 +81,23 @@ load helpers
     tool tune transpose.lua --arch sm_90 --strategy exhausting
     fails_with 2 "exhaustive"
 }
+
+@test "--help lists what --strategy and --format take, and no more" {
+    for command in tune replay; do
+        tool "$command" --help
+        says "Strategies"
+        says "genetic"
+    done
+    tool export --help
+    says "Formats: header"
+    says_nothing_of "kernel-tuner"
+    tool convert --help
+    says "kernel-tuner"
+    says "t4"
+}
+
+@test "devices --json prints JSON where there is no driver" {
+    AUTOTUNE_LIBCUDA=/nowhere tool devices --json
+    fails_with 3 "driver"
+    [ "$output" = "[]" ]
+}

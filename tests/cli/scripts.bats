@@ -97,3 +97,32 @@ load helpers
     ! grep -l "$(printf '\033')" ./*.txt
     python3 -m json.tool <out.txt >/dev/null
 }
+
+# misspelt SED LINE TEXT: the fixture changed by SED is refused, naming the line and what was meant.
+misspelt() {
+    cp "$FIXTURES"/scale* .
+    sed -i "$1" scale.lua
+    tool emit scale.lua
+    fails_with 2 "scale.lua:$2: "
+    fails_with 2 "$3"
+}
+
+@test "what is misspelt in a script is named, with what was meant" {
+    misspelt 's/args = { "src"/args = { "scr"/' 29 "kernel.args[1]: there is no buffer or variable 'scr'; did you mean 'src'?"
+    misspelt 's/at.int64/at.itn64/' 29 "there is no at.itn64; did you mean 'int64'?"
+    misspelt 's/dtype = "float" }/dtype = "flaot" }/' 7 "problem.dtype: there is no element type 'flaot'; did you mean 'float'?"
+    misspelt 's/args = { "src", "dst", at.int64("n")/args = { "src", "dst", "scael"/' 29 "did you mean 'scale'?"
+    misspelt 's/src = at.input  {/& limit = 9,/' 25 "buffers.src.limit: is of no use without fill"
+}
+
+@test "a misspelt element type in --set is named" {
+    tool emit "$FIXTURES/scale.lua" --set dtype=flaot
+    fails_with 2 "there is no element type 'flaot'; did you mean 'float'?"
+}
+
+@test "an expression of a template ends on the line where it begins" {
+    cp "$FIXTURES"/scale* .
+    printf 'int x = ${block +\n1};\n' >scale.cu.tmpl
+    tool emit scale.lua
+    fails_with 2 "scale.cu.tmpl:1: there is a \${ without a } behind it on its line"
+}

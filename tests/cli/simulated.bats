@@ -70,3 +70,16 @@ load helpers
     [ "$status" -eq 1 ]
     says "elements of dst are wrong"
 }
+
+@test "predictions that the model cannot tell apart are called tied, none of them the best" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 6 --quiet --no-record
+    succeeds
+    says "tied with"
+    says "which the model cannot tell apart"
+    says "one of them"
+}
+
+@test "what only a GPU can tell is refused on a simulated one" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --objective energy --budget 2
+    fails_with 2 "--objective energy is refused: a simulated device knows no energy"
+}

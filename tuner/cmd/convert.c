@@ -49,8 +49,10 @@ const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
     .summary = "Write recorded measurements in the format of another tool",
-    .details = "FILE is a journal of autotune, a Kernel Tuner cache or T4 results, gzip or not; --format\n"
-               "says what is written.\n",
+    .details = "FILE is a journal of autotune, a Kernel Tuner cache or T4 results, gzip or not. Formats:\n"
+               "\n"
+               "  kernel-tuner             a cache file of Kernel Tuner\n"
+               "  t4                       T4 results\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
     .run = run,

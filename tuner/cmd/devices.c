@@ -47,10 +47,16 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     device_properties found[MOST_DEVICES];
     size_t count;
     at_status status = device_worker_list("cuda", found, MOST_DEVICES, &count, error);
+    /* A program that asks for JSON gets it; why there are none goes to stderr. */
+    if (o->json && (!status || status == AT_NO_DEVICE)) {
+        at_error trouble = {0};
+        at_status printed = print_json(found, status ? 0 : count, &trouble);
+        if (printed && !status)
+            *error = trouble;
+        return status ? status : printed;
+    }
     if (status)
         return status;
-    if (o->json)
-        return print_json(found, count, error);
     print_table(found, count);
     return AT_OK;
 }

@@ -122,6 +122,8 @@ const command cmd_export = {
     .operand = "PATTERN",
     .summary = "Write the recorded configurations of all GPUs for use without autotune.",
     .details =
+        "Formats: header (the default).\n"
+        "\n"
         "The header is C11 and C++17 and needs nothing but the standard library. Its look-up "
         "takes\n"
         "the GPU's name, its compute capability and the problem, and says which rule found the\n"

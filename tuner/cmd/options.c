@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "search/table.h"
 
 /* What the value of an option is, and so what its place in the options holds. */
 typedef enum cell_type {
@@ -100,7 +101,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", CELL_TRUE, AT(no_line)},
     [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", CELL_TRUE,
                     AT(ptx)},
-    [OPTION_FORMAT] = {"format", "NAME", "what to write: header; kernel-tuner or t4 (convert)",
+    [OPTION_FORMAT] = {"format", "NAME", "what to write (see below)",
                        CELL_TEXT, AT(format)},
     [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", CELL_TEXT, AT(output)},
     [OPTION_HELP] = {"help", NULL, "print this and leave", CELL_TRUE, AT(help)},
@@ -320,6 +321,15 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
+static void print_strategies(FILE *to)
+{
+    size_t count;
+    const strategy_kind *const *kinds = strategy_kinds(&count);
+    fprintf(to, "\nStrategies (without --strategy: %s):\n", kinds[0]->name);
+    for (size_t i = 0; i < count; i++)
+        fprintf(to, "  %-24s %s\n", kinds[i]->name, kinds[i]->summary);
+}
+
 void options_print_help(const command *c, FILE *to)
 {
     fprintf(to, "Usage: autotune %s%s%s [OPTION]...\n\n%s\n\nOptions:\n", c->name,
@@ -332,6 +342,8 @@ void options_print_help(const command *c, FILE *to)
                  table[id].argument ? table[id].argument : "");
         fprintf(to, "  %-24s %s\n", left, table[id].help);
     }
+    if (command_takes(c, OPTION_STRATEGY))
+        print_strategies(to);
     if (c->details)
         fprintf(to, "\n%s", c->details);
 }

@@ -82,8 +82,10 @@ static void print_verdict(const run_summary *s, const sheet *on)
         fprintf(on->to, "%sno variant worked%s\n", start(on->colour, INK_WARNING), stop(on->colour));
         return;
     }
-    if (s->verdict == VERDICT_TIED)
-        line_add(&l, "tied with %zu other%s", s->tied_count, s->tied_count == 1 ? "" : "s");
+    bool tied = s->verdict == VERDICT_TIED, predicted = s->device.predicted;
+    if (tied)
+        line_add(&l, "tied with %zu other%s%s", s->tied_count, s->tied_count == 1 ? "" : "s",
+                 predicted ? ", which the model cannot tell apart; a larger problem (--set) may" : "");
     else if (s->verdict == VERDICT_CLEAR)
         line_add(&l, "clear: faster than every other");
     else if (s->verdict == VERDICT_INCONCLUSIVE)
@@ -112,7 +114,8 @@ static void print_verdict(const run_summary *s, const sheet *on)
         print_labelled(on, "proof", l.text);
     }
     char clean[CONFIGURATION_BYTES];
-    print_labelled(on, "best", table_clean(best->configuration, clean, sizeof clean));
+    print_labelled(on, tied && predicted ? "one of them" : "best",
+                   table_clean(best->configuration, clean, sizeof clean));
     if (baseline && baseline != best)
         print_labelled(on, "baseline", table_clean(baseline->configuration, clean, sizeof clean));
 }

@@ -100,6 +100,10 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                          "--record is refused: %s, and a record holds measurements of a real GPU only",
                          s->device ? "the times of a simulated device are predictions"
                                    : "--arch measures nothing");
+    if (o->energy && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE, "--objective energy is refused: %s",
+                         s->device ? "a simulated device knows no energy, only a real GPU's board tells it"
+                                   : "--arch measures nothing");
     if (s->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
                             "the pattern has no buffers or no reference, so nothing can be measured; "

@@ -134,6 +134,25 @@ static int by_median(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* The model tells no two predictions apart that differ by less than its resolution: the margin of a
+ * tie, and a twentieth of what every launch costs, known no better, which is most of a small
+ * problem's time. */
+static void tie_predictions(builder *b, size_t ok)
+{
+    run_result *all = b->out->results;
+    double given = b->in->settings->tie_margin, floor_ns = (double)pipeline_get_state(b->in->pipeline)->ready.floor_ns;
+    double margin = given >= 0 ? given : race_defaults().tie_margin;
+    double resolution_ns = margin * (double)all[0].time.median_ns;
+    if (given < 0 && resolution_ns < floor_ns / 20)
+        resolution_ns = floor_ns / 20;
+    for (size_t i = 1; i < ok; i++) {
+        all[i].tied = (double)(all[i].time.median_ns - all[0].time.median_ns) <= resolution_ns;
+        b->out->tied_count += all[i].tied;
+    }
+    if (b->out->tied_count)
+        b->out->verdict = VERDICT_TIED;
+}
+
 /* Without a race the lowest median wins, and nothing says how sure that is. */
 static void rank_by_median(builder *b)
 {
@@ -143,6 +162,8 @@ static void rank_by_median(builder *b)
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
+    if (ok > 1 && b->in->session->properties.predicted)
+        tie_predictions(b, ok);
 }
 
 static at_status add_rest(builder *b, at_error *error)

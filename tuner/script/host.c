@@ -64,6 +64,18 @@ static int host_fail(lua_State *L)
                   usage ? 0 : line, "%s", message);
 }
 
+/* host.missing(table, function): calls it with the table and a name that is not there. */
+static int host_missing(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_createtable(L, 0, 1);
+    lua_insert(L, 2);
+    lua_setfield(L, 2, "__index");
+    lua_setmetatable(L, 1);
+    return 0;
+}
+
 /* host.fail_in(file, line, message) */
 static int host_fail_in(lua_State *L)
 {
@@ -259,7 +271,7 @@ static void push_host(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"declare", host_declare},     {"dtypes", host_dtypes},
-        {"fail", host_fail},           {"fail_in", host_fail_in},
+        {"missing", host_missing},     {"fail", host_fail},           {"fail_in", host_fail_in},
         {"is_line", host_is_line},
         {"is_helper", host_is_helper}, {"keys", host_keys},
         {"line", host_line},           {"load", host_load},

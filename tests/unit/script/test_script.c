@@ -122,7 +122,7 @@ static const bad_case bad_cases[] = {
     {{.space = "space = { tile = at.range(1, 4, 0) },"}, 5, "the step is 0"},
     {{.space = "space = { tile = at.range(1, 2.5) },"}, 5, "must be an integer, not 2.5"},
     {{.space = "space = { tile = at.range(1, 1 << 40) },"}, 5, "more than 65535"},
-    {{.space = "space = { tile = at.pow(1, 2) },"}, 5, "attempt to call a nil value"},
+    {{.space = "space = { tile = at.pow(1, 2) },"}, 5, "there is no at.pow; did you mean 'pow2'?"},
     {{.where = "where = { 'tile > 0',\n 'tille > 1' },"},
      7,
      "where[2]: \"tille > 1\": there is no 'tille'; did you mean 'tile'?"},
