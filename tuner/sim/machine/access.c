@@ -321,7 +321,7 @@ static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, 
         if (c->kind == SIM_ATOMIC)
             sim_counter_add_shared_atomic(n, p->address, mask, bytes);
         else
-            sim_counter_add_shared(n, p->address, mask, bytes);
+            sim_counter_add_shared(n, p->address, mask, bytes, c->kind == SIM_STORE);
     } else if (space == PTX_SPACE_LOCAL && n) {
         /* Local memory is interleaved so that lanes at the same offset share sectors. */
         n->requests++;

@@ -79,10 +79,10 @@ static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t
 }
 
 /* Does every active lane share its address with its neighbour at lane ^ distance, where that is
- * active? Then the hardware serves twice as many lanes at once. */
-static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, uint32_t lanes, int distance)
+ * active? */
+static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, int distance)
 {
-    for (uint32_t m = mask & lanes; m; m &= m - 1) {
+    for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
         if ((mask >> (l ^ distance) & 1) && addresses[l] != addresses[l ^ distance])
             return false;
@@ -90,57 +90,66 @@ static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, uint32_t 
     return true;
 }
 
-static bool merges(const uint64_t *addresses, uint32_t mask, uint32_t lanes)
-{
-    return neighbours_agree(addresses, mask, lanes, 1) ||
-           neighbours_agree(addresses, mask, lanes, 2);
-}
-
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
-                            uint32_t bytes)
+                            uint32_t bytes, bool is_store)
 {
-    uint32_t groups[4] = {UINT32_MAX, 0, 0, 0}, group_count = 1;
+    uint32_t lanes = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
+    if (bytes > 4 && !is_store &&
+        (neighbours_agree(addresses, mask, 1) || neighbours_agree(addresses, mask, 2)))
+        lanes *= 2;
     c->shared_requests++;
-    if (bytes == 8 && !merges(addresses, mask, UINT32_MAX)) {
-        groups[0] = 0x0000ffffu;
-        groups[1] = 0xffff0000u;
-        group_count = 2;
-    } else if (bytes == 16) {
-        group_count = 0;
-        for (int half = 0; half < 2; half++) {
-            uint32_t lanes = 0xffffu << (16 * half);
-            if (merges(addresses, mask, lanes)) {
-                groups[group_count++] = lanes;
-            } else {
-                groups[group_count++] = lanes & 0x00ff00ffu;
-                groups[group_count++] = lanes & 0xff00ff00u;
-            }
-        }
-    }
-    for (uint32_t g = 0; g < group_count; g++) {
-        if (!(mask & groups[g]))
+    for (uint32_t first = 0; first < SIM_LANES; first += lanes) {
+        uint32_t group = mask & (UINT32_MAX >> (SIM_LANES - lanes) << first);
+        if (!group)
             continue;
-        uint32_t n = wavefronts_of(addresses, mask & groups[g], (bytes + 3) / 4);
+        uint32_t n = wavefronts_of(addresses, group, (bytes + 3) / 4);
         c->wavefronts += n;
         c->ideal++;
         c->conflicts += n - 1;
     }
 }
 
-void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
-                                   uint32_t bytes)
+/* Most lanes at one bank among those of `mask`. */
+static uint32_t queue_of(const uint64_t *addresses, uint32_t mask)
 {
-    /* Lanes on the same word take turns, as do those on different words of a bank. */
     uint8_t counts[SIM_BANKS] = {0};
-    uint32_t most = 1;
+    uint32_t most = 0;
     for (uint32_t m = mask; m; m &= m - 1) {
         uint32_t bank = addresses[__builtin_ctz(m)] / SIM_BANK_BYTES % SIM_BANKS;
         most = ++counts[bank] > most ? counts[bank] : most;
     }
+    return most;
+}
+
+static bool share_an_address(const uint64_t *addresses, uint32_t mask, uint32_t other)
+{
+    for (uint32_t m = mask; m; m &= m - 1)
+        for (uint32_t o = other; o; o &= o - 1)
+            if (addresses[__builtin_ctz(m)] == addresses[__builtin_ctz(o)])
+                return true;
+    return false;
+}
+
+void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
+                                   uint32_t bytes)
+{
     c->shared_requests++;
-    c->ideal += bytes > 4 ? 2 : 1;
-    c->wavefronts += bytes > 4 && most < 2 ? 2 : most;
-    c->conflicts = c->wavefronts - c->ideal;
+    if (bytes <= 4) {
+        /* Lanes on the same word take turns, as do those on different words of a bank. */
+        uint32_t n = queue_of(addresses, mask);
+        c->wavefronts += n;
+        c->ideal++;
+        c->conflicts += n - 1;
+        return;
+    }
+    /* A loop of compare and swap: each half of the warp takes part, with two wavefronts a round, until
+     * its last lane is through. The hardware counts rounds as requests and none as conflicts. */
+    uint32_t low = mask & 0xffffu, high = mask & 0xffff0000u;
+    uint32_t low_ends = queue_of(addresses, low), high_ends = queue_of(addresses, high);
+    if (share_an_address(addresses, low, high))
+        high_ends += low_ends;
+    c->wavefronts += 2 * (uint64_t)(low_ends + high_ends);
+    c->ideal += 2 * (uint64_t)((low != 0) + (high != 0));
 }
 
 /* Different addresses among those of `mask`; *most: lanes at the commonest. */

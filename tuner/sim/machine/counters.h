@@ -4,9 +4,11 @@
  * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch
  * (l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum, l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
  * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each bank
- * to any number of lanes; 8-byte accesses go in halves of a warp and 16-byte accesses in quarters
- * unless neighbouring lanes ask for the same words; a conflict is a wavefront more than the fewest
- * that the accessed width needs (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st). */
+ * to any number of lanes. 8-byte accesses go in halves of a warp and 16-byte accesses in quarters;
+ * loads in groups of twice as many lanes where throughout the warp active lanes that are neighbours
+ * (lane ^ 1, or all at lane ^ 2) ask for the same words. A conflict is a wavefront more than one a
+ * group that has active lanes (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st).
+ * The rule was found from 469 shapes of accesses on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -30,7 +32,7 @@ typedef struct sim_counter { /* of one instruction, or a sum of several */
     uint64_t shared_requests;
     uint64_t wavefronts; /* shared memory */
     uint64_t ideal;      /* wavefronts without conflicts */
-    uint64_t conflicts;  /* wavefronts - ideal */
+    uint64_t conflicts;  /* wavefronts - ideal; none of atomics of 8 bytes */
     uint64_t constant_requests;
     uint64_t constant_passes; /* one for each address in a request */
 } sim_counter;
@@ -51,9 +53,9 @@ void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t byte
 /* Adds a request with these sectors. */
 void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 
-/* Adds an access to shared memory of `bytes` a lane (at most 16). */
+/* Adds a load or a store of shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
-                            uint32_t bytes);
+                            uint32_t bytes, bool is_store);
 /* As above for atomics, where lanes on one word queue up behind each other. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);

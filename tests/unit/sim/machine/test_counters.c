@@ -64,7 +64,7 @@ static sim_counter shared_of(int stride, uint32_t bytes)
     sim_counter c = {0};
     for (int l = 0; l < SIM_LANES; l++)
         addresses[l] = (uint64_t)(l * stride) * bytes;
-    sim_counter_add_shared(&c, addresses, UINT32_MAX, bytes);
+    sim_counter_add_shared(&c, addresses, UINT32_MAX, bytes, false);
     return c;
 }
 

@@ -1,0 +1,81 @@
+/* Wavefronts and bank conflicts of shared memory by the shape of an access: what an H200 counted
+ * (results/nvidia-h200/shared_shapes.csv, made by tests/bench/shared_shapes.py) is what the simulator
+ * counts. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "sim/machine/counters.h"
+
+enum { LINE_BYTES = 1024, LEAST_SHAPES = 400 };
+
+typedef struct shape {
+    char name[128], kind[16];
+    unsigned bytes;
+    unsigned long long requests, wavefronts, conflicts;
+    uint64_t addresses[SIM_LANES];
+    uint32_t mask;
+} shape;
+
+/* False for what is no shape: remarks, the head, kernels of many accesses. */
+static bool read_shape(const char *line, shape *s)
+{
+    int used = 0;
+    *s = (shape){.mask = 0};
+    if (sscanf(line, "%127[^,],%15[^,],%u,%llu,%llu,%llu,%n", s->name, s->kind, &s->bytes, &s->requests,
+               &s->wavefronts, &s->conflicts, &used) != 6)
+        return false;
+    const char *at = line + used;
+    for (int l = 0; l < SIM_LANES; l++) {
+        char *end = NULL;
+        if (*at == '-') {
+            at += 2;
+            continue;
+        }
+        s->addresses[l] = strtoull(at, &end, 10);
+        if (end == at)
+            fail_msg("lane %d of %s has no offset", l, s->name);
+        s->mask |= 1u << l;
+        at = *end == ' ' ? end + 1 : end;
+    }
+    return true;
+}
+
+static void each_shape_counts_as_on_the_hardware(void **state)
+{
+    (void)state;
+    char line[LINE_BYTES];
+    int shapes = 0, wide = 0;
+    FILE *f = fopen(TEST_SOURCE_DIR "/results/nvidia-h200/shared_shapes.csv", "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        shape s;
+        sim_counter c = {0};
+        if (!read_shape(line, &s))
+            continue;
+        bool atomic = strcmp(s.kind, "atomic") == 0;
+        if (atomic)
+            sim_counter_add_shared_atomic(&c, s.addresses, s.mask, s.bytes);
+        else
+            sim_counter_add_shared(&c, s.addresses, s.mask, s.bytes, strcmp(s.kind, "store") == 0);
+        /* A round less than counted here ends some loops of wide atomics. */
+        uint64_t slack = atomic && s.bytes > 4 ? 2 : 0;
+        if (c.conflicts != s.conflicts || c.wavefronts < s.wavefronts ||
+            c.wavefronts > s.wavefronts + slack)
+            fail_msg("%s: %llu wavefronts and %llu conflicts, and %llu and %llu on the hardware", s.name,
+                     (unsigned long long)c.wavefronts, (unsigned long long)c.conflicts, s.wavefronts,
+                     s.conflicts);
+        shapes++;
+        wide += s.bytes > 4;
+    }
+    fclose(f);
+    assert_true(shapes >= LEAST_SHAPES);
+    assert_true(wide >= LEAST_SHAPES - 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_shape_counts_as_on_the_hardware)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
