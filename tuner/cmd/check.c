@@ -134,7 +134,7 @@ static void await(const checking *c)
 
 static at_status prove(checking *c, const options *o, at_error *error)
 {
-    at_status status = prover_new(c->script, c->pool, c->chip.arch, &c->prover, error);
+    at_status status = prover_new(c->script, c->pool, c->chip.arch, true, &c->prover, error);
     while (!status && c->done < c->count) {
         size_t before = c->done;
         proof one;
@@ -226,7 +226,8 @@ const command cmd_check = {
         "the space, drawn at random) and runs it on a simulated GPU, on a small problem and on the\n"
         "ragged ones. What it does wrong is told with source line, threads and buffer: wrong results,\n"
         "accesses out of bounds, reads of what nothing wrote, races in shared and global memory,\n"
-        "barriers and warp operations that some threads miss, misalignment. Needs no GPU.\n"
+        "barriers and warp operations that some threads miss, writes to inputs, misalignment. Needs no\n"
+        "GPU.\n"
         "\n"
         "Exit code: 0 all proven, 1 something is wrong, 3 nothing is wrong and not all could be proven.\n",
     .options = options_taken,

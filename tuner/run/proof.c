@@ -13,8 +13,9 @@
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
 
-/* Buffers of a problem that is run whole. */
-static const uint64_t most_problem_bytes = 16u << 20;
+/* Buffers of a problem that is run whole: of one that the script names for it, and of any other, which
+ * may compute much more. */
+static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
 
 typedef struct job {
     uint64_t id;
@@ -82,14 +83,15 @@ static uint64_t problem_bytes(const problem_plan *plan)
 }
 
 /* Adds a problem if it is small enough to be run whole. */
-static at_status add_problem(prover *p, problem_kind kind, bool *added, at_error *error)
+static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
+                             at_error *error)
 {
     device_problem *d = &p->problems[p->slots];
     *added = false;
     at_status status = script_problem_plan(p->script, kind, NULL, 1, &d->plan, error);
     if (!status)
         status = script_reference_plan(p->script, kind, NULL, &d->reference_launch, error);
-    if (status || problem_bytes(&d->plan) > most_problem_bytes)
+    if (status || problem_bytes(&d->plan) > most_bytes)
         return status;
     problem_label(script_pattern(p->script), kind, d->label, sizeof d->label);
     size_t used = strlen(p->names);
@@ -100,17 +102,24 @@ static at_status add_problem(prover *p, problem_kind kind, bool *added, at_error
 }
 
 /* The tuned problem where it is small, else what stands in for it; and all ragged ones. */
-static at_status choose_problems(prover *p, at_error *error)
+static at_status choose_problems(prover *p, bool as_set, at_error *error)
 {
-    static const problem_kind kinds[] = {PROBLEM_TUNED, PROBLEM_SIMULATED, PROBLEM_SMALL};
+    const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
+    const struct {
+        problem_kind kind;
+        uint64_t most_bytes;
+    } choices[] = {{PROBLEM_TUNED, most_tuned_bytes},
+                   {PROBLEM_SIMULATED, most_set_bytes},
+                   {PROBLEM_SMALL, most_problem_bytes},
+                   {PROBLEM_TUNED, most_set_bytes}};
     const pattern *described = script_pattern(p->script);
     bool added = false;
     at_status status = AT_OK;
-    for (size_t i = 0; !status && !added && i < sizeof kinds / sizeof *kinds; i++)
-        if (described->has_problem[kinds[i]])
-            status = add_problem(p, kinds[i], &added, error);
+    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++)
+        if (described->has_problem[choices[i].kind])
+            status = add_problem(p, choices[i].kind, choices[i].most_bytes, &added, error);
     for (size_t i = 0; !status && i < described->ragged_count; i++)
-        status = add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), &added, error);
+        status = add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
     if (!status && p->slots == 0)
         status = error_set(error, AT_USAGE,
                            "its problems are too large to be simulated whole: give the script "
@@ -139,7 +148,8 @@ static at_status submit_references(prover *p, at_error *error)
     return status;
 }
 
-at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **out, at_error *error)
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
+                     at_error *error)
 {
     char spec[32];
     at_error trouble = {0};
@@ -152,7 +162,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **o
     p->decided_end = &p->decided;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
-    at_status status = choose_problems(p, &trouble);
+    at_status status = choose_problems(p, as_set, &trouble);
     if (!status)
         status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);
     if (!status)

@@ -33,8 +33,10 @@ typedef struct proof {
 
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script is
  * used in prover_new() and prover_add() alone. Never fails but for AT_NO_MEMORY: a prover that cannot
- * work answers PROOF_UNKNOWN. */
-at_status prover_new(script *s, compile_pool *pool, const char *arch, prover **out, at_error *error);
+ * work answers PROOF_UNKNOWN. `as_set`: variants run on the problem that the user set, where it is not
+ * out of reach, and else on a quick one. */
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
+                     at_error *error);
 void prover_free(prover *p); /* NULL is fine */
 
 /* The problems that variants run on: "the small problem n=4096, the ragged problem n=1003". */

@@ -193,7 +193,7 @@ at_status tune_open(tune *t, at_error *error)
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {
         status = prover_new(t->session.script, t->session.pool, t->session.properties.arch,
-                            &t->prover, error);
+                            false, &t->prover, error);
         pipeline_prove_with(t->pipeline, t->prover);
     }
     return status;

@@ -10,7 +10,7 @@
 
 enum { BAND = 1000, RESULTS = 7, BEFORE_INVERTED = 5, AFTER_INVERTED = 6 };
 
-static char *support;
+static char *support; /* PTX */
 static unsigned char before[BAND], after[BAND];
 static uint64_t results[RESULTS];
 
@@ -18,10 +18,13 @@ static int read_support(void **state)
 {
     (void)state;
     at_error error = {0};
+    char *source;
     size_t size_bytes;
-    assert_ok(file_read(TEST_SOURCE_DIR "/templates/device_support.cu", 1 << 20, &support, &size_bytes,
+    assert_ok(file_read(TEST_SOURCE_DIR "/templates/device_support.cu", 1 << 20, &source, &size_bytes,
                         &error),
               error);
+    support = sim_test_ptx(source, "sm_90");
+    free(source);
     return 0;
 }
 
@@ -34,7 +37,7 @@ static int free_support(void **state)
 
 static void begin(sim_test *t, const char *entry)
 {
-    sim_test_init(t, support, "sm_90", entry);
+    sim_test_init_ptx(t, support, entry);
     sim_test_u64(t, sim_test_buffer(t, "before", before, BAND, true));
     sim_test_u64(t, sim_test_buffer(t, "after", after, BAND, true));
     sim_test_u64(t, BAND);
@@ -126,7 +129,7 @@ static void all_of_shared_memory_is_filled(void **state)
 {
     (void)state;
     sim_test t;
-    sim_test_init(&t, support, "sm_90", "at_scrub");
+    sim_test_init_ptx(&t, support, "at_scrub");
     sim_test_u32(&t, 4096);
     sim_test_u32(&t, 3);
     sim_test_run_well(&t, 2, 1, 256, 1, 4096);

@@ -1,0 +1,60 @@
+load helpers
+
+@test "check proves a script's default without a GPU" {
+    tool check "$FIXTURES/scale.lua" --arch sm_90
+    succeeds
+    says 'proven '
+    says 'the small problem n=16384, the ragged problem n=1003: 1 proven, 0 wrong, 0 not proven'
+}
+
+@test "check tells line, thread and buffer of what is wrong, and exits with 1" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/if (i + ${k} < n)/if (i + ${k} <= n)/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 1 ]
+    says 'on the ragged problem n=1003: out of bounds in scale at scale.cu.tmpl:1'
+    says 'thread (235,0,0) of block (3,0,0): read of 4 bytes'
+    says '0 bytes behind the end of src (4012 bytes)'
+}
+
+@test "check draws variants of the space at random" {
+    tool check "$FIXTURES/scale.lua" --arch sm_90 --budget 5 --json
+    succeeds
+    says '"proven": 5'
+}
+
+@test "what the simulator cannot run is not called proven" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/^{$/{ asm volatile("brkpt;");/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 3 ]
+    says 'not proven'
+    says 'brkpt'
+}
+
+@test "a pattern has several ragged problems, and is warned of variants that none accepts" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1003 }, { n = 1002 } }/' scale.lua
+    tool check scale.lua --arch sm_90
+    succeeds
+    says 'the ragged problem n=1003, the ragged problem n=1002'
+    tool space scale.lua --arch sm_90
+    succeeds
+    [[ $errors == *"of"*"configurations break a constraint on every ragged problem"* ]]
+    sed -i 's/{ n = 1002 }/{ n = 1004 }/' scale.lua
+    tool space scale.lua --arch sm_90
+    [ -z "$errors" ]
+}
+
+@test "the summary says for how many variants the ragged problem broke a constraint" {
+    tool "$FIXTURES/scale.lua" --device sim:sm_90 --budget 36 --quiet --json
+    succeeds
+    says 'variants break a constraint on every ragged problem and were checked on none'
+}
+
+@test "more ragged problems than there is room for are refused" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1 }, { n = 2 }, { n = 3 }, { n = 4 } }/' scale.lua
+    tool check scale.lua --arch sm_90
+    fails_with 2 "ragged: has 4 items; 3 are allowed"
+}
