@@ -1,0 +1,456 @@
+#include "run/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "script_fixture.h"
+
+tables the_tables;
+
+static bool fails(at_error *error, at_status *status)
+{
+    if (++the_tables.calls != the_tables.fail_at)
+        return false;
+    *status = error_set(error, the_tables.failure, "as the table says");
+    return true;
+}
+
+/* The compiler. */
+
+typedef struct result_link {
+    struct result_link *next;
+    compile_result result;
+} result_link;
+
+struct compile_pool {
+    result_link *first;
+    size_t count;
+};
+
+at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error)
+{
+    at_status status;
+    (void)options;
+    *out = NULL;
+    if (fails(error, &status))
+        return status;
+    *out = calloc(1, sizeof **out);
+    return *out ? AT_OK : AT_NO_MEMORY;
+}
+
+void compile_result_deinit(compile_result *r)
+{
+    free(r->cubin);
+    free(r->ptx);
+    free(r->log);
+    *r = (compile_result){0};
+}
+
+void compile_pool_free(compile_pool *pool)
+{
+    while (pool && pool->first) {
+        result_link *next = pool->first->next;
+        compile_result_deinit(&pool->first->result);
+        free(pool->first);
+        pool->first = next;
+    }
+    free(pool);
+}
+
+at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
+{
+    at_status status;
+    if (fails(error, &status))
+        return status;
+    result_link *link = calloc(1, sizeof *link), **at = &pool->first;
+    size_t variant = (size_t)(request->id / DEVICE_SLOTS) % TABLES_MOST;
+    link->result = (compile_result){.id = request->id,
+                                    .outcome = the_tables.compiles[variant],
+                                    .resources = {.registers = 32},
+                                    .time_ns = 1000000};
+    if (link->result.outcome == COMPILE_OK) {
+        link->result.cubin = strdup("cubin");
+        link->result.cubin_bytes = 6;
+        link->result.ptx = request->want_ptx ? strdup("ptx") : NULL;
+        link->result.ptx_bytes = request->want_ptx ? 3 : 0;
+    } else {
+        link->result.log = strdup("the table refuses it");
+    }
+    while (!the_tables.last_first && *at)
+        at = &(*at)->next;
+    link->next = *at;
+    *at = link;
+    pool->count++;
+    the_tables.compiled++;
+    return AT_OK;
+}
+
+at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, at_error *error)
+{
+    at_status status;
+    (void)timeout_ms;
+    result_link *link = pool->first;
+    if (!link)
+        return error_set(error, AT_NOT_FOUND, "nothing finished");
+    if (fails(error, &status))
+        return status;
+    *out = link->result;
+    pool->first = link->next;
+    pool->count--;
+    free(link);
+    return AT_OK;
+}
+
+size_t compile_pending(const compile_pool *pool)
+{
+    return pool->count;
+}
+
+size_t compile_width(const compile_pool *pool)
+{
+    (void)pool;
+    return 2;
+}
+
+size_t compile_group_width(const compile_pool *pool)
+{
+    (void)pool;
+    return 16;
+}
+
+size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
+{
+    (void)pool, (void)fds, (void)capacity;
+    return 0;
+}
+
+int compile_next_deadline_ms(const compile_pool *pool)
+{
+    return pool->count ? 0 : -1;
+}
+
+const char *compile_nvrtc_version(const compile_pool *pool)
+{
+    (void)pool;
+    return "13.0";
+}
+
+const char *compile_nvrtc_path(const compile_pool *pool)
+{
+    (void)pool;
+    return "a table";
+}
+
+const char *compile_warning(const compile_pool *pool)
+{
+    (void)pool;
+    return the_tables.warning;
+}
+
+const char *compile_outcome_name(compile_outcome o)
+{
+    static const char *const names[] = {"ok", "compile_error", "crashed", "timeout"};
+    return names[o];
+}
+
+/* The device. */
+
+typedef struct table_event {
+    struct table_event *next;
+    device_event event;
+    uint64_t number;
+    bool claimed;
+} table_event;
+
+struct device_worker {
+    bool simulated; /* a prover's: everything works */
+    uint64_t asked;
+    table_event *first;
+};
+
+static const device_properties properties = {
+    .kind = "cuda",
+    .spec = "cuda:0",
+    .uuid = "GPU-0",
+    .driver = "1.0",
+    .arch = "sm_90",
+    .limits = {.name = "NVIDIA Table",
+               .major = 9,
+               .sm_count = 4,
+               .warp_size = 32,
+               .max_threads_per_block = 1024,
+               .max_threads_per_sm = 2048,
+               .max_blocks_per_sm = 32,
+               .registers_per_sm = 65536,
+               .max_registers_per_thread = 255,
+               .register_unit = 256,
+               .shared_per_sm_bytes = 233472,
+               .max_shared_per_block_bytes = 232448,
+               .shared_unit_bytes = 128},
+};
+
+static void push(device_worker *w, device_event e)
+{
+    table_event *link = calloc(1, sizeof *link), **at = &w->first;
+    e.restarts = the_tables.restarts;
+    e.message = strdup(e.outcome == OUTCOME_OK ? "" : "as the table says");
+    *link = (table_event){.event = e, .number = ++w->asked};
+    while (*at)
+        at = &(*at)->next;
+    *at = link;
+}
+
+static int64_t *samples_of(uint64_t id, size_t count)
+{
+    int64_t *samples_ns = calloc(count + 1, sizeof *samples_ns);
+    int64_t time_ns = the_tables.time_ns[id % TABLES_MOST];
+    for (size_t i = 0; i < count; i++)
+        samples_ns[i] = (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + (int64_t)(i % 3);
+    return samples_ns;
+}
+
+at_status device_worker_start(const device_worker_options *options, device_worker **out,
+                              at_error *error)
+{
+    at_status status;
+    *out = NULL;
+    if (fails(error, &status))
+        return status;
+    *out = calloc(1, sizeof **out);
+    (*out)->simulated = strncmp(options->spec, "sim", 3) == 0;
+    if (the_tables.no_device)
+        push(*out, (device_event){.kind = DEVICE_FAILED, .status = AT_NO_DEVICE});
+    else
+        push(*out, (device_event){.kind = DEVICE_OPENED, .properties = properties});
+    return AT_OK;
+}
+
+void device_worker_free(device_worker *w)
+{
+    while (w && w->first) {
+        table_event *next = w->first->next;
+        device_event_deinit(&w->first->event);
+        free(w->first);
+        w->first = next;
+    }
+    free(w);
+}
+
+struct pollfd device_worker_pollfd(const device_worker *w)
+{
+    (void)w;
+    return (struct pollfd){.fd = -1};
+}
+
+int device_worker_next_deadline_ms(const device_worker *w)
+{
+    return w->first ? 0 : -1;
+}
+
+size_t device_worker_pending(const device_worker *w)
+{
+    size_t count = 0;
+    for (const table_event *e = w->first; e; e = e->next)
+        count++;
+    return count;
+}
+
+at_status device_worker_watch(device_worker *w, at_error *error)
+{
+    (void)w, (void)error;
+    return AT_OK;
+}
+
+static at_status pop(device_worker *w, bool claimed, uint64_t number, device_event *out,
+                     at_error *error)
+{
+    at_status status;
+    table_event **at = &w->first;
+    while (*at && ((*at)->claimed != claimed || (claimed && (*at)->number != number)))
+        at = &(*at)->next;
+    if (!*at)
+        return error_set(error, AT_NOT_FOUND, "no event");
+    if (fails(error, &status))
+        return status;
+    table_event *link = *at;
+    *out = link->event;
+    *at = link->next;
+    free(link);
+    return AT_OK;
+}
+
+at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
+{
+    (void)timeout_ms;
+    return pop(w, false, 0, out, error);
+}
+
+device_question device_worker_claim(device_worker *w)
+{
+    table_event *last = w->first;
+    while (last->next)
+        last = last->next;
+    last->claimed = true;
+    return (device_question){.kind = last->event.kind, .number = last->number};
+}
+
+at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
+                              device_event *out, at_error *error)
+{
+    (void)timeout_ms;
+    return pop(w, true, question.number, out, error);
+}
+
+at_status device_worker_setup(device_worker *w, const device_image *support,
+                              const device_problem *slots, size_t count, at_error *error)
+{
+    at_status status;
+    (void)support, (void)slots, (void)count;
+    if (fails(error, &status))
+        return status;
+    push(w, (device_event){.kind = DEVICE_READY,
+                           .ceiling_ns = 90000,
+                           .ready = {.floor_ns = 1000, .tick_ns = 32, .reference_ns = 200000,
+                                     .watchdog_ns = 1000000000, .batch = 1, .buffer_sets = 1,
+                                     .sm_clock_khz = 1980000}});
+    return AT_OK;
+}
+
+at_status device_worker_try(device_worker *w, uint64_t id, const device_variant *variant,
+                            size_t sample_count, at_error *error)
+{
+    at_status status;
+    (void)variant;
+    if (fails(error, &status))
+        return status;
+    outcome what = w->simulated ? OUTCOME_OK : the_tables.works[id % TABLES_MOST];
+    size_t count = the_tables.samples ? the_tables.samples : sample_count;
+    count = what == OUTCOME_OK ? count : 0;
+    the_tables.tried += !w->simulated;
+    push(w, (device_event){.kind = DEVICE_TRIED, .id = id, .outcome = what, .check_ns = 5000,
+                           .measure_ns = 7000, .samples_ns = samples_of(id, count),
+                           .sample_count = count});
+    return AT_OK;
+}
+
+at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant *variant,
+                             at_error *error)
+{
+    at_status status;
+    (void)variant;
+    if (fails(error, &status))
+        return status;
+    the_tables.held++;
+    push(w, (device_event){.kind = DEVICE_HELD, .id = id});
+    return AT_OK;
+}
+
+at_status device_worker_release(device_worker *w, uint64_t id, at_error *error)
+{
+    (void)w, (void)id, (void)error;
+    return AT_OK;
+}
+
+at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t count, bool with_copy,
+                              at_error *error)
+{
+    at_status status;
+    if (fails(error, &status))
+        return status;
+    device_event e = {.kind = DEVICE_BLOCK,
+                      .ids = calloc(count + 1, sizeof *ids),
+                      .sm_clock_khz = 1980000,
+                      .ceiling_ns = with_copy ? 90000 : 0};
+    memcpy(e.ids, ids, count * sizeof *ids);
+    for (size_t i = 0; i < count && e.outcome == OUTCOME_OK; i++) {
+        e.outcome = the_tables.blocks[ids[i] % TABLES_MOST];
+        e.id = ids[i];
+    }
+    if (e.outcome == OUTCOME_OK) {
+        e.samples_ns = calloc(count + 1, sizeof *e.samples_ns);
+        e.sample_count = count;
+        for (size_t i = 0; i < count; i++) {
+            int64_t *one = samples_of(ids[i], 3);
+            e.samples_ns[i] = one[the_tables.sampled_blocks % 3];
+            free(one);
+        }
+    }
+    the_tables.sampled_blocks++;
+    push(w, e);
+    return AT_OK;
+}
+
+at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error)
+{
+    at_status status;
+    (void)seed;
+    if (fails(error, &status))
+        return status;
+    push(w, (device_event){.kind = DEVICE_RECHECKED, .id = id,
+                           .outcome = the_tables.rechecks[id % TABLES_MOST]});
+    return AT_OK;
+}
+
+at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, at_error *error)
+{
+    at_status status;
+    (void)id, (void)chunks;
+    if (fails(error, &status))
+        return status;
+    push(w, (device_event){.kind = DEVICE_ENERGY});
+    return AT_OK;
+}
+
+at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
+                             size_t *count, at_error *error)
+{
+    (void)kind, (void)out, (void)capacity;
+    *count = 0;
+    return error_set(error, AT_NO_DEVICE, "tables are not listed");
+}
+
+/* Sessions. */
+
+void tables_open(session *s)
+{
+    at_error error = {0};
+    script_options options = fixture_options();
+    const compile_options compiler = {0};
+    int fail_at = the_tables.fail_at;
+    the_tables.fail_at = 0;
+    options.device = properties.limits;
+    *s = (session){.properties = properties, .slots = 1};
+    assert_ok(compile_pool_new(&compiler, &s->pool, &error), error);
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->device, &error),
+              error);
+    device_event opened;
+    assert_ok(device_worker_take(s->device, 0, &opened, &error), error);
+    device_event_deinit(&opened);
+    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s->script, &error),
+              error);
+    assert_ok(script_space(s->script, PROBLEM_TUNED, &s->space, &error), error);
+    assert_ok(script_problem_plan(s->script, PROBLEM_TUNED, NULL, 1,
+                                  &s->plans[0], &error), error);
+    assert_true(space_count(s->space) < TABLES_MOST);
+    assert_ok(device_worker_setup(s->device, NULL, NULL, 1, &error), error);
+    the_tables.fail_at = fail_at;
+    the_tables.calls = 0;
+}
+
+void tables_close(session *s)
+{
+    session_deinit(s);
+    the_tables = (tables){0};
+}
+
+at_status tables_try_all(pipeline *p, const session *s, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint64_t next = 0; !status && (next < space_count(s->space) || pipeline_in_flight(p));) {
+        if (next < space_count(s->space) && pipeline_room(p))
+            status = pipeline_add(p, next++, error);
+        else
+            status = pipeline_step(p, 0, error);
+    }
+    return status;
+}

@@ -1,0 +1,43 @@
+/* A compiler and a device made of tables, in place of the pool (compile/compile.h) and the device worker
+ * (bench/client.h): what a test says of each variant happens to it, in no process and at once.
+ *
+ * A test that links tables.c has them instead of the real ones. Variants are known by their number
+ * in the pipeline's table of candidates. */
+#ifndef AUTOTUNE_TEST_TABLES_H
+#define AUTOTUNE_TEST_TABLES_H
+
+#include "bench/client.h"
+#include "compile/compile.h"
+#include "run/pipeline.h"
+#include "run/session.h"
+
+enum { TABLES_MOST = 256 };
+
+typedef struct tables {
+    compile_outcome compiles[TABLES_MOST];
+    bool last_first;           /* results come in the opposite order */
+    const char *warning;       /* compile_warning() */
+    outcome works[TABLES_MOST];
+    int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
+    outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
+    size_t samples;            /* that a try brings; 0: as many as asked for */
+    int restarts;              /* of the device worker, as its events tell */
+    const char *no_device;     /* opening it fails with these words */
+    /* The call of either's functions, counted from 1, that fails, and how; 0: none. */
+    int fail_at;
+    at_status failure;
+    /* What was asked. */
+    int calls;
+    size_t compiled, tried, sampled_blocks, held;
+} tables;
+
+extern tables the_tables;
+
+/* A session of tests/fixtures/scale.lua with both; *s is deinitialised with tables_close(). */
+void tables_open(session *s);
+void tables_close(session *s);
+
+/* Adds every configuration of the space and goes on until all are finished. */
+at_status tables_try_all(pipeline *p, const session *s, at_error *error);
+
+#endif

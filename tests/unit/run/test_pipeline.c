@@ -1,0 +1,200 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/journal.h"
+#include "run/tables.h"
+#include "script_fixture.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    session session;
+    pipeline *pipeline;
+    at_error error;
+} fixture;
+
+static int open_session(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    tables_open(&f.session);
+    *state = &f;
+    return 0;
+}
+
+static int close_session(void **state)
+{
+    fixture *f = *state;
+    pipeline_free(f->pipeline);
+    tables_close(&f->session);
+    return 0;
+}
+
+static void start(fixture *f, journal *log)
+{
+    pipeline_free(f->pipeline);
+    assert_ok(pipeline_new(&f->session, log, 3, &f->pipeline, &f->error), f->error);
+}
+
+/* Each candidate is taken once. */
+static void expect_all_finished(fixture *f)
+{
+    const candidates *all = pipeline_candidates(f->pipeline);
+    size_t taken = 0;
+    bool seen[TABLES_MOST] = {false};
+    for (candidate *c; (c = pipeline_take(f->pipeline)); taken++) {
+        assert_true(c->finished);
+        assert_false(seen[c->id]);
+        seen[c->id] = true;
+    }
+    assert_int_equal(taken, space_count(f->session.space));
+    assert_int_equal(all->count, taken);
+    assert_int_equal(pipeline_in_flight(f->pipeline), 0);
+}
+
+static void every_configuration_ends_once_with_its_own_outcome(void **state)
+{
+    fixture *f = *state;
+    the_tables.compiles[1] = COMPILE_ERROR;
+    the_tables.compiles[2] = COMPILE_TIMEOUT;
+    the_tables.works[3] = OUTCOME_WRONG_RESULT;
+    the_tables.works[4] = OUTCOME_CRASHED;
+    for (int backwards = 0; backwards < 2; backwards++) {
+        the_tables.last_first = backwards;
+        the_tables.tried = 0;
+        start(f, NULL);
+        if (backwards) { /* the set-up's answer was taken by the pipeline before */
+            assert_ok(device_worker_setup(f->session.device, NULL, NULL, 1, &f->error), f->error);
+            pipeline_look_far_ahead(f->pipeline);
+        }
+        assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+        expect_all_finished(f);
+        candidate *const *all = pipeline_candidates(f->pipeline)->items;
+        assert_int_equal(all[0]->found.outcome, OUTCOME_OK);
+        assert_int_equal(all[0]->found.sample_count, 3);
+        assert_int_equal(measurement_fastest_ns(&all[5]->found), 105000);
+        assert_int_equal(all[1]->found.outcome, OUTCOME_COMPILE_ERROR);
+        assert_string_equal(all[1]->found.message, "the table refuses it");
+        assert_int_equal(all[2]->found.outcome, OUTCOME_TIMEOUT);
+        assert_int_equal(all[3]->found.outcome, OUTCOME_WRONG_RESULT);
+        assert_null(all[3]->images[0]);
+        assert_int_equal(all[4]->found.outcome, OUTCOME_CRASHED);
+        /* What does not compile never reaches the device. */
+        assert_int_equal(the_tables.tried, space_count(f->session.space) - 2);
+    }
+}
+
+static void replaced_workers_are_counted(void **state)
+{
+    fixture *f = *state;
+    the_tables.restarts = 2;
+    start(f, NULL);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    assert_int_equal(pipeline_get_state(f->pipeline)->restarts, 2);
+}
+
+static void a_failure_in_any_place_comes_out_and_leaves_nothing_behind(void **state)
+{
+    fixture *f = *state;
+    int place = 1;
+    for (at_status status = AT_INTERNAL; status; place++) {
+        session s;
+        pipeline *p;
+        tables_open(&s);
+        assert_ok(pipeline_new(&s, NULL, 3, &p, &f->error), f->error);
+        the_tables.fail_at = place;
+        the_tables.failure = place % 2 ? AT_NO_MEMORY : AT_DEVICE;
+        status = tables_try_all(p, &s, &f->error);
+        /* The first place that is not reached ends it. */
+        assert_int_equal(status, the_tables.calls < place ? AT_OK : the_tables.failure);
+        pipeline_free(p);
+        tables_close(&s);
+    }
+    assert_true(place > 4 * 20); /* submit, take, try and take of each */
+}
+
+static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
+{
+    fixture *f = *state;
+    start(f, NULL);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
+    pipeline_abandon_queue(f->pipeline);
+    while (pipeline_in_flight(f->pipeline))
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+    assert_int_equal(the_tables.tried, 0);
+    assert_null(pipeline_take(f->pipeline));
+}
+
+static void an_event_that_answers_nothing_is_an_error(void **state)
+{
+    fixture *f = *state;
+    static const device_variant none;
+    start(f, NULL);
+    assert_ok(device_worker_try(f->session.device, 7, &none, 3, &f->error), f->error);
+    at_status status = AT_OK;
+    for (int i = 0; i < 4 && !status; i++)
+        status = pipeline_step(f->pipeline, 0, &f->error);
+    assert_int_equal(status, AT_INTERNAL);
+}
+
+static journal *open_journal(fixture *f, const char *folder)
+{
+    journal *j;
+    assert_ok(journal_open(folder,
+                           &(journal_facts){.pattern = "scale",
+                                            .device = &f->session.properties,
+                                            .nvrtc_version = "13.0",
+                                            .problems = f->session.plans,
+                                            .problem_count = 1,
+                                            .reference_hash = ""},
+                           &j, &f->error),
+              f->error);
+    return j;
+}
+
+static void what_the_journal_knows_is_not_done_again_and_keeps_its_times(void **state)
+{
+    fixture *f = *state;
+    char folder[TEMPORARY_BYTES];
+    temporary_make(folder);
+    journal *j = open_journal(f, folder);
+    the_tables.works[3] = OUTCOME_WRONG_RESULT;
+    start(f, j);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    journal_close(j);
+    j = open_journal(f, folder);
+    the_tables.compiled = the_tables.tried = 0;
+    start(f, j);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    assert_int_equal(the_tables.compiled, 0);
+    assert_int_equal(the_tables.tried, 0);
+    expect_all_finished(f);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    assert_int_equal(pipeline_get_state(f->pipeline)->resumed, all->count);
+    for (size_t i = 0; i < all->count; i++) {
+        assert_true(all->items[i]->from_journal);
+        assert_int_equal(all->items[i]->found.compile_ns, 1000000);
+        assert_int_equal(all->items[i]->found.check_ns, 5000);
+    }
+    assert_int_equal(all->items[3]->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_int_equal(all->items[5]->found.samples_ns[1], 105001);
+    pipeline_free(f->pipeline);
+    f->pipeline = NULL;
+    journal_close(j);
+    temporary_remove(folder);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_configuration_ends_once_with_its_own_outcome),
+        TEST(replaced_workers_are_counted),
+        TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
+        TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
+        TEST(an_event_that_answers_nothing_is_an_error),
+        TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "record/record.h"
+#include "run/tables.h"
+#include "run/tune.h"
+#include "script_fixture.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16];
+    settings settings;
+    tune *tune;
+    at_error error;
+} fixture;
+
+static int make_folder(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    snprintf(f.results, sizeof f.results, "%s/results", f.folder);
+    setenv("XDG_STATE_HOME", f.folder, 1);
+    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
+    f.settings = (settings){.script = TEST_SOURCE_DIR "/tests/fixtures/scale.lua",
+                            .device = "cuda:0",
+                            .seed = 1,
+                            .tie_margin = -1,
+                            .results_dir = f.results,
+                            .record = true,
+                            .quiet = true};
+    the_tables = (tables){0};
+    *state = &f;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    fixture *f = *state;
+    tune_free(f->tune);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static at_status run_it(fixture *f)
+{
+    tune_free(f->tune);
+    return tune_run(&f->settings, &f->tune, &f->error);
+}
+
+static void a_run_searches_races_and_records(void **state)
+{
+    fixture *f = *state;
+    record r;
+    the_tables.time_ns[7] = 70000;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_true(s->best_found);
+    assert_int_equal(s->results[0].time.median_ns / 10, 7000);
+    assert_int_equal(s->end, RUN_END_EXHAUSTED);
+    assert_int_equal(s->counts[OUTCOME_OK], s->space_valid);
+    assert_true(s->has_baseline);
+    assert_true(the_tables.sampled_blocks > 0);
+    assert_ok(record_read(s->record_path, &r, &f->error), f->error);
+    assert_int_equal(r.entry_count, 1);
+    record_deinit(&r);
+}
+
+static void a_record_of_as_much_effort_answers_and_nothing_is_tried(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[7] = 70000;
+    assert_ok(run_it(f), f->error);
+    char *best = strdup(tune_summary(f->tune)->results[0].configuration);
+    the_tables.tried = the_tables.sampled_blocks = 0;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(the_tables.tried + the_tables.sampled_blocks, 0);
+    assert_true(s->best_found);
+    assert_string_equal(s->results[0].configuration, best);
+    free(best);
+}
+
+static void a_budget_ends_the_search_and_not_the_race(void **state)
+{
+    fixture *f = *state;
+    f->settings.budget_evaluations = 5;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(s->end, RUN_END_EVALUATIONS);
+    /* And the script's default, which is always tried. */
+    assert_in_range(the_tables.tried, 5, 6);
+    assert_true(s->best_found);
+}
+
+static void without_anything_that_works_there_is_no_winner_and_no_record(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.compiles[i] = i > 0 ? COMPILE_ERROR : COMPILE_OK; /* 0: the references */
+    the_tables.works[0] = OUTCOME_CRASHED;
+    assert_ok(run_it(f), f->error);
+    assert_false(tune_summary(f->tune)->best_found);
+    assert_string_equal(tune_summary(f->tune)->record_path, "");
+}
+
+static void a_device_that_is_not_there_is_told_with_the_remedy(void **state)
+{
+    fixture *f = *state;
+    the_tables.no_device = "there is no GPU";
+    assert_int_equal(run_it(f), AT_NO_DEVICE);
+    assert_null(f->tune);
+}
+
+static void an_architecture_alone_compiles_everything_and_measures_nothing(void **state)
+{
+    fixture *f = *state;
+    f->settings.device = NULL;
+    f->settings.arch = "sm_80";
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_true(s->compiled_only);
+    assert_int_equal(the_tables.compiled, s->space_valid);
+    assert_int_equal(the_tables.tried, 0);
+    f->settings.must_record = true;
+    assert_int_equal(run_it(f), AT_USAGE);
+}
+
+/* Whatever call fails there is an error or a whole result, and nothing is left behind. */
+static void a_failure_in_any_place_is_survived(void **state)
+{
+    fixture *f = *state;
+    bool reached = true;
+    for (int place = 1; reached; place += 11) {
+        the_tables = (tables){.fail_at = place, .failure = AT_DEVICE};
+        at_status status = run_it(f);
+        reached = the_tables.calls >= place;
+        if (!status)
+            assert_true(tune_summary(f->tune)->best_found);
+        else if (f->tune && tune_summary(f->tune)->counts[OUTCOME_OK] > 0)
+            assert_true(tune_summary(f->tune)->best_found);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_run_searches_races_and_records),
+        TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
+        TEST(a_budget_ends_the_search_and_not_the_race),
+        TEST(without_anything_that_works_there_is_no_winner_and_no_record),
+        TEST(a_device_that_is_not_there_is_told_with_the_remedy),
+        TEST(an_architecture_alone_compiles_everything_and_measures_nothing),
+        TEST(a_failure_in_any_place_is_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
