@@ -36,6 +36,20 @@ typedef struct ranking {
     FILE *features;
 } ranking;
 
+/* A value as --set and --config take it. */
+static const char *value_text(const json_t *v, char text[64])
+{
+    if (json_is_integer(v))
+        snprintf(text, 64, "%lld", (long long)json_integer_value(v));
+    else if (json_is_real(v))
+        snprintf(text, 64, "%.17g", json_real_value(v));
+    else if (json_is_boolean(v))
+        snprintf(text, 64, "%s", json_is_true(v) ? "true" : "false");
+    else
+        snprintf(text, 64, "%s", json_is_string(v) ? json_string_value(v) : "");
+    return text;
+}
+
 static at_status read_config(ranking *r, json_t *result, measured *m, at_error *error)
 {
     const char *key;
@@ -44,11 +58,8 @@ static at_status read_config(ranking *r, json_t *result, measured *m, at_error *
     json_object_foreach(json_object_get(result, "config"), key, v)
     {
         n += (size_t)snprintf(m->text + n, sizeof m->text - n, "%s%s=", n ? "," : "", key);
-        if (json_is_integer(v))
-            n += (size_t)snprintf(m->text + n, sizeof m->text - n, "%lld",
-                                  (long long)json_integer_value(v));
-        else
-            n += (size_t)snprintf(m->text + n, sizeof m->text - n, "%s", json_string_value(v));
+        char text[64];
+        n += (size_t)snprintf(m->text + n, sizeof m->text - n, "%s", value_text(v, text));
     }
     m->time_ns = json_number_value(json_object_get(result, "time_ns"));
     return script_parse_configuration(r->script, m->text, m->indices, error);
@@ -205,10 +216,7 @@ static at_status load(ranking *r, const char *script_path, json_t *root, at_erro
     {
         if (n == 32)
             break;
-        if (json_is_integer(v))
-            snprintf(values[n], sizeof values[n], "%lld", (long long)json_integer_value(v));
-        else
-            snprintf(values[n], sizeof values[n], "%s", json_string_value(v));
+        value_text(v, values[n]);
         settings[n] = (script_setting){key, values[n]};
         n++;
     }

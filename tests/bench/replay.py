@@ -177,7 +177,8 @@ def main():
     print(LINE % ("strategy", "seeds", "by evaluations", "by time",
                   "  ".join("share at %d" % m for m in SHARES)))
     print(LINE % ("autotune", seeds, "%.3f" % ours["score"], "%.3f" % ours["score_in_time"],
-                  "  ".join("%11.4f" % ours["share_at"][str(m)] for m in SHARES)), flush=True)
+                  "  ".join("%11.4f" % ours["share_at"][str(m)] if str(m) in ours["share_at"]
+                            else "%11s" % "-" for m in SHARES)), flush=True)
     better = []
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         scored = pool.map(lambda s: score_kernel_tuner(s, recorded, t1, seeds, space), strategies)

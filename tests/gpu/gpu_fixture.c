@@ -8,6 +8,17 @@
 
 enum { EVENT_LIMIT_MS = 120000, BLOCKS_PER_SM = 16, THREADS = 256 };
 
+const char *gpu_source(const char *below)
+{
+    enum { KEPT = 8 };
+    static char paths[KEPT][4096];
+    static int next;
+    const char *given = getenv("AUTOTUNE_GPU_SOURCES");
+    char *path = paths[next++ % KEPT];
+    snprintf(path, sizeof paths[0], "%s/%s", given && *given ? given : GPU_SOURCES, below);
+    return path;
+}
+
 /* The whole of a text file, NUL-terminated; NULL when it cannot be read. */
 static char *read_text(const char *path)
 {
@@ -66,10 +77,10 @@ at_status gpu_find(gpu *out, at_error *error)
     status = compile_pool_new(&options, &pool, error);
     if (status)
         return status;
-    status = compile(pool, out, GPU_SUPPORT_SOURCE, "at_fill", &out->support, &out->support_bytes,
+    status = compile(pool, out, gpu_source("templates/device_support.cu"), "at_fill", &out->support, &out->support_bytes,
                      error);
     if (!status)
-        status = compile(pool, out, GPU_KERNELS_SOURCE, "copy", &out->kernels,
+        status = compile(pool, out, gpu_source("tests/gpu/kernels.cu"), "copy", &out->kernels,
                          &out->kernels_bytes, error);
     compile_pool_free(pool);
     return status;

@@ -15,6 +15,10 @@ typedef struct gpu {
     size_t support_bytes, kernels_bytes;
 } gpu;
 
+/* A path below the repository: $AUTOTUNE_GPU_SOURCES, as run.sh sets it, since a build folder may have
+ * been moved; else where it was built. Static, for as long as the program runs. */
+const char *gpu_source(const char *below);
+
 /* AT_NO_DEVICE and AT_NO_TOOLCHAIN say why there is nothing to test on. */
 at_status gpu_find(gpu *out, at_error *error);
 void gpu_deinit(gpu *g);

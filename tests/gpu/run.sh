@@ -5,6 +5,7 @@ set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
 failed=0
+export AUTOTUNE_GPU_SOURCES="$here/../.."
 
 for test in device clock library; do
     echo "== $test"

@@ -26,7 +26,7 @@ static int set_up(void **state)
     assert_int_equal(f.cuda.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
     assert_int_equal(f.cuda.cuCtxSetCurrent(context), CUDA_SUCCESS);
     assert_int_equal(f.cuda.cuStreamCreate(&f.stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    assert_ok(at_open(GPU_RESULTS, &f.results, &f.error), f.error);
+    assert_ok(at_open(gpu_source("results"), &f.results, &f.error), f.error);
     *state = &f;
     return 0;
 }
@@ -49,7 +49,7 @@ static void prepare(fixture *f, int64_t rows, int64_t cols)
     const at_variable problem[] = {at_integer("rows", rows), at_integer("cols", cols),
                                    at_text("dtype", "float")};
     const at_kernel_options options = {
-        .script = GPU_SCRIPT, .share = GPU_SHARE, .cache = f->cache};
+        .script = gpu_source("lua/transpose.lua"), .share = gpu_source(""), .cache = f->cache};
     assert_ok(at_pick(f->results, "transpose", NULL, problem, 3, &f->choice, &f->error), f->error);
     assert_ok(at_prepare(f->choice, &options, &f->kernel, &f->error), f->error);
     printf("%lld x %lld: %s, %s\n", (long long)rows, (long long)cols,
