@@ -8,6 +8,7 @@ of the build and the includes of the sources this tells
   - a call or a use of data that goes against the table (an include that does does not even build);
   - rooms that use each other, directly or around;
   - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
+  - a table in CONTRIBUTING.md that says something else;
   - what no one uses: functions and data visible to other modules that no other module refers to.
 """
 import os
@@ -89,6 +90,16 @@ def includes(source):
     return graph
 
 
+def table(source):
+    """What CONTRIBUTING.md says that each room may use."""
+    rows = re.findall(r"^\| `(\w+)`[^|]*\|[^|]*\|([^|]*)\|$", open(os.path.join(source, "CONTRIBUTING.md")).read(), re.M)
+    told = {room: set(uses.split()) for room, uses in rows}
+    for room, uses in rows:
+        if uses.split()[:1] == ["all"]:
+            told[room] = set(told) - {room} - set(re.findall(r"\w+", uses)) - ({"cmd"} if room != "cmd" else set())
+    return told
+
+
 def main():
     source, build, nm = sys.argv[1:]
     wrong = []
@@ -117,6 +128,11 @@ def main():
                 calls.setdefault(module, set()).add(home[name][1])
                 if home[name][0] != room.name and home[name][0] not in room.uses:
                     wrong.append(f"{module} uses {name} of {home[name][0]}, which {room.name} may not use")
+    told = table(source)
+    for room in (r for r in rooms if "/" not in r.name):
+        uses = {u for u in room.uses if "/" not in u}
+        if uses != told.get(room.name):
+            wrong.append(f"CONTRIBUTING.md's table does not say that {room.name} may use: " + " ".join(sorted(uses)))
     for part in circles({r.name: r.uses for r in rooms}):
         wrong.append("rooms that use each other: " + ", ".join(part))
     for part in circles(calls):
