@@ -8,7 +8,8 @@ static Row beside_default(const char *pattern, std::vector<at_variable> problem,
     row.pattern = pattern;
     row.problem = std::move(problem);
     row.shown = shown;
-    row.peer = "default";
+    row.peer = "the default";
+    row.is_baseline = true;
     row.bytes = bytes;
     row.least_ratio = least_ratio;
     row.least_share = least_share;
@@ -40,5 +41,23 @@ std::vector<Row> rows()
                                at_integer("size", 3), at_text("dtype", "float")},
                               "16384^2 floats, 3x3", 8.0 * 16384 * 16384, 1.0, 0.92);
     list.push_back(conv);
+    /* An update of half the fields of 24-byte structs: as arrays, and as structs taken otherwise.
+     */
+    const int64_t particles = 1 << 24;
+    const auto particles_as = [=](const char *operation, const char *layout, const char *to) {
+        return std::vector<at_variable>{
+            at_integer("n", particles), at_integer("fields", 6), at_text("operation", operation),
+            at_text("layout", layout),  at_text("to", to),       at_integer("tile", 32),
+            at_text("dtype", "float")};
+    };
+    Row update = beside_default("aos_soa", particles_as("update", "soa", "soa"),
+                                "update, 2^24 as arrays", 9.0 * 4 * particles, 3.0, 0.95);
+    update.peer = "the default on structs";
+    update.baseline_problem = particles_as("update", "aos", "soa");
+    list.push_back(update);
+    list.push_back(beside_default("aos_soa", particles_as("convert", "aos", "soa"),
+                                  "structs to arrays, 2^24", 12.0 * 4 * particles, 1.0, 0.95));
+    list.push_back(beside_default("aos_soa", particles_as("convert", "soa", "aos"),
+                                  "arrays to structs, 2^24", 12.0 * 4 * particles, 1.0, 0.95));
     return list;
 }

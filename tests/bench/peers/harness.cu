@@ -107,8 +107,11 @@ class Ours
         at_error error{};
         const at_gpu nowhere{};
         try {
+            /* Of a GPU that nothing is recorded for, the pattern's default is picked. */
+            const auto &problem =
+                baseline && !row.baseline_problem.empty() ? row.baseline_problem : row.problem;
             check_ours(at_pick(results, row.pattern.c_str(), baseline ? &nowhere : nullptr,
-                               row.problem.data(), row.problem.size(), &choice, &error),
+                               problem.data(), problem.size(), &choice, &error),
                        error);
             check_ours(at_prepare(choice, nullptr, &kernel, &error), error);
         } catch (...) {
@@ -321,7 +324,7 @@ void run_row(const at_results *results, const Row &row)
     };
     std::unique_ptr<Ours> baseline;
     std::function<void()> run_peer;
-    if (row.peer == "default") {
+    if (row.is_baseline) {
         baseline.reset(new Ours(results, row, true));
         baseline->bind(bench);
         run_peer = [&] { baseline->launch(bench.stream); };

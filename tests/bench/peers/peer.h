@@ -47,10 +47,13 @@ struct Row {
     std::string pattern;
     std::vector<at_variable> problem; /* all of the pattern's variables */
     std::string shown;                /* the problem, in words */
-    std::string peer;                 /* its name; "default" is the pattern's own baseline */
-    double least_ratio = 0;           /* of the peer's speed; 0: none is asked */
-    double least_share = 0;           /* of the ceiling's */
-    double bytes = 0, flops = 0;      /* that must be moved, or computed, in a launch */
+    std::string peer;                 /* its name */
+    /* The peer is the pattern's own baseline, for this problem where it is another. */
+    bool is_baseline = false;
+    std::vector<at_variable> baseline_problem;
+    double least_ratio = 0;      /* of the peer's speed; 0: none is asked */
+    double least_share = 0;      /* of the ceiling's */
+    double bytes = 0, flops = 0; /* that must be moved, or computed, in a launch */
     Ceiling ceiling = Ceiling::Copy;
     Element fill = Element::Floats; /* of inputs: uniform in [-1, 1), or bytes below `values` */
     unsigned int values = 256;
@@ -59,7 +62,7 @@ struct Row {
     std::string compared; /* the buffer of ours that the peer's output must equal; or "" */
     Element element = Element::Floats;
     double tolerance = 0; /* of floats, relative to the largest magnitude */
-    /* Prepares the peer; returns what is timed. Not for "default". */
+    /* Prepares the peer; returns what is timed. Not for a baseline. */
     std::function<std::function<void()>(Bench &)> make;
 };
 

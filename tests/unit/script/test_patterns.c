@@ -21,6 +21,7 @@ typedef struct subject {
 } subject;
 
 static const subject subjects[] = {
+    {"lua/aos_soa.lua", 100, 4000, false},
     {"lua/bank_conflict.lua", 60, 8000, false},
     {"lua/batched_transpose.lua", 1000, 4000, false},
     {"lua/conv2d.lua", 500, 4000, false},

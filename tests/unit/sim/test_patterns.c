@@ -186,6 +186,8 @@ static void patterns_are_right_for_other_types_and_problems_too(void **state)
         const char *path;
         script_setting setting;
     } others[] = {
+        {"aos_soa.lua", {"layout", "packed"}},        {"aos_soa.lua", {"layout", "tiles"}},
+        {"aos_soa.lua", {"operation", "convert"}},    {"aos_soa.lua", {"fields", "8"}},
         {"batched_transpose.lua", {"dtype", "int8"}}, {"conv2d.lua", {"dtype", "half"}},
         {"gather.lua", {"order", "local"}},
         {"histogram.lua", {"values", "1"}},           {"loop_order.lua", {"axis", "columns"}},
@@ -245,6 +247,7 @@ int main(void)
         PATTERN("loop_order"),
         PATTERN("rgb"),
         PATTERN("batched_transpose"),
+        PATTERN("aos_soa"),
         PATTERN("histogram"),
         PATTERN("stencil1d"),
         cmocka_unit_test(patterns_are_right_for_other_types_and_problems_too),

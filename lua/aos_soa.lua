@@ -1,0 +1,71 @@
+-- Particles of 6 or 8 numbers, as an array of structs, a struct of arrays, or between: what a layout
+-- costs. operation "update" adds half of the second half of each particle's numbers to the first (a step
+-- of its position along its velocity), in place; "convert" copies them from `layout` to `to`.
+--
+-- Layouts: "aos"; "soa"; "tiles", arrays of `tile` particles, one behind the other; "packed", the halves
+-- of each particle in two arrays of four numbers, the last 0 where a half has three. All have room for
+-- a multiple of 128 particles, which are all handled.
+local at = require "autotune"
+
+-- Numbers in the storage of a layout.
+local function storage(layout)
+  return ("(room * (%s == 'packed' and 8 or fields))"):format(layout)
+end
+
+return at.pattern {
+  name = "aos_soa",
+  summary = "Particles as structs, arrays and tiles: an update, or a conversion",
+  problem = {
+    n = 1 << 24, fields = 6, operation = "update", layout = "aos", to = "soa", tile = 32, dtype = "float",
+  },
+  ragged = { n = 5003 },
+  simulated = { n = 1 << 13 },
+
+  space = {
+    -- How structs are taken: direct: number by number; vector: in vectors (also of neighbouring particles,
+    -- in the other layouts); shared: the block's by way of shared memory; shuffle: the warp's as if they
+    -- were an array, and each lane has its particle's numbers from the other lanes.
+    algorithm = { "direct", "vector", "shared", "shuffle" },
+    block = at.pow2(64, 1024),
+    width = { 1, 2, 4 },       -- neighbouring particles of a thread
+    pad = { 0, 1 },            -- numbers behind each struct in shared memory
+    load_hint = { "none", "streaming", "no_allocate" },
+    store_hint = { "none", "streaming", "through" },
+  },
+  derived = {
+    room = "round_up(n, 128)",
+    structs = "layout == 'aos' or operation == 'convert' and to == 'aos'",
+  },
+  where = {
+    "(fields == 6 or fields == 8) and (dtype == 'float' or dtype == 'double')",
+    "operation == 'update' or operation == 'convert'",
+    "is_pow2(tile) and tile >= 4 and tile <= 128",
+    "algorithm ~= 'direct' or width == 1 and load_hint == 'none'",
+    -- Hinted loads are of data that the kernel does not write.
+    "operation == 'convert' or load_hint ~= 'no_allocate'",
+    "algorithm == 'direct' or algorithm == 'vector' or structs",
+    "algorithm ~= 'shuffle' or width == 1",
+    "algorithm ~= 'shared' or block * width * (fields + pad) * sizeof(dtype) <= 48 * 1024",
+    "algorithm == 'shared' or pad == 0",
+    "width * sizeof(dtype) <= 16",
+    "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
+  },
+  baseline = { algorithm = "direct", block = 256 },
+
+  buffers = {
+    src = at.input { dtype = "dtype", count = "operation == 'update' and 1 or " .. storage "layout" },
+    dst = at.inout {
+      dtype = "dtype",
+      count = ("operation == 'update' and %s or %s"):format(storage "layout", storage "to"),
+    },
+  },
+  kernel = { template = "aos_soa.cu.tmpl", entry = "aos_soa", args = { "src", "dst" } },
+  launch = { grid = "ceil_div(room, block * width)", block = "block" },
+  traffic = "room * (operation == 'update' and fields + fields // 2 or 2 * fields) * sizeof(dtype)",
+  reference = at.reference {
+    template = "aos_soa_ref.cu.tmpl",
+    grid = "ceil_div(room, 256)",
+    block = 256,
+  },
+  tolerance = 0,
+}
