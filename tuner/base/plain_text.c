@@ -58,7 +58,7 @@ static int next_shown(const unsigned char *at, size_t left, char shown[ESCAPED_B
 
 void plain_text_escape(const char *text, char *out, size_t out_bytes)
 {
-    size_t used = 0, left = strlen(text), shown_bytes;
+    size_t used = 0, left = strlen(text), shown_bytes = 0;
     while (left > 0) {
         char shown[ESCAPED_BYTES];
         /* The NUL behind the end is no part of a sequence: none goes on. */

@@ -106,13 +106,16 @@ void pipeline_look_far_ahead(pipeline *p)
     p->far_ahead = true;
 }
 
+/* A search that learns from what it is told knows less the further it runs ahead, and takes longer: it
+ * has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->far_ahead ? compile_group_width(p->session->pool)
-                                : 3 * compile_width(p->session->pool);
-    if (p->compiled.count >= COMPILED_AHEAD || p->compiling >= width)
+                                : compile_width(p->session->pool) + DEVICE_QUEUE;
+    size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
+    if (p->compiled.count >= COMPILED_AHEAD || under_way >= width)
         return 0;
-    return width - p->compiling;
+    return width - under_way;
 }
 
 static at_status finish(pipeline *p, candidate *c, at_error *error)
