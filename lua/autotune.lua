@@ -24,8 +24,13 @@
 --   where *     a list of constraints: expressions that are true for valid configurations
 --   baseline *  NAME = VALUE: the configuration that people would write first, where it differs from
 --               the first value of each parameter
+--   layout *    a list of parameters that say how data lies in memory (array of structs or struct of
+--               arrays, padding). Buffers, fills and the reference may read these; each combination
+--               has data and a reference of its own, and what brings data there is not timed
 --   buffers *   NAME = at.input, at.output, at.inout or at.scratch { dtype, count, shape *; for what
 --               is read: fill *, limit *, block *, values * } (fills: below)
+--   prepare *   at.kernel { ... as at.reference ... }: a kernel of the script's own ("prepare") that
+--               fills inputs beyond what fills can say, after them and before the reference
 --   kernel      { template, entry * (the pattern's name), args *, shared * (dynamic shared memory,
 --               bytes), options * (NVRTC options, in which ${EXPRESSION} is replaced), constants *:
 --               NAME = "BUFFER", extern "C" __constant__ arrays of the template that get the
@@ -152,7 +157,7 @@ function at.pattern(description)
   p.derived = space.read_derived(description, taken)
   p.constraints = space.read_where(description)
   space.read_baseline(description, p.parameters)
-  p.layout = space.read_layout(description, p.parameters)
+  p.layout, p.layout_line = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
   kernel.check_types(description, p)
   p.measurable = #p.buffers > 0 and description.reference ~= nil

@@ -23,10 +23,10 @@ local FILLS = {
 }
 local MOST_VALUES = 32
 
--- A word that names itself ("float", "modulo") unless the problem has a variable of that name.
+-- A word that names itself ("float", "below") unless an expression can read something of that name.
 local function word(v, path, words, taken)
   local e = expression(v, path)
-  if type(v) == "string" and not taken[v] then
+  if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then
     for _, w in ipairs(words) do
       if w == v then e.text = string.format("%q", v) end
     end

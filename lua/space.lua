@@ -244,7 +244,7 @@ local MOST_LAYOUT_PARAMETERS = 4
 function space.read_layout(description, parameters)
   local path = { "layout" }
   local given = description.layout
-  if given == nil then return {} end
+  if given == nil then return {}, 0 end
   if type(given) == "string" then given = { given } end
   check.table(given, path, "layout = { \"layout\" }, parameters that say how data lies in memory")
   check.list(given, path, MOST_LAYOUT_PARAMETERS)
@@ -259,7 +259,7 @@ function space.read_layout(description, parameters)
            meant(tostring(name), names))
     end
   end
-  return list
+  return list, line_of(path)
 end
 
 function space.read_baseline(description, parameters)

@@ -55,7 +55,7 @@ load helpers
 }
 
 @test "patterns of several launches run, timed and checked as a whole" {
-    for pattern in separable two_pass_sum; do
+    for pattern in separable two_pass_sum; do # two launches, and one or two
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 6 --json --quiet
         succeeds
         says '"ok": 6'
@@ -82,4 +82,30 @@ load helpers
 @test "what only a GPU can tell is refused on a simulated one" {
     tool "$FIXTURES/scale.lua" --device sim:sm_90 --objective energy --budget 2
     fails_with 2 "--objective energy is refused: a simulated device knows no energy"
+}
+
+@test "a layout is a parameter: each has data and a reference of its own" {
+    tool "$FIXTURES/particles.lua" --device sim:sm_90 --json --quiet
+    succeeds
+    says '"ok": 16'
+    tool check "$FIXTURES/particles.lua" --config layout=tiles,tile=8
+    succeeds
+    tool "$FIXTURES/particles.lua" --device sim:sm_90 --strategy model --budget 5 --json --quiet
+    succeeds
+    says '"ok": 5'
+}
+
+@test "sparse matrices and constant coefficients are filled and checked" {
+    for pattern in csr luma; do
+        tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 8 --json --quiet
+        succeeds
+        says '"ok": 8'
+    done
+}
+
+@test "what the kernel that prepares inputs does wrong is the script's error" {
+    cp "$FIXTURES"/particles* .
+    sed -i 's/if (i >= ${n})/if (i > ${n})/' particles_fill.cu.tmpl
+    tool particles.lua --device sim:sm_90 --budget 1 --quiet
+    fails_with 2 "the kernel that prepares inputs"
 }

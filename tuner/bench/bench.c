@@ -79,7 +79,8 @@ static at_status read_sm_clock(device_bench *b, double *khz, at_error *error)
 
 static void unload(device_bench *b, loaded_variant *v)
 {
-    device_meter_release(&b->meter, v->batch);
+    if (v->stage)
+        device_meter_release(&v->stage->meter, v->batch);
     for (int i = DEVICE_SLOTS - 1; i >= 0; i--)
         if (v->kernels[i] && (i == 0 || v->kernels[i] != v->kernels[0]))
             b->api->kernel_free(b->device, v->kernels[i]);
@@ -93,7 +94,7 @@ static at_status load_slot(device_bench *b, const device_variant *variant, int i
     bool shared = i > 0 && variant->images[i].size_bytes == 0;
     v->present[i] = true;
     v->launches[i] = *launch;
-    at_status status = device_slot_accepts(&b->slots[i], launch, error);
+    at_status status = device_slot_accepts(&v->stage->slots[i], launch, error);
     if (status)
         return status;
     char own[PLAN_ENTRIES_BYTES], first[PLAN_ENTRIES_BYTES];
@@ -113,6 +114,9 @@ static at_status load(device_bench *b, const device_variant *variant, loaded_var
     *v = (loaded_variant){0};
     if (b->slot_count == 0)
         return error_set(error, AT_INTERNAL, "the device worker is not set up");
+    if (variant->layout >= b->stage_count)
+        return error_set(error, AT_FORMAT, "the variant's layout has no problem");
+    v->stage = &b->stages[variant->layout];
     notify(b, "loading", 0, load_limit_ns);
     at_status status = AT_OK;
     for (int i = 0; !status && (size_t)i < b->slot_count; i++)
@@ -125,15 +129,23 @@ static at_status load(device_bench *b, const device_variant *variant, loaded_var
 
 /* Checking. */
 
-static at_status make_sound(device_bench *b, size_t but, at_error *error)
+/* Slot `i` of all layouts' together. */
+static device_slot *slot_at(const device_bench *b, size_t i)
+{
+    return &b->stages[i / b->slot_count].slots[i % b->slot_count];
+}
+
+/* All slots but one, of all layouts. */
+static at_status make_sound(device_bench *b, const device_slot *but, at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t i = 0; !status && i < b->slot_count; i++) {
+    for (size_t i = 0; !status && i < b->stage_count * b->slot_count; i++) {
+        device_slot *s = slot_at(b, i);
         bool sound = true;
-        if (i != but)
-            status = device_slot_sound(&b->slots[i], &sound, error);
+        if (s != but)
+            status = device_slot_sound(s, &sound, error);
         if (!status && !sound)
-            status = device_slot_seed(&b->slots[i], b->slots[i].seed, error);
+            status = device_slot_seed(s, s->seed, error);
     }
     return status;
 }
@@ -148,16 +160,16 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
             continue;
         notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0,
                CHECK_ROUNDS * launches * b->watchdog_ns);
-        at_status status = device_slot_check(&b->slots[i], v->kernels[i], &v->launches[i], launches, result,
+        at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], launches, result,
                                              b->story, sizeof b->story, error);
         if (!status && *result != OUTCOME_OK)
-            status = make_sound(b, i, error);
+            status = make_sound(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {
             char *text = status ? error->message : b->story;
             size_t size = status ? sizeof error->message : sizeof b->story;
             char plain[DEVICE_STORY_BYTES];
             snprintf(plain, sizeof plain, "%s", text);
-            const char *label = b->slots[i].label;
+            const char *label = v->stage->slots[i].label;
             snprintf(text, size, "%s%s%s%s", *label ? "on " : "", label, *label ? ": " : "", plain);
         }
         if (status)
@@ -166,16 +178,15 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
     return AT_OK;
 }
 
-static at_status sample(device_bench *b, const loaded_variant *v, int64_t *time_ns,
-                        at_error *error)
+static at_status sample(const loaded_variant *v, int64_t *time_ns, at_error *error)
 {
-    return device_meter_sample(&b->meter, v->kernels[0], &v->launches[0], v->batch, time_ns,
+    return device_meter_sample(&v->stage->meter, v->kernels[0], &v->launches[0], v->batch, time_ns,
                                error);
 }
 
-static at_status prepare(device_bench *b, loaded_variant *v, at_error *error)
+static at_status prepare(loaded_variant *v, at_error *error)
 {
-    return device_meter_prepare(&b->meter, v->kernels[0], &v->launches[0], &v->batch, error);
+    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], &v->batch, error);
 }
 
 /* The set-up. */
@@ -183,12 +194,14 @@ static at_status prepare(device_bench *b, loaded_variant *v, at_error *error)
 static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_error *error)
 {
     int64_t samples_ns[REFERENCE_SAMPLES] = {0};
-    loaded_variant reference = {.kernels = {b->slots[0].reference},
-                                .launches = {b->slots[0].reference_launch}};
-    at_status status = prepare(b, &reference, error);
+    device_stage *first = &b->stages[0];
+    loaded_variant reference = {.stage = first,
+                                .kernels = {first->slots[0].reference},
+                                .launches = {first->slots[0].reference_launch}};
+    at_status status = prepare(&reference, error);
     for (int i = 0; !status && i < REFERENCE_SAMPLES; i++)
-        status = sample(b, &reference, &samples_ns[i], error);
-    device_meter_release(&b->meter, reference.batch);
+        status = sample(&reference, &samples_ns[i], error);
+    device_meter_release(&first->meter, reference.batch);
     *reference_ns = median(samples_ns, REFERENCE_SAMPLES);
     return status;
 }
@@ -196,17 +209,20 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
 static at_status measure_setup(device_bench *b, device_answer *answer, at_error *error)
 {
     device_ready *r = &answer->ready;
+    device_meter *meter = &b->stages[0].meter;
     double khz;
     at_status status = read_sm_clock(b, &khz, error);
     if (!status)
-        status = device_meter_init(&b->meter, b->api, b->device, &b->slots[0], b->cache, r, error);
+        status = device_meter_init(meter, b->api, b->device, &b->stages[0].slots[0], b->cache, r, error);
+    for (size_t i = 1; !status && i < b->stage_count; i++)
+        status = device_meter_follow(&b->stages[i].meter, meter, &b->stages[i].slots[0], error);
     if (!status)
         status = reserve_samples(b, CEILING_SAMPLES, error);
     if (!status)
         status = sample_reference(b, &r->reference_ns, error);
-    size_t ceilings = b->meter.ceiling_bytes > 0 ? CEILING_SAMPLES : 0;
+    size_t ceilings = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0;
     for (size_t i = 0; !status && i < ceilings; i++)
-        status = device_meter_ceiling(&b->meter, &b->samples_ns[i], error);
+        status = device_meter_ceiling(meter, &b->samples_ns[i], error);
     if (!status)
         status = read_sm_clock(b, &r->sm_clock_khz, error);
     if (status)
@@ -221,26 +237,51 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
 static int64_t find_watchdog(const device_bench *b, int64_t reference_ns)
 {
     int64_t longest_ns = reference_ns;
-    for (size_t i = 0; i < b->slot_count; i++)
-        if (b->slots[i].reference_wall_ns > longest_ns)
-            longest_ns = b->slots[i].reference_wall_ns;
+    for (size_t i = 0; i < b->stage_count * b->slot_count; i++) {
+        const device_slot *s = slot_at(b, i);
+        if (s->reference_wall_ns > longest_ns)
+            longest_ns = s->reference_wall_ns;
+    }
     int64_t limit_ns = WATCHDOG_REFERENCES * longest_ns;
     return limit_ns > b->watchdog_floor_ns ? limit_ns : b->watchdog_floor_ns;
+}
+
+/* Counts layouts and the slots of each; false when the problems are not in that order. */
+static bool count_stages(const device_problem *problems, size_t count, size_t *stages, size_t *slots)
+{
+    *slots = 0;
+    while (*slots < count && problems[*slots].layout == 0)
+        ++*slots;
+    if (*slots == 0 || *slots > DEVICE_SLOTS || count % *slots != 0)
+        return false;
+    *stages = count / *slots;
+    for (size_t i = 0; i < count; i++)
+        if (problems[i].layout != i / *slots)
+            return false;
+    return true;
 }
 
 static at_status set_up(device_bench *b, const device_image *support,
                         const device_problem *problems, size_t count, device_answer *answer,
                         at_error *error)
 {
+    size_t stages, slots;
     if (b->slot_count > 0)
         return error_set(error, AT_INTERNAL, "the device worker is set up already");
+    if (!count_stages(problems, count, &stages, &slots))
+        return error_set(error, AT_FORMAT, "the problems are not in the order of their layouts");
+    b->stages = calloc(stages, sizeof *b->stages);
+    if (!b->stages)
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu layouts", stages);
+    b->stage_count = stages;
+    b->slot_count = slots;
     notify(b, "the set-up", 0, setup_limit_ns);
     at_status status = b->api->set_support(b->device, support, error);
-    b->slot_count = count;
     for (size_t i = 0; !status && i < count; i++) {
-        status = device_slot_init(&b->slots[i], b->api, b->device, &problems[i], error);
+        device_slot *s = slot_at(b, i);
+        status = device_slot_init(s, b->api, b->device, &problems[i], error);
         if (!status)
-            status = device_slot_seed(&b->slots[i], problems[i].plan.seed, error);
+            status = device_slot_seed(s, problems[i].plan.seed, error);
     }
     if (!status)
         status = measure_setup(b, answer, error);
@@ -267,9 +308,13 @@ void device_bench_deinit(device_bench *b)
         unload(b, &b->held[i]);
     free(b->held);
     free(b->samples_ns);
-    device_meter_deinit(&b->meter);
-    for (size_t i = 0; i < b->slot_count; i++)
-        device_slot_deinit(&b->slots[i]);
+    for (size_t i = 0; i < b->stage_count; i++) {
+        device_meter_deinit(&b->stages[i].meter);
+        for (size_t k = 0; k < b->slot_count; k++)
+            if (b->stages[i].slots[k].api)
+                device_slot_deinit(&b->stages[i].slots[k]);
+    }
+    free(b->stages);
 }
 
 /* Requests. */
@@ -280,9 +325,9 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     notify(b, "sampling", 0, (int64_t)count * b->watchdog_ns);
     at_status status = reserve_samples(b, count, error);
     if (!status)
-        status = prepare(b, v, error);
+        status = prepare(v, error);
     for (size_t i = 0; !status && i < count; i++)
-        status = sample(b, v, &b->samples_ns[i], error);
+        status = sample(v, &b->samples_ns[i], error);
     if (!status)
         status = read_sm_clock(b, &answer->sm_clock_khz, error);
     answer->samples_ns = b->samples_ns;
@@ -367,13 +412,13 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
     if (!status) {
         /* Raises limits and loads lazily what has to be, outside any sample. */
         notify(b, "the first launch", 0, b->watchdog_ns);
-        status = device_slot_restore(&b->slots[0], &error);
+        status = device_slot_restore(&v.stage->slots[0], &error);
     }
     if (!status)
-        status = b->api->launch(b->device, v.kernels[0], &v.launches[0], b->slots[0].buffers,
+        status = b->api->launch(b->device, v.kernels[0], &v.launches[0], v.stage->slots[0].buffers,
                                 &error);
     if (!status)
-        status = prepare(b, &v, &error);
+        status = prepare(&v, &error);
     if (!status)
         status = insert_held(b, &v, &error);
     if (!status)
@@ -409,11 +454,11 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
     if (!status)
         status = read_sm_clock(b, &before_khz, error);
     if (!status && with_copy)
-        status = device_meter_ceiling(&b->meter, &answer->ceiling_ns, error);
+        status = device_meter_ceiling(&b->stages[0].meter, &answer->ceiling_ns, error);
     for (size_t i = 0; !status && i < count; i++) {
         answer->id = ids[i];
         notify(b, "sampling", i, b->watchdog_ns);
-        status = sample(b, find_held(b, ids[i]), &b->samples_ns[i], error);
+        status = sample(find_held(b, ids[i]), &b->samples_ns[i], error);
     }
     if (!status)
         status = read_sm_clock(b, &answer->sm_clock_khz, error);
@@ -437,13 +482,13 @@ void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool
     answer->sample_count = count;
 }
 
-static at_status seed_slots(device_bench *b, uint64_t seed, at_error *error)
+static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < b->slot_count; i++)
-        if (b->slots[i].seed != seed) {
+        if (stage->slots[i].seed != seed) {
             notify(b, "new contents", 0, CHECK_ROUNDS * CHECK_LAUNCHES * b->watchdog_ns);
-            status = device_slot_seed(&b->slots[i], seed, error);
+            status = device_slot_seed(&stage->slots[i], seed, error);
         }
     return status;
 }
@@ -452,14 +497,15 @@ static at_status seed_slots(device_bench *b, uint64_t seed, at_error *error)
 static at_status check_elsewhere(device_bench *b, outcome *result, at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t i = 0; !status && i < b->slot_count; i++) {
+    for (size_t i = 0; !status && i < b->stage_count * b->slot_count; i++) {
+        device_slot *s = slot_at(b, i);
         bool sound;
-        status = device_slot_sound(&b->slots[i], &sound, error);
+        status = device_slot_sound(s, &sound, error);
         if (status || sound)
             continue;
         *result = OUTCOME_WRONG_RESULT;
         snprintf(b->story, sizeof b->story, "it wrote far outside: memory that it was not given has changed");
-        status = device_slot_seed(&b->slots[i], b->slots[i].seed, error);
+        status = device_slot_seed(s, s->seed, error);
     }
     return status;
 }
@@ -474,7 +520,7 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
     if (!v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
     if (!status)
-        status = seed_slots(b, seed, &error);
+        status = seed_slots(b, v->stage, seed, &error);
     if (!status)
         status = check(b, v, RECHECK_LAUNCHES, &result, &error);
     if (!status && result == OUTCOME_OK)
@@ -495,13 +541,13 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     board_reading board;
     int64_t time_ns = 0;
     notify(b, "sampling", 0, b->watchdog_ns);
-    at_status status = sample(b, v, &time_ns, error);
+    at_status status = sample(v, &time_ns, error);
     uint64_t chunk = energy_chunk_launches(time_ns);
     int64_t limit_ns = b->watchdog_ns + 10 * (int64_t)chunk * time_ns;
     for (size_t i = 0; !status && i <= chunks; i++) {
         notify(b, "measuring energy", 0, limit_ns);
         /* The first chunk brings power to what it will be, and is not counted. */
-        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0], b->slots[0].buffers,
+        status = b->api->repeat(b->device, v->kernels[0], &v->launches[0], v->stage->slots[0].buffers,
                                 chunk, error);
         if (!status)
             status = b->api->board(b->device, &board, error);
@@ -512,7 +558,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
     }
     if (!status && !energy_estimate_launch(readings, chunks + 1, out))
         snprintf(b->story, sizeof b->story, "the board tells neither its energy nor its power");
-    return status ? status : device_slot_restore(&b->slots[0], error);
+    return status ? status : device_slot_restore(&v->stage->slots[0], error);
 }
 
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer)

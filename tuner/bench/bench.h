@@ -12,9 +12,16 @@
 
 enum { DEVICE_STORY_BYTES = 3072 };
 
+/* The problems of one layout, and the measuring of variants on the first of them. */
+typedef struct device_stage {
+    device_slot slots[DEVICE_SLOTS];
+    device_meter meter;
+} device_stage;
+
 /* A loaded variant. */
 typedef struct loaded_variant {
     uint64_t id;
+    device_stage *stage; /* of its layout */
     bool present[DEVICE_SLOTS];
     device_kernel *kernels[DEVICE_SLOTS]; /* may be [0]'s */
     launch_plan launches[DEVICE_SLOTS];
@@ -31,10 +38,10 @@ typedef struct device_bench {
     int64_t watchdog_floor_ns;
     device_notify notify;
     void *notify_context;
-    device_slot slots[DEVICE_SLOTS];
-    size_t slot_count; /* 0: not set up */
+    device_stage *stages; /* owned; one a layout */
+    size_t stage_count;
+    size_t slot_count;    /* of each; 0: not set up */
     int64_t watchdog_ns;
-    device_meter meter;
     loaded_variant *held; /* sorted by id */
     size_t held_count, held_capacity;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */

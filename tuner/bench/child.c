@@ -97,7 +97,7 @@ static at_status do_setup(child *c, uint64_t id, message *m, device_answer *answ
     device_image support;
     device_get_image(&m->body, &support);
     uint32_t count = pack_get_u32(&m->body);
-    if (count == 0 || count > DEVICE_SLOTS)
+    if (count == 0 || count > DEVICE_MAX_PROBLEMS)
         return refuse(answer);
     device_problem *problems = calloc(count, sizeof *problems);
     if (!problems)

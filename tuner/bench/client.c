@@ -186,14 +186,14 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
 }
 
 at_status device_worker_setup(device_worker *w, const device_image *support,
-                              const device_problem *slots, size_t count, at_error *error)
+                              const device_problem *problems, size_t count, at_error *error)
 {
     message m;
     begin_request(w, &m, REQUEST_SETUP, 0);
     device_put_image(&m.body, support);
     pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
-        device_put_problem(&m.body, &slots[i]);
+        device_put_problem(&m.body, &problems[i]);
     return submit(w, &m, 0, error);
 }
 

@@ -35,7 +35,9 @@ enum {
     DEVICE_SLOTS = 4,         /* problems a worker holds: 0 is tuned, the others are ragged */
     DEVICE_MAX_SAMPLES = 256, /* a try */
     DEVICE_MAX_BLOCK = 65536, /* variants a block */
-    DEVICE_LABEL_BYTES = 160
+    DEVICE_LABEL_BYTES = 160,
+    DEVICE_MAX_LAYOUTS = 64,
+    DEVICE_MAX_PROBLEMS = DEVICE_MAX_LAYOUTS * DEVICE_SLOTS
 };
 
 typedef struct device_worker_options {
@@ -48,14 +50,18 @@ typedef struct device_worker_options {
 
 /* A problem on the device: what to allocate and the kernel that says what is right. */
 typedef struct device_problem {
+    uint32_t layout;     /* variants name the layout that their data has */
     char label[DEVICE_LABEL_BYTES]; /* for stories: "on LABEL: ..."; empty: they say nothing of it */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
+    device_image filler; /* what fills inputs beyond the fills; of size 0: nothing does */
+    launch_plan filler_launch;
 } device_problem;
 
 /* A variant: for each slot the kernel and its launch. */
 typedef struct device_variant {
+    uint32_t layout;                   /* whose problems it is for */
     bool present[DEVICE_SLOTS];        /* false: not checked on that slot; without [0] it
                                            cannot be sampled */
     device_image images[DEVICE_SLOTS]; /* of size 0: the image of slot 0 serves */
@@ -153,11 +159,13 @@ device_question device_worker_claim(device_worker *w);
 at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
                               device_event *out, at_error *error);
 
-/* Allocates and fills the buffers of `count` slots (up to DEVICE_SLOTS), runs the references, measures floor,
- * ceiling and reference. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the
- * device-side helpers compiled for this device; size 0 where there are none (sim). */
+/* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the
+ * references, measures floor, ceiling and reference. Layouts are numbered from 0 and come one after
+ * the other; the problems of each are its slots: the tuned one, then ragged ones, as many of each
+ * layout. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the device-side helpers
+ * compiled for this device; size 0 where there are none (sim). */
 at_status device_worker_setup(device_worker *w, const device_image *support,
-                              const device_problem *slots, size_t count, at_error *error);
+                              const device_problem *problems, size_t count, at_error *error);
 
 /* Checks a variant on all its slots, then takes `sample_count` samples (DEVICE_MAX_SAMPLES at most;
  * 0: only check). */

@@ -278,6 +278,17 @@ at_status device_meter_init(device_meter *m, const device_api *api, device *d, d
     return status;
 }
 
+at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
+                              at_error *error)
+{
+    *m = (device_meter){.api = first->api,
+                        .device = first->device,
+                        .slot = slot,
+                        .cache = first->cache,
+                        .batch = first->batch};
+    return make_sets(m, error);
+}
+
 void device_meter_deinit(device_meter *m)
 {
     if (!m->api)

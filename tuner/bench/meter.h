@@ -29,6 +29,10 @@ typedef struct device_meter {
  * the result. AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
                             device_cache cache, device_ready *ready, at_error *error);
+/* Measures another problem as `first`, which is initialised, does its own: with as many launches a
+ * sample, and without a ceiling. *m is zeroed first. AT_DEVICE, AT_NO_MEMORY. */
+at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
+                              at_error *error);
 void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, NULL where samples are of one

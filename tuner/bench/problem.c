@@ -28,14 +28,21 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     return plan_fits(launch, s->plan.buffer_count, error);
 }
 
-/* What the reference does wrong is the script's fault, not the device's. */
-static at_status blame_reference(at_status status, at_error *error)
+/* What the reference and the filler do wrong is the script's fault, not the device's. */
+static at_status blame(const char *kernel, at_status status, at_error *error)
 {
     if (status != AT_COMPILE && status != AT_DEVICE)
         return status;
     error->status = AT_SCRIPT;
-    return error_prefix(error, "the reference kernel");
+    return error_prefix(error, kernel);
 }
+
+static at_status blame_reference(at_status status, at_error *error)
+{
+    return blame("the reference kernel", status, error);
+}
+
+static const char filler_name[] = "the kernel that prepares inputs";
 
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error)
@@ -43,9 +50,12 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     *s = (device_slot){.api = api,
                        .device = d,
                        .plan = problem->plan,
-                       .reference_launch = problem->reference_launch};
+                       .reference_launch = problem->reference_launch,
+                       .filler_launch = problem->filler_launch};
     memcpy(s->label, problem->label, sizeof s->label);
     at_status status = device_slot_accepts(s, &s->reference_launch, error);
+    if (!status)
+        status = device_slot_accepts(s, &s->filler_launch, error);
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         const buffer_plan *plan = &s->plan.buffers[i];
         status = new_buffer(s, i, "", &s->buffers[i], error);
@@ -57,7 +67,11 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
     if (status)
         return status;
     status = api->kernel_new(d, &problem->reference, &s->reference_launch, &s->reference, error);
-    return blame_reference(status, error);
+    if (status)
+        return blame_reference(status, error);
+    if (problem->filler.size_bytes)
+        status = api->kernel_new(d, &problem->filler, &s->filler_launch, &s->filler, error);
+    return blame(filler_name, status, error);
 }
 
 static void free_buffer(device_slot *s, device_buffer **b)
@@ -76,7 +90,9 @@ void device_slot_deinit(device_slot *s)
     }
     if (s->reference)
         s->api->kernel_free(s->device, s->reference);
-    s->reference = NULL;
+    if (s->filler)
+        s->api->kernel_free(s->device, s->filler);
+    s->reference = s->filler = NULL;
 }
 
 /* Contents. */
@@ -90,7 +106,41 @@ static uint64_t buffer_seed(const device_slot *s, uint32_t i)
 
 static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
-    return s->api->fill(s->device, b, &s->plan.buffers[i], buffer_seed(s, i), error);
+    buffer_plan plan = s->plan.buffers[i];
+    /* The filler writes what is an input to all others. */
+    if (s->filler)
+        plan.role = BUFFER_INOUT;
+    return s->api->fill(s->device, b, &plan, buffer_seed(s, i), error);
+}
+
+static at_status run_filler(device_slot *s, at_error *error)
+{
+    outcome result;
+    at_status status = blame(
+        filler_name, s->api->launch(s->device, s->filler, &s->filler_launch, s->buffers, error), error);
+    const char *complaint =
+        !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
+    if (complaint)
+        status = blame(filler_name, error_set(error, AT_DEVICE, "%s", complaint), error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
+        device_guard_report report;
+        status = s->api->guards(s->device, s->buffers[i], &report, error);
+        if (!status && !report.intact)
+            status = error_set(error, AT_SCRIPT, "%s writes %" PRIu64 " bytes %s buffer %s",
+                               filler_name, report.distance_bytes,
+                               report.before ? "before" : "past", s->plan.buffers[i].name);
+    }
+    return status;
+}
+
+/* Gives a buffer, with its guard bands, what the variants' own has before a launch. */
+static at_status fill_as_input(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
+{
+    at_status status = fill(s, i, b, error);
+    if (!status && s->filler)
+        status = s->api->copy(s->device, b, b == s->pristine[i] ? s->buffers[i] : s->pristine[i],
+                              error);
+    return status;
 }
 
 /* Fills everything that variants read. */
@@ -99,11 +149,14 @@ static at_status fill_inputs(device_slot *s, at_error *error)
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         buffer_role role = s->plan.buffers[i].role;
-        if (role == BUFFER_INPUT || role == BUFFER_INOUT)
+        if (role == BUFFER_INPUT || role == BUFFER_INOUT || s->filler)
             status = fill(s, i, s->buffers[i], error);
-        if (!status && role == BUFFER_INOUT)
-            status = fill(s, i, s->pristine[i], error);
     }
+    if (!status && s->filler)
+        status = run_filler(s, error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        if (s->pristine[i])
+            status = fill_as_input(s, i, s->pristine[i], error);
     return status;
 }
 
@@ -118,7 +171,7 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
         if (role == BUFFER_OUTPUT || role == BUFFER_SCRATCH)
             status = s->api->poison(s->device, view[i], pattern, error);
         else if (role == BUFFER_INOUT)
-            status = fill(s, i, view[i], error);
+            status = fill_as_input(s, i, view[i], error);
     }
     int64_t start_ns = clock_now_ns();
     if (!status)

@@ -20,19 +20,21 @@ typedef struct device_slot {
     uint64_t sums[PLAN_MAX_BUFFERS];          /* of inputs as filled */
     uint64_t expected_sums[PLAN_MAX_BUFFERS]; /* of `expected` */
     device_kernel *reference;
+    device_kernel *filler; /* fills inputs beyond the fills; NULL: nothing does */
+    launch_plan filler_launch;
     launch_plan reference_launch;
     uint64_t seed;             /* of the contents at present */
     int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
 } device_slot;
 
-/* Allocates the buffers and loads the reference. *s is zeroed first and may be freed whatever the
+/* Allocates the buffers and loads the reference and what fills inputs. *s is zeroed first and may be freed whatever the
  * result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (a plan that contradicts
  * itself). */
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error);
 void device_slot_deinit(device_slot *s);
 
-/* Fills inputs from `seed`, runs the reference and keeps what it made. AT_DEVICE also when the
+/* Fills inputs from `seed`, then by the filler; runs the reference and keeps what it made. AT_DEVICE also when the
  * reference writes outside its buffers or leaves part of an output alone. */
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 

@@ -40,22 +40,31 @@ void device_get_image(pack *m, device_image *out)
 
 void device_put_problem(pack *m, const device_problem *problem)
 {
+    pack_put_u32(m, problem->layout);
     pack_put_string(m, problem->label);
     plan_put_problem(m, &problem->plan);
     device_put_image(m, &problem->reference);
     plan_put_launch(m, &problem->reference_launch);
+    device_put_image(m, &problem->filler);
+    if (problem->filler.size_bytes)
+        plan_put_launch(m, &problem->filler_launch);
 }
 
 void device_get_problem(pack *m, device_problem *out)
 {
+    out->layout = pack_get_u32(m);
     get_text(m, out->label, sizeof out->label);
     plan_get_problem(m, &out->plan, NULL);
     device_get_image(m, &out->reference);
     plan_get_launch(m, &out->reference_launch, NULL);
+    device_get_image(m, &out->filler);
+    if (out->filler.size_bytes)
+        plan_get_launch(m, &out->filler_launch, NULL);
 }
 
 void device_put_variant(pack *m, const device_variant *variant)
 {
+    pack_put_u32(m, variant->layout);
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
         if (!variant->present[i])
@@ -67,7 +76,7 @@ void device_put_variant(pack *m, const device_variant *variant)
 
 void device_get_variant(pack *m, device_variant *out)
 {
-    *out = (device_variant){0};
+    *out = (device_variant){.layout = pack_get_u32(m)};
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
         if (!out->present[i])

@@ -256,7 +256,7 @@ at_status library_source_init(library_source *out, const at_choice *c,
     if (!status)
         status = script_launch_plan(s, PROBLEM_TUNED, indices, &out->launch, error);
     if (!status)
-        status = script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &out->problem, error);
+        status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &out->problem, error);
     if (!status) {
         script_format_configuration(s, indices, out->text, sizeof out->text);
         status = compile(out, options, arch, error);

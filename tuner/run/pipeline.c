@@ -243,6 +243,8 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
     int64_t start_ns = clock_now_ns();
     space_at(s->space, c->configuration, p->indices);
     c->present[0] = true;
+    if (s->device)
+        c->layout = (uint32_t)problem_set_layout(&s->problems, p->indices);
     at_status status =
         script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
     if (!status)

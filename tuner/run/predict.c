@@ -25,6 +25,7 @@ static const double BUDGET_SHARE = 0.5;
 /* A compiled variant on its way to a thread. */
 typedef struct job {
     uint64_t configuration;
+    size_t layout;
     launch_plan launch;
     compile_result compiled;
 } job;
@@ -39,6 +40,7 @@ typedef struct crew {
     double *times_ns;
     uint64_t reached, predicted;
     at_error trouble; /* the first that is no variant's fault */
+    const session *session;
     sim_estimate *estimates[MAX_THREADS];
     pthread_t threads[MAX_THREADS];
     size_t estimate_count, thread_count;
@@ -93,7 +95,20 @@ static void note_trouble(crew *c, const at_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-static double estimate(crew *c, sim_estimate *e, const job *j)
+/* An estimate works for one layout: that of the thread at `place` is made anew for another. */
+static at_status use_layout(crew *c, size_t place, size_t layout, size_t *present, at_error *error)
+{
+    const session *s = c->session;
+    if (layout == *present)
+        return AT_OK;
+    sim_estimate_free(c->estimates[place]);
+    c->estimates[place] = NULL;
+    *present = layout;
+    return sim_estimate_new(s->properties.arch, &s->problems.plans[layout * s->problems.slot_count],
+                            &c->estimates[place], error);
+}
+
+static double estimate(crew *c, size_t place, size_t *layout, const job *j)
 {
     const compile_result *r = &j->compiled;
     double time_ns;
@@ -101,7 +116,9 @@ static double estimate(crew *c, sim_estimate *e, const job *j)
     if (r->outcome != COMPILE_OK)
         return INFINITY;
     const device_image image = result_image(r, true);
-    at_status status = sim_estimate_time(e, &image, &j->launch, &time_ns, &error);
+    at_status status = use_layout(c, place, j->layout, layout, &error);
+    if (!status)
+        status = sim_estimate_time(c->estimates[place], &image, &j->launch, &time_ns, &error);
     if (!status)
         return time_ns;
     if (status != AT_COMPILE && status != AT_DEVICE)
@@ -114,10 +131,10 @@ static void *work(void *context)
     crew *c = context;
     job j;
     pthread_mutex_lock(&c->lock);
-    sim_estimate *mine = c->estimates[c->taken++];
+    size_t place = c->taken++, layout = 0;
     pthread_mutex_unlock(&c->lock);
     while (take_job(c, &j)) {
-        double time_ns = estimate(c, mine, &j);
+        double time_ns = estimate(c, place, &layout, &j);
         compile_result_deinit(&j.compiled);
         settle(c, j.configuration, time_ns);
     }
@@ -164,12 +181,14 @@ static at_status crew_new(const session *s, size_t threads, size_t capacity, dou
     pthread_mutex_init(&c->lock, NULL);
     pthread_cond_init(&c->arrived, NULL);
     pthread_cond_init(&c->done, NULL);
+    c->session = s;
     c->capacity = capacity;
     c->times_ns = times_ns;
     c->ring = calloc(capacity, sizeof *c->ring);
     at_status status = c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
     for (size_t i = 0; !status && i < threads; i++) {
-        status = sim_estimate_new(s->properties.arch, &s->plans[0], &c->estimates[i], error);
+        status = sim_estimate_new(s->properties.arch, &s->problems.plans[0], &c->estimates[i],
+                                  error);
         c->estimate_count += !status;
     }
     while (!status && c->thread_count < threads &&
@@ -235,6 +254,7 @@ static at_status begin(feeder *f, at_error *error)
     job *j = &f->compiling[place];
     *j = (job){.configuration = f->order[f->begun]};
     space_at(s->space, j->configuration, f->indices);
+    j->layout = problem_set_layout(&s->problems, f->indices);
     at_status status = script_launch_plan(s->script, s->problem, f->indices, &j->launch, error);
     if (!status)
         status = emit_variant(s->script, s->problem, f->indices, true, &source, error);

@@ -6,6 +6,7 @@
 
 #include "bench/client.h"
 #include "device/plan.h"
+#include "run/problems.h"
 #include "run/setup.h"
 #include "script/emit.h"
 
@@ -34,9 +35,7 @@ struct prover {
     device_worker *worker;
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
-    device_problem problems[DEVICE_SLOTS];
-    compile_result references[DEVICE_SLOTS];
-    size_t references_waiting;
+    problem_set problems;
     bool set_up;
     char why[1024];     /* it cannot prove anything; empty: it can */
     char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
@@ -86,16 +85,15 @@ static uint64_t problem_bytes(const problem_plan *plan)
 static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
                              at_error *error)
 {
-    device_problem *d = &p->problems[p->slots];
+    problem_plan plan;
+    char label[DEVICE_LABEL_BYTES];
     *added = false;
-    at_status status = script_problem_plan(p->script, kind, NULL, 1, &d->plan, error);
-    if (!status)
-        status = script_reference_plan(p->script, kind, NULL, &d->reference_launch, error);
-    if (status || problem_bytes(&d->plan) > most_bytes)
+    at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
+    if (status || problem_bytes(&plan) > most_bytes)
         return status;
-    problem_label(script_pattern(p->script), kind, d->label, sizeof d->label);
+    problem_label(script_pattern(p->script), kind, label, sizeof label);
     size_t used = strlen(p->names);
-    snprintf(p->names + used, sizeof p->names - used, "%s%s", used ? ", " : "", d->label);
+    snprintf(p->names + used, sizeof p->names - used, "%s%s", used ? ", " : "", label);
     p->kinds[p->slots++] = kind;
     *added = true;
     return AT_OK;
@@ -133,21 +131,6 @@ static at_status submit(prover *p, uint64_t id, const emitted *source, const cha
     return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
 }
 
-static at_status submit_references(prover *p, at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < p->slots; i++) {
-        emitted source = {0};
-        status = emit_reference(p->script, p->kinds[i], NULL, true, &source, error);
-        if (!status)
-            status = submit(p, REFERENCE_IDS | i, &source, script_pattern(p->script)->reference_path,
-                            &p->problems[i].reference_launch, error);
-        emitted_deinit(&source);
-        p->references_waiting += !status;
-    }
-    return status;
-}
-
 at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
                      at_error *error)
 {
@@ -166,7 +149,13 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     if (!status)
         status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);
     if (!status)
-        status = submit_references(p, &trouble);
+        status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
+    for (size_t i = 0; !status && i < p->problems.layout_count; i++)
+        problem_label(script_pattern(s), p->kinds[0], p->problems.problems[i * p->slots].label,
+                      DEVICE_LABEL_BYTES);
+    if (!status)
+        status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS, NULL,
+                                    NULL, 0, &trouble);
     if (status)
         give_up(p, trouble.message);
     return AT_OK;
@@ -182,8 +171,7 @@ void prover_free(prover *p)
         free(p->jobs[i]->proof.message);
         free(p->jobs[i]);
     }
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        compile_result_deinit(&p->references[i]);
+    problem_set_deinit(&p->problems);
     free(p->jobs);
     free(p);
 }
@@ -245,6 +233,12 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
         decide(p, j, PROOF_UNKNOWN, p->why);
         return AT_OK;
     }
+    size_t layout = problem_set_layout(&p->problems, indices);
+    j->variant.layout = (uint32_t)layout;
+    if (layout == DEVICE_MAX_LAYOUTS) {
+        decide(p, j, PROOF_UNKNOWN, "its data cannot be laid out on the problems that are small enough");
+        return AT_OK;
+    }
     for (size_t slot = 0; !status && slot < p->slots; slot++)
         status = submit_part(p, p->job_count - 1, slot, indices, error);
     if (!status && j->parts == 0)
@@ -272,9 +266,7 @@ static at_status send(prover *p, size_t number, at_error *error)
 static at_status set_up(prover *p, at_error *error)
 {
     const device_image none = {0};
-    for (size_t i = 0; i < p->slots; i++)
-        p->problems[i].reference = result_image(&p->references[i], true);
-    at_status status = device_worker_setup(p->worker, &none, p->problems, p->slots, error);
+    at_status status = problem_set_send(&p->problems, p->worker, &none, true, error);
     p->set_up = !status;
     for (size_t i = 0; !status && i < p->job_count; i++)
         if (!p->jobs[i]->decided && p->jobs[i]->parts == 0)
@@ -282,22 +274,22 @@ static at_status set_up(prover *p, at_error *error)
     return status;
 }
 
-static at_status take_reference(prover *p, size_t slot, compile_result *r, at_error *error)
+static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_error *error)
 {
-    if (r->outcome != COMPILE_OK) {
+    at_error trouble = {0};
+    at_status status = problem_set_take(&p->problems, id, r, &trouble);
+    if (status == AT_SCRIPT) {
         give_up(p, "the reference kernel does not compile for the simulated device");
         return AT_OK;
     }
-    p->references[slot] = *r;
-    *r = (compile_result){0};
-    return --p->references_waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
+    return p->problems.waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
 }
 
 at_status prover_compiled(prover *p, compile_result *r, at_error *error)
 {
     uint64_t id = r->id & ~OWN_IDS;
     if (id & REFERENCE_IDS)
-        return take_reference(p, (size_t)(id & ~REFERENCE_IDS), r, error);
+        return take_reference(p, id & ~REFERENCE_IDS, r, error);
     size_t number = (size_t)(id / DEVICE_SLOTS);
     job *j = p->jobs[number];
     j->parts--;

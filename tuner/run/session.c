@@ -126,8 +126,8 @@ problem_kind session_problem(const session *s, size_t slot)
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
-/* Of the set-up: the support code, and a reference for each slot. */
-enum { PART_SUPPORT, PART_REFERENCE, PART_COUNT = PART_REFERENCE + DEVICE_SLOTS };
+/* Of the set-up: the support code, then what the problems need. */
+enum { PART_SUPPORT, PART_PROBLEMS };
 
 static at_status submit_support(session *s, at_error *error)
 {
@@ -152,40 +152,10 @@ static at_status submit_support(session *s, at_error *error)
     return status;
 }
 
-/* hash := hash of (hash, more) */
-static void extend_hash(char hash[33], const char more[33])
+static at_status take_parts(session *s, compile_result *support, at_error *error)
 {
-    char both[65];
-    snprintf(both, sizeof both, "%s%s", hash, more);
-    hash_text(XXH3_128bits(both, strlen(both)), hash);
-}
-
-static at_status submit_reference(session *s, problem_kind problem, uint64_t id, at_error *error)
-{
-    emitted source = {0};
-    const pattern *p = script_pattern(s->script);
-    launch_plan launch;
-    at_status status = script_reference_plan(s->script, problem, NULL, &launch, error);
-    if (!status)
-        status = emit_reference(s->script, problem, NULL, true, &source, error);
-    if (!status)
-        status = submit_source(s->pool, id, &source, p->reference_path, &launch,
-                               s->properties.arch, s->properties.predicted, error);
-    if (!status) {
-        char kernel[PLAN_NAME_BYTES + 1];
-        extend_hash(s->reference_hash, source.hash);
-        snprintf(kernel, sizeof kernel, "%s(", launch.launches[0].entry);
-        if (!compile_source_place(source.source, kernel, s->reference_place,
-                                  sizeof s->reference_place))
-            snprintf(s->reference_place, sizeof s->reference_place, "%s", p->reference_path);
-    }
-    emitted_deinit(&source);
-    return status;
-}
-
-static at_status take_parts(session *s, size_t waiting, compile_result *parts, at_error *error)
-{
-    while (waiting > 0) {
+    bool support_waiting = !s->properties.predicted;
+    while (s->problems.waiting > 0 || support_waiting) {
         compile_result r;
         at_status status = compile_take(s->pool, STEP_MS, &r, error);
         if (status == AT_NOT_FOUND) {
@@ -194,14 +164,16 @@ static at_status take_parts(session *s, size_t waiting, compile_result *parts, a
         }
         if (status)
             return status;
-        waiting--;
-        if (r.outcome != COMPILE_OK)
-            status = error_set(error, AT_SCRIPT, "%s cannot be compiled (%s):\n%s",
-                               r.id == PART_SUPPORT     ? "the device's helper kernels"
-                               : r.id == PART_REFERENCE ? "the reference kernel"
-                                                        : "the reference kernel for a ragged problem",
-                               compile_outcome_name(r.outcome), r.log ? r.log : "");
-        parts[r.id] = r;
+        if (r.id != PART_SUPPORT) {
+            status = problem_set_take(&s->problems, r.id - PART_PROBLEMS, &r, error);
+        } else {
+            support_waiting = false;
+            *support = r;
+            if (r.outcome != COMPILE_OK)
+                status = error_set(error, AT_SCRIPT,
+                                   "the device's helper kernels cannot be compiled (%s):\n%s",
+                                   compile_outcome_name(r.outcome), r.log ? r.log : "");
+        }
         if (status)
             return status;
     }
@@ -211,40 +183,27 @@ static at_status take_parts(session *s, size_t waiting, compile_result *parts, a
 /* Compiles the references and sends the set-up; its answer (DEVICE_READY) is the pipeline's. */
 static at_status send_setup(session *s, at_error *error)
 {
-    compile_result parts[PART_COUNT] = {0};
-    device_problem *problems = calloc(DEVICE_SLOTS, sizeof *problems);
+    compile_result support = {0};
+    problem_kind kinds[DEVICE_SLOTS];
     size_t slots = 1 + script_pattern(s->script)->ragged_count;
     bool ptx = s->properties.predicted;
-    at_status status = AT_OK;
-    if (!problems)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!ptx)
+    for (size_t i = 0; i < slots; i++)
+        kinds[i] = session_problem(s, i);
+    at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    if (!status && !ptx)
         status = submit_support(s, error);
-    for (size_t i = 0; !status && i < slots; i++)
-        status = submit_reference(s, session_problem(s, i), PART_REFERENCE + i, error);
     if (!status)
-        status = take_parts(s, slots + !ptx, parts, error);
-    for (size_t i = 0; !status && i < slots; i++) {
-        problem_kind kind = session_problem(s, i);
-        if (i > 0)
-            problem_label(script_pattern(s->script), kind, problems[i].label,
-                          sizeof problems[i].label);
-        status = script_problem_plan(s->script, kind, NULL, 1, &problems[i].plan, error);
-        if (!status)
-            status = script_reference_plan(s->script, kind, NULL,
-                                           &problems[i].reference_launch, error);
-        problems[i].reference = result_image(&parts[PART_REFERENCE + i], ptx);
-    }
+        status = problem_set_submit(&s->problems, s->pool, s->properties.arch, ptx, PART_PROBLEMS,
+                                    s->reference_hash, s->reference_place,
+                                    sizeof s->reference_place, error);
+    if (!status)
+        status = take_parts(s, &support, error);
     if (!status) {
-        for (size_t i = 0; i < slots; i++)
-            s->plans[i] = problems[i].plan;
         s->slots = slots;
-        device_image support = result_image(&parts[PART_SUPPORT], false);
-        status = device_worker_setup(s->device, &support, problems, slots, error);
+        device_image image = result_image(&support, false);
+        status = problem_set_send(&s->problems, s->device, &image, ptx, error);
     }
-    for (size_t i = 0; i < PART_COUNT; i++)
-        compile_result_deinit(&parts[i]);
-    free(problems);
+    compile_result_deinit(&support);
     return status;
 }
 
@@ -268,6 +227,7 @@ at_status session_init(const settings *o, progress *shown, session *out, at_erro
 
 void session_deinit(session *s)
 {
+    problem_set_deinit(&s->problems);
     space_free(s->space);
     script_free(s->script);
     device_worker_free(s->device);

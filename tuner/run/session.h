@@ -13,6 +13,7 @@
 #include "compile/compile.h"
 #include "bench/client.h"
 #include "base/error.h"
+#include "run/problems.h"
 #include "run/settings.h"
 #include "device/plan.h"
 #include "report/progress.h"
@@ -26,8 +27,8 @@ typedef struct session {
     script *script;
     problem_kind problem;  /* that is tuned */
     space *space;
-    problem_plan plans[DEVICE_SLOTS]; /* tuned, ragged ones */
-    size_t slots;          /* of them; 0: compile only */
+    problem_set problems;  /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
+    size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */

@@ -50,8 +50,9 @@ static void open_journal(tune *t)
                                                .device = &t->session.properties,
                                                .nvrtc_version =
                                                    compile_nvrtc_version(t->session.pool),
-                                               .problems = t->session.plans,
-                                               .problem_count = t->session.slots,
+                                               .problems = t->session.problems.plans,
+                                               .problem_count = t->session.slots *
+                                                                t->session.problems.layout_count,
                                                .reference_hash = t->session.reference_hash,
                                                .warm_cache = t->settings->warm_cache},
                               &t->journal, &trouble);

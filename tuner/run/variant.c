@@ -74,6 +74,7 @@ int64_t candidate_median_ns(const candidate *c)
 
 void candidate_variant(const candidate *c, device_variant *out)
 {
+    out->layout = c->layout;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i];
         out->launches[i] = c->launches[i];

@@ -26,6 +26,7 @@ typedef struct candidate {
     journal_key key;        /* everything its outcome depends on */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
+    uint32_t layout;        /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];

@@ -48,6 +48,16 @@ size_t script_layout_of(const script *s, const uint16_t *indices)
     return layout;
 }
 
+bool script_layout_occurs(const script *s, const space *sp, size_t layout)
+{
+    uint16_t indices[SCRIPT_MAX_NAMES] = {0};
+    script_set_layout(s, layout, indices);
+    for (size_t i = 0; i < s->layout_count; i++)
+        if (!space_uses(sp, s->layout[i], indices[s->layout[i]]))
+            return false;
+    return true;
+}
+
 void script_set_layout(const script *s, size_t layout, uint16_t *indices)
 {
     for (size_t i = s->layout_count; i-- > 0;) {

@@ -428,6 +428,11 @@ at_status script_reference_plan(script *s, problem_kind problem, const uint16_t 
     return plan_launch(s, &s->reference, problem, indices, out, error);
 }
 
+bool script_has_filler(const script *s)
+{
+    return s->filler.template_path;
+}
+
 at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error)
 {

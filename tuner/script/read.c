@@ -310,14 +310,19 @@ static buffer_role read_role(lua_State *L)
 
 static void read_layout(lua_State *L, script *s)
 {
-    s->layout_count = enter_list(L, "layout");
-    for (size_t i = 0; i < s->layout_count; i++) {
+    int line = read_integer(L, "layout_line");
+    size_t count = enter_list(L, "layout");
+    for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
-        s->layout[i] = (size_t)lua_tointeger(L, -1) - 1;
+        s->layout[s->layout_count++] = (size_t)lua_tointeger(L, -1) - 1;
         s->choices[s->layout[i]].in_layout = true;
         lua_pop(L, 1);
+        if (script_layout_count(s) > SCRIPT_MAX_LAYOUTS)
+            sandbox_raise(L, AT_SCRIPT, s->path, line,
+                          "layout: its parameters have more than %d combinations of values",
+                          SCRIPT_MAX_LAYOUTS);
     }
-    if (s->layout_count)
+    if (count)
         lua_pop(L, 1);
 }
 
@@ -480,4 +485,5 @@ void script_read_pattern(lua_State *L)
     p->entry = s->kernel.launches[0].entry;
     p->template_path = s->kernel.template_path;
     p->reference_path = s->reference.template_path;
+    p->filler_path = s->filler.template_path;
 }

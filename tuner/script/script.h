@@ -77,8 +77,11 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
 /* How data lies in memory may depend on a few parameters (`layout` in the script); variants that
  * agree on them share buffers and what the reference made. Layouts are numbered: a pattern without
  * such parameters has one. */
+enum { SCRIPT_MAX_LAYOUTS = 64 };
 size_t script_layout_count(const script *s);
 size_t script_layout_of(const script *s, const uint16_t *indices);
+/* Does a configuration of the space have it? Asks each of its values for itself. */
+bool script_layout_occurs(const script *s, const space *space, size_t layout);
 /* Gives the parameters of the layout their values in it; leaves the others alone. */
 void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 
@@ -96,6 +99,7 @@ at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *in
  * pattern has none. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
+bool script_has_filler(const script *s);
 at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 

@@ -17,7 +17,7 @@
 
 /* As lua/autotune.lua has them. */
 enum { SCRIPT_MAX_NAMES = 64, SCRIPT_MAX_CONSTRAINTS = 256, SCRIPT_MAX_OPTIONS = 16 };
-enum { SCRIPT_MAX_LAYOUT = 4 };
+enum { SCRIPT_MAX_LAYOUT = 4 }; /* parameters */
 enum { SCRIPT_MAX_FILE_BYTES = 4 << 20 };
 
 typedef struct arena_block {

@@ -12,6 +12,8 @@
 #include "space/space.h"
 #include "base/value.h"
 
+enum { PATTERN_MAX_PARAMETERS = 64 };
+
 typedef struct pattern_variable {
     const char *name;
     value value;
@@ -47,6 +49,7 @@ typedef struct pattern {
     const space_constraint *constraints;
     const uint16_t *baseline;      /* value indices, one a parameter: the script's default */
     const char *template_path;     /* as found */
+    const char *filler_path;       /* as found; NULL when no kernel of the script fills inputs */
     const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */
     const char *entry;
     bool measurable;               /* false: only emit, inspect and space make sense */

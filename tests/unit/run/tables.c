@@ -429,8 +429,9 @@ void tables_open(session *s)
     assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s->script, &error),
               error);
     assert_ok(script_space(s->script, PROBLEM_TUNED, &s->space, &error), error);
-    assert_ok(script_problem_plan(s->script, PROBLEM_TUNED, NULL, 1,
-                                  &s->plans[0], &error), error);
+    assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
+                               &error),
+              error);
     assert_true(space_count(s->space) < TABLES_MOST);
     assert_ok(device_worker_setup(s->device, NULL, NULL, 1, &error), error);
     the_tables.fail_at = fail_at;

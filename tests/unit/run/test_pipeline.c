@@ -144,7 +144,7 @@ static journal *open_journal(fixture *f, const char *folder)
                            &(journal_facts){.pattern = "scale",
                                             .device = &f->session.properties,
                                             .nvrtc_version = "13.0",
-                                            .problems = f->session.plans,
+                                            .problems = f->session.problems.plans,
                                             .problem_count = 1,
                                             .reference_hash = ""},
                            &j, &f->error),

@@ -44,7 +44,9 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
     session *s = &o->session;
     snprintf(s->properties.arch, sizeof s->properties.arch, "sm_90");
     assert_ok(script_space(s->script, PROBLEM_TUNED, &s->space, &o->error), o->error);
-    assert_ok(script_problem_plan(s->script, PROBLEM_TUNED, NULL, 1, &s->plans[0], &o->error), o->error);
+    assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
+                               &o->error),
+              o->error);
     assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->pool, &o->error), o->error);
 }
 

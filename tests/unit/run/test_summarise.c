@@ -105,7 +105,7 @@ static void skipped_lines_of_the_journal_are_in_the_summary(void **state)
     const journal_facts facts = {.pattern = "scale",
                                  .device = &f->session.properties,
                                  .nvrtc_version = "13.0",
-                                 .problems = f->session.plans,
+                                 .problems = f->session.problems.plans,
                                  .problem_count = 1,
                                  .reference_hash = ""};
     journal *j;
