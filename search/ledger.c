@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 at_status ledger_init(ledger *l, const strategy_options *options, at_error *error)
 {
     *l = (ledger){.space = options->space,
@@ -70,16 +72,12 @@ bool ledger_random(ledger *l, uint64_t *configuration)
 
 bool ledger_ask(ledger *l, uint64_t configuration)
 {
-    if (l->trial_count == l->trial_capacity) {
-        size_t capacity = l->trial_capacity ? 2 * l->trial_capacity : 64;
-        ledger_trial *moved = realloc(l->trials, capacity * sizeof *moved);
-        if (!moved) {
-            l->out_of_memory = true;
-            return false;
-        }
-        l->trials = moved;
-        l->trial_capacity = capacity;
+    ledger_trial *moved = array_grow(l->trials, l->trial_count, sizeof *moved);
+    if (!moved) {
+        l->out_of_memory = true;
+        return false;
     }
+    l->trials = moved;
     if (!keymap_put(&l->trial_of, configuration, l->trial_count)) {
         l->out_of_memory = true;
         return false;

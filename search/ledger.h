@@ -26,7 +26,7 @@ typedef struct ledger {
     uint64_t budget; /* as in strategy_options, but never 0 and never beyond space_count */
     rng rng;         /* for the strategy's own choices */
     ledger_trial *trials;
-    size_t trial_count, trial_capacity;
+    size_t trial_count;
     size_t outstanding;
     size_t told;     /* trials whose outcome is known */
     size_t best;     /* the trial of lowest cost; SIZE_MAX while none has succeeded */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/nearest.h"
 
 /* Fewer evaluations than this say nothing about what more would bring. */
@@ -43,14 +44,10 @@ bool stopping_note(stopping *s, double cost)
     s->evaluations++;
     if (!isfinite(cost) || (s->step_count && cost >= s->steps[s->step_count - 1].cost))
         return true;
-    if (s->step_count == s->step_capacity) {
-        size_t capacity = s->step_capacity ? 2 * s->step_capacity : 32;
-        struct stopping_step *moved = realloc(s->steps, capacity * sizeof *moved);
-        if (!moved)
-            return false;
-        s->steps = moved;
-        s->step_capacity = capacity;
-    }
+    struct stopping_step *moved = array_grow(s->steps, s->step_count, sizeof *moved);
+    if (!moved)
+        return false;
+    s->steps = moved;
     s->steps[s->step_count++] = (struct stopping_step){.evaluation = s->evaluations, .cost = cost};
     return true;
 }

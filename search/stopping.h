@@ -35,7 +35,7 @@ typedef struct stopping {
     stopping_limits limits;
     uint64_t evaluations;
     struct stopping_step *steps; /* each time the best became better */
-    size_t step_count, step_capacity;
+    size_t step_count;
 } stopping;
 
 void stopping_init(stopping *s, const stopping_limits *limits);

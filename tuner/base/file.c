@@ -316,19 +316,24 @@ at_status file_check_writable(const char *folder, at_error *error)
     return status;
 }
 
-/* Waits by asking again: flock() itself has no time limit. Returns 0 or an errno value. */
-static int lock_with_limit(int fd, int timeout_ms)
+/* Waits by asking again: flock() itself has no time limit. */
+int file_lock(int fd, int timeout_ms)
 {
     const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
     int64_t deadline_ms = clock_now_ms() + timeout_ms;
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK && errno != EINTR)
+    while (flock(fd, timeout_ms < 0 ? LOCK_EX : LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR)
+            continue;
+        if (errno != EWOULDBLOCK || clock_now_ms() >= deadline_ms)
             return errno;
-        if (clock_now_ms() >= deadline_ms)
-            return EWOULDBLOCK;
         nanosleep(&pause, NULL);
     }
     return 0;
+}
+
+void file_release(int fd)
+{
+    flock(fd, LOCK_UN);
 }
 
 at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error)
@@ -336,7 +341,7 @@ at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error
     *fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (*fd < 0)
         return io_error(error, errno, "open", folder);
-    int code = lock_with_limit(*fd, timeout_ms);
+    int code = file_lock(*fd, timeout_ms);
     if (code && code != EWOULDBLOCK) {
         /* NFS locks only what is open for writing, which a folder cannot be. */
         char path[PATH_BYTES];
@@ -345,7 +350,7 @@ at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error
         *fd = n >= 0 && n < PATH_BYTES ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : -1;
         if (*fd < 0)
             return io_error(error, code, "lock", folder);
-        code = lock_with_limit(*fd, timeout_ms);
+        code = file_lock(*fd, timeout_ms);
     }
     if (!code)
         return AT_OK;

@@ -54,4 +54,9 @@ at_status file_check_writable(const char *folder, at_error *error);
 at_status file_lock_folder(const char *folder, int timeout_ms, int *fd, at_error *error);
 void file_unlock(int fd);
 
+/* The same of an open file, which stays open: waits up to `timeout_ms` (< 0: for ever). Returns 0, or
+ * why not: EWOULDBLOCK when another has it, or what the file system says. */
+int file_lock(int fd, int timeout_ms);
+void file_release(int fd);
+
 #endif

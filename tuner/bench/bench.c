@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/stats.h"
 #include "base/clock.h"
 
 enum {
@@ -53,20 +55,11 @@ static at_status reserve_samples(device_bench *b, size_t count, at_error *error)
     return AT_OK;
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static int64_t median(const int64_t *samples_ns, size_t count)
 {
-    int64_t sorted[CEILING_SAMPLES];
-    if (count == 0 || count > CEILING_SAMPLES)
-        return 0;
-    memcpy(sorted, samples_ns, count * sizeof *sorted);
-    qsort(sorted, count, sizeof *sorted, compare_times);
-    return sorted[count / 2];
+    stats_summary all;
+    stats_summarise_copy(samples_ns, count, &all);
+    return all.median_ns;
 }
 
 static at_status read_sm_clock(device_bench *b, double *khz, at_error *error)
@@ -383,14 +376,10 @@ static loaded_variant *find_held(device_bench *b, uint64_t id)
 
 static at_status insert_held(device_bench *b, const loaded_variant *v, at_error *error)
 {
-    if (b->held_count == b->held_capacity) {
-        size_t capacity = b->held_capacity > 0 ? 2 * b->held_capacity : 16;
-        loaded_variant *held = realloc(b->held, capacity * sizeof *held);
-        if (!held)
-            return error_set(error, AT_NO_MEMORY, "no memory for %zu held variants", capacity);
-        b->held = held;
-        b->held_capacity = capacity;
-    }
+    loaded_variant *held = array_grow(b->held, b->held_count, sizeof *held);
+    if (!held)
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu held variants", b->held_count + 1);
+    b->held = held;
     size_t at = find_place(b, v->id);
     memmove(&b->held[at + 1], &b->held[at], (b->held_count - at) * sizeof *b->held);
     b->held[at] = *v;

@@ -43,7 +43,7 @@ typedef struct device_bench {
     size_t slot_count;    /* of each; 0: not set up */
     int64_t watchdog_ns;
     loaded_variant *held; /* sorted by id */
-    size_t held_count, held_capacity;
+    size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;
     char story[DEVICE_STORY_BYTES]; /* message of the answer in progress */

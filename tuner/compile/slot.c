@@ -1,9 +1,7 @@
 #include "compile/slot.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "compile/wire.h"
 
@@ -156,17 +154,11 @@ void compile_slot_return(compile_slot *s, compile_queue *q)
 
 void compile_slot_flush(compile_slot *s)
 {
-    for (size_t i = 0; i < s->batch_count; i++) {
+    bool done = true;
+    for (size_t i = 0; i < s->batch_count && done; i++) {
         compile_batch *b = s->batches[i];
-        while (b->sent_bytes < b->size_bytes) {
-            ssize_t n = send(s->process.fd, b->bytes + b->sent_bytes, b->size_bytes - b->sent_bytes,
-                             MSG_DONTWAIT | MSG_NOSIGNAL);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n <= 0)
-                return;
-            b->sent_bytes += (size_t)n;
-        }
+        if (message_send_some(s->process.fd, b->bytes, b->size_bytes, &b->sent_bytes, &done, NULL))
+            return;
     }
 }
 

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/file.h"
+#include "base/array.h"
 
 enum {
     SHARDS = 256,
@@ -27,20 +29,16 @@ typedef struct entry {
 
 typedef struct entry_list {
     entry *entries;
-    size_t count, capacity;
+    size_t count;
     uint64_t total_bytes;
 } entry_list;
 
 static at_status add_entry(entry_list *l, const entry *e, at_error *error)
 {
-    if (l->count == l->capacity) {
-        size_t capacity = l->capacity ? 2 * l->capacity : 1024;
-        entry *entries = realloc(l->entries, capacity * sizeof *entries);
-        if (!entries)
-            return error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
-        l->entries = entries;
-        l->capacity = capacity;
-    }
+    entry *entries = array_grow(l->entries, l->count, sizeof *entries);
+    if (!entries)
+        return error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
+    l->entries = entries;
     l->entries[l->count++] = *e;
     l->total_bytes += e->size_bytes;
     return AT_OK;
@@ -111,13 +109,9 @@ static int open_locked(const char *dir, const char *name, bool wait)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return -1;
-    int locked;
-    do
-        locked = flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB);
-    while (locked != 0 && errno == EINTR);
-    if (locked == 0)
+    int code = file_lock(fd, wait ? -1 : 0);
+    if (code == 0)
         return fd;
-    int code = errno;
     close(fd);
     errno = code;
     return -1;

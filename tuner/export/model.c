@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "record/pick.h"
 #include "record/schema.h"
 
@@ -150,7 +151,7 @@ static at_status add_word(const export_model *m, export_column *c, value v, at_e
 {
     if (export_find_word(c, v))
         return AT_OK;
-    export_word *larger = realloc(c->words, (c->word_count + 1) * sizeof *larger);
+    export_word *larger = array_grow(c->words, c->word_count, sizeof *larger);
     if (!larger)
         return no_memory(error);
     c->words = larger;

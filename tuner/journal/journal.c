@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/paths.h"
@@ -127,9 +127,11 @@ bool journal_find(const journal *j, journal_key key, journal_entry *out)
 /* ---- loading ---- */
 
 /* The lines of a file, taken apart. */
+enum { LOCK_LIMIT_MS = 500 };
+
 typedef struct lines {
     journal_line *items;
-    size_t count, capacity;
+    size_t count;
 } lines;
 
 static at_status lines_read(lines *l, const char *text, size_t size_bytes, size_t *skipped,
@@ -138,14 +140,10 @@ static at_status lines_read(lines *l, const char *text, size_t size_bytes, size_
     for (size_t at = 0; at < size_bytes;) {
         const char *end = memchr(text + at, '\n', size_bytes - at);
         size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
-        if (l->count == l->capacity) {
-            size_t capacity = l->capacity ? 2 * l->capacity : 256;
-            journal_line *items = realloc(l->items, capacity * sizeof *items);
-            if (!items)
-                return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
-            l->items = items;
-            l->capacity = capacity;
-        }
+        journal_line *items = array_grow(l->items, l->count, sizeof *items);
+        if (!items)
+            return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
+        l->items = items;
         if (journal_line_parse(text + at, length, &l->items[l->count]))
             l->count++;
         else if (length > 0)
@@ -190,7 +188,7 @@ static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
     for (size_t i = 0; i < j->resumed_count; i++)
         if (j->resumed[i] == run)
             return AT_OK;
-    uint64_t *larger = realloc(j->resumed, (j->resumed_count + 1) * sizeof *larger);
+    uint64_t *larger = array_grow(j->resumed, j->resumed_count, sizeof *larger);
     if (!larger)
         return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
     j->resumed = larger;
@@ -271,21 +269,6 @@ static at_status append_lines(journal *j, const char *text, size_t size_bytes, b
     return status;
 }
 
-/* False when the lock cannot be had: a file system without locks, or somebody stopped in the middle
- * of a line. O_APPEND alone has to do then: the run matters more. */
-static bool lock_file(int fd)
-{
-    const struct timespec pause = {.tv_nsec = 5 * 1000 * 1000};
-    for (int attempt = 0; attempt < 100; attempt++) {
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-            return true;
-        if (errno != EWOULDBLOCK && errno != EINTR)
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return false;
-}
-
 static void sync_now_and_then(journal *j)
 {
     int64_t now = clock_now_ns();
@@ -299,10 +282,12 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    bool locked = lock_file(j->fd);
+    /* A file system without locks, or somebody stopped in the middle of a line: O_APPEND alone has to
+     * do then. The run matters more. */
+    bool locked = file_lock(j->fd, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);
     if (locked)
-        flock(j->fd, LOCK_UN);
+        file_release(j->fd);
     return status;
 }
 

@@ -143,6 +143,24 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
     return status;
 }
 
+at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
+                            bool *done, at_error *error)
+{
+    *done = false;
+    while (*sent < size_bytes) {
+        ssize_t n = send(fd, bytes + *sent, size_bytes - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return AT_OK;
+        if (n < 0)
+            return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
+        *sent += (size_t)n;
+    }
+    *done = true;
+    return AT_OK;
+}
+
 at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
                          at_error *error)
 {

@@ -39,6 +39,11 @@ at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
 at_status message_encode(const message *m, unsigned char **frame, size_t *frame_bytes,
                          at_error *error);
 
+/* Sends as much of a part of a frame as the socket takes, from *sent on, which grows; *done tells
+ * whether that was all. AT_WORKER when the peer is gone. */
+at_status message_send_some(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
+                            bool *done, at_error *error);
+
 /* A frame that arrives in pieces. Zero-initialise; message_reader_deinit drops what had arrived. */
 typedef struct message_reader {
     unsigned char header[MESSAGE_HEADER_BYTES];

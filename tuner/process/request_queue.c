@@ -1,9 +1,7 @@
 #include "process/request_queue.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 at_status request_new(message *m, uint64_t id, request **out, at_error *error)
 {
@@ -109,25 +107,6 @@ void request_queue_rewind(request_queue *q)
     }
 }
 
-/* Sends what is left of one part; *done when it went as a whole. */
-static at_status send_part(int fd, const unsigned char *bytes, size_t size_bytes, size_t *sent,
-                           bool *done, at_error *error)
-{
-    *done = false;
-    while (*sent < size_bytes) {
-        ssize_t n = send(fd, bytes + *sent, size_bytes - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-            return AT_OK;
-        if (n < 0)
-            return error_set(error, AT_WORKER, "the worker's socket closed: %s", strerror(errno));
-        *sent += (size_t)n;
-    }
-    *done = true;
-    return AT_OK;
-}
-
 static at_status send_first(request_queue *q, int fd, bool *done, at_error *error)
 {
     const message *m = &q->unsent->message;
@@ -137,10 +116,10 @@ static at_status send_first(request_queue *q, int fd, bool *done, at_error *erro
     if (sent == 0)
         message_header(m, q->header);
     if (sent < sizeof q->header)
-        status = send_part(fd, q->header, sizeof q->header, &sent, done, error);
+        status = message_send_some(fd, q->header, sizeof q->header, &sent, done, error);
     if (!status && *done) {
         size_t body = sent - sizeof q->header;
-        status = send_part(fd, m->body.bytes, m->body.size_bytes, &body, done, error);
+        status = message_send_some(fd, m->body.bytes, m->body.size_bytes, &body, done, error);
         sent = sizeof q->header + body;
     }
     q->sent_bytes = sent;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/paths.h"
 #include "base/file.h"
 #include "base/json_text.h"
@@ -351,7 +352,7 @@ void record_format_values(const record_values *values, char *text, size_t size_b
 
 static at_status set_add(record_set *set, const char *path, at_error *error)
 {
-    record *larger = realloc(set->records, (set->count + 1) * sizeof *larger);
+    record *larger = array_grow(set->records, set->count, sizeof *larger);
     if (!larger)
         return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
     set->records = larger;

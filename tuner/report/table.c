@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { CELL_BYTES = 512, NOTE_BYTES = 2048, GAP = 2, NOTE_INDENT = 6 };
 
 static const char *const style_codes[] = {
@@ -69,16 +71,12 @@ void table_add_cell(table *t, const char *format, ...)
 {
     if (t->failed || t->column_count == 0)
         return;
-    if (t->cell_count == t->cell_capacity) {
-        size_t capacity = t->cell_capacity ? t->cell_capacity * 2 : 64;
-        struct table_cell *cells = realloc(t->cells, capacity * sizeof *cells);
-        if (!cells) {
-            t->failed = true;
-            return;
-        }
-        t->cells = cells;
-        t->cell_capacity = capacity;
+    struct table_cell *cells = array_grow(t->cells, t->cell_count, sizeof *cells);
+    if (!cells) {
+        t->failed = true;
+        return;
     }
+    t->cells = cells;
     char text[CELL_BYTES], clean[CELL_BYTES];
     va_list args;
     va_start(args, format);

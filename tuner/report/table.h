@@ -25,7 +25,7 @@ typedef struct table {
         table_align align;
         size_t width; /* of the widest cell, head included, in characters */
     } columns[TABLE_MAX_COLUMNS];
-    size_t cell_count, cell_capacity;
+    size_t cell_count;
     struct table_cell {
         char *text;
         table_style style; /* of the whole row, in its first cell */

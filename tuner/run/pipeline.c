@@ -31,8 +31,6 @@ struct pipeline {
     } compiled, finished;
 
     size_t compiling; /* candidates with a compile request out */
-    uint8_t *parts;   /* compile results that each candidate still waits for; grows with the table */
-    size_t parts_capacity;
     size_t trying;    /* requests at the device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool abandoned;   /* nothing more goes to the device */
@@ -85,7 +83,6 @@ void pipeline_free(pipeline *p)
     candidates_deinit(&p->table);
     free(p->compiled.ids);
     free(p->finished.ids);
-    free(p->parts);
     free(p->indices);
     free(p);
 }
@@ -163,20 +160,6 @@ static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *
 static bool differs(const candidate *c, const sources *all, size_t slot)
 {
     return c->present[slot] && (slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0);
-}
-
-static at_status grow_parts(pipeline *p, at_error *error)
-{
-    if (p->table.count <= p->parts_capacity)
-        return AT_OK;
-    size_t capacity = 2 * p->table.count + 256;
-    uint8_t *parts = realloc(p->parts, capacity);
-    if (!parts)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    memset(parts + p->parts_capacity, 0, capacity - p->parts_capacity);
-    p->parts = parts;
-    p->parts_capacity = capacity;
-    return AT_OK;
 }
 
 static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
@@ -270,7 +253,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
         parts++;
     }
     if (!status) {
-        p->parts[c->id] = parts;
+        c->parts = parts;
         p->compiling++;
     }
 cleanup:
@@ -283,8 +266,6 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 {
     candidate *c;
     at_status status = candidates_add(&p->table, configuration, &c, error);
-    if (!status)
-        status = grow_parts(p, error);
     return status ? status : emit_and_submit(p, c, true, error);
 }
 
@@ -326,7 +307,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
             c->found.has_resources = true;
         }
     }
-    bool last = --p->parts[c->id] == 0;
+    bool last = --c->parts == 0;
     p->compiling -= last;
     if (r->outcome != COMPILE_OK && !c->finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "bench/client.h"
 #include "device/plan.h"
 #include "run/problems.h"
@@ -40,7 +41,7 @@ struct prover {
     char why[1024];     /* it cannot prove anything; empty: it can */
     char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
     job **jobs;
-    size_t job_count, job_capacity, undecided;
+    size_t job_count, undecided;
     job *decided, **decided_end;
     size_t taken;
 };
@@ -183,14 +184,10 @@ const char *prover_problems(const prover *p)
 
 static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
 {
-    if (p->job_count == p->job_capacity) {
-        size_t capacity = p->job_capacity ? 2 * p->job_capacity : 16;
-        job **jobs = realloc(p->jobs, capacity * sizeof(job *));
-        if (!jobs)
-            return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
-        p->jobs = jobs;
-        p->job_capacity = capacity;
-    }
+    job **jobs = array_grow(p->jobs, p->job_count, sizeof *jobs);
+    if (!jobs)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    p->jobs = jobs;
     job *j = calloc(1, sizeof *j);
     if (!j)
         return error_set(error, AT_NO_MEMORY, "no memory to prove variants");

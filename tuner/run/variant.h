@@ -20,6 +20,7 @@ typedef struct candidate {
     uint64_t configuration; /* index into the space */
     uint64_t id;            /* place in the table */
     bool finished;          /* it has an outcome */
+    uint8_t parts;          /* compile results that it still waits for */
     bool from_journal;      /* an earlier run measured it */
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */

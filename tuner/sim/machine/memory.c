@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "ptx/scope.h"
 
 void sim_memory_deinit(sim_memory *m)
@@ -15,7 +16,7 @@ void sim_memory_deinit(sim_memory *m)
 
 at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *error)
 {
-    sim_region *grown = realloc(m->regions, (m->count + 1) * sizeof *grown);
+    sim_region *grown = array_grow(m->regions, m->count, sizeof *grown);
     if (!grown)
         return error_set(error, AT_NO_MEMORY, "no memory for a simulated buffer");
     m->regions = grown;
