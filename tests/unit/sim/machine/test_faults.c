@@ -401,6 +401,9 @@ static void all_who_meet_at_a_barrier_mean_the_same(void **state)
                  "whole warps");
     assert_fault("asm volatile(\"bar.sync 1, 96;\"); out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER,
                  "waits for 96 threads");
+    /* One that counts a warp brings none together. */
+    assert_fault("__shared__ int s[64]; s[threadIdx.x] = 1; asm volatile(\"bar.sync 1, 32;\");"
+                 " out[threadIdx.x] = s[63 - threadIdx.x];", 1, 64, SIM_FAULT_UNINITIALISED, NULL);
     assert_fault("if (threadIdx.x < 32) __syncthreads(); else out[40] = __syncthreads_or(in[threadIdx.x]);"
                  " out[threadIdx.x] = 1;", 1, 64, SIM_FAULT_BARRIER, "another kind of barrier");
 }
