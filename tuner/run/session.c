@@ -121,6 +121,11 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     return status;
 }
 
+uint64_t session_traffic_bytes(const session *s)
+{
+    return s->problems.plans ? s->problems.plans[0].traffic_bytes : 0;
+}
+
 problem_kind session_problem(const session *s, size_t slot)
 {
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;

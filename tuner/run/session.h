@@ -43,6 +43,9 @@ typedef struct session {
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 
+/* Of the problem that is tuned; 0: compile only. */
+uint64_t session_traffic_bytes(const session *s);
+
 /* The problem in a slot of the device. */
 problem_kind session_problem(const session *s, size_t slot);
 

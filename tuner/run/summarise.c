@@ -17,7 +17,7 @@ typedef struct builder {
 
 static double gbps(const builder *b, int64_t time_ns)
 {
-    return time_ns > 0 ? (double)b->in->session->problems.plans[0].traffic_bytes / (double)time_ns : 0;
+    return time_ns > 0 ? (double)session_traffic_bytes(b->in->session) / (double)time_ns : 0;
 }
 
 static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
@@ -230,7 +230,7 @@ static void fill_facts(builder *b)
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
     out->space_sampled = space_is_sample(s->space);
-    out->traffic_bytes = s->problems.plans[0].traffic_bytes;
+    out->traffic_bytes = session_traffic_bytes(s);
     out->seed = o->seed;
     out->strategy = b->in->strategy;
     out->budget_evaluations = b->in->limits.evaluations;
@@ -333,7 +333,7 @@ static void warn(builder *b)
         run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
                          c->energy_trouble);
     if (s->device && !s->properties.predicted &&
-        s->problems.plans[0].traffic_bytes < 2 * s->properties.limits.l2_bytes)
+        session_traffic_bytes(s) < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
 

@@ -15,7 +15,7 @@ static const double SEARCH_SHARE = 0.85;
 static void show_search(tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);
-    double traffic = (double)t->session.problems.plans[0].traffic_bytes;
+    double traffic = (double)session_traffic_bytes(&t->session);
     double limit_s = t->stopping.limits.seconds;
     progress_update(t->progress,
                     &(progress_state){
