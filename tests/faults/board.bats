@@ -12,6 +12,19 @@ load helpers
     records '"launch_j"'
 }
 
+@test "energy is read where it is asked for: --energy reads the winner's, and time decides" {
+    gpu
+    needs_the_fake
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000
+    tool "$TIMED" --device cuda:0 --budget 60
+    succeeds
+    records_nothing_of '"launch_j"'
+    tool "$TIMED" --device cuda:0 --budget 60 --energy --seed 2
+    succeeds
+    records '"objective": "time"'
+    records '"launch_j"'
+}
+
 @test "without a board that tells its energy the race decides, and that is said" {
     gpu
     needs_the_fake
@@ -32,9 +45,10 @@ load helpers
     gpu
     needs_the_fake
     export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_PROCESSES=3
-    tool "$TIMED" --device cuda:0 --budget 60
+    tool "$TIMED" --device cuda:0 --budget 60 --energy
     succeeds
     says '2 other processes computed on this GPU'
+    says 'energy cannot be measured: other processes compute on the GPU'
     records_nothing_of '"launch_j"'
     tool "$TIMED" --device cuda:0 --budget 60 --objective energy --seed 2
     succeeds

@@ -82,12 +82,12 @@ write_space() { # write_space NAME COUNT: 12, 99, 600
 # ($samples), of which the set-up takes $setup, and how many answers of the race it keeps ($answers).
 measure_run() {
     # Compiles what the others find compiled: kernels that are compiled together are another build.
-    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet >out.txt 2>err.txt
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt
     forget
-    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet --budget 1 --fixed 1 >out.txt 2>err.txt
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} --budget 1 --fixed 1 >out.txt 2>err.txt
     setup=$(($(samples_taken) - 1))
     forget
-    "$TOOLS/fault_inject" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet >out.txt 2>err.txt
+    "$TOOLS/fault_inject" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt
     pieces=$(sed -n 's/^faults: .* in \([0-9]*\) pieces$/\1/p' err.txt)
     samples=$(samples_taken)
     answers=$(race_lines)
@@ -107,7 +107,7 @@ race_lines() {
 # Runs $TIMED under fault_inject with these options: exit code in $status.
 run_with_faults() { # run_with_faults OPTION...
     status=0
-    "$TOOLS/fault_inject" "$@" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet >out.txt 2>err.txt ||
+    "$TOOLS/fault_inject" "$@" -- "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet ${asking:-} >out.txt 2>err.txt ||
         status=$?
 }
 
@@ -121,7 +121,7 @@ ended_by() { # ended_by CODE
 # was sampled in all is no more than in one run, besides what each of the runs that ended early had
 # under way ($under_way) and the set-up of each.
 resumes() { # resumes ENDED
-    tool "$TIMED" --device cuda:0 --quiet
+    tool "$TIMED" --device cuda:0 --quiet ${asking:-}
     # Callers ask for the result, and then bash goes on after a command that fails.
     succeeds || return 1
     found_the_best || return 1

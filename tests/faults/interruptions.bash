@@ -4,7 +4,7 @@
 # is. Each is another of the four ways in which a run ends, on another of four machines.
 interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
     write_space "space_$2" "$2"
-    # With a board: the winner's energy is sampled, too.
+    # With a board and asked for: the winner's energy is sampled, too.
     on_machine 2
     measure_run
     # At the device are four variants of three samples, or a block of every variant and a copy.
@@ -33,10 +33,10 @@ interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
 
 on_machine() { # on_machine 0: as it is, 1: slow driver, 2: slow board, 3: slow set-up
     unset FAKE_CUDA_TIME_US FAKE_CUDA_ALLOCATION_MS AUTOTUNE_LIBNVML FAKE_NVML_ENERGY_MS \
-        FAKE_NVML_ENERGY_STEP_MJ
+        FAKE_NVML_ENERGY_STEP_MJ asking
     case $1 in
     1) export FAKE_CUDA_TIME_US=200 ;;
-    2) export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_ENERGY_MS=50 ;;
+    2) export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_ENERGY_STEP_MJ=100000 FAKE_NVML_ENERGY_MS=50 asking=--energy ;;
     3) export FAKE_CUDA_ALLOCATION_MS=20 ;;
     esac
 }

@@ -33,6 +33,7 @@ typedef enum option_id {
     OPTION_FINALS,
     OPTION_TIE,
     OPTION_OBJECTIVE,
+    OPTION_ENERGY,
     OPTION_PROVE,
     OPTION_JOBS,
     OPTION_CACHE,

@@ -32,7 +32,8 @@ struct contest {
     clock_watch watch;
     bool checked; /* the finalists, on fresh data */
     bool board_asked;
-    bool energy_wanted, energy_known;
+    bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
+    bool read_energy;                 /* the winner's alone */
     energy_estimate *energies;   /* one for each entrant */
     race_standing *by_energy;    /* the ranking, when energies are known */
     race_result result;          /* what points to it */
@@ -78,6 +79,7 @@ at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *b
     c->log = log;
     c->seed = o->seed;
     c->energy_wanted = o->energy;
+    c->read_energy = o->read_energy;
     at_status status = allocate(c, all, error);
     if (status)
         goto cleanup;
@@ -294,8 +296,8 @@ static void note_others(contest *c, uint32_t others)
         c->state.others = others;
 }
 
-/* Asks the board what throttles the chip and who else uses it. Nobody may be able to tell. */
-static at_status ask_board(contest *c, at_error *error)
+/* Asks the board who else uses the chip, and what throttles it. Nobody may be able to tell. */
+static at_status ask_board(contest *c, uint64_t *throttle, at_error *error)
 {
     device_event e;
     at_status status = device_worker_energy(c->session->device, 0, 0, error);
@@ -304,7 +306,7 @@ static at_status ask_board(contest *c, at_error *error)
     if (status)
         return status;
     c->board_asked = true;
-    c->state.throttle = e.throttle;
+    *throttle = e.throttle;
     note_others(c, e.others);
     device_event_deinit(&e);
     return AT_OK;
@@ -323,7 +325,7 @@ static at_status take_block(contest *c, const device_event *e, at_error *error)
     }
     keep_ceiling(c, e->ceiling_ns);
     race_tell(c->race, e->samples_ns);
-    return verdict == CLOCK_THROTTLED ? ask_board(c, error) : AT_OK;
+    return verdict == CLOCK_THROTTLED ? ask_board(c, &c->state.throttle, error) : AT_OK;
 }
 
 /* e->id is the place in the block of the one to blame. */
@@ -507,9 +509,15 @@ static at_status measure_energy(contest *c, uint32_t entrant, uint32_t chunks, d
     return status;
 }
 
-/* Where time decides, the winner's energy is read for the record. */
+/* Energy takes longer than the race: it is read only where it was asked for, and of the winner alone
+ * where time decides. */
 static at_status measure_energies(contest *c, at_error *error)
 {
+    if (!c->energy_wanted && !c->read_energy) {
+        uint64_t throttle;
+        c->energy_known = true;
+        return ask_board(c, &throttle, error);
+    }
     const race_result *result = race_conclude(c->race);
     uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
     c->energy_known = true;
@@ -526,7 +534,7 @@ static at_status measure_energies(contest *c, at_error *error)
         /* The board's energy is theirs too. */
         if (!e.others)
             c->energies[entrant] = e.energy;
-        if (c->energy_wanted && !(c->energies[entrant].launch_j > 0))
+        if (!(c->energies[entrant].launch_j > 0))
             snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
                      e.others    ? "other processes compute on the GPU"
                      : e.message ? e.message
@@ -557,7 +565,7 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
     int64_t start_ns = clock_now_ns();
     *finished = false;
     if (!c->board_asked) {
-        at_status status = ask_board(c, error);
+        at_status status = ask_board(c, &c->state.throttle, error);
         c->state.race_ns += clock_now_ns() - start_ns;
         return status;
     }

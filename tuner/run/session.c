@@ -100,8 +100,9 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                          "--record is refused: %s, and a record holds measurements of a real GPU only",
                          s->device ? "the times of a simulated device are predictions"
                                    : "--arch measures nothing");
-    if (o->energy && (!s->device || s->properties.predicted))
-        return error_set(error, AT_USAGE, "--objective energy is refused: %s",
+    if ((o->energy || o->read_energy) && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE, "--%s is refused: %s",
+                         o->energy ? "objective energy" : "energy",
                          s->device ? "a simulated device knows no energy, only a real GPU's board tells it"
                                    : "--arch measures nothing");
     if (s->device && !p->measurable)

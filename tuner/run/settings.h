@@ -32,6 +32,7 @@ typedef struct settings {
     size_t finals_blocks;   /* 0: the protocol's */
     double tie_margin;      /* relative; negative: the protocol's */
     bool energy;            /* the objective: energy instead of time */
+    bool read_energy;       /* the winner's is read although time decides */
     bool prove_all;         /* every variant that works, not the finalists alone */
     bool warm_cache;        /* sample without the flush of the L2 */
     int jobs;               /* compile workers; 0: one a core */

@@ -330,8 +330,8 @@ static void warn(builder *b)
     if (c && c->others)
         warn_others(b, c->others);
     if (c && c->energy_trouble[0])
-        run_summary_warn(b->out, "ranked by time, since energy cannot be measured: %s",
-                         c->energy_trouble);
+        run_summary_warn(b->out, "%senergy cannot be measured: %s",
+                         b->in->settings->energy ? "ranked by time, since " : "", c->energy_trouble);
     if (s->device && !s->properties.predicted &&
         session_traffic_bytes(s) < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");

@@ -70,14 +70,14 @@ static at_status open_race_log(tune *t, at_error *error)
     int n = snprintf(plan, sizeof plan,
                      "race 1 %s %s problem=%d space=%llu seed=%llu strategy=%s effort=%d "
                      "budget=%llu,%.17g stop_at=%.17g warm_start=%s samples=%zu finals=%zu "
-                     "tie=%.17g energy=%d",
+                     "tie=%.17g energy=%d,%d",
                      script_text, template_text, (int)t->session.problem,
                      (unsigned long long)space_count(t->session.space),
                      (unsigned long long)o->seed, o->strategy ? o->strategy : "",
                      o->has_effort ? (int)o->effort : -1,
                      (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
                      o->warm_start ? o->warm_start : "", tune_samples(t), o->finals_blocks,
-                     o->tie_margin, o->energy);
+                     o->tie_margin, o->energy, o->read_energy);
     for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
                       o->variables[i].text);
