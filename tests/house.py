@@ -18,7 +18,7 @@ import sys
 
 # Visible for the unit tests alone, beside its use inside its own module.
 FOR_TESTS = {
-    "arch_table", "compile_next_deadline_ms", "compile_nvrtc_path", "device_child_confine",
+    "arch_table", "compile_nvrtc_path", "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "pick_scale", "pick_value_distance", "race_samples",
     "race_verdict_name",

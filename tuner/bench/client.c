@@ -1,5 +1,6 @@
 #include "bench/client.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +72,7 @@ void device_worker_free(device_worker *w)
     free(w);
 }
 
-struct pollfd device_worker_pollfd(const device_worker *w)
+static struct pollfd pollfd_of(const device_worker *w)
 {
     return (struct pollfd){.fd = w->process.fd,
                            .events = (short)(POLLIN | (w->queue.unsent ? POLLOUT : 0))};
@@ -86,9 +87,10 @@ static int until_deadline_ms(const device_worker *w)
     return left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0;
 }
 
-int device_worker_next_deadline_ms(const device_worker *w)
+void device_worker_poll(const device_worker *w, poll_set *set)
 {
-    return device_watch_find(w, NULL) ? 0 : until_deadline_ms(w);
+    poll_set_add(set, w->process.fd, w->queue.unsent != NULL);
+    poll_set_shorten(set, device_watch_find(w, NULL) ? 0 : until_deadline_ms(w));
 }
 
 size_t device_worker_pending(const device_worker *w)
@@ -105,7 +107,7 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
     int deadline_ms = until_deadline_ms(w);
     if (deadline_ms >= 0 && deadline_ms < wait_ms)
         wait_ms = deadline_ms;
-    struct pollfd p = device_worker_pollfd(w);
+    struct pollfd p = pollfd_of(w);
     int ready = poll(&p, 1, wait_ms);
     if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
         return device_watch_read(w, error);

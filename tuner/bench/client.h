@@ -20,7 +20,6 @@
 #ifndef AUTOTUNE_BENCH_CLIENT_H
 #define AUTOTUNE_BENCH_CLIENT_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +29,7 @@
 #include "base/error.h"
 #include "device/outcome.h"
 #include "device/plan.h"
+#include "process/poll_set.h"
 
 enum {
     DEVICE_SLOTS = 4,         /* problems a worker holds: 0 is tuned, the others are ragged */
@@ -130,13 +130,10 @@ at_status device_worker_start(const device_worker_options *options, device_worke
 /* Kills the worker. NULL is fine. */
 void device_worker_free(device_worker *w);
 
-/* What to poll for until the next device_worker_take(): fd -1 once the device failed. Changes with
- * every call of this module. */
-struct pollfd device_worker_pollfd(const device_worker *w);
-
-/* Milliseconds until the watchdog must look (call device_worker_take() then), 0 when an event that
- * it gives may be waiting already, -1 when nothing is running. */
-int device_worker_next_deadline_ms(const device_worker *w);
+/* Adds what an event loop is to wait for before it calls device_worker_take() again: the worker's socket
+ * (none once the device failed), and how long it may at most, for the watchdog's sake; not at all
+ * when an event may be waiting already. */
+void device_worker_poll(const device_worker *w, poll_set *set);
 
 /* Requests that no event answered yet, the set-up included. */
 size_t device_worker_pending(const device_worker *w);

@@ -1,6 +1,5 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
 #include <inttypes.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,7 @@
 #include "run/setup.h"
 #include "sim/chip.h"
 
-enum { STEP_MS = 100, MOST_FDS = 1100 };
+enum { STEP_MS = 100 };
 
 typedef struct checking {
     sim_chip chip;
@@ -126,10 +125,11 @@ static at_status take_compiled(checking *c, at_error *error)
 
 static void await(const checking *c)
 {
-    struct pollfd fds[MOST_FDS];
-    size_t count = compile_poll_fds(c->pool, fds, MOST_FDS - 1);
-    fds[count++] = prover_pollfd(c->prover);
-    poll(fds, (nfds_t)count, STEP_MS);
+    poll_set set;
+    poll_set_start(&set, STEP_MS);
+    compile_poll(c->pool, &set);
+    prover_poll(c->prover, &set);
+    poll_set_wait(&set);
 }
 
 static at_status prove(checking *c, const options *o, at_error *error)

@@ -1,5 +1,4 @@
 /* autotune explain: where one variant's memory accesses go, and what limits it. */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "run/proof.h"
 #include "run/setup.h"
 
-enum { STEP_MS = 100, NAME_BYTES = 512, MOST_FDS = 64 };
+enum { STEP_MS = 100, NAME_BYTES = 512 };
 
 /* A launch of up to so many threads is run whole, a larger one by a sample of its blocks. */
 static const uint64_t whole_threads = 4u << 20;
@@ -159,10 +158,11 @@ static at_status prove(explained *x, at_error *error)
             error_clear(error);
             status = prover_step(p, error);
         }
-        struct pollfd fds[MOST_FDS];
-        size_t count = compile_poll_fds(x->pool, fds, MOST_FDS - 1);
-        fds[count++] = prover_pollfd(p);
-        poll(fds, (nfds_t)count, STEP_MS);
+        poll_set set;
+        poll_set_start(&set, STEP_MS);
+        compile_poll(x->pool, &set);
+        prover_poll(p, &set);
+        poll_set_wait(&set);
     }
     if (found.verdict == PROOF_CONVICTED)
         x->wrong = found.message;

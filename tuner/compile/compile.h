@@ -6,7 +6,6 @@
 #ifndef AUTOTUNE_COMPILE_COMPILE_H
 #define AUTOTUNE_COMPILE_COMPILE_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/source_header.h"
 #include "device/resources.h"
+#include "process/poll_set.h"
 
 /* A kernel that was compiled together with others has a name of its own in their image: its entry's and
  * a suffix, "_at3_". */
@@ -82,12 +82,9 @@ size_t compile_pending(const compile_pool *pool);
 size_t compile_width(const compile_pool *pool);
 size_t compile_group_width(const compile_pool *pool);
 
-/* Descriptors to poll for, at most `capacity`; returns how many. */
-size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity);
-
-/* How long an event loop may sleep on those descriptors before it calls compile_take() again, for
- * the time limits' sake; 0 when a result is there, -1 when there is no limit. */
-int compile_next_deadline_ms(const compile_pool *pool);
+/* Adds what an event loop is to wait for before it calls compile_take() again: the workers' sockets, and
+ * how long it may at most, for the time limits' sake. */
+void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes one finished result: feeds idle workers, enforces time limits, replaces the dead. Waits up
  * to `timeout_ms` (< 0: until something finishes); AT_NOT_FOUND when none finished, none is pending

@@ -52,7 +52,6 @@ typedef struct finished {
 
 struct compile_pool {
     compile_slot *slots;
-    struct pollfd *polled;
     size_t slot_count;
     compile_queue queue;
     finished *done_first, *done_last;
@@ -331,26 +330,30 @@ static void listen_to(compile_pool *pool, compile_slot *s)
     }
 }
 
+static void add_sockets(const compile_pool *pool, poll_set *set)
+{
+    for (size_t i = 0; i < pool->slot_count; i++)
+        poll_set_add(set, pool->slots[i].process.fd, compile_slot_has_unsent(&pool->slots[i]));
+}
+
 /* One round: hand out, wait up to `timeout_ms` (0: do not) for something to happen, take in what
  * came. False when a signal ended the wait. */
 static bool pump(compile_pool *pool, int timeout_ms)
 {
     feed(pool);
-    for (size_t i = 0; i < pool->slot_count; i++) {
-        compile_slot *s = &pool->slots[i];
-        pool->polled[i] =
-            (struct pollfd){.fd = s->process.fd,
-                            .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
-    }
+    poll_set set;
     /* Without any worker nothing would ever happen. */
-    int ready =
-        poll(pool->polled, (nfds_t)pool->slot_count, pool->broken.status ? 0 : timeout_ms);
+    poll_set_start(&set, pool->broken.status ? 0 : timeout_ms);
+    add_sockets(pool, &set);
+    int ready = poll_set_wait(&set);
     bool interrupted = ready < 0 && errno == EINTR;
+    size_t at = 0;
     for (size_t i = 0; i < pool->slot_count && ready > 0; i++) {
         compile_slot *s = &pool->slots[i];
-        if (pool->polled[i].revents & POLLOUT)
+        short events = s->process.fd >= 0 && at < set.count ? set.fds[at++].revents : 0;
+        if (events & POLLOUT)
             compile_slot_flush(s);
-        if (pool->polled[i].revents & (POLLIN | POLLHUP | POLLERR))
+        if (events & (POLLIN | POLLHUP | POLLERR))
             listen_to(pool, s);
     }
     int64_t now = clock_now_ns();
@@ -361,7 +364,8 @@ static bool pump(compile_pool *pool, int timeout_ms)
     return !interrupted;
 }
 
-int compile_next_deadline_ms(const compile_pool *pool)
+/* Until a time limit is to be looked at; 0 when a result is there, -1 when there is no limit. */
+static int next_deadline_ms(const compile_pool *pool)
 {
     if (pool->done_first || pool->broken.status)
         return 0;
@@ -373,6 +377,12 @@ int compile_next_deadline_ms(const compile_pool *pool)
         return -1;
     int64_t left_ms = (first_ns - clock_now_ns()) / 1000000 + 1;
     return left_ms < 0 ? 0 : left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+void compile_poll(const compile_pool *pool, poll_set *set)
+{
+    add_sockets(pool, set);
+    poll_set_shorten(set, next_deadline_ms(pool));
 }
 
 static int shorter(int a_ms, int b_ms)
@@ -408,7 +418,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
         if (pool->pending == 0 || left_ns <= 0 || !going)
             return error_set(error, AT_NOT_FOUND, "no source has finished compiling");
         int left_ms = timeout_ms < 0 ? -1 : (int)((left_ns + 999999) / 1000000);
-        going = pump(pool, shorter(left_ms, compile_next_deadline_ms(pool)));
+        going = pump(pool, shorter(left_ms, next_deadline_ms(pool)));
     }
 }
 
@@ -476,23 +486,10 @@ size_t compile_group_width(const compile_pool *pool)
     return compile_width(pool) * COMPILE_GROUP_MAX;
 }
 
-size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < pool->slot_count && count < capacity; i++) {
-        const compile_slot *s = &pool->slots[i];
-        if (s->process.fd >= 0)
-            fds[count++] = (struct pollfd){
-                .fd = s->process.fd,
-                .events = (short)(POLLIN | (compile_slot_has_unsent(s) ? POLLOUT : 0))};
-    }
-    return count;
-}
-
 static at_status await_first_greeting(compile_pool *pool, at_error *error)
 {
     while (!pool->version[0] && !pool->broken.status)
-        pump(pool, compile_next_deadline_ms(pool));
+        pump(pool, next_deadline_ms(pool));
     if (pool->broken.status)
         return error_set(error, pool->broken.status, "%s", pool->broken.message);
     return AT_OK;
@@ -503,9 +500,8 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
     pool->slot_count = o->jobs > 0 ? (size_t)o->jobs : cores_usable();
     pool->timeout_ns = (o->timeout_s > 0 ? o->timeout_s : DEFAULT_TIMEOUT_S) * (int64_t)1000000000;
     pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
-    pool->polled = calloc(pool->slot_count, sizeof *pool->polled);
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
-    if (!pool->slots || !pool->polled || (o->cache_dir && !pool->cache_dir))
+    if (!pool->slots || (o->cache_dir && !pool->cache_dir))
         return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
     for (size_t i = 0; i < pool->slot_count; i++)
         pool->slots[i].process.fd = -1;
@@ -560,7 +556,6 @@ void compile_pool_free(compile_pool *pool)
         compile_result_deinit(&r);
     }
     free(pool->slots);
-    free(pool->polled);
     free(pool->cache_dir);
     free(pool);
 }

@@ -1,6 +1,5 @@
 #include "run/pipeline.h"
 
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -443,16 +442,26 @@ candidate *pipeline_take_proof(pipeline *p)
     return c;
 }
 
+/* The one wait of a run: for compile workers, the device and the prover. */
+static void wait_for_all(const pipeline *p, int timeout_ms)
+{
+    poll_set set;
+    poll_set_start(&set, timeout_ms);
+    compile_poll(p->session->pool, &set);
+    if (p->prover)
+        prover_poll(p->prover, &set);
+    if (p->session->device)
+        device_worker_poll(p->session->device, &set);
+    poll_set_wait(&set);
+}
+
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error)
 {
     bool moved = false;
     at_status status = drain_compiled(p, &moved, error);
     if (status || moved || !timeout_ms || !p->prover)
         return status;
-    struct pollfd fds[MOST_FDS];
-    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 1);
-    fds[count++] = prover_pollfd(p->prover);
-    poll(fds, (nfds_t)count, timeout_ms);
+    wait_for_all(p, timeout_ms);
     return drain_compiled(p, &moved, error);
 }
 
@@ -462,17 +471,7 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
     at_status status = drain(p, &moved, error);
     if (status || moved || !timeout_ms)
         return status;
-    struct pollfd fds[MOST_FDS];
-    size_t count = compile_poll_fds(p->session->pool, fds, MOST_FDS - 2);
-    if (p->prover)
-        fds[count++] = prover_pollfd(p->prover);
-    if (p->session->device) {
-        fds[count++] = device_worker_pollfd(p->session->device);
-        int deadline_ms = device_worker_next_deadline_ms(p->session->device);
-        if (deadline_ms >= 0 && deadline_ms < timeout_ms)
-            timeout_ms = deadline_ms;
-    }
-    poll(fds, (nfds_t)count, timeout_ms);
+    wait_for_all(p, timeout_ms);
     return drain(p, &moved, error);
 }
 

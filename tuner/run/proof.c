@@ -336,9 +336,10 @@ at_status prover_step(prover *p, at_error *error)
     return AT_OK;
 }
 
-struct pollfd prover_pollfd(const prover *p)
+void prover_poll(const prover *p, poll_set *set)
 {
-    return p->worker && !p->why[0] ? device_worker_pollfd(p->worker) : (struct pollfd){.fd = -1};
+    if (p->worker && !p->why[0])
+        device_worker_poll(p->worker, set);
 }
 
 size_t prover_pending(const prover *p)

@@ -53,12 +53,14 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 /* Moves everything that can move, without waiting; and what to wait for (fd -1: nothing) and how long
  * at most (-1: no limit). Compile results are the caller's affair. */
 at_status prover_step(prover *p, at_error *error);
-struct pollfd prover_pollfd(const prover *p);
 
 /* Configurations whose proof was not taken yet. */
 size_t prover_pending(const prover *p);
 
 /* The next proof; false: there is none yet. The caller frees out->message. */
 bool prover_take(prover *p, proof *out);
+
+/* Adds what an event loop is to wait for before it calls prover_step() again. */
+void prover_poll(const prover *p, poll_set *set);
 
 #endif

@@ -169,7 +169,10 @@ static void the_set_up_measures_floor_tick_reference_and_ceiling(void **state)
     assert_int_equal(e->ceiling_ns, 2500);
     assert_float_equal(e->ready.sm_clock_khz, 1.5e6, 1);
     assert_int_equal(device_worker_pending(f.worker), 0);
-    assert_int_equal(device_worker_next_deadline_ms(f.worker), -1);
+    poll_set set;
+    poll_set_start(&set, -1);
+    device_worker_poll(f.worker, &set);
+    assert_int_equal(set.timeout_ms, -1);
     end(&f);
 }
 
@@ -518,7 +521,10 @@ static void too_little_memory_fails_the_set_up_with_the_remedy(void **state)
     assert_non_null(strstr(e->message, "choose a smaller problem"));
     assert_int_equal(e->status, AT_DEVICE);
     assert_int_equal(device_worker_take(f.worker, 0, &f.event, &f.error), AT_NOT_FOUND);
-    assert_int_equal(device_worker_pollfd(f.worker).fd, -1);
+    poll_set set;
+    poll_set_start(&set, 100);
+    device_worker_poll(f.worker, &set);
+    assert_int_equal(set.count, 0);
     end(&f);
     unsetenv("FAKE_CUDA_MEMORY");
 }
@@ -671,7 +677,10 @@ static void a_stopped_worker_neither_blocks_the_tuner_nor_lasts(void **state)
     for (uint64_t id = 0; id < 4; id++)
         assert_ok(device_worker_try(f.worker, id, &v, 1, &f.error), f.error);
     assert_int_equal(device_worker_take(f.worker, 20, &f.event, &f.error), AT_NOT_FOUND);
-    assert_true(device_worker_pollfd(f.worker).events & POLLOUT);
+    poll_set set;
+    poll_set_start(&set, 100);
+    device_worker_poll(f.worker, &set);
+    assert_true(set.fds[0].events & POLLOUT);
     kill(child, SIGKILL);
     for (uint64_t id = 0; id < 4; id++)
         expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");

@@ -340,7 +340,10 @@ static void a_source_that_takes_too_long_costs_itself_alone(void **state)
     compile_request slow = request_of(1, endless), quick = request_of(2, plain);
     assert_ok(compile_submit(pool, &slow, &error), error);
     assert_ok(compile_submit(pool, &quick, &error), error);
-    assert_in_range(compile_next_deadline_ms(pool), 1, 1001);
+    poll_set set;
+    poll_set_start(&set, -1);
+    compile_poll(pool, &set);
+    assert_in_range(set.timeout_ms, 1, 1001);
     compile_result result;
     assert_ok(compile_take(pool, -1, &result, &error), error);
     assert_int_equal(result.id, 1);
@@ -536,12 +539,12 @@ static void an_event_loop_can_wait_on_the_descriptors(void **state)
     }
     unsigned taken = 0, rounds = 0;
     while (taken < REQUESTS) {
-        struct pollfd fds[8];
-        size_t count = compile_poll_fds(pool, fds, 8);
-        assert_int_equal(count, 2);
-        int wait_ms = compile_next_deadline_ms(pool);
-        assert_true(wait_ms > 0);
-        assert_true(poll(fds, (nfds_t)count, wait_ms) > 0);
+        poll_set set;
+        poll_set_start(&set, -1);
+        compile_poll(pool, &set);
+        assert_int_equal(set.count, 2);
+        assert_true(set.timeout_ms > 0);
+        assert_true(poll_set_wait(&set) > 0);
         compile_result result;
         while (compile_take(pool, 0, &result, &error) == AT_OK) {
             taken++;
@@ -603,13 +606,15 @@ static void as_many_workers_start_as_cores_may_be_used(void **state)
 {
     (void)state;
     compile_pool *pool = open_pool(0, 0);
-    struct pollfd fds[1024];
+    poll_set set;
     FILE *f = popen("nproc", "r");
     unsigned cores = 0;
     assert_non_null(f);
     assert_int_equal(fscanf(f, "%u", &cores), 1);
     pclose(f);
-    assert_int_equal(compile_poll_fds(pool, fds, 1024), cores);
+    poll_set_start(&set, -1);
+    compile_poll(pool, &set);
+    assert_int_equal(set.count, cores);
     assert_int_equal(compile_width(pool), 2 * cores);
     compile_pool_free(pool);
 }

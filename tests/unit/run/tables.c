@@ -118,15 +118,9 @@ size_t compile_group_width(const compile_pool *pool)
     return 16;
 }
 
-size_t compile_poll_fds(const compile_pool *pool, struct pollfd *fds, size_t capacity)
+void compile_poll(const compile_pool *pool, poll_set *set)
 {
-    (void)pool, (void)fds, (void)capacity;
-    return 0;
-}
-
-int compile_next_deadline_ms(const compile_pool *pool)
-{
-    return pool->count ? 0 : -1;
+    poll_set_shorten(set, pool->count ? 0 : -1);
 }
 
 const char *compile_nvrtc_version(const compile_pool *pool)
@@ -236,15 +230,9 @@ void device_worker_free(device_worker *w)
     free(w);
 }
 
-struct pollfd device_worker_pollfd(const device_worker *w)
+void device_worker_poll(const device_worker *w, poll_set *set)
 {
-    (void)w;
-    return (struct pollfd){.fd = -1};
-}
-
-int device_worker_next_deadline_ms(const device_worker *w)
-{
-    return w->first ? 0 : -1;
+    poll_set_shorten(set, w->first ? 0 : -1);
 }
 
 size_t device_worker_pending(const device_worker *w)
