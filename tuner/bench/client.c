@@ -42,6 +42,7 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     w->options = *options;
     snprintf(w->spec, sizeof w->spec, "%s", options->spec);
     w->options.spec = w->spec;
+    w->lane = trace_lane(options->trace, TRACE_DEVICE, w->spec);
     if (w->options.watchdog_floor_ns <= 0)
         w->options.watchdog_floor_ns = default_watchdog_floor_ns;
     w->start = start;

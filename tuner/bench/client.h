@@ -27,6 +27,7 @@
 #include "device/device.h"
 #include "bench/energy.h"
 #include "base/error.h"
+#include "base/trace.h"
 #include "device/outcome.h"
 #include "device/plan.h"
 #include "process/poll_set.h"
@@ -46,6 +47,7 @@ typedef struct device_worker_options {
     device_cache cache;        /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
                                   whichever is longer; 0: 2 s */
+    trace *trace;              /* borrowed: a lane of its own; NULL: none */
 } device_worker_options;
 
 /* A problem on the device: what to allocate and the kernel that says what is right. */

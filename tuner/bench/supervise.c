@@ -125,12 +125,21 @@ static void set_deadline(device_worker *w, int64_t limit_ns, const char *doing, 
     w->deadline_ns = clock_now_ns() + limit_ns;
 }
 
+/* The process is done with what it was at. */
+static void show(device_worker *w, const char *what)
+{
+    int64_t now_ns = clock_now_ns();
+    trace_span(w->options.trace, w->lane, what, w->busy_ns, now_ns, 1);
+    w->busy_ns = now_ns;
+}
+
 static at_status start_process(device_worker *w, at_error *error)
 {
     w->up = false;
     w->phase = PHASE_SILENT;
     w->begun = 0;
     message_reader_deinit(&w->reader);
+    w->busy_ns = clock_now_ns();
     set_deadline(w, start_limit_ns, "opening the device", 0);
     return w->start(w->start_context, &w->process, error);
 }
@@ -182,6 +191,7 @@ static at_status queue_replays(device_worker *w, at_error *error)
 
 static at_status restart(device_worker *w, at_error *error)
 {
+    show(w, "lost");
     request_queue_rewind(&w->queue);
     w->restarts++;
     at_status status = queue_replays(w, error);
@@ -447,12 +457,15 @@ static at_status on_note(device_worker *w, message *m, at_error *error)
     bool sensible = pack_complete(&m->body);
     if (sensible && w->phase == PHASE_OPENED && note.number == 0 && note.limit_ns == 0) {
         w->phase = PHASE_SERVING;
+        show(w, "open");
         expect_request(w);
         return AT_OK;
     }
     if (!sensible || w->phase != PHASE_SERVING || note.limit_ns == 0 ||
         !request_queue_started(&w->queue) || note.number != w->queue.first->number)
         return error_set(error, AT_WORKER, "the device worker's note makes no sense");
+    if (w->begun != note.number)
+        w->busy_ns = clock_now_ns();
     w->begun = note.number;
     set_deadline(w, note.limit_ns, note.what, note.index);
     return AT_OK;
@@ -527,6 +540,16 @@ static bool answers(request *r, const device_answer *a)
     return block && !ok ? is_in_block(r, a->id) : a->id == r->id;
 }
 
+static const char *request_name(uint32_t type)
+{
+    static const char *const names[] = {
+        [REQUEST_SETUP] = "set up", [REQUEST_TRY] = "try",         [REQUEST_HOLD] = "load",
+        [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block",   [REQUEST_RECHECK] = "check again",
+        [REQUEST_ENERGY] = "energy",
+    };
+    return names[type];
+}
+
 static at_status on_answer(device_worker *w, message *m, at_error *error)
 {
     device_answer answer;
@@ -538,6 +561,7 @@ static at_status on_answer(device_worker *w, message *m, at_error *error)
         free(answer.samples_ns);
         return error_set(error, AT_WORKER, "the device worker answered what it was not asked");
     }
+    show(w, request_name(w->queue.first->message.type));
     w->idle_deaths = w->queue.first->silent ? w->idle_deaths : 0;
     if (w->queue.first->message.type == REQUEST_SETUP) {
         status = on_setup_answer(w, &answer, error);

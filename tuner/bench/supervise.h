@@ -51,6 +51,8 @@ struct device_worker {
     char doing[96];          /* the last note's words */
     uint64_t doing_index;
     int64_t doing_limit_ns;
+    uint32_t lane;           /* of the trace */
+    int64_t busy_ns;         /* since when it is at what it is at */
 };
 
 /* As device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */

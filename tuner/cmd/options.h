@@ -45,6 +45,7 @@ typedef enum option_id {
     OPTION_LIST,
     OPTION_JSON,
     OPTION_QUIET,
+    OPTION_TRACE,
     OPTION_PLAIN,
     OPTION_PTX,
     OPTION_FORMAT,
@@ -64,6 +65,7 @@ typedef struct options {
     bool list, json, no_line, ptx, help;
     const char *format;
     const char *output;
+    const char *trace; /* NULL: none */
 } options;
 
 /* A subcommand: one file of this folder each. */

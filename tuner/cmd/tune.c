@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "cmd/commands.h"
 #include "report/report.h"
 #include "run/tune.h"
@@ -36,10 +37,11 @@ static at_status print(const options *o, const run_summary *s, at_error *error)
                         stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status tune_and_print(const options *o, const settings *asked, int *exit_code,
+                                at_error *error)
 {
     tune *t;
-    at_status status = tune_run(&o->run, &t, error);
+    at_status status = tune_run(asked, &t, error);
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);
@@ -56,11 +58,28 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    settings asked = o->run;
+    at_error trouble = {0};
+    at_status status = AT_OK;
+    if (o->trace)
+        status = trace_open(o->trace, clock_now_ns(), &asked.trace, error);
+    if (status)
+        return status;
+    status = tune_and_print(o, &asked, exit_code, error);
+    at_status closed = trace_close(asked.trace, &trouble);
+    if (status || !closed)
+        return status;
+    *error = trouble;
+    return closed;
+}
+
 static const option_id options_taken[] = {
     OPTION_SET,   OPTION_DEVICE, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
     OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START, OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS,
     OPTION_TIE,   OPTION_JOBS,   OPTION_CACHE, OPTION_NO_CACHE,
-    OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
+    OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
 
 const command cmd_tune = {
     .name = "tune",

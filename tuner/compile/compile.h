@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/source_header.h"
+#include "base/trace.h"
 #include "device/resources.h"
 #include "process/poll_set.h"
 
@@ -61,6 +62,7 @@ typedef struct compile_options {
     uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
     int timeout_s;               /* for one source; 0: 60 */
     uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
+    trace *trace;                /* borrowed: a lane for each worker; NULL: none */
 } compile_options;
 
 typedef struct compile_pool compile_pool;

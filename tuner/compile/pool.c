@@ -59,6 +59,7 @@ struct compile_pool {
     uint64_t last_number; /* of a job */
     int64_t timeout_ns;
     compile_worker_config config;
+    trace *trace; /* or NULL */
     char *cache_dir; /* what config.cache_dir points to */
     int failed_starts;
     at_error broken; /* set when no worker can be started any more */
@@ -99,6 +100,14 @@ static void break_pool(compile_pool *pool, at_status status, const char *why)
         error_set(&pool->broken, status, "%s", why);
 }
 
+/* The worker is done with what it was at. */
+static void show(compile_pool *pool, compile_slot *s, const char *what, uint64_t count)
+{
+    int64_t now_ns = clock_now_ns();
+    trace_span(pool->trace, s->lane, what, s->busy_ns, now_ns, count);
+    s->busy_ns = now_ns;
+}
+
 /* Takes the worker out of its slot. Its first job is lost as `outcome`, unless that is
  * COMPILE_CRASHED and it may try once more, or others were compiled with it; the jobs behind it were not
  * begun and go back to the head of the queue. */
@@ -106,6 +115,8 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
                    const char *why)
 {
     message_reader_deinit(&s->reader);
+    if (s->batch_count > 0 || !s->greeted)
+        show(pool, s, "lost", s->batch_count > 0 ? s->batches[0]->size : 0);
     /* Of a batch of several nobody knows which it was: each tries again alone. */
     bool several = s->batch_count > 0 && s->batches[0]->size > 1;
     compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
@@ -163,6 +174,7 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
     if (status)
         return status;
     s->greeted = false;
+    s->busy_ns = clock_now_ns();
     s->deadline_ns = clock_now_ns() + START_TIMEOUT_S * (int64_t)1000000000;
     return AT_OK;
 }
@@ -187,8 +199,10 @@ static bool give(compile_pool *pool, compile_slot *s, size_t most)
         break_pool(pool, AT_NO_MEMORY, "out of memory for sources to compile");
         return false;
     }
-    if (s->batch_count == 0 && s->greeted)
-        s->deadline_ns = clock_now_ns() + pool->timeout_ns;
+    if (s->batch_count == 0 && s->greeted) {
+        s->busy_ns = clock_now_ns();
+        s->deadline_ns = s->busy_ns + pool->timeout_ns;
+    }
     compile_slot_give(s, b);
     return true;
 }
@@ -248,7 +262,10 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
     }
     f->result.id = first->id;
     finish(pool, f);
+    size_t size = s->batches[0]->size, waiting = s->batches[0]->jobs.count;
     compile_job_free(compile_slot_take_first(s));
+    if (waiting == 1)
+        show(pool, s, "compile", size);
     s->deadline_ns = clock_now_ns() + pool->timeout_ns;
     if (view.outcome != COMPILE_CRASHED)
         return true;
@@ -268,6 +285,7 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
         snprintf(pool->path, sizeof pool->path, "%s", path);
     }
     s->greeted = true;
+    show(pool, s, "start", 1);
     pool->failed_starts = 0;
     s->deadline_ns = clock_now_ns() + pool->timeout_ns;
     return true;
@@ -503,8 +521,13 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
     if (!pool->slots || (o->cache_dir && !pool->cache_dir))
         return error_set(error, AT_NO_MEMORY, "out of memory for the compile workers");
-    for (size_t i = 0; i < pool->slot_count; i++)
+    pool->trace = o->trace;
+    for (size_t i = 0; i < pool->slot_count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "compile worker %zu", i);
         pool->slots[i].process.fd = -1;
+        pool->slots[i].lane = trace_lane(o->trace, TRACE_COMPILE, name);
+    }
     pool->config = (compile_worker_config){
         .use_cache = o->use_cache,
         .cache_dir = pool->cache_dir,

@@ -61,6 +61,8 @@ typedef struct compile_slot {
     compile_batch *batches[COMPILE_DEPTH]; /* the first is being compiled */
     size_t batch_count;
     int64_t deadline_ns; /* of the first, or of the greeting */
+    uint32_t lane;       /* of the trace */
+    int64_t busy_ns;     /* since when it is at what it is at */
 } compile_slot;
 
 /* Whether a worker runs that owes an answer. */

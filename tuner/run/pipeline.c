@@ -22,6 +22,7 @@ struct pipeline {
     candidates table;
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
+    uint32_t lane; /* of the trace */
 
     /* Rings of ids; capacity grows with the table. */
     struct queue {
@@ -71,6 +72,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
     }
     *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
     p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
+    p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     *out = p;
     return AT_OK;
 }
@@ -237,7 +239,9 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
     }
     if (!status)
         status = set_key(p, c, &all, error);
-    p->state.emit_ns += clock_now_ns() - start_ns;
+    int64_t end_ns = clock_now_ns();
+    trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
+    p->state.emit_ns += end_ns - start_ns;
     if (status)
         goto cleanup;
     if (recallable && recall(p, c)) {
@@ -471,7 +475,9 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
     at_status status = drain(p, &moved, error);
     if (status || moved || !timeout_ms)
         return status;
+    int64_t start_ns = clock_now_ns();
     wait_for_all(p, timeout_ms);
+    trace_span(p->session->trace, p->lane, "wait", start_ns, clock_now_ns(), 1);
     return drain(p, &moved, error);
 }
 

@@ -28,7 +28,7 @@ static at_status open_device(session *s, const char *spec, device_cache cache, a
 {
     device_event event;
     at_status status = device_worker_start(
-        &(device_worker_options){.spec = spec, .cache = cache}, &s->device, error);
+        &(device_worker_options){.spec = spec, .cache = cache, .trace = s->trace}, &s->device, error);
     if (!status)
         status = await_event(s->device, &event, error);
     if (status)
@@ -216,11 +216,12 @@ static at_status send_setup(session *s, at_error *error)
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    *out = (session){0};
+    *out = (session){.trace = o->trace};
     at_status status = target_check_script(o, error);
     if (!status)
         status = compile_pool_new(
-            &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache}, &out->pool, error);
+            &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache, .trace = o->trace},
+            &out->pool, error);
     if (!status)
         status = open_target(o, out, error);
     out->open_ns = clock_now_ns() - start_ns;

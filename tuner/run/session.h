@@ -33,6 +33,7 @@ typedef struct session {
     char reference_place[1024]; /* "file:line" of the reference kernel */
     char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
+    trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
 } session;
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/trace.h"
 #include "script/script.h"
 #include "search/stopping.h"
 
@@ -41,6 +42,7 @@ typedef struct settings {
     bool record;            /* write one where a GPU was measured */
     bool must_record;       /* and refuse to run where that cannot be */
     bool quiet;             /* no progress on stderr */
+    trace *trace;           /* where the time goes; borrowed, NULL: not asked for */
 } settings;
 
 #endif

@@ -52,6 +52,14 @@ static at_status finish(tune *t, at_error *error)
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);
 }
 
+/* A stage ends, and when the next begins. */
+static int64_t show_stage(const settings *o, uint32_t lane, const char *what, int64_t start_ns)
+{
+    int64_t now_ns = clock_now_ns();
+    trace_span(o->trace, lane, what, start_ns, now_ns, 1);
+    return now_ns;
+}
+
 at_status tune_run(const settings *o, tune **out, at_error *error)
 {
     *out = NULL;
@@ -60,7 +68,9 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     t->settings = o;
     t->start_ns = clock_now_ns();
+    uint32_t lane = trace_lane(o->trace, TRACE_TUNER, "stages");
     at_status status = tune_open(t, error);
+    int64_t stage_ns = show_stage(o, lane, "open", t->start_ns);
     if (status) {
         tune_free(t);
         return status;
@@ -72,13 +82,16 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     t->summary.resumable = t->journal != NULL;
     if (!t->answer)
         status = tune_search(t, error);
+    stage_ns = show_stage(o, lane, "search", stage_ns);
     if (!status && !t->answer)
         status = tune_race(t, error);
+    stage_ns = show_stage(o, lane, "race", stage_ns);
     if (status && t->session.device && !t->contest)
         tune_rank_unraced(t);
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};
     at_status finished = finish(t, &trouble);
+    show_stage(o, lane, "record", stage_ns);
     if (status)
         return status;
     if (finished) {

@@ -152,6 +152,8 @@ at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     uint64_t starts[WARM_STARTS + 1];
+    t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
+    t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
     t->progress = progress_new(STDERR_FILENO, o->quiet);
     at_status status = session_init(o, t->progress, &t->session, error);
     if (!status)

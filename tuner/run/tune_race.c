@@ -66,7 +66,10 @@ static at_status race_on_device(tune *t, at_error *error)
     while (!finished && t->end != RUN_END_INTERRUPTED) {
         if (tune_interrupted(t) || (t->limits.seconds > 0 && tune_elapsed_s(t) > t->limits.seconds))
             contest_stop(t->contest);
+        int64_t start_ns = clock_now_ns();
         status = tune_unless_interrupted(t, contest_step(t->contest, &finished, error), error);
+        trace_span(t->settings->trace, t->race_lane,
+                   race_stage_name(contest_get_state(t->contest)->stage), start_ns, clock_now_ns(), 1);
         if (status)
             break;
         show_race(t);

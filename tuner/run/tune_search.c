@@ -50,8 +50,10 @@ void tune_learn(tune *t, candidate *c)
         t->best_ns = fastest_ns;
     t->failed += !ok;
     stopping_note(&t->stopping, ok && fastest_ns ? (double)fastest_ns : INFINITY);
+    int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration,
                   ok && fastest_ns ? (double)fastest_ns : STRATEGY_FAILED);
+    trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
     thin_out(t, c);
 }
 
@@ -85,7 +87,9 @@ static at_status ask(tune *t, bool *more, at_error *error)
     *more = false;
     if (!room)
         return AT_OK;
+    int64_t start_ns = clock_now_ns();
     size_t count = strategy_ask(t->strategy, room, wanted);
+    trace_span(t->settings->trace, t->search_lane, "ask", start_ns, clock_now_ns(), count);
     *more = count > 0;
     for (size_t i = 0; i < count; i++) {
         at_status status = pipeline_add(t->pipeline, wanted[i], error);

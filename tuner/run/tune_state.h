@@ -30,6 +30,7 @@ struct tune {
     int64_t start_ns;
     session session;
     strategy *strategy;
+    uint32_t search_lane, race_lane; /* of the trace */
     journal *journal;
     pipeline *pipeline;
     race_log log;
