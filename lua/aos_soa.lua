@@ -27,9 +27,13 @@ return at.pattern {
     -- were an array, and each lane has its particle's numbers from the other lanes.
     algorithm = { "direct", "vector", "shared", "shuffle" },
     block = at.pow2(64, 1024),
-    width = { 1, 2, 4 },       -- neighbouring particles of a thread
-    pad = { 0, 1 },            -- numbers behind each struct in shared memory
-    load_hint = { "none", "streaming", "no_allocate" },
+    -- Neighbouring particles of a thread.
+    width = at.when("algorithm == 'direct' or algorithm == 'shuffle'", 1, { 1, 2, 4 }),
+    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- numbers behind each struct in shared memory
+    -- Hinted loads are of data that the kernel does not write.
+    load_hint = at.when("algorithm == 'direct'", "none",
+                        at.when("operation == 'convert'", { "none", "streaming", "no_allocate" },
+                                { "none", "streaming" })),
     store_hint = { "none", "streaming", "through" },
   },
   derived = {
@@ -40,13 +44,8 @@ return at.pattern {
     "(fields == 6 or fields == 8) and (dtype == 'float' or dtype == 'double')",
     "operation == 'update' or operation == 'convert'",
     "is_pow2(tile) and tile >= 4 and tile <= 128",
-    "algorithm ~= 'direct' or width == 1 and load_hint == 'none'",
-    -- Hinted loads are of data that the kernel does not write.
-    "operation == 'convert' or load_hint ~= 'no_allocate'",
     "algorithm == 'direct' or algorithm == 'vector' or structs",
-    "algorithm ~= 'shuffle' or width == 1",
     "algorithm ~= 'shared' or block * width * (fields + pad) * sizeof(dtype) <= 48 * 1024",
-    "algorithm == 'shared' or pad == 0",
     "width * sizeof(dtype) <= 16",
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
   },

@@ -5,8 +5,6 @@
 -- first is chance, so two launches may differ in the last bits.
 local at = require "autotune"
 
-local shares = "ceil_div(n // vec, block * items)"
-
 return at.pattern {
   name = "dot",
   summary = "Dot product of two arrays, added to a number",
@@ -20,30 +18,28 @@ return at.pattern {
     -- finishes last sums what the others left.
     algorithm = { "atomic", "warp", "tree", "shuffle", "two_pass" },
     block = at.pow2(64, 1024),
-    items = { 1, 2, 4, 8 },             -- loads of each array that a thread has in flight
-    vec = { 1, 2, 4 },                  -- elements of a load
+    items = at.when("algorithm == 'atomic'", 1, { 1, 2, 4, 8 }), -- loads of each array that a thread has in flight
+    vec = at.when("algorithm == 'atomic'", 1, { 1, 2, 4 }),      -- elements of a load
     accumulators = { 1, 2, 4 },         -- sums that a thread keeps
     schedule = { "one_shot", "grid_stride" },
-    blocks_per_sm = { 1, 2, 4, 8, 16 }, -- of a grid-stride launch
-    load_hint = { "none", "streaming", "no_allocate", "wide" },
+    blocks_per_sm = at.when("schedule == 'grid_stride'", { 1, 2, 4, 8, 16 }),
+    load_hint = at.when("(algorithm == 'shuffle' or algorithm == 'two_pass') and items * vec >= 4",
+                        { "none", "streaming", "no_allocate", "wide" }),
+  },
+  derived = {
+    shares = "ceil_div(n // vec, block * items)",
+    sm_threads = "block * blocks_per_sm",
   },
   where = {
     "dtype == 'float' or dtype == 'double'",
     "vec * sizeof(dtype) <= 16",
     "n >= vec",
     "accumulators <= items",
-    "schedule == 'grid_stride' or blocks_per_sm == 1",
-    "schedule == 'one_shot' or block * blocks_per_sm <= device.max_threads_per_sm",
-    "schedule == 'one_shot' or block * blocks_per_sm >= 512",
-    "algorithm ~= 'atomic' or items == 1 and vec == 1 and load_hint == 'none'",
-    "load_hint == 'none' or items * vec >= 4 and (algorithm == 'shuffle' or algorithm == 'two_pass')",
+    "schedule == 'one_shot' or sm_threads >= 512 and sm_threads <= device.max_threads_per_sm",
     "items * vec * sizeof(dtype) <= 64",
     "load_hint ~= 'wide' or device.major >= 8",
   },
-  baseline = {
-    algorithm = "tree", block = 256, items = 1, vec = 1, accumulators = 1, schedule = "one_shot",
-    blocks_per_sm = 1, load_hint = "none",
-  },
+  baseline = { algorithm = "tree", block = 256 },
 
   buffers = {
     a = at.input { dtype = "dtype", count = "n" },
@@ -58,8 +54,7 @@ return at.pattern {
     args = { "a", "b", "result", "partial", "finished" },
   },
   launch = {
-    grid = ("schedule == 'one_shot' and %s or min(%s, device.sm_count * blocks_per_sm)")
-      :format(shares, shares),
+    grid = "schedule == 'one_shot' and shares or min(shares, device.sm_count * blocks_per_sm)",
     block = "block",
   },
   traffic = "2 * n * sizeof(dtype)",

@@ -19,19 +19,16 @@ return at.pattern {
     algorithm = { "direct", "two_loads", "shuffle" },
     block = at.pow2(64, 1024),
     items = { 1, 2, 4, 8 },
-    words = { 1, 2, 4 },    -- 32-bit words of a vector
+    words = at.when("algorithm == 'direct'", 1, { 1, 2, 4 }), -- 32-bit words of a vector
     load_hint = { "none", "streaming", "no_allocate", "wide" },
     store_hint = { "none", "streaming" },
   },
   where = {
-    "algorithm == 'direct' and words == 1 or algorithm ~= 'direct' and words * 4 >= sizeof(dtype)",
+    "algorithm == 'direct' or words * 4 >= sizeof(dtype)",
     "algorithm ~= 'direct' or sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
     "load_hint ~= 'wide' or device.major >= 8",
   },
-  baseline = {
-    algorithm = "direct", block = 256, items = 1, words = 1, load_hint = "none",
-    store_hint = "none",
-  },
+  baseline = { block = 256 },
 
   buffers = {
     -- Both vectors of the last thread are inside.

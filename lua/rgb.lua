@@ -20,7 +20,7 @@ return at.pattern {
     block = at.pow2(64, 1024),
     pixels = { 1, 4, 8, 16 },  -- neighbouring pixels of a thread
     items = { 1, 2, 4 },       -- times that, a block's width apart
-    pad = { 0, 1 },            -- words behind each thread's in shared memory
+    pad = at.when("algorithm == 'shared'", { 0, 1 }), -- words behind each thread's in shared memory
     load_hint = { "none", "streaming", "no_allocate" },
     store_hint = { "none", "streaming", "through" },
   },
@@ -28,7 +28,6 @@ return at.pattern {
     "layout == 'packed' or layout == 'padded'",
     "algorithm == 'direct' or pixels >= 4",
     "algorithm ~= 'direct' or load_hint ~= 'no_allocate'",
-    "algorithm == 'shared' or pad == 0",
     "pixels * items <= 32",
     ("algorithm ~= 'shared' or %s * (pixels * %s + 4 * pad) // pixels <= 48 * 1024"):format(share, pixel_bytes),
     -- A thread's words are spread over several lines, which L1 must keep.

@@ -17,25 +17,21 @@ return at.pattern {
     live = at.range(8, 256, 8),  -- values a thread carries
     block = { 128, 256 },
     vec = { 1, 2, 4 },           -- elements a load or store moves
-    unroll = { 1, 2, 4 },        -- rounds in one trip of the loop
-    min_blocks = { 1, 2, 3, 4, 6, 8 }, -- that a multiprocessor must be able to hold
-    max_registers = { 32, 40, 48, 64, 96, 128, 168, 255 }, -- a thread
+    unroll = at.when("index == 'constant'", { 1, 2, 4 }), -- rounds in one trip of the loop
+    -- Blocks that a multiprocessor must be able to hold. An array that is indexed at run time is in
+    -- memory anyway.
+    min_blocks = at.when("index == 'constant' and unroll == 1", { 1, 2, 3, 4, 6, 8 }),
+    -- Of a thread; the compiler takes either a register cap or a number of blocks.
+    max_registers = at.when("index == 'constant' and unroll == 1 and min_blocks == 1",
+                            { 32, 40, 48, 64, 96, 128, 168, 255 }, 255),
     index = { "constant", "run_time" }, -- how the array of values is indexed
   },
   where = {
     "n % vec == 0",
     "live % vec == 0",
-    -- The compiler takes either a register cap or a number of blocks.
-    "min_blocks == 1 or max_registers == 255",
     "min_blocks * block <= device.max_threads_per_sm",
-    "unroll == 1 or min_blocks == 1 and max_registers == 255",
-    -- An array that is indexed at run time is in memory anyway.
-    "index == 'constant' or unroll == 1 and min_blocks == 1 and max_registers == 255",
   },
-  baseline = {
-    live = 8, block = 256, vec = 1, unroll = 1, min_blocks = 1, max_registers = 255,
-    index = "constant",
-  },
+  baseline = { block = 256, max_registers = 255 },
 
   buffers = {
     src = at.input { dtype = "float", count = "n" },

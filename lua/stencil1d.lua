@@ -20,18 +20,18 @@ return at.pattern {
     -- shared: the block brings a tile with both sides to shared memory.
     algorithm = { "direct", "window", "shuffle", "shared" },
     block = at.pow2(64, 1024),
-    width = { 1, 2, 4, 8, 16 }, -- neighbouring outputs of a thread
+    -- Neighbouring outputs of a thread.
+    width = at.when("algorithm == 'direct'", 1,
+                    at.when("algorithm == 'shared'", { 1, 2, 4, 8, 16 }, { 2, 4, 8, 16 })),
     items = { 1, 2, 4 },        -- times that, a block's width apart
-    load_hint = { "none", "streaming", "no_allocate" },
+    -- Hints are of no use to what neighbours read again from L1.
+    load_hint = at.when("algorithm == 'shuffle' or algorithm == 'shared'",
+                        { "none", "streaming", "no_allocate" }),
     store_hint = { "none", "streaming", "through" },
   },
   where = {
     "radius >= 1 and radius <= 8",
-    "algorithm ~= 'direct' or width == 1 and load_hint == 'none'",
     "algorithm ~= 'shared' or (" .. outputs .. " + 32) * sizeof(dtype) <= 48 * 1024",
-    "algorithm == 'direct' or algorithm == 'shared' or width > 1",
-    -- Hints are of no use to what neighbours read again from L1.
-    "load_hint == 'none' or algorithm == 'shuffle' or algorithm == 'shared'",
     pack .. " * sizeof(dtype) >= 2 or load_hint ~= 'no_allocate'",
     "width * items <= 32 and width * sizeof(dtype) <= 64",
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",

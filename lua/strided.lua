@@ -20,24 +20,19 @@ return at.pattern {
     algorithm = { "direct", "vector", "segment" },
     block = at.pow2(64, 1024),
     items = { 1, 2, 4, 8 },    -- loads of a thread that are in flight together
-    vec = { 1, 2, 4 },         -- elements of a load
-    pad = { 0, 1 },
+    vec = at.when("algorithm == 'direct'", 1, -- elements of a load
+                  at.when("algorithm == 'vector'", { 2, 4 }, { 1, 2, 4 })),
+    pad = at.when("algorithm == 'segment'", { 0, 1 }),
     load_hint = { "none", "streaming", "no_allocate", "wide" },
     store_hint = { "none", "streaming" },
   },
   where = {
     "vec * sizeof(dtype) <= 16",
-    "algorithm ~= 'direct' or vec == 1",
-    "algorithm ~= 'vector' or vec > 1",
-    "algorithm == 'segment' or pad == 0",
     ("algorithm ~= 'segment' or %s * sizeof(dtype) <= device.max_shared_per_block"):format(stretch),
     "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
     "load_hint ~= 'wide' or device.major >= 8",
   },
-  baseline = {
-    algorithm = "direct", block = 256, items = 1, vec = 1, pad = 0, load_hint = "none",
-    store_hint = "none",
-  },
+  baseline = { block = 256 },
 
   buffers = {
     -- Whole vectors, also at the end.

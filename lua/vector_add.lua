@@ -26,31 +26,28 @@ return at.pattern {
     width = { 1, 2, 3, 4, 8, 16, 32 }, -- neighbouring places that a thread takes as one item
     items = { 1, 2, 4 },               -- of them, a block's width apart
     block = at.pow2(64, 1024),
-    schedule = { "one_shot", "grid_stride" },
-    blocks_per_sm = { 1, 2, 4, 8, 16 },  -- of a grid-stride launch
-    load_hint = { "none", "streaming", "no_allocate", "wide" },
-    store_hint = { "none", "streaming", "through" },
+    schedule = at.when("algorithm == 'threads'", { "one_shot", "grid_stride" }),
+    blocks_per_sm = at.when("schedule == 'grid_stride'", { 1, 2, 4, 8, 16 }),
+    -- Hints belong to single instructions.
+    load_hint = at.when("algorithm == 'threads' and single", { "none", "streaming", "no_allocate", "wide" }),
+    store_hint = at.when("algorithm == 'threads' and single", { "none", "streaming", "through" }),
+  },
+  derived = {
+    single = "width <= 4 and width ~= 3 and width * sizeof(dtype) <= 16",
+    sm_threads = "block * blocks_per_sm",
   },
   where = {
     -- A simulated device has no copy engine.
     "algorithm == 'threads' or device.major >= 9 and not string.find(device.name, 'simulated')",
-    "algorithm == 'threads' or width * sizeof(dtype) == 16 and schedule == 'one_shot' and load_hint == 'none' and store_hint == 'none'",
-    "algorithm == 'threads' or 2 * block * items * width * sizeof(dtype) <= 48 * 1024 - 16",
-    "schedule == 'grid_stride' or blocks_per_sm == 1",
-    "schedule == 'one_shot' or block * blocks_per_sm <= device.max_threads_per_sm",
-    "schedule == 'one_shot' or block * blocks_per_sm >= 512",
+    "algorithm == 'threads' or width * sizeof(dtype) == 16 and 32 * block * items <= 48 * 1024 - 16",
+    "schedule == 'one_shot' or sm_threads >= 512 and sm_threads <= device.max_threads_per_sm",
     "layout == 'packed' or width ~= 2",
     "sizeof(dtype) >= 4",
     "width * items <= 32",
-    -- Hints belong to single instructions.
-    "width <= 4 and width ~= 3 and width * sizeof(dtype) <= 16 or load_hint == 'none' and store_hint == 'none'",
     "load_hint == 'none' or store_hint == 'none' or load_hint == store_hint",
     "load_hint ~= 'wide' or device.major >= 8",
   },
-  baseline = {
-    algorithm = "threads", width = 1, items = 1, block = 256, schedule = "one_shot", blocks_per_sm = 1,
-    load_hint = "none", store_hint = "none",
-  },
+  baseline = { block = 256 },
 
   buffers = {
     a = at.input { dtype = "dtype", count = places },
