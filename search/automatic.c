@@ -3,7 +3,7 @@
 
 static const strategy_kind *automatic_choose(const strategy_options *options)
 {
-    /* Who pays for everything needs no search. */
+    /* A budget for everything needs no search. */
     if (options->budget == 0 || options->budget >= space_count(options->space))
         return &strategy_exhaustive;
     return &strategy_surrogate;

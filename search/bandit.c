@@ -76,7 +76,7 @@ static size_t choose_arm(const bandit *b)
     return best;
 }
 
-/* Tells every arm what is being tried, whoever proposed it. */
+/* Tells every arm what is being tried, whichever proposed it. */
 static void share_asked(bandit *b)
 {
     const ledger *l = &b->base.ledger;

@@ -273,7 +273,7 @@ static void judge(race *r, race_result *result)
                     result->half_width > r->options.tie_margin;
 }
 
-/* By ratio, except that the heats' luck puts nobody before a finalist that got there by merit. */
+/* By ratio, except that the heats' luck puts no variant before a finalist that got there by merit. */
 static void rank(race *r, const race_result *result)
 {
     double slowest_finalist = 1;

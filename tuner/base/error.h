@@ -1,6 +1,6 @@
 /* Errors are values.
  *
- * Every function that can fail returns an at_status and, when it fails, writes the story into the
+ * Every function that can fail returns an at_status and, when it fails, writes what went wrong into the
  * at_error its caller passed: what happened, where (file and line, when an input file is to blame)
  * and what to do about it. The error owns its text, allocates nothing and may live on the stack.
  * The first failure wins: a function that fails because a callee failed returns the callee's status

@@ -162,7 +162,7 @@ static at_status sync_folder(const char *folder, at_error *error)
     return failed ? io_error(error, failed, "flush", folder) : AT_OK;
 }
 
-/* A new file beside `path`, with a name that nobody else has. Its mode is what the umask allows, as
+/* A new file beside `path`, with a name of its own. Its mode is what the umask allows, as
  * for a file written directly. */
 static at_status create_beside(const char *path, char out[PATH_BYTES], int *fd, at_error *error)
 {

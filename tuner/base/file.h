@@ -16,7 +16,7 @@
 #include "base/error.h"
 
 /* Opens a regular file for reading; *fd is the caller's to close, *size_bytes (may be NULL) what it
- * has now. Never waits: a named pipe without a writer would hold whoever opens it for ever.
+ * has now. Never waits: a named pipe without a writer would hold its reader for ever.
  * AT_NOT_FOUND when there is none, AT_IO for the rest, what is no regular file included. */
 at_status file_open_regular(const char *path, int *fd, uint64_t *size_bytes, at_error *error);
 
@@ -37,7 +37,7 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
 /* Makes the folder and its parents, as mkdir -p. */
 at_status file_make_folder(const char *path, at_error *error);
 
-/* Whether a file or folder is this user's and nobody else may write it. */
+/* Whether a file or folder is this user's and no one else may write it. */
 bool file_is_private(const struct stat *s);
 
 /* As file_make_folder(), for a folder whose files are believed when they are read: it is made with

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LONGEST = 63 }; /* nobody misspells a longer name by a letter or two */
+enum { LONGEST = 63 }; /* a longer name is not misspelt by a letter or two */
 
 static size_t min3(size_t a, size_t b, size_t c)
 {

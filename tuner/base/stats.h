@@ -1,8 +1,8 @@
 /* Statistics of time samples: order statistics and robust comparisons. No clock, no device.
  *
  * Samples are int64 nanoseconds. Sources: ranks of the median's interval, Hettmansperger & Sheather
- * 1986; trimmed mean and its standard error, Yuen 1974. Nothing here allocates or fails; samples
- * and values must be finite. */
+ * 1986; trimmed mean and its standard error, Yuen 1974. Nothing here allocates or fails, but
+ * for stats_summarise_copy(); samples and values must be finite. */
 #ifndef AUTOTUNE_BASE_STATS_H
 #define AUTOTUNE_BASE_STATS_H
 

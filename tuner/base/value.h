@@ -1,7 +1,7 @@
 /* Values that a pattern script can give a parameter or a problem variable, and element types.
  *
  * A value is a Lua integer, float, boolean or string. Values are small and passed by copy; a
- * string's bytes are borrowed from whoever made the value (the script, for everything that comes
+ * string's bytes are borrowed from the maker of the value (the script, for everything that comes
  * from one). */
 #ifndef AUTOTUNE_BASE_VALUE_H
 #define AUTOTUNE_BASE_VALUE_H

@@ -34,8 +34,8 @@ static void notify(device_bench *b, const char *what, uint64_t index, int64_t li
 static void answer_failure(device_bench *b, at_status status, const at_error *error,
                            device_answer *answer)
 {
-    snprintf(b->story, sizeof b->story, "%s", error->message);
-    answer->message = b->story;
+    snprintf(b->text, sizeof b->text, "%s", error->message);
+    answer->message = b->text;
     answer->status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
     answer->outcome = refused ? OUTCOME_LAUNCH_ERROR : OUTCOME_CRASHED;
@@ -143,7 +143,7 @@ static at_status make_sound(device_bench *b, const device_slot *but, at_error *e
     return status;
 }
 
-/* Checks on every slot; *result as of device_slot_check, the story in b->story. */
+/* Checks on every slot; *result as of device_slot_check, why in b->text. */
 static at_status check(device_bench *b, const loaded_variant *v, int launches, outcome *result,
                        at_error *error)
 {
@@ -154,13 +154,13 @@ static at_status check(device_bench *b, const loaded_variant *v, int launches, o
         notify(b, i > 0 ? "checking on a ragged problem" : "checking", 0,
                CHECK_ROUNDS * launches * b->watchdog_ns);
         at_status status = device_slot_check(&v->stage->slots[i], v->kernels[i], &v->launches[i], launches, result,
-                                             b->story, sizeof b->story, error);
+                                             b->text, sizeof b->text, error);
         if (!status && *result != OUTCOME_OK)
             status = make_sound(b, &v->stage->slots[i], error);
         if (status || *result != OUTCOME_OK) {
-            char *text = status ? error->message : b->story;
-            size_t size = status ? sizeof error->message : sizeof b->story;
-            char plain[DEVICE_STORY_BYTES];
+            char *text = status ? error->message : b->text;
+            size_t size = status ? sizeof error->message : sizeof b->text;
+            char plain[DEVICE_TEXT_BYTES];
             snprintf(plain, sizeof plain, "%s", text);
             const char *label = v->stage->slots[i].label;
             snprintf(text, size, "%s%s%s%s", *label ? "on " : "", label, *label ? ": " : "", plain);
@@ -346,7 +346,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     }
     answer->outcome = result;
     if (result != OUTCOME_OK)
-        answer->message = b->story;
+        answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);
     /* Unloading from a context that is gone may hang. */
@@ -429,7 +429,7 @@ void device_bench_release(device_bench *b, uint64_t id, device_answer *answer)
     b->held_count--;
 }
 
-/* answer->id is the variant in progress, for who has to name one. */
+/* answer->id is the variant in progress, for a failure that must name one. */
 static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                               device_answer *answer, at_error *error)
 {
@@ -493,7 +493,7 @@ static at_status check_elsewhere(device_bench *b, outcome *result, at_error *err
         if (status || sound)
             continue;
         *result = OUTCOME_WRONG_RESULT;
-        snprintf(b->story, sizeof b->story, "it wrote far outside: memory that it was not given has changed");
+        snprintf(b->text, sizeof b->text, "it wrote far outside: memory that it was not given has changed");
         status = device_slot_seed(s, s->seed, error);
     }
     return status;
@@ -517,7 +517,7 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
     answer->check_ns = clock_now_ns() - start_ns;
     answer->outcome = result;
     if (result != OUTCOME_OK)
-        answer->message = b->story;
+        answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);
 }
@@ -546,7 +546,7 @@ static at_status read_energy(device_bench *b, const loaded_variant *v, uint32_t 
                                        .power_w = board.power_w};
     }
     if (!status && !energy_estimate_launch(readings, chunks + 1, out))
-        snprintf(b->story, sizeof b->story, "the board tells neither its energy nor its power");
+        snprintf(b->text, sizeof b->text, "the board tells neither its energy nor its power");
     return status ? status : device_slot_restore(&v->stage->slots[0], error);
 }
 
@@ -555,14 +555,14 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
     at_error error = {0};
     board_reading board;
     const loaded_variant *v = find_held(b, id);
-    *b->story = '\0';
+    *b->text = '\0';
     if (!b->api->repeat || !b->api->board) {
         answer->message = "this kind of device has no board that tells its energy";
         return;
     }
     if (b->api->board(b->device, &board, &error)) {
-        snprintf(b->story, sizeof b->story, "%s", error.message);
-        answer->message = b->story;
+        snprintf(b->text, sizeof b->text, "%s", error.message);
+        answer->message = b->text;
         return;
     }
     answer->throttle = board.throttle;
@@ -572,7 +572,7 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
     if (!status && chunks)
         status = read_energy(b, v, chunks, &answer->energy, &error);
-    answer->message = b->story;
+    answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);
 }

@@ -10,7 +10,7 @@
 #include "bench/meter.h"
 #include "bench/problem.h"
 
-enum { DEVICE_STORY_BYTES = 3072 };
+enum { DEVICE_TEXT_BYTES = 3072 };
 
 /* The problems of one layout, and the measuring of variants on the first of them. */
 typedef struct device_stage {
@@ -46,7 +46,7 @@ typedef struct device_bench {
     size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;
-    char story[DEVICE_STORY_BYTES]; /* message of the answer in progress */
+    char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
 } device_bench;
 
 void device_bench_deinit(device_bench *b);
@@ -61,7 +61,7 @@ void device_bench_release(device_bench *b, uint64_t id, device_answer *answer);
 /* `ids` holds `count` ids. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);
-/* Measures the energy of a launch of the held variant `id`; unknown where nobody tells it, and then
+/* Measures the energy of a launch of the held variant `id`; unknown where nothing tells it, and then
  * the answer's message says why. `chunks` 0: only what throttles the chip and who else computes on
  * it. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);

@@ -9,8 +9,8 @@
 typedef struct check {
     device_slot *slot;
     outcome *result;
-    char *story; /* of the first thing found wrong */
-    size_t story_bytes;
+    char *text; /* what is wrong first */
+    size_t text_bytes;
     uint64_t sums[PLAN_MAX_BUFFERS]; /* of the outputs after the first launch */
     int launches;
 } check;
@@ -57,7 +57,7 @@ static void tell_difference(check *c, const buffer_plan *plan, const device_comp
     char element[PLAN_NAME_BYTES + 96];
     name_element(plan, d->first, element, sizeof element);
     *c->result = OUTCOME_WRONG_RESULT;
-    snprintf(c->story, c->story_bytes,
+    snprintf(c->text, c->text_bytes,
              "%" PRIu64 " of %" PRIu64 " elements of %s are wrong, first %s: expected %.9g, found "
              "%.9g",
              d->wrong, plan->count, plan->name, element, d->expected, d->found);
@@ -91,7 +91,7 @@ static at_status check_guards(check *c, at_error *error)
         if (report.intact)
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->story, c->story_bytes,
+        snprintf(c->text, c->text_bytes,
                  "it wrote outside: the nearest damage is byte %" PRIu64 " %s buffer %s",
                  report.distance_bytes, report.before ? "before" : "past the end of",
                  s->plan.buffers[i].name);
@@ -99,7 +99,7 @@ static at_status check_guards(check *c, at_error *error)
     return AT_OK;
 }
 
-/* A changed input explains wrong outputs of the second launch: it is the story to tell. */
+/* A changed input explains wrong outputs of the second launch: it is what to tell. */
 static at_status check_inputs(check *c, at_error *error)
 {
     device_slot *s = c->slot;
@@ -113,7 +113,7 @@ static at_status check_inputs(check *c, at_error *error)
         if (sum == s->sums[i])
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->story, c->story_bytes, "it changed its input %s", s->plan.buffers[i].name);
+        snprintf(c->text, c->text_bytes, "it changed its input %s", s->plan.buffers[i].name);
     }
     return AT_OK;
 }
@@ -136,7 +136,7 @@ static at_status sum_outputs(check *c, int pattern, at_error *error)
         if (c->sums[i] == sum)
             continue;
         *c->result = OUTCOME_WRONG_RESULT;
-        snprintf(c->story, c->story_bytes,
+        snprintf(c->text, c->text_bytes,
                  "two launches on the same inputs give different %s (a race?)",
                  s->plan.buffers[i].name);
     }
@@ -154,7 +154,7 @@ static at_status check_launch(check *c, int pattern, device_kernel *k, const lau
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, c->result) : NULL;
     if (complaint)
-        snprintf(c->story, c->story_bytes, "%s", complaint);
+        snprintf(c->text, c->text_bytes, "%s", complaint);
     if (status || complaint)
         return status;
     status = check_guards(c, error);
@@ -166,7 +166,7 @@ static at_status check_launch(check *c, int pattern, device_kernel *k, const lau
 static at_status check_once(check *c, device_kernel *k, const launch_plan *launch, at_error *error)
 {
     *c->result = OUTCOME_OK;
-    c->story[0] = '\0';
+    c->text[0] = '\0';
     at_status status = AT_OK;
     for (int pattern = 0; !status && pattern < c->launches && !found_wrong(c); pattern++)
         status = check_launch(c, pattern, k, launch, error);
@@ -174,9 +174,9 @@ static at_status check_once(check *c, device_kernel *k, const launch_plan *launc
 }
 
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            int launches, outcome *result, char *story, size_t story_bytes, at_error *error)
+                            int launches, outcome *result, char *text, size_t text_bytes, at_error *error)
 {
-    check c = {.slot = s, .launches = launches, .result = result, .story = story, .story_bytes = story_bytes};
+    check c = {.slot = s, .launches = launches, .result = result, .text = text, .text_bytes = text_bytes};
     at_status status = check_once(&c, k, launch, error);
     if (status || !found_wrong(&c))
         return status;

@@ -120,7 +120,7 @@ at_status device_worker_watch(device_worker *w, at_error *error)
     return w->failed ? AT_OK : turn(w, 0, error);
 }
 
-/* The event that answers `question`, or the oldest that nobody claimed (NULL). */
+/* The event that answers `question`, or the oldest that is not claimed (NULL). */
 static at_status take(device_worker *w, const device_question *question, int timeout_ms,
                       device_event *out, at_error *error)
 {

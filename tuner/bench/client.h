@@ -5,7 +5,7 @@
  * few in flight so that the GPU never waits for the tuner. The tuner's process never loads a driver.
  *
  * Answers are matched to questions by kind and number, in the worker's messages (bench/wire.h) and
- * here: who waits for one answer claims its question, and then nobody else is given it.
+ * here: a caller that waits for one answer claims its question, and is given it alone.
  *
  * Survival is hidden here. A worker that dies, hangs past its limit, reports an unusable context or
  * says what does not belong there is replaced: the request in progress is answered with `crashed` or
@@ -53,7 +53,7 @@ typedef struct device_worker_options {
 /* A problem on the device: what to allocate and the kernel that says what is right. */
 typedef struct device_problem {
     uint32_t layout;     /* variants name the layout that their data has */
-    char label[DEVICE_LABEL_BYTES]; /* for stories: "on LABEL: ..."; empty: they say nothing of it */
+    char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they say nothing of it */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
@@ -149,7 +149,7 @@ at_status device_worker_watch(device_worker *w, at_error *error);
  * (AT_NO_MEMORY) leave the worker usable. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
-/* The latest request, as a question that is now somebody's: its answer comes from
+/* The latest request, as a question that is now the caller's: its answer comes from
  * device_worker_await() and not from device_worker_take(). */
 device_question device_worker_claim(device_worker *w);
 

@@ -43,11 +43,11 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
 
 /* Runs the kernel `launches` times, two or more, on poisoned outputs, and checks outputs, guard bands
  * and inputs. What lies in and around its buffers differs from launch to launch. AT_OK: it
- * ran, and *result is OUTCOME_OK or OUTCOME_WRONG_RESULT with the story in `story`. AT_COMPILE: the
+ * ran, and *result is OUTCOME_OK or OUTCOME_WRONG_RESULT with why in `text`. AT_COMPILE: the
  * launch was refused. AT_DEVICE: it faulted. The slot is sound again afterwards, unless AT_DEVICE.
  */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
-                            int launches, outcome *result, char *story, size_t story_bytes, at_error *error);
+                            int launches, outcome *result, char *text, size_t text_bytes, at_error *error);
 
 /* Gives in-out buffers their input back; queued before a sample. */
 at_status device_slot_restore(device_slot *s, at_error *error);

@@ -9,7 +9,7 @@
 
 enum {
     MAX_DEATHS = 3,       /* on one request without a word, before it is to blame */
-    MAX_KILLS = 8,        /* the same from outside: by somebody, or for want of memory */
+    MAX_KILLS = 8,        /* the same from outside: by a person, or for want of memory */
     MAX_IDLE_DEATHS = 8,  /* in a row, at no request */
     COLLECT_MS = 1000,    /* from the end of a worker's socket to its own */
     MAX_FAILED_STARTS = 2, /* in a row, where the worker says why */
@@ -144,15 +144,15 @@ static at_status start_process(device_worker *w, at_error *error)
     return w->start(w->start_context, &w->process, error);
 }
 
-static at_status fail_for_good(device_worker *w, at_status why, const char *story,
+static at_status fail_for_good(device_worker *w, at_status why, const char *text,
                                at_error *error)
 {
     w->failed = true;
-    error_set(&w->failure, why ? why : AT_DEVICE, "%s", story);
+    error_set(&w->failure, why ? why : AT_DEVICE, "%s", text);
     w->deadline_ns = 0;
     worker_stop(&w->process, NULL, 0);
     request_queue_deinit(&w->queue);
-    device_event e = {.kind = DEVICE_FAILED, .status = why, .message = strdup(story)};
+    device_event e = {.kind = DEVICE_FAILED, .status = why, .message = strdup(text)};
     return push_event(w, NULL, &e, error);
 }
 
@@ -199,10 +199,10 @@ static at_status restart(device_worker *w, at_error *error)
         status = start_process(w, error);
     if (!status)
         return AT_OK;
-    char story[512];
-    snprintf(story, sizeof story, "the device worker cannot be replaced: %s",
+    char text[512];
+    snprintf(text, sizeof text, "the device worker cannot be replaced: %s",
              error ? error->message : "out of memory");
-    return fail_for_good(w, status, story, error);
+    return fail_for_good(w, status, text, error);
 }
 
 /* Answers. */
@@ -317,12 +317,12 @@ static at_status finish_request(device_worker *w, device_answer *answer, at_erro
 }
 
 /* A request that no worker will answer: the tuner does, for the variant that is to blame. */
-static at_status finish_for_worker(device_worker *w, outcome result, const char *story,
+static at_status finish_for_worker(device_worker *w, outcome result, const char *text,
                                    at_error *error)
 {
     request *r = w->queue.first;
     device_answer answer = {
-        .id = r->id, .outcome = result, .status = AT_WORKER, .message = story};
+        .id = r->id, .outcome = result, .status = AT_WORKER, .message = text};
     if (r->message.type == REQUEST_BLOCK) {
         size_t count;
         uint64_t *ids = block_ids(r, &count);
@@ -336,21 +336,21 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
 /* The process ended, or is ended, while starting. */
 static at_status bury_starting(device_worker *w, bool timed_out, const char *how, at_error *error)
 {
-    char story[320];
-    snprintf(story, sizeof story, "the device worker %s while %s", timed_out ? "hung" : how,
+    char text[320];
+    snprintf(text, sizeof text, "the device worker %s while %s", timed_out ? "hung" : how,
              w->doing);
     w->silent_starts += timed_out ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1;
-    return w->silent_starts >= MAX_SILENT_STARTS ? fail_for_good(w, AT_WORKER, story, error)
+    return w->silent_starts >= MAX_SILENT_STARTS ? fail_for_good(w, AT_WORKER, text, error)
                                                  : restart(w, error);
 }
 
 /* The process ended, or is ended, before it was at anything: no variant is to blame. */
 static at_status bury_idle(device_worker *w, const char *how, at_error *error)
 {
-    char story[320];
-    snprintf(story, sizeof story, "%d device workers in a row died at no request; the last %s",
+    char text[320];
+    snprintf(text, sizeof text, "%d device workers in a row died at no request; the last %s",
              MAX_IDLE_DEATHS, how);
-    return ++w->idle_deaths >= MAX_IDLE_DEATHS ? fail_for_good(w, AT_WORKER, story, error)
+    return ++w->idle_deaths >= MAX_IDLE_DEATHS ? fail_for_good(w, AT_WORKER, text, error)
                                                : restart(w, error);
 }
 
@@ -390,20 +390,20 @@ static death collect(device_worker *w, death why, char *how, size_t how_bytes)
 /* The request that the process was at is answered, when that is to blame for the process's end. */
 static at_status blame(device_worker *w, death why, const char *how, at_error *error)
 {
-    char story[320];
+    char text[320];
     request *counted = find_counted(w);
     if (why == DEATH_LATE) {
-        snprintf(story, sizeof story, "%s had not ended after %.1f s", w->doing,
+        snprintf(text, sizeof text, "%s had not ended after %.1f s", w->doing,
                  (double)w->doing_limit_ns / 1e9);
-        return finish_for_worker(w, OUTCOME_TIMEOUT, story, error);
+        return finish_for_worker(w, OUTCOME_TIMEOUT, text, error);
     }
     bool killed = why == DEATH_KILLED;
     int deaths = killed ? ++counted->kills : ++counted->deaths;
     if (deaths < (killed ? MAX_KILLS : MAX_DEATHS))
         return AT_OK;
-    snprintf(story, sizeof story, "%d device workers in a row died %s; the last %s", deaths,
+    snprintf(text, sizeof text, "%d device workers in a row died %s; the last %s", deaths,
              w->doing, how);
-    return finish_for_worker(w, OUTCOME_CRASHED, story, error);
+    return finish_for_worker(w, OUTCOME_CRASHED, text, error);
 }
 
 /* The process ended, or is ended now. What it was at is answered, if it is to blame, and another
@@ -474,13 +474,13 @@ static at_status on_note(device_worker *w, message *m, at_error *error)
 static at_status on_failed(device_worker *w, message *m, at_error *error)
 {
     uint32_t why = pack_get_u32(&m->body);
-    const char *story = pack_get_string(&m->body);
+    const char *text = pack_get_string(&m->body);
     if (!pack_complete(&m->body) || why == AT_OK || why > AT_INTERNAL || w->phase == PHASE_SERVING)
         return error_set(error, AT_WORKER, "the device worker's last words make no sense");
     /* What is missing stays missing; anything else may have been a passing trouble. */
     bool lasting = why == AT_NO_DEVICE || why == AT_USAGE;
     if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS)
-        return fail_for_good(w, (at_status)why, story, error);
+        return fail_for_good(w, (at_status)why, text, error);
     worker_stop(&w->process, NULL, 0);
     return restart(w, error);
 }

@@ -1,7 +1,7 @@
 /* The life of the worker's process: started, fed, watched, buried, replaced; and what its replies
  * and its deaths mean as events.
  *
- * bench/client.c is the interface over this; nobody else includes it. Functions return AT_NO_MEMORY
+ * bench/client.c is the interface over this; no one else includes it. Functions return AT_NO_MEMORY
  * (the worker stays usable); everything that happens to the process becomes events instead. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
@@ -75,7 +75,7 @@ at_status device_watch_expire(device_worker *w, at_error *error);
 /* Claims the answer of the latest request, which has not been taken. */
 device_question device_watch_claim(device_worker *w);
 
-/* The event that answers a claimed question, or (NULL) the oldest that nobody claimed; NULL when
+/* The event that answers a claimed question, or (NULL) the oldest that is not claimed; NULL when
  * there is none. */
 const event_link *device_watch_find(const device_worker *w, const device_question *question);
 

@@ -111,7 +111,7 @@ static void print_help(void)
          "  NO_COLOR         when set, no colour");
 }
 
-/* Whoever read stdout has seen enough (head): no error, unlike a full disk. */
+/* The reader of stdout has seen enough (head): no error, unlike a full disk. */
 static bool reader_left(void)
 {
     struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
@@ -154,7 +154,7 @@ static const char *misspelt_command(const char *word)
     return nearest_name(word, names, count);
 }
 
-/* Where nobody holds interrupts back there is nothing to keep. */
+/* Where interrupts are not held back there is nothing to keep. */
 static void end_at_once(int signal_number)
 {
     static const char said[] = "autotune: interrupted\n";
@@ -179,7 +179,7 @@ static void set_signals(void)
 static const worker_program *const workers[] = {&compile_worker_program, &device_child_program,
                                                 &device_proof_program, &device_list_program, NULL};
 
-/* Everything that is printed goes through here, whoever wrote it: nothing of it is an order to the
+/* Everything that is printed goes through here, from whatever source: nothing of it is an order to the
  * terminal. Without memory for that it is printed as it is. */
 static void set_streams(void)
 {

@@ -87,7 +87,7 @@ static at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_e
     for (size_t i = 0; !status && i < p->ragged_count; i++) {
         at_error none = {0};
         status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
-        /* An empty one accepts nobody. */
+        /* An empty one accepts no value. */
         if (status == AT_SCRIPT)
             status = AT_OK;
         else if (status)
@@ -181,7 +181,7 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
             text = moved;
             script_format_configuration(s, indices, text, text_bytes);
         }
-        /* Nobody reads on (head), or the disk is full. */
+        /* The reader has left (head), or the disk is full. */
         if (puts(text) == EOF)
             status = error_set(error, AT_IO, "stdout could not be written");
     }

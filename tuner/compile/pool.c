@@ -23,7 +23,7 @@ enum {
     /* A death may be the source's fault or come from outside; the third of the same source is its
      * own. */
     ATTEMPTS = 3,
-    KILLED_ATTEMPTS = 8, /* the same of workers killed from outside: by somebody, or for want of memory */
+    KILLED_ATTEMPTS = 8, /* the same of workers killed from outside: by a person, or for want of memory */
     /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
     START_ATTEMPTS = 8,
     DEFAULT_TIMEOUT_S = 60,
@@ -117,7 +117,7 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
     message_reader_deinit(&s->reader);
     if (s->batch_count > 0 || !s->greeted)
         show(pool, s, "lost", s->batch_count > 0 ? s->batches[0]->size : 0);
-    /* Of a batch of several nobody knows which it was: each tries again alone. */
+    /* Of a batch of several it is not known which it was: each tries again alone. */
     bool several = s->batch_count > 0 && s->batches[0]->size > 1;
     compile_job *j = s->batch_count > 0 && !several ? compile_slot_take_first(s) : NULL;
     compile_slot_return(s, &pool->queue);
@@ -208,7 +208,7 @@ static bool give(compile_pool *pool, compile_slot *s, size_t most)
 }
 
 /* Replaces the dead and hands out the queue, breadth first. Towards the end the last sources go to idle
- * workers and not behind others: nobody waits while another has two. A batch is no larger than what leaves
+ * workers and not behind others: no worker waits while another has two. A batch is no larger than what leaves
  * every worker two. */
 static void feed(compile_pool *pool)
 {

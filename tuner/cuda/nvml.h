@@ -22,7 +22,7 @@ void nvml_close(nvml *n); /* NULL is fine */
 /* Reads what there is; takes some tens of microseconds. `n` may be NULL: everything is 0. */
 void nvml_read(nvml *n, board_reading *out);
 
-/* How many processes beside this one, which has a context there, compute on the GPU; 0 where nobody
+/* How many processes beside this one, which has a context there, compute on the GPU; 0 where nothing
  * tells, or `n` is NULL. */
 uint32_t nvml_count_others(nvml *n);
 

@@ -110,7 +110,7 @@ typedef struct device_api {
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 
-    /* What the last launch did wrong although it returned AT_OK and the device is fine: a story that
+    /* What the last launch did wrong although it returned AT_OK and the device is fine: a message that
      * lives until the next launch, and what the variant's outcome is for it. NULL: nothing. The
      * function itself may be NULL: the device cannot tell. */
     const char *(*complaint)(const device *d, outcome *result);
@@ -145,7 +145,7 @@ typedef struct device_api {
     /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
     at_status (*warm_up)(device *d, at_error *error);
     /* Queues `count` launches and waits for them all: what energy is measured of. NULL, as the next:
-     * nobody tells the device's energy. */
+     * the device's energy is not known. */
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */

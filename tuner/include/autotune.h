@@ -17,7 +17,7 @@
  *     uint64_t buffers[] = {src, dst};
  *     at_launch(kernel, stream, buffers, &error);
  *
- * Functions that can fail return AT_OK or a status, and write the story into the at_error that
+ * Functions that can fail return AT_OK or a status, and write what went wrong into the at_error that
  * their last argument points to (NULL is fine). An argument that is NULL and may not be is AT_USAGE;
  * the functions that return something else give 0, "" or AT_RULE_DEFAULT for it, and for an index
  * beyond the count. What a function hands out is freed by the function named with it; NULL is fine

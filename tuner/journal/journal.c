@@ -263,7 +263,7 @@ static at_status append_lines(journal *j, const char *text, size_t size_bytes, b
         status = file_write_all(j->fd, j->path, "\n", 1, error);
     if (!status)
         status = file_write_all(j->fd, j->path, text, size_bytes, error);
-    /* A part of a line helps nobody; what cannot be cut off fails its check later. */
+    /* A part of a line helps no one; what cannot be cut off fails its check later. */
     if (status && locked && ftruncate(j->fd, size) != 0)
         return status;
     return status;
@@ -282,7 +282,7 @@ static void sync_now_and_then(journal *j)
 
 static at_status append(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
-    /* A file system without locks, or somebody stopped in the middle of a line: O_APPEND alone has to
+    /* A file system without locks, or another process stopped in the middle of a line: O_APPEND alone has to
      * do then. The run matters more. */
     bool locked = file_lock(j->fd, LOCK_LIMIT_MS) == 0;
     at_status status = append_lines(j, text, size_bytes, locked, error);

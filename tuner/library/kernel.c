@@ -108,7 +108,7 @@ at_status at_launch(const at_kernel *k, void *stream, const uint64_t *buffers, a
         cuda_launcher_fill(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
     if (!status)
         status = cuda_launcher_queue(&k->launcher, &k->cuda, plan, ranges, (CUstream)stream, error);
-    /* Whoever launches has no variant to blame. */
+    /* The caller of a launch has no variant to name. */
     if (status && error)
         error->status = AT_DEVICE;
     return status ? AT_DEVICE : AT_OK;

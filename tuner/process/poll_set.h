@@ -1,7 +1,7 @@
 /* What one wait waits for: the sockets of all workers at once, and how long at most.
  *
- * Whoever has workers adds their sockets and the time by which it must look again; who waits does so
- * once for all of them. */
+ * A module that has workers adds their sockets and the time by which it must look again; the event loop
+ * waits once for all of them. */
 #ifndef AUTOTUNE_PROCESS_POLL_SET_H
 #define AUTOTUNE_PROCESS_POLL_SET_H
 

@@ -39,7 +39,7 @@ typedef enum worker_end {
     WORKER_NONE,    /* there was none, or it ran until it was stopped */
     WORKER_EXITED,  /* by itself */
     WORKER_FAULTED, /* by a signal that a program's own mistake raises: SIGSEGV, SIGABRT ... */
-    WORKER_KILLED   /* by any other signal: somebody, or a system out of memory, ended it */
+    WORKER_KILLED   /* by any other signal: a person, or a system out of memory, ended it */
 } worker_end;
 
 /* Kills the worker if it runs, reaps it, closes the socket. `why` (may be NULL) receives how it had

@@ -17,8 +17,8 @@ typedef struct request {
     message message;
     uint64_t id;
     uint64_t number; /* of the question, which its answer repeats; a replay has its original's */
-    bool claimed; /* somebody waits for its answer by name */
-    bool silent; /* a replay: its answer is nobody's event */
+    bool claimed; /* its answer is waited for by its number */
+    bool silent; /* a replay: its answer is no event */
     int deaths;  /* workers that died on it without saying why */
     int kills;   /* workers that were killed from outside while they were at it */
 } request;

@@ -1,4 +1,4 @@
-/* What the files of the PTX parser share; nobody else includes this.
+/* What the files of the PTX parser share; no other room includes this.
  *
  * A recursive-descent parser with one token of look-ahead. From above to below: parse.c reads what
  * stands at the level of the module, body.c instructions, declare.c declarations, location.c where

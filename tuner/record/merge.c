@@ -22,7 +22,7 @@ enum { LOCK_TIMEOUT_MS = 30000 };
 /* Figures are rounded to what a measurement can know. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
-/* Members of an entry that this version writes; any other is somebody else's and is kept. */
+/* Members of an entry that this version writes; any other belongs to another version and is kept. */
 static const char *const entry_members[] = {
     "problem",          "configuration", "time",          "gbps",     "ceiling_gbps",
     "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",

@@ -211,7 +211,7 @@ static bool recall(pipeline *p, candidate *c)
     measurement_own(&whole);
     measurement_deinit(&c->found);
     c->found = whole;
-    /* Another configuration may have the same kernel: whoever reads the journal must find both. */
+    /* Another configuration may have the same kernel: a reader of the journal must find both. */
     char text[CONFIGURATION_BYTES];
     format_configuration(p, c, text, sizeof text);
     if (strcmp(text, entry.configuration) != 0)
@@ -365,7 +365,7 @@ static at_status take_event(pipeline *p, const device_event *e, at_error *error)
         p->state.ceiling_ns = e->ceiling_ns;
         p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
-    case DEVICE_TRIED: /* whoever asks anything else claims its answer */
+    case DEVICE_TRIED: /* the answers to other questions are claimed */
         return take_tried(p, e, error);
     case DEVICE_FAILED:
         if (e->status == AT_SCRIPT) /* what the reference did wrong */

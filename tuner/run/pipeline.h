@@ -71,7 +71,7 @@ at_status pipeline_prove(pipeline *p, candidate *c, at_error *error);
 /* The next candidate whose proof is done, judged (candidate_judge); NULL when there is none yet. */
 candidate *pipeline_take_proof(pipeline *p);
 
-/* Moves proofs and compilations alone, while the device answers somebody else; waits up to
+/* Moves proofs and compilations alone, while the device answers something else; waits up to
  * `timeout_ms` when nothing can. */
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
 

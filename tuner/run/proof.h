@@ -1,7 +1,7 @@
 /* Proofs: variants run on a simulated device with every fault watched.
  *
  * In: configurations. Out: for each a proof: it did nothing wrong on a small problem and on the ragged
- * ones; or what it did; or why nobody knows (an instruction that the simulator lacks, a problem that
+ * ones; or what it did; or why it is not known (an instruction that the simulator lacks, a problem that
  * is too large). Variants are compiled to PTX in a pool that others may use too, and run by a device
  * worker of their own, so that a proof takes idle cores and endangers nothing. Whatever goes wrong with
  * the prover itself makes proofs unknown, never an error of the run. */
@@ -19,7 +19,7 @@
 typedef struct prover prover;
 
 typedef enum proof_verdict {
-    PROOF_NONE,      /* nobody asked */
+    PROOF_NONE,      /* not asked for */
     PROOF_PROVEN,
     PROOF_CONVICTED,
     PROOF_UNKNOWN

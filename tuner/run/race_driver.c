@@ -199,7 +199,7 @@ typedef struct asked {
     uint32_t entrant;
     device_question question;
     race_question logged;
-    bool is_load; /* which is done again by whoever needs it: only a failure is worth a line */
+    bool is_load; /* which is done again when it is needed: only a failure is worth a line */
 } asked;
 
 static race_question question_of(const contest *c, const char *what, uint64_t number,
@@ -296,7 +296,7 @@ static void note_others(contest *c, uint32_t others)
         c->state.others = others;
 }
 
-/* Asks the board who else uses the chip, and what throttles it. Nobody may be able to tell. */
+/* Asks the board who else uses the chip, and what throttles it. It may not be able to tell. */
 static at_status ask_board(contest *c, uint64_t *throttle, at_error *error)
 {
     device_event e;
@@ -429,7 +429,7 @@ static at_status prove_ahead(contest *c, const uint32_t *order, size_t count, at
     return status;
 }
 
-/* Nobody wins without a proof, or a word on why there is none. */
+/* No variant wins without a proof, or a word on why there is none. */
 static at_status prove_finalists(contest *c, const uint32_t *finalists, size_t count, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
@@ -461,7 +461,7 @@ static at_status prove_finalists(contest *c, const uint32_t *finalists, size_t c
     return status;
 }
 
-/* Whoever reached the finals computes the right thing on data it has not seen, or is out. */
+/* What reached the finals computes the right thing on data it has not seen, or is out. */
 static at_status check_finalists(contest *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
@@ -503,7 +503,7 @@ static at_status measure_energy(contest *c, uint32_t entrant, uint32_t chunks, d
     status = device_worker_energy(c->session->device, entrant, chunks, error);
     if (!status)
         status = await_latest(c, out, error);
-    /* What nobody could tell, or others had a part in, may be known another time. */
+    /* What could not be told, or others had a part in, may be known another time. */
     if (!status && out->energy.launch_j > 0 && !out->others)
         race_log_keep(c->log, &q, stage_reached(c), out);
     return status;

@@ -25,7 +25,7 @@ at_status target_check_script(const settings *o, at_error *error);
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
-/* Writes what a problem is called in stories: "the ragged problem rows=204 cols=308", with the
+/* Writes what a problem is called in messages: "the ragged problem rows=204 cols=308", with the
  * variables that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
 

@@ -60,7 +60,7 @@ static void open_journal(tune *t)
         run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
 }
 
-/* Everything that a race depends on besides its variants: whoever asks for the same goes on with it. */
+/* Everything that a race depends on besides its variants: the same command goes on with it. */
 static at_status open_race_log(tune *t, at_error *error)
 {
     const settings *o = t->settings;

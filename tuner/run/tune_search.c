@@ -57,7 +57,7 @@ void tune_learn(tune *t, candidate *c)
     thin_out(t, c);
 }
 
-/* With --prove all. Whoever is convicted has been told to the strategy as what it seemed to be. */
+/* With --prove all. A variant that is found wrong has been told to the strategy as what it seemed to be. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);

@@ -13,7 +13,7 @@ double tune_elapsed_s(const tune *t)
     return (double)(clock_now_ns() - t->start_ns) / 1e9;
 }
 
-/* Said even to who wants no progress: it may take the device a while to answer. */
+/* Said also where no progress is wanted: it may take the device a while to answer. */
 static void say_interrupted(tune *t)
 {
     static const char said[] = "autotune: interrupted; ending what is under way (interrupt again "

@@ -56,9 +56,9 @@ void candidate_judge(candidate *c, proof *found)
 {
     c->verdict = found->verdict;
     if (found->verdict == PROOF_CONVICTED) {
-        char story[4096];
-        snprintf(story, sizeof story, "on the simulated device, %s", found->message ? found->message : "");
-        candidate_reject(c, OUTCOME_WRONG_RESULT, story);
+        char text[4096];
+        snprintf(text, sizeof text, "on the simulated device, %s", found->message ? found->message : "");
+        candidate_reject(c, OUTCOME_WRONG_RESULT, text);
     }
     free(c->unproven);
     c->unproven = found->message;

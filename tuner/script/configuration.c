@@ -12,7 +12,7 @@ at_status script_test_constraint(void *context, const space_question *question, 
     at_status status =
         expression_test_each(test->s, &test->s->constraint_tests[question->constraint],
                              test->problem, question, holds, error);
-    /* Who ends the making of a space says nothing about the constraint. */
+    /* A space whose making was ended says nothing about the constraint. */
     test->failed = test->failed || (status != AT_OK && status != AT_INTERRUPTED);
     return status;
 }

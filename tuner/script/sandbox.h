@@ -25,7 +25,7 @@ typedef struct sandbox {
     int64_t instructions_left;
     int64_t cpu_deadline_ns;    /* of the running call; a second line of defence */
     bool (*stop)(void *);       /* asked now and then; true ends what runs with AT_INTERRUPTED */
-    void *stop_context;         /* stop NULL: nobody is asked */
+    void *stop_context;         /* stop NULL: it is not asked */
     int64_t until_stop;         /* instructions, until it is asked again */
     int64_t cpu_stop_ns;        /* and the time */
     const char *path;           /* blamed when nothing better is known (a tail call leaves no */
@@ -54,7 +54,7 @@ at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool 
  * and pops it. */
 at_status sandbox_failure(sandbox *s, int result, at_error *error);
 
-/* Raises an error with a story of its own out of a running sandbox_call(); never returns. */
+/* Raises an error with a message of its own out of a running sandbox_call(); never returns. */
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 

@@ -45,7 +45,7 @@ void script_free(script *s); /* NULL is fine */
 const pattern *script_pattern(const script *s);
 
 /* What runs of the script from now on (all but loading) asks `stop` now and then, every few
- * milliseconds at most; true ends it with AT_INTERRUPTED. NULL: nobody is asked. */
+ * milliseconds at most; true ends it with AT_INTERRUPTED. NULL: it is not asked. */
 void script_set_stop(script *s, bool (*stop)(void *context), void *context);
 
 typedef struct script_space_limits {
@@ -53,7 +53,7 @@ typedef struct script_space_limits {
     size_t memory_bytes;
     double sample_s;     /* that a sample may take, */
     uint64_t sample;     /* and the configurations that it has at most */
-    void (*show)(void *context, const space_progress *progress); /* NULL: nobody is told */
+    void (*show)(void *context, const space_progress *progress); /* NULL: it is not shown */
     void *show_context;
 } script_space_limits;
 

@@ -1,4 +1,4 @@
-/* What the files that make up script/script.h and script/emit.h share; nobody else includes this.
+/* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
  * From above to below: script.c loads and owns; read.c turns the table that autotune.lua made into
  * plain data; evaluate.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c

@@ -1,4 +1,4 @@
-/* What the files of the simulated device share; nobody else includes this.
+/* What the files of the simulated device share; no other room includes this.
  *
  * sim/sim.c opens, loads and launches; sim/buffer.c keeps contents: fill, poison, comparison,
  * checksum, all on the host. */

@@ -39,7 +39,7 @@ static double within(double v, double least, double most)
 }
 
 /* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What never
- * reads (or writes) disturbs nobody. */
+ * reads (or writes) disturbs no one. */
 static double run_of(double sectors, double runs, double least, double most)
 {
     return sectors > 0 && runs > 0 ? within(log2(sectors / runs), least, most) : most;

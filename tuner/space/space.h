@@ -59,7 +59,7 @@ typedef struct space_limits {
     uint64_t most_configurations; /* 0: 2^64 - 1 */
     size_t memory_bytes;          /* while it is built; 0: no limit */
     bool (*stop)(void *context, const space_progress *progress); /* asked every millisecond or so; */
-    void *stop_context;                                          /* NULL: nobody is asked */
+    void *stop_context;                                          /* NULL: it is not asked */
 } space_limits;
 
 /* Builds the space: enumerates it under the constraints. On success *out owns the space; free it

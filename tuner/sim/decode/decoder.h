@@ -1,4 +1,4 @@
-/* What the files of the decoder share; nobody else includes this. */
+/* What the files of the decoder share; no other room includes this. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODER_H
 #define AUTOTUNE_SIM_DECODE_DECODER_H
 

@@ -116,13 +116,13 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
         w->wait_pc = (int32_t)(c - b->program->code);
         w->wait_mask = mask;
     }
-    /* Who comes after the last that is counted begins the next round. */
+    /* A warp that comes after the last that is counted begins the next round. */
     if (s->needed && s->arrived == s->needed && !b->launch->first_warp_only)
         release(b, id);
     return true;
 }
 
-/* Nobody can go on: some wait for warps that have ended or wait elsewhere. */
+/* No warp can go on: some wait for warps that have ended or wait elsewhere. */
 void sim_report_deadlock(sim_block *b)
 {
     for (uint32_t i = 0; i < b->warp_count; i++) {

@@ -12,7 +12,7 @@ typedef enum readers { READERS_ONE, READERS_WARP, READERS_MANY } readers;
  * are ordered by nothing but a fence that the earlier one passed, with an atomic behind it that is
  * taken on trust. */
 typedef struct cell {
-    uint32_t write_block, read_block; /* + 1; 0: nobody */
+    uint32_t write_block, read_block; /* + 1; 0: no thread */
     uint32_t write_fence, read_fence; /* fences that block had passed then */
     uint32_t write_epoch, read_epoch; /* barriers of that block */
     uint32_t write_order, read_order; /* and of that warp */

@@ -66,7 +66,7 @@ typedef struct sim_watch sim_watch;
 
 typedef struct sim_block {
     const sim_launch *launch;
-    sim_watch *watch;               /* of global memory, shared by all blocks; NULL: nobody watches */
+    sim_watch *watch;               /* of global memory, shared by all blocks; NULL: it is not watched */
     const sim_program *program;
     uint32_t block[3];
     uint64_t index;
@@ -112,15 +112,15 @@ bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
                           uint64_t other);
 
-/* A lane reads or writes `bytes` of shared memory: false when that is a race or reads what nobody
- * wrote. `fresh` is what a write brings, to allow several lanes to write the same value. */
+/* A lane reads or writes `bytes` of shared memory: false when that is a race or reads what was not
+ * written. `fresh` is what a write brings, to allow several lanes to write the same value. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
 bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
 /* An asynchronous copy into shared memory begins: as a write, and until sim_shared_touch() is told of
- * its end nobody may read there. */
+ * its end no thread may read there. */
 bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            uint32_t offset, uint32_t bytes);
 

@@ -34,7 +34,7 @@ typedef struct sim_fault {
     uint32_t block[3], thread[3];
     int line;                    /* of the PTX */
     char source[256];            /* "file:line", empty when unknown */
-    char message[1024];          /* the whole story in one sentence */
+    char message[1024];          /* all of it in one sentence */
 } sim_fault;
 
 /* Sees every access to global memory of a sampled run, in order, on one thread. */
