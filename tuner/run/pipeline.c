@@ -198,7 +198,7 @@ static void keep_in_journal(pipeline *p, const candidate *c)
 }
 
 /* An outcome of the journal stands for the work. */
-static bool recall(pipeline *p, candidate *c)
+static bool take_from_journal(pipeline *p, candidate *c)
 {
     journal_entry entry;
     if (!p->log || !journal_find(p->log, c->key, &entry))
@@ -219,7 +219,7 @@ static bool recall(pipeline *p, candidate *c)
     return true;
 }
 
-static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_error *error)
+static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
 {
     session *s = p->session;
     sources all = {0};
@@ -244,7 +244,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool recallable, at_
     p->state.emit_ns += end_ns - start_ns;
     if (status)
         goto cleanup;
-    if (recallable && recall(p, c)) {
+    if (resumable && take_from_journal(p, c)) {
         p->state.resumed++;
         status = finish(p, c, error);
         goto cleanup;

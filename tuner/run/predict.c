@@ -50,7 +50,7 @@ typedef struct crew {
 /* The thread that emits and compiles. */
 typedef struct feeder {
     session *session;
-    const prior_options *options;
+    const predict_options *options;
     crew *crew;
     uint64_t *order;     /* configurations */
     uint64_t total, begun, settled;
@@ -287,7 +287,7 @@ static at_status take_compiled(feeder *f, at_error *error)
 }
 
 /* What the threads have settled; `wait`: for something more, a little. */
-static at_status look(feeder *f, bool wait, prior *out, at_error *error)
+static at_status look(feeder *f, bool wait, prediction *out, at_error *error)
 {
     crew *c = f->crew;
     struct timespec until;
@@ -309,12 +309,12 @@ static at_status look(feeder *f, bool wait, prior *out, at_error *error)
 
 static bool may_begin(const feeder *f)
 {
-    const prior_options *o = f->options;
+    const predict_options *o = f->options;
     double past_s = (double)(clock_now_ns() - o->start_ns) / 1e9;
     return f->begun < f->total && (o->budget_s <= 0 || past_s < BUDGET_SHARE * o->budget_s);
 }
 
-static at_status feed(feeder *f, prior *out, at_error *error)
+static at_status feed(feeder *f, prediction *out, at_error *error)
 {
     session *s = f->session;
     at_status status = AT_OK;
@@ -338,16 +338,16 @@ static at_status feed(feeder *f, prior *out, at_error *error)
     return status;
 }
 
-at_status prior_predict(session *s, const prior_options *o, prior *out, at_error *error)
+at_status predict_space(session *s, const predict_options *o, prediction *out, at_error *error)
 {
     uint64_t count = space_count(s->space);
     feeder f = {.session = s, .options = o, .total = count};
-    *out = (prior){.count = count};
-    if (count > PRIOR_MAX_CONFIGURATIONS)
+    *out = (prediction){.count = count};
+    if (count > PREDICT_MAX_CONFIGURATIONS)
         return error_set(error, AT_USAGE,
                          "a model can order spaces of up to %d configurations, and this one has "
                          "%" PRIu64 ": leave --strategy out, or narrow the space",
-                         PRIOR_MAX_CONFIGURATIONS, count);
+                         PREDICT_MAX_CONFIGURATIONS, count);
     out->times_ns = malloc(((size_t)count + 1) * sizeof *out->times_ns);
     if (!out->times_ns)
         return error_set(error, AT_NO_MEMORY, "no memory for predictions");
@@ -360,8 +360,8 @@ at_status prior_predict(session *s, const prior_options *o, prior *out, at_error
     return status;
 }
 
-void prior_deinit(prior *p)
+void prediction_deinit(prediction *p)
 {
     free(p->times_ns);
-    *p = (prior){0};
+    *p = (prediction){0};
 }

@@ -14,29 +14,29 @@
 #include "run/session.h"
 
 /* Configurations of the largest space that is predicted: each costs a compilation. */
-enum { PRIOR_MAX_CONFIGURATIONS = 20000 };
+enum { PREDICT_MAX_CONFIGURATIONS = 20000 };
 
-typedef struct prior_options {
+typedef struct predict_options {
     uint64_t seed;       /* of the order */
     int64_t start_ns;    /* of the run, monotonic */
     double budget_s;     /* of the run; half of it may go by before predicting ends; 0: no limit */
     progress *progress;  /* borrowed; shows the stage "predicting"; NULL: silent */
-} prior_options;
+} predict_options;
 
-typedef struct prior {
+typedef struct prediction {
     double *times_ns;   /* owned; by configuration. INFINITY: does not compile, does not fit or
                            faults. NAN: there was no time for it */
     uint64_t count;     /* of the space */
     uint64_t reached;   /* of them, predicted or found not to work */
     uint64_t predicted; /* of those, with a time */
-} prior;
+} prediction;
 
 /* Predicts for the problem that the session tunes; the session needs no device, but its pool, space
  * and plans. Nothing is left in the pool. AT_USAGE: the space is larger than
- * PRIOR_MAX_CONFIGURATIONS, or no figures are known of the chip. AT_INTERRUPTED: a signal came; the
- * pool may hold work. AT_SCRIPT, AT_NO_MEMORY, AT_NO_TOOLCHAIN. The caller calls prior_deinit, also
+ * PREDICT_MAX_CONFIGURATIONS, or no figures are known of the chip. AT_INTERRUPTED: a signal came; the
+ * pool may hold work. AT_SCRIPT, AT_NO_MEMORY, AT_NO_TOOLCHAIN. The caller calls prediction_deinit, also
  * after a failure. */
-at_status prior_predict(session *s, const prior_options *o, prior *out, at_error *error);
-void prior_deinit(prior *p);
+at_status predict_space(session *s, const predict_options *o, prediction *out, at_error *error);
+void prediction_deinit(prediction *p);
 
 #endif

@@ -14,7 +14,7 @@ enum {
     PROOF_PATIENCE_S = 20
 };
 
-struct contest {
+struct race_driver {
     session *session;
     pipeline *pipeline;
     race_log *log;
@@ -37,10 +37,10 @@ struct contest {
     energy_estimate *energies;   /* one for each entrant */
     race_standing *by_energy;    /* the ranking, when energies are known */
     race_result result;          /* what points to it */
-    contest_state state;
+    race_driver_state state;
 };
 
-static at_status allocate(contest *c, const candidates *all, at_error *error)
+static at_status allocate(race_driver *c, const candidates *all, at_error *error)
 {
     for (size_t i = 0; i < all->count; i++)
         c->count += all->items[i]->finished && all->items[i]->found.outcome == OUTCOME_OK;
@@ -64,13 +64,13 @@ static int by_configuration(const void *a, const void *b)
     return (x->configuration > y->configuration) - (x->configuration < y->configuration);
 }
 
-at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                      const settings *o, contest **out, at_error *error)
+at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
+                      const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_entrant *entrants = NULL;
     race_options rules = race_defaults();
-    contest *c = calloc(1, sizeof *c);
+    race_driver *c = calloc(1, sizeof *c);
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     c->session = s;
@@ -116,13 +116,13 @@ at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *b
 cleanup:
     free(entrants);
     if (status)
-        contest_free(c);
+        race_driver_free(c);
     else
         *out = c;
     return status;
 }
 
-void contest_free(contest *c)
+void race_driver_free(race_driver *c)
 {
     if (!c)
         return;
@@ -138,7 +138,7 @@ void contest_free(contest *c)
 }
 
 /* The race drops entrants for good, so what is not in a block can go. */
-static at_status release_dropped(contest *c, const uint32_t *order, size_t count, at_error *error)
+static at_status release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     memset(c->in_block, 0, c->count * sizeof *c->in_block);
     for (size_t i = 0; i < count; i++)
@@ -155,7 +155,7 @@ static at_status release_dropped(contest *c, const uint32_t *order, size_t count
 }
 
 /* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
-static at_status ensure_images(contest *c, const uint32_t *order, size_t count, at_error *error)
+static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
@@ -170,7 +170,7 @@ static at_status ensure_images(contest *c, const uint32_t *order, size_t count, 
     return status;
 }
 
-static void exclude(contest *c, uint32_t entrant, outcome o, const char *message)
+static void exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
 {
     candidate_reject(c->entrants[entrant], o, message);
     race_exclude(c->race, entrant);
@@ -178,7 +178,7 @@ static void exclude(contest *c, uint32_t entrant, outcome o, const char *message
     c->state.excluded++;
 }
 
-static at_status await(contest *c, device_question question, device_event *out, at_error *error)
+static at_status await(race_driver *c, device_question question, device_event *out, at_error *error)
 {
     at_status status;
     do {
@@ -189,7 +189,7 @@ static at_status await(contest *c, device_question question, device_event *out, 
 }
 
 /* The answer to what was asked last. */
-static at_status await_latest(contest *c, device_event *out, at_error *error)
+static at_status await_latest(race_driver *c, device_event *out, at_error *error)
 {
     return await(c, device_worker_claim(c->session->device), out, error);
 }
@@ -202,20 +202,20 @@ typedef struct asked {
     bool is_load; /* which is done again when it is needed: only a failure is worth a line */
 } asked;
 
-static race_question question_of(const contest *c, const char *what, uint64_t number,
+static race_question question_of(const race_driver *c, const char *what, uint64_t number,
                                  uint32_t entrant)
 {
     return (race_question){
         .asked = what, .number = number, .variants = &c->entrants[entrant], .count = 1};
 }
 
-static const char *stage_reached(const contest *c)
+static const char *stage_reached(const race_driver *c)
 {
     return race_progress(c->race, NULL, NULL) < RACE_FINALS ? "race" : "finals";
 }
 
 /* One that is loaded is held, one that passes its check stays; the others are out. */
-static at_status await_fit(contest *c, const asked *waiting, size_t count, at_error *error)
+static at_status await_fit(race_driver *c, const asked *waiting, size_t count, at_error *error)
 {
     for (size_t i = 0; i < count; i++) {
         device_event e;
@@ -235,7 +235,7 @@ static at_status await_fit(contest *c, const asked *waiting, size_t count, at_er
 }
 
 /* A failure that the journal knows is not tried again. */
-static bool exclude_as_before(contest *c, const race_question *q, uint32_t entrant)
+static bool exclude_as_before(race_driver *c, const race_question *q, uint32_t entrant)
 {
     device_event e;
     if (!race_log_find(c->log, q, &e))
@@ -247,7 +247,7 @@ static bool exclude_as_before(contest *c, const race_question *q, uint32_t entra
     return failed;
 }
 
-static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+static at_status hold_block(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     enum { HOLDS_AHEAD = 16 };
     asked holds[HOLDS_AHEAD];
@@ -279,7 +279,7 @@ static at_status hold_block(contest *c, const uint32_t *order, size_t count, at_
     return await_fit(c, holds, waiting, error);
 }
 
-static void keep_ceiling(contest *c, int64_t ceiling_ns)
+static void keep_ceiling(race_driver *c, int64_t ceiling_ns)
 {
     if (ceiling_ns <= 0)
         return;
@@ -290,14 +290,14 @@ static void keep_ceiling(contest *c, int64_t ceiling_ns)
     c->state.ceiling_ns = stats_summarise(sorted, count).median_ns;
 }
 
-static void note_others(contest *c, uint32_t others)
+static void note_others(race_driver *c, uint32_t others)
 {
     if (others > c->state.others)
         c->state.others = others;
 }
 
 /* Asks the board who else uses the chip, and what throttles it. It may not be able to tell. */
-static at_status ask_board(contest *c, uint64_t *throttle, at_error *error)
+static at_status ask_board(race_driver *c, uint64_t *throttle, at_error *error)
 {
     device_event e;
     at_status status = device_worker_energy(c->session->device, 0, 0, error);
@@ -313,7 +313,7 @@ static at_status ask_board(contest *c, uint64_t *throttle, at_error *error)
 }
 
 /* A block at another clock than the others is measured again, whole. */
-static at_status take_block(contest *c, const device_event *e, at_error *error)
+static at_status take_block(race_driver *c, const device_event *e, at_error *error)
 {
     clock_verdict verdict = clock_watch_judge(&c->watch, e->sm_clock_khz);
     c->state.redone = c->watch.redone;
@@ -329,7 +329,7 @@ static at_status take_block(contest *c, const device_event *e, at_error *error)
 }
 
 /* e->id is the place in the block of the one to blame. */
-static at_status use_block(contest *c, const uint32_t *order, size_t count, const device_event *e,
+static at_status use_block(race_driver *c, const uint32_t *order, size_t count, const device_event *e,
                            at_error *error)
 {
     if (e->outcome == OUTCOME_OK && e->sample_count == count) {
@@ -343,7 +343,7 @@ static at_status use_block(contest *c, const uint32_t *order, size_t count, cons
     return AT_OK;
 }
 
-static at_status sample_block(contest *c, const race_question *q, const uint32_t *order,
+static at_status sample_block(race_driver *c, const race_question *q, const uint32_t *order,
                               size_t count, at_error *error)
 {
     device_event e;
@@ -365,7 +365,7 @@ static at_status sample_block(contest *c, const race_question *q, const uint32_t
 }
 
 /* The next block: from the journal, or else from the device. */
-static at_status race_block(contest *c, const uint32_t *order, size_t count, at_error *error)
+static at_status race_block(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     device_event e;
     uint64_t excluded = c->state.excluded;
@@ -391,14 +391,14 @@ static at_status race_block(contest *c, const uint32_t *order, size_t count, at_
 }
 
 /* Has the entrant loaded: in a resumed race no block may have done it. It may fail and be out. */
-static at_status hold_one(contest *c, uint32_t entrant, at_error *error)
+static at_status hold_one(race_driver *c, uint32_t entrant, at_error *error)
 {
     at_status status = ensure_images(c, &entrant, 1, error);
     return status ? status : hold_block(c, &entrant, 1, error);
 }
 
 /* Asks for the check of a finalist on fresh data, unless the journal has its answer. */
-static at_status begin_check(contest *c, uint32_t entrant, asked *checks, size_t *waiting,
+static at_status begin_check(race_driver *c, uint32_t entrant, asked *checks, size_t *waiting,
                              at_error *error)
 {
     device_event e;
@@ -421,7 +421,7 @@ static at_status begin_check(contest *c, uint32_t entrant, asked *checks, size_t
 
 /* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so that a
  * race that is resumed goes the same way. */
-static at_status prove_ahead(contest *c, const uint32_t *order, size_t count, at_error *error)
+static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(c->pipeline, 0, error);
     for (size_t i = 0; !status && count <= PROVE_AHEAD && i < count; i++)
@@ -430,7 +430,7 @@ static at_status prove_ahead(contest *c, const uint32_t *order, size_t count, at
 }
 
 /* No variant wins without a proof, or a word on why there is none. */
-static at_status prove_finalists(contest *c, const uint32_t *finalists, size_t count, at_error *error)
+static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
@@ -462,7 +462,7 @@ static at_status prove_finalists(contest *c, const uint32_t *finalists, size_t c
 }
 
 /* What reached the finals computes the right thing on data it has not seen, or is out. */
-static at_status check_finalists(contest *c, at_error *error)
+static at_status check_finalists(race_driver *c, at_error *error)
 {
     const race_result *result = race_conclude(c->race);
     size_t count = 0, waiting = 0;
@@ -490,7 +490,7 @@ static at_status check_finalists(contest *c, at_error *error)
 }
 
 /* Measures the energy of a finalist's launches; `out` is the caller's. */
-static at_status measure_energy(contest *c, uint32_t entrant, uint32_t chunks, device_event *out,
+static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks, device_event *out,
                                 at_error *error)
 {
     race_question q = question_of(c, "energy", chunks, entrant);
@@ -511,7 +511,7 @@ static at_status measure_energy(contest *c, uint32_t entrant, uint32_t chunks, d
 
 /* Energy takes longer than the race: it is read only where it was asked for, and of the winner alone
  * where time decides. */
-static at_status measure_energies(contest *c, at_error *error)
+static at_status measure_energies(race_driver *c, at_error *error)
 {
     if (!c->energy_wanted && !c->read_energy) {
         uint64_t throttle;
@@ -548,9 +548,9 @@ static at_status measure_energies(contest *c, at_error *error)
 }
 
 /* All that is left is to write the record down. */
-static void keep_winner(contest *c)
+static void keep_winner(race_driver *c)
 {
-    const race_result *result = contest_result(c);
+    const race_result *result = race_driver_result(c);
     device_event known = {0};
     if (!result->has_winner)
         return;
@@ -560,7 +560,7 @@ static void keep_winner(contest *c)
     device_event_deinit(&known);
 }
 
-at_status contest_step(contest *c, bool *finished, at_error *error)
+at_status race_driver_step(race_driver *c, bool *finished, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     *finished = false;
@@ -590,18 +590,18 @@ at_status contest_step(contest *c, bool *finished, at_error *error)
     return status;
 }
 
-void contest_stop(contest *c)
+void race_driver_stop(race_driver *c)
 {
     race_stop(c->race);
 }
 
-const contest_state *contest_get_state(const contest *c)
+const race_driver_state *race_driver_get_state(const race_driver *c)
 {
     return &c->state;
 }
 
 /* The least energy first; those without one keep their order behind. Insertion: finalists are few. */
-static void rank_by_energy(contest *c, const race_result *by_time)
+static void rank_by_energy(race_driver *c, const race_result *by_time)
 {
     size_t ranked = 0;
     for (size_t i = 0; i < by_time->count; i++) {
@@ -633,7 +633,7 @@ static void rank_by_energy(contest *c, const race_result *by_time)
     c->result.noisy = false;
 }
 
-const race_result *contest_result(contest *c)
+const race_result *race_driver_result(race_driver *c)
 {
     const race_result *by_time = race_conclude(c->race);
     bool known = c->energy_wanted && by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
@@ -644,12 +644,12 @@ const race_result *contest_result(contest *c)
     return &c->result;
 }
 
-energy_estimate contest_energy(const contest *c, uint32_t entrant)
+energy_estimate race_driver_energy(const race_driver *c, uint32_t entrant)
 {
     return c->energies[entrant];
 }
 
-candidate *contest_candidate(const contest *c, uint32_t entrant)
+candidate *race_driver_candidate(const race_driver *c, uint32_t entrant)
 {
     return c->entrants[entrant];
 }

@@ -1,4 +1,4 @@
-/* The contest: the race between candidates, run on the device.
+/* The race driver: the race between candidates, run on the device.
  *
  * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
  * checked once more on fresh data after it was measured; with --objective energy the finalists are
@@ -18,9 +18,9 @@
 #include "search/race.h"
 #include "run/session.h"
 
-typedef struct contest contest;
+typedef struct race_driver race_driver;
 
-typedef struct contest_state { /* for progress */
+typedef struct race_driver_state { /* for progress */
     race_stage stage;
     uint64_t done, left; /* samples */
     int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
@@ -32,28 +32,28 @@ typedef struct contest_state { /* for progress */
     uint32_t others;     /* other processes seen computing on the GPU, at most */
     uint64_t excluded;   /* entrants that failed during the race */
     char energy_trouble[256]; /* why there are no energies although they were asked for */
-} contest_state;
+} race_driver_state;
 
 /* Enters every ok candidate of the pipeline. `log` (borrowed) has the answers of an interrupted race
  * of the same plan, which are taken before the device is asked, and receives the others. `baseline` is the candidate of the script's default or
  * NULL; seed, blocks and margin come from the settings. AT_NOT_FOUND when no candidate is ok. */
-at_status contest_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
-                      const settings *o, contest **out, at_error *error);
-void contest_free(contest *c); /* NULL is fine */
+at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
+                      const settings *o, race_driver **out, at_error *error);
+void race_driver_free(race_driver *c); /* NULL is fine */
 
 /* Has the next block sampled; *finished is set when there is none left and the finalists are
  * checked. AT_DEVICE when the device is gone for good: the result so far stands. */
-at_status contest_step(contest *c, bool *finished, at_error *error);
+at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
 
 /* No further blocks. */
-void contest_stop(contest *c);
+void race_driver_stop(race_driver *c);
 
-const contest_state *contest_get_state(const contest *c);
+const race_driver_state *race_driver_get_state(const race_driver *c);
 
 /* The race's result as it stands, and the candidate behind an entrant. */
-const race_result *contest_result(contest *c);
-candidate *contest_candidate(const contest *c, uint32_t entrant);
+const race_result *race_driver_result(race_driver *c);
+candidate *race_driver_candidate(const race_driver *c, uint32_t entrant);
 /* The energy of a launch of this entrant; launch_j 0: not measured. */
-energy_estimate contest_energy(const contest *c, uint32_t entrant);
+energy_estimate race_driver_energy(const race_driver *c, uint32_t entrant);
 
 #endif

@@ -52,7 +52,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
             &s->properties.limits, (int)r->block_threads, (int)c->found.resources.registers,
             (size_t)c->found.resources.static_shared_bytes + r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
-        energy_estimate energy = contest_energy(b->in->contest, standing->entrant);
+        energy_estimate energy = race_driver_energy(b->in->driver, standing->entrant);
         r->energy_j = energy.launch_j;
         r->power_w = energy.power_w;
         r->time = standing->time;
@@ -73,11 +73,11 @@ static run_verdict verdict_of(const race_result *r)
     return r->noisy ? VERDICT_NOISY : VERDICT_CLEAR;
 }
 
-static const race_standing *standing_of(const race_result *r, const contest *c,
+static const race_standing *standing_of(const race_result *r, const race_driver *c,
                                         uint64_t configuration)
 {
     for (size_t i = 0; i < r->count; i++)
-        if (contest_candidate(c, r->ranking[i].entrant)->configuration == configuration)
+        if (race_driver_candidate(c, r->ranking[i].entrant)->configuration == configuration)
             return &r->ranking[i];
     return NULL;
 }
@@ -88,20 +88,20 @@ static void compare_with_baseline(builder *b, const race_result *r)
     if (!best || !base || base->found.outcome != OUTCOME_OK || best->time.median_ns <= 0)
         return;
     b->out->speedup = (double)base->time.median_ns / (double)best->time.median_ns;
-    const race_standing *won = r ? standing_of(r, b->in->contest, best->index) : NULL;
-    const race_standing *was = r ? standing_of(r, b->in->contest, base->index) : NULL;
+    const race_standing *won = r ? standing_of(r, b->in->driver, best->index) : NULL;
+    const race_standing *was = r ? standing_of(r, b->in->driver, base->index) : NULL;
     if (won && was && won->left_at == RACE_FINALS && was->left_at == RACE_FINALS && won->ratio > 0)
         b->out->speedup = was->ratio / won->ratio;
 }
 
 static at_status add_ranked(builder *b, at_error *error)
 {
-    contest *c = b->in->contest;
-    const race_result *r = contest_result(c);
+    race_driver *c = b->in->driver;
+    const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < r->count; i++) {
         const race_standing *standing = &r->ranking[i];
-        const candidate *one = contest_candidate(c, standing->entrant);
+        const candidate *one = race_driver_candidate(c, standing->entrant);
         if (standing->failed || one->found.outcome != OUTCOME_OK)
             continue;
         status = add(b, one, standing, error);
@@ -112,7 +112,7 @@ static at_status add_ranked(builder *b, at_error *error)
     if (status)
         return status;
     b->out->best_found = r->has_winner;
-    b->out->objective = r->has_winner && contest_energy(c, r->winner).launch_j > 0 &&
+    b->out->objective = r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 &&
                                 b->in->settings->energy
                             ? "energy"
                             : "time";
@@ -201,9 +201,9 @@ static void fill_stages(builder *b)
     stage_s[STAGE_COMPILE] = (double)p->compile_ns / 1e9;
     stage_s[STAGE_CHECK] = (double)p->check_ns / 1e9;
     stage_s[STAGE_MEASURE] = (double)p->measure_ns / 1e9;
-    if (!b->in->contest)
+    if (!b->in->driver)
         return;
-    const contest_state *c = contest_get_state(b->in->contest);
+    const race_driver_state *c = race_driver_get_state(b->in->driver);
     stage_s[STAGE_RACE] = (double)c->race_ns / 1e9;
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
@@ -244,11 +244,11 @@ static void fill_facts(builder *b)
 
 static int64_t ceiling_ns(const summarise_input *in)
 {
-    int64_t raced_ns = in->contest ? contest_get_state(in->contest)->ceiling_ns : 0;
+    int64_t raced_ns = in->driver ? race_driver_get_state(in->driver)->ceiling_ns : 0;
     return raced_ns ? raced_ns : pipeline_get_state(in->pipeline)->ceiling_ns;
 }
 
-static void warn_throttled(builder *b, const contest_state *c)
+static void warn_throttled(builder *b, const race_driver_state *c)
 {
     char reasons[128];
     board_throttle_text(c->throttle, reasons, sizeof reasons);
@@ -298,7 +298,7 @@ static void warn(builder *b)
 {
     const session *s = b->in->session;
     const pipeline_state *p = pipeline_get_state(b->in->pipeline);
-    const contest_state *c = b->in->contest ? contest_get_state(b->in->contest) : NULL;
+    const race_driver_state *c = b->in->driver ? race_driver_get_state(b->in->driver) : NULL;
     if (s->driver_less[0])
         run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
                          s->driver_less, s->properties.spec);
@@ -350,16 +350,16 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
     }
     b.ceiling_gbps = out->ceiling_gbps = gbps(&b, copy_ns);
     fill_facts(&b);
-    if (in->contest)
+    if (in->driver)
         status = add_ranked(&b, error);
     if (!status)
         status = add_rest(&b, error);
     if (status)
         goto cleanup;
-    if (!in->contest && in->session->device)
+    if (!in->driver && in->session->device)
         rank_by_median(&b);
     mark_baseline(&b);
-    compare_with_baseline(&b, in->contest ? contest_result(in->contest) : NULL);
+    compare_with_baseline(&b, in->driver ? race_driver_result(in->driver) : NULL);
     fill_stages(&b);
     warn(&b);
     out->wall_s = (double)(clock_now_ns() - in->start_ns) / 1e9;

@@ -16,7 +16,7 @@ typedef struct summarise_input {
     const settings *settings;
     const session *session;
     const pipeline *pipeline;
-    contest *contest;     /* NULL: nothing was raced */
+    race_driver *driver;     /* NULL: nothing was raced */
     const journal *journal; /* NULL: none is kept */
     const char *strategy; /* static storage */
     bool has_baseline;

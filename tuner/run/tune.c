@@ -38,7 +38,7 @@ static at_status finish(tune *t, at_error *error)
     at_status status = summarise(&(summarise_input){.settings = t->settings,
                                                     .session = &t->session,
                                                     .pipeline = t->pipeline,
-                                                    .contest = t->contest,
+                                                    .driver = t->driver,
                                                     .journal = t->journal,
                                                     .strategy = strategy_get_kind(t->strategy)->name,
                                                     .has_baseline = t->has_baseline,
@@ -86,7 +86,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     if (!status && !t->answer)
         status = tune_race(t, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
-    if (status && t->session.device && !t->contest)
+    if (status && t->session.device && !t->driver)
         tune_rank_unraced(t);
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};
@@ -113,7 +113,7 @@ void tune_free(tune *t)
     if (!t)
         return;
     progress_free(t->progress);
-    contest_free(t->contest);
+    race_driver_free(t->driver);
     pipeline_free(t->pipeline);
     prover_free(t->prover);
     stopping_deinit(&t->stopping);
@@ -121,7 +121,7 @@ void tune_free(tune *t)
     warm_start_deinit(&t->warm);
     journal_close(t->journal);
     strategy_free(t->strategy);
-    prior_deinit(&t->prior);
+    prediction_deinit(&t->prior);
     run_summary_deinit(&t->summary);
     session_deinit(&t->session);
     free(t);

@@ -124,7 +124,7 @@ static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
 }
 
 /* With --effort, a record that took as much is final. */
-static void recall(tune *t)
+static void ask_record(tune *t)
 {
     const settings *o = t->settings;
     if (!o->has_effort || !t->session.device || t->session.properties.predicted)
@@ -140,8 +140,8 @@ static void recall(tune *t)
 
 static at_status predict(tune *t, at_error *error)
 {
-    prior_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
-    at_status status = prior_predict(&t->session, &o, &t->prior, error);
+    predict_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
+    at_status status = predict_space(&t->session, &o, &t->prior, error);
     if (!status && t->prior.reached < t->prior.count)
         run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
                          (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
@@ -165,7 +165,7 @@ at_status tune_open(tune *t, at_error *error)
     if (!status) {
         set_limits(t);
         find_baseline(t);
-        recall(t);
+        ask_record(t);
     }
     if (!status && o->warm_start)
         status = read_warm_start(t, error);

@@ -39,7 +39,7 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
 
 static void show_race(tune *t)
 {
-    const contest_state *s = contest_get_state(t->contest);
+    const race_driver_state *s = race_driver_get_state(t->driver);
     progress_update(t->progress, &(progress_state){.stage = race_stage_name(s->stage),
                                                    .done = s->done,
                                                    .total = s->done + s->left,
@@ -55,27 +55,27 @@ static at_status race_on_device(tune *t, at_error *error)
     if (!status)
         keep_search(t);
     if (!status)
-        status = contest_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->contest, error);
+        status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND) {
         error_clear(error);
         return AT_OK;
     }
     bool finished = status != AT_OK;
     if (t->end == RUN_END_INTERRUPTED && !status)
-        contest_stop(t->contest);
+        race_driver_stop(t->driver);
     while (!finished && t->end != RUN_END_INTERRUPTED) {
         if (tune_interrupted(t) || (t->limits.seconds > 0 && tune_elapsed_s(t) > t->limits.seconds))
-            contest_stop(t->contest);
+            race_driver_stop(t->driver);
         int64_t start_ns = clock_now_ns();
-        status = tune_unless_interrupted(t, contest_step(t->contest, &finished, error), error);
+        status = tune_unless_interrupted(t, race_driver_step(t->driver, &finished, error), error);
         trace_span(t->settings->trace, t->race_lane,
-                   race_stage_name(contest_get_state(t->contest)->stage), start_ns, clock_now_ns(), 1);
+                   race_stage_name(race_driver_get_state(t->driver)->stage), start_ns, clock_now_ns(), 1);
         if (status)
             break;
         show_race(t);
     }
     if (t->end == RUN_END_INTERRUPTED)
-        contest_stop(t->contest);
+        race_driver_stop(t->driver);
     return status;
 }
 
@@ -110,9 +110,9 @@ static at_status prove_fastest(tune *t, at_error *error)
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 void tune_rank_unraced(tune *t)
 {
-    if (!contest_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings, &t->contest,
+    if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings, &t->driver,
                      NULL))
-        contest_stop(t->contest);
+        race_driver_stop(t->driver);
 }
 
 at_status tune_race(tune *t, at_error *error)

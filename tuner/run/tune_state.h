@@ -26,7 +26,7 @@ struct tune {
     record recalled; /* answers instead of a search, when `answer` is set */
     const record_entry *answer;
     warm_start warm;
-    prior prior; /* where the strategy wants one */
+    prediction prior; /* where the strategy wants one */
     int64_t start_ns;
     session session;
     strategy *strategy;
@@ -36,7 +36,7 @@ struct tune {
     race_log log;
     bool retraced; /* the journal knew what the search had tried */
     prover *prover; /* where a GPU measures; else NULL */
-    contest *contest;
+    race_driver *driver;
     progress *progress;
     run_summary summary;
     size_t proof_next; /* candidate, with --prove all */

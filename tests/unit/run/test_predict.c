@@ -51,7 +51,7 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
 }
 
 /* The predicted time of a stride; the space has this one parameter. */
-static double time_of(const opened *o, const prior *p, uint16_t index)
+static double time_of(const opened *o, const prediction *p, uint16_t index)
 {
     uint64_t configuration;
     assert_true(space_find(o->session.space, &index, &configuration));
@@ -62,9 +62,9 @@ static void variants_are_ordered_and_what_cannot_run_is_infinitely_slow(void **s
 {
     (void)state;
     opened o;
-    prior p;
+    prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
-    assert_ok(prior_predict(&o.session, &(prior_options){.seed = 3}, &p, &o.error), o.error);
+    assert_ok(predict_space(&o.session, &(predict_options){.seed = 3}, &p, &o.error), o.error);
     assert_int_equal(p.count, VARIANTS);
     assert_int_equal(p.reached, VARIANTS);
     assert_int_equal(p.predicted, VARIANTS - 2);
@@ -75,11 +75,11 @@ static void variants_are_ordered_and_what_cannot_run_is_infinitely_slow(void **s
     assert_true(time_of(&o, &p, 2) < time_of(&o, &p, 5));
     assert_int_equal(compile_pending(o.session.pool), 0);
     /* The order in which threads work changes nothing. */
-    prior again;
-    assert_ok(prior_predict(&o.session, &(prior_options){.seed = 9}, &again, &o.error), o.error);
+    prediction again;
+    assert_ok(predict_space(&o.session, &(predict_options){.seed = 9}, &again, &o.error), o.error);
     assert_memory_equal(p.times_ns, again.times_ns, VARIANTS * sizeof *p.times_ns);
-    prior_deinit(&p);
-    prior_deinit(&again);
+    prediction_deinit(&p);
+    prediction_deinit(&again);
     session_deinit(&o.session);
 }
 
@@ -87,14 +87,14 @@ static void what_there_is_no_time_for_is_unknown(void **state)
 {
     (void)state;
     opened o;
-    prior p;
+    prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
     /* The run began so long ago, as clocks go, that its budget is spent. */
-    assert_ok(prior_predict(&o.session, &(prior_options){.budget_s = 1e-9}, &p, &o.error), o.error);
+    assert_ok(predict_space(&o.session, &(predict_options){.budget_s = 1e-9}, &p, &o.error), o.error);
     assert_int_equal(p.reached, 0);
     for (uint64_t i = 0; i < p.count; i++)
         assert_true(isnan(p.times_ns[i]));
-    prior_deinit(&p);
+    prediction_deinit(&p);
     session_deinit(&o.session);
 }
 
@@ -102,12 +102,12 @@ static void a_space_that_is_too_large_is_refused_before_anything_is_compiled(voi
 {
     (void)state;
     opened o;
-    prior p;
+    prediction p;
     open_session(&o, ", more = at.range(1, 5000)", "baseline = { stride = 1, more = 1 },");
-    assert_int_equal(prior_predict(&o.session, &(prior_options){0}, &p, &o.error), AT_USAGE);
+    assert_int_equal(predict_space(&o.session, &(predict_options){0}, &p, &o.error), AT_USAGE);
     assert_contains(o.error.message, "30000");
     assert_contains(o.error.message, "20000");
-    prior_deinit(&p);
+    prediction_deinit(&p);
     session_deinit(&o.session);
 }
 
@@ -115,12 +115,12 @@ static void a_chip_without_figures_is_an_error(void **state)
 {
     (void)state;
     opened o;
-    prior p;
+    prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
     snprintf(o.session.properties.arch, sizeof o.session.properties.arch, "sm_12");
-    assert_int_equal(prior_predict(&o.session, &(prior_options){0}, &p, &o.error), AT_USAGE);
+    assert_int_equal(predict_space(&o.session, &(predict_options){0}, &p, &o.error), AT_USAGE);
     assert_contains(o.error.message, "sm_12");
-    prior_deinit(&p);
+    prediction_deinit(&p);
     session_deinit(&o.session);
 }
 

@@ -10,7 +10,7 @@ typedef struct fixture {
     pipeline *pipeline;
     race_log log;
     settings settings;
-    contest *contest;
+    race_driver *driver;
     at_error error;
 } fixture;
 
@@ -26,7 +26,7 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
     fixture *f = *state;
-    contest_free(f->contest);
+    race_driver_free(f->driver);
     pipeline_free(f->pipeline);
     tables_close(&f->session);
     return 0;
@@ -37,19 +37,19 @@ static at_status run_race(fixture *f)
     assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_ok(race_log_init(&f->log, NULL, "a test's", &f->error), f->error);
-    at_status status = contest_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
-                                   &f->contest, &f->error);
+    at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
+                                   &f->driver, &f->error);
     bool finished = status != AT_OK;
     while (!status && !finished)
-        status = contest_step(f->contest, &finished, &f->error);
+        status = race_driver_step(f->driver, &finished, &f->error);
     return status;
 }
 
 static uint64_t winner(fixture *f)
 {
-    const race_result *r = contest_result(f->contest);
+    const race_result *r = race_driver_result(f->driver);
     assert_true(r->has_winner);
-    return contest_candidate(f->contest, r->winner)->id;
+    return race_driver_candidate(f->driver, r->winner)->id;
 }
 
 static void the_fastest_wins(void **state)
@@ -71,7 +71,7 @@ static void who_is_wrong_on_fresh_data_does_not_win(void **state)
     assert_int_equal(winner(f), 4);
     const candidate *loser = pipeline_candidates(f->pipeline)->items[9];
     assert_int_equal(loser->found.outcome, OUTCOME_WRONG_RESULT);
-    assert_int_equal(contest_get_state(f->contest)->excluded, 1);
+    assert_int_equal(race_driver_get_state(f->driver)->excluded, 1);
 }
 
 static void who_crashes_in_a_block_is_excluded_and_the_race_goes_on(void **state)
@@ -91,7 +91,7 @@ static void where_nothing_works_there_is_no_race(void **state)
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.works[i] = OUTCOME_CRASHED;
     assert_int_equal(run_race(f), AT_NOT_FOUND);
-    assert_null(f->contest);
+    assert_null(f->driver);
 }
 
 static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **state)
@@ -104,12 +104,12 @@ static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **
         candidate_drop_images(all->items[i]);
     the_tables.compiled = 0;
     assert_ok(race_log_init(&f->log, NULL, "a test's", &f->error), f->error);
-    assert_ok(contest_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->contest,
+    assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
                           &f->error),
               f->error);
     bool finished = false;
     while (!finished)
-        assert_ok(contest_step(f->contest, &finished, &f->error), f->error);
+        assert_ok(race_driver_step(f->driver, &finished, &f->error), f->error);
     assert_true(the_tables.compiled > 0);
     assert_int_equal(the_tables.held, the_tables.compiled);
     assert_int_equal(winner(f), 0);
@@ -126,8 +126,8 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
         assert_ok(pipeline_new(&one.session, NULL, 3, &one.pipeline, &one.error), one.error);
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
         assert_ok(race_log_init(&one.log, NULL, "a test's", &one.error), one.error);
-        assert_ok(contest_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
-                              &one.contest, &one.error),
+        assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
+                              &one.driver, &one.error),
                   one.error);
         the_tables.calls = 0;
         the_tables.fail_at = place;
@@ -135,12 +135,12 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
         bool finished = false;
         at_status status = AT_OK;
         while (!status && !finished)
-            status = contest_step(one.contest, &finished, &one.error);
+            status = race_driver_step(one.driver, &finished, &one.error);
         reached = the_tables.calls >= place;
         assert_int_equal(status, reached ? AT_DEVICE : AT_OK);
-        contest_stop(one.contest);
-        assert_true(contest_result(one.contest)->has_winner);
-        contest_free(one.contest);
+        race_driver_stop(one.driver);
+        assert_true(race_driver_result(one.driver)->has_winner);
+        race_driver_free(one.driver);
         pipeline_free(one.pipeline);
         tables_close(&one.session);
     }
