@@ -24,8 +24,8 @@ static void check_round_trip(const journal_line *line)
     if (status || !journal_line_parse(text, strlen(text) - 1, &again))
         abort();
     if (again.run != line->run || again.is_finish != line->is_finish ||
-        again.entry.outcome != line->entry.outcome ||
-        again.entry.sample_count != line->entry.sample_count ||
+        again.entry.found.outcome != line->entry.found.outcome ||
+        again.entry.found.sample_count != line->entry.found.sample_count ||
         again.entry.configuration_count != line->entry.configuration_count ||
         again.entry.figure_count != line->entry.figure_count ||
         memcmp(again.key.bytes, line->key.bytes, sizeof line->key.bytes) != 0)

@@ -25,8 +25,8 @@ static void run(const sim_kernel *k)
     }
     if (sim_memory_add(&memory, &buffer, &error) == AT_OK &&
         sim_kernel_add_variables(k, &memory, &error) == AT_OK) {
-        sim_counter *counters = calloc(k->program->code_count, sizeof *counters);
-        sim_launch launch = {.program = k->program,
+        sim_counter *counters = calloc(k->programs[0]->code_count, sizeof *counters);
+        sim_launch launch = {.program = k->programs[0],
                              .memory = &memory,
                              .parameters = parameters,
                              .grid = {2, 1, 1},
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1, &error) != AT_OK)
         return 0;
     /* A kernel with megabytes for each thread is legal and slow; skip it. */
-    if (k.program->local_bytes < 4096 && k.program->register_bytes < 1u << 20)
+    if (k.programs[0]->local_bytes < 4096 && k.programs[0]->register_bytes < 1u << 20)
         run(&k);
     sim_kernel_deinit(&k);
     return 0;
