@@ -185,7 +185,7 @@ static const plan_case problem_cases[] = {
     {"buffers = { a = at.input { dtype = 'float', count = \"'n'\" } },",
      "gives a string where a whole number"},
     {"buffers = { a = at.input { dtype = 'float', count = '1 << 50' } },", "is not between 1 and"},
-    {"buffers = { a = at.input { dtype = 'n', count = 1 } },",
+    {"buffers = { a = at.input { dtype = 'n + 0', count = 1 } },",
      "gives a number where a string is needed"},
     {"buffers = { a = at.input { dtype = \"dtype .. 'x'\", count = 1 } },",
      "did you mean 'float'?"},
