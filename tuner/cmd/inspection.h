@@ -29,6 +29,23 @@ at_status inspect_run(script *s, const sweep *w, const arch_limits *arch, compil
 
 void inspect_row_deinit(inspect_row *row);
 
+/* How a variant is compiled otherwise than the pattern says. */
+typedef struct inspect_change {
+    unsigned most_registers; /* a thread; instead of what the kernel says itself. 0: as it is */
+    bool shared_spills;      /* spill to shared memory first (CUDA 13) */
+    bool want_ptx;
+} inspect_change;
+
+/* Queues one configuration of the tuned problem as request `id`, compiled for `arch` with a change (NULL:
+ * none). *submitted is false where a constraint is broken (then row says which), or where the change
+ * cannot be made: a kernel with dynamic shared memory cannot spill there. Fills `launch`. */
+at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices, const arch_limits *arch,
+                         compile_pool *pool, uint64_t id, const inspect_change *change, inspect_row *row,
+                         launch_plan *launch, bool *submitted, at_error *error);
+
+/* Fills the row from a result, whose log it takes. */
+void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row);
+
 /* Local memory traffic that the compiler added: bytes of spill stores and loads. */
 uint32_t inspect_spill_bytes(const kernel_resources *r);
 

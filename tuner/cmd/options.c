@@ -43,7 +43,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
                        "the configuration; what is not named has the script's default", CELL_TEXT,
                        AT(configuration)},
-    [OPTION_OVER] = {"over", "NAME=V1,V2,...",
+    [OPTION_OVER] = {"over", "NAME[=V1,V2,...]",
                      "sweep a parameter; V1,V2,...,VN continues the series; repeatable", CELL_OVER},
     [OPTION_DEVICE] = {"device", "NAME", "cuda:N; 'autotune devices' lists them", CELL_TEXT,
                        AT(run.device)},
@@ -99,6 +99,10 @@ static const option_info table[OPTION_COUNT] = {
                     1e6},
     [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
                      AT(list)},
+    [OPTION_WHOLE] = {"whole", NULL, "compile every point instead of bisecting", CELL_TRUE, AT(whole)},
+    [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
+                              "compile what spills once more, to shared memory (CUDA 13)", CELL_TRUE,
+                              AT(shared_spills)},
     [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", CELL_TRUE, AT(json)},
     [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", CELL_TRUE, AT(run.quiet)},
     [OPTION_TRACE] = {"trace", "FILE",
@@ -154,6 +158,10 @@ static at_status read_assignment(const option_info *info, const char *text, scri
                                  size_t *count, at_error *error)
 {
     const char *equals = strchr(text, '=');
+    if (!equals && info->type == CELL_OVER && *text && *count < OPTIONS_MAX_REPEATS) {
+        list[(*count)++] = (script_setting){.name = text};
+        return AT_OK;
+    }
     if (!equals || equals == text)
         return error_set(error, AT_USAGE, "--%s takes NAME=VALUE, not '%s'", info->name, text);
     if (*count == OPTIONS_MAX_REPEATS)

@@ -43,6 +43,8 @@ typedef enum option_id {
     OPTION_NO_RECORD,
     OPTION_TOP,
     OPTION_LIST,
+    OPTION_WHOLE,
+    OPTION_SHARED_SPILLS,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_TRACE,
@@ -63,6 +65,7 @@ typedef struct options {
     uint64_t repeat; /* 0: not given */
     uint64_t top;
     bool list, json, no_line, ptx, help;
+    bool whole, shared_spills;
     const char *format;
     const char *output;
     const char *trace; /* NULL: none */

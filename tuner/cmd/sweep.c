@@ -23,12 +23,16 @@ static bool append_between(sweep_axis *axis, uint16_t from, uint16_t to)
     return true;
 }
 
-/* `list` is cut apart in place. */
+/* `list` is cut apart in place; NULL: every value. */
 static at_status read_axis(const script *s, char *list, sweep_axis *axis, at_error *error)
 {
     const char *name = script_pattern(s)->parameters[axis->parameter].name;
     bool gap = false, once = true;
     char *rest = NULL;
+    for (; !list && axis->count < script_pattern(s)->parameters[axis->parameter].value_count; axis->count++)
+        axis->values[axis->count] = (uint16_t)axis->count;
+    if (!list)
+        return AT_OK;
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         if (strcmp(word, "...") == 0) {
             if (!axis->count || gap)
@@ -63,9 +67,9 @@ static at_status add_axis(const script *s, const script_setting *over, sweep *w,
             return error_set(error, AT_USAGE, "--over %s is given twice", over->name);
     const space_parameter *parameter = &script_pattern(s)->parameters[axis->parameter];
     axis->values = calloc(parameter->value_count, sizeof *axis->values);
-    char *list = strdup(over->text);
+    char *list = over->text ? strdup(over->text) : NULL;
     w->axis_count++;
-    if (!axis->values || !list)
+    if (!axis->values || (over->text && !list))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     else
         status = read_axis(s, list, axis, error);

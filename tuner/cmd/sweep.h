@@ -1,7 +1,7 @@
 /* A sweep: configurations along one or more parameters, from --over NAME=V1,V2,...,VN.
  *
- * "..." between two values stands for every value that the parameter has between them. Several
- * sweeps span their product, the first varying slowest. */
+ * "..." between two values stands for every value that the parameter has between them; without values
+ * it goes over all of them. Several sweeps span their product, the first varying slowest. */
 #ifndef AUTOTUNE_CMD_SWEEP_H
 #define AUTOTUNE_CMD_SWEEP_H
 

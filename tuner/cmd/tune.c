@@ -1,39 +1,18 @@
 /* autotune tune: find the fastest configuration and record it. */
-#include <stdlib.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "cmd/commands.h"
+#include "cmd/terminal.h"
 #include "report/report.h"
 #include "run/tune.h"
 
-static bool wants_colour(void)
-{
-    const char *no_color = getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) && !(no_color && *no_color);
-}
-
-/* As $COLUMNS says, else as wide as the terminal, within what a table can use; 0: no terminal. */
-static size_t page_columns(void)
-{
-    enum { LEAST = 40, MOST = 100 };
-    struct winsize size;
-    const char *given = getenv("COLUMNS");
-    long columns = given ? strtol(given, NULL, 10) : 0;
-    if (columns <= 0 && isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0)
-        columns = size.ws_col;
-    if (columns <= 0)
-        return 0;
-    return (size_t)(columns < LEAST ? LEAST : columns > MOST ? MOST : columns);
-}
+enum { WIDEST = 200 };
 
 static at_status print(const options *o, const run_summary *s, at_error *error)
 {
     if (o->json)
         return report_print_json(s, o->top, stdout, error);
-    return report_print(s, &(report_options){.top = o->top, .colour = wants_colour(),
-                                             .columns = page_columns()},
+    return report_print(s, &(report_options){.top = o->top, .colour = terminal_wants_colour(),
+                                             .columns = terminal_columns(WIDEST)},
                         stdout, error);
 }
 

@@ -1,0 +1,176 @@
+#include "search/threshold.h"
+
+#include <stdlib.h>
+
+bool threshold_init(threshold *t, size_t count, size_t budget)
+{
+    *t = (threshold){.count = count,
+                     .budget = budget,
+                     .told = calloc(count + 1, sizeof *t->told),
+                     .supposed = calloc(count + 1, sizeof *t->supposed),
+                     .wished = calloc(count + 1, sizeof *t->wished)};
+    return t->told && t->supposed && t->wished;
+}
+
+void threshold_deinit(threshold *t)
+{
+    free(t->told);
+    free(t->supposed);
+    free(t->wished);
+    *t = (threshold){0};
+}
+
+void threshold_wish(threshold *t, size_t place)
+{
+    if (place < t->count)
+        t->wished[place] = true;
+}
+
+void threshold_suppose(threshold *t, size_t place, threshold_answer answer)
+{
+    t->supposed[place] = (uint8_t)answer;
+}
+
+static threshold_answer answer_at(const threshold *t, size_t place)
+{
+    return t->told[place] ? t->told[place] : t->supposed[place];
+}
+
+void threshold_tell(threshold *t, size_t place, threshold_answer answer)
+{
+    bool contradicts = answer != THRESHOLD_GAP && t->supposed[place] && t->supposed[place] != answer;
+    t->asked += !t->told[place];
+    t->told[place] = (uint8_t)answer;
+    for (size_t i = 0; contradicts && i < t->count; i++)
+        t->supposed[i] = THRESHOLD_UNKNOWN;
+}
+
+/* The known answers in order: where they change, and how often. */
+typedef struct shape {
+    size_t first, last;   /* places that are no gap */
+    size_t before, after; /* the change lies in (before, after] */
+    size_t changes;
+    bool any;
+    threshold_answer begin;
+} shape;
+
+static shape shape_of(const threshold *t)
+{
+    shape s = {.before = 0, .after = 0};
+    threshold_answer latest = THRESHOLD_UNKNOWN;
+    size_t at = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        threshold_answer a = answer_at(t, i);
+        if (a == THRESHOLD_GAP)
+            continue;
+        if (!s.any)
+            s.first = i;
+        s.any = true;
+        s.last = i;
+        if (a == THRESHOLD_UNKNOWN)
+            continue;
+        if (latest && a != latest && s.changes++ == 0) {
+            s.before = at;
+            s.after = i;
+        }
+        s.begin = latest ? s.begin : a;
+        latest = a;
+        at = i;
+    }
+    return s;
+}
+
+/* The untried place in [low, high] that is nearest to the middle. */
+static bool middle_of(const threshold *t, size_t low, size_t high, bool suppositions_count, size_t *place)
+{
+    size_t middle = low + (high - low) / 2;
+    for (size_t d = 0; d <= high - low; d++)
+        for (int side = 0; side < 2; side++) {
+            size_t i = side ? middle + d : middle - d;
+            if ((!side && d > middle) || i < low || i > high)
+                continue;
+            if (suppositions_count ? answer_at(t, i) == THRESHOLD_UNKNOWN : !t->told[i]) {
+                *place = i;
+                return true;
+            }
+        }
+    return false;
+}
+
+/* The middle of the longest stretch that was not asked for. */
+static bool middle_of_longest(const threshold *t, size_t *place)
+{
+    size_t best = 0, length = 0;
+    for (size_t i = 0; i <= t->count; i++) {
+        if (i < t->count && !t->told[i]) {
+            length++;
+            continue;
+        }
+        if (length > best) {
+            best = length;
+            *place = i - 1 - length / 2;
+        }
+        length = 0;
+    }
+    return best > 0;
+}
+
+/* Where a response that is not monotone would show. */
+static bool next_doubt(const threshold *t, const shape *s, size_t *place)
+{
+    enum { BESIDE = 3 };
+    if (t->asked >= t->budget)
+        return false;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->wished[i] && !t->told[i]) {
+            *place = i;
+            return true;
+        }
+    for (size_t d = 0; s->changes && d < BESIDE; d++) {
+        if (s->after + d < t->count && !t->told[s->after + d]) {
+            *place = s->after + d;
+            return true;
+        }
+        if (s->before >= d && !t->told[s->before - d]) {
+            *place = s->before - d;
+            return true;
+        }
+    }
+    return middle_of_longest(t, place);
+}
+
+bool threshold_next(const threshold *t, size_t *place)
+{
+    shape s = shape_of(t);
+    if (!s.any)
+        return false;
+    if (s.changes > 1) {
+        for (size_t i = 0; i < t->count; i++)
+            if (!t->told[i]) {
+                *place = i;
+                return true;
+            }
+        return false;
+    }
+    for (int end = 0; end < 2; end++) {
+        *place = end ? s.last : s.first;
+        if (answer_at(t, *place) == THRESHOLD_UNKNOWN)
+            return true;
+    }
+    if (s.changes && s.after > s.before + 1 && middle_of(t, s.before + 1, s.after - 1, true, place))
+        return true;
+    return next_doubt(t, &s, place);
+}
+
+threshold_kind threshold_result(const threshold *t, size_t *place)
+{
+    shape s = shape_of(t);
+    *place = s.after;
+    if (!s.any)
+        return THRESHOLD_NOTHING;
+    if (s.changes > 1)
+        return THRESHOLD_MIXED;
+    if (s.changes == 0)
+        return s.begin == THRESHOLD_YES ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
+    return s.begin == THRESHOLD_NO ? THRESHOLD_RISES : THRESHOLD_FALLS;
+}

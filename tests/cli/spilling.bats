@@ -1,0 +1,27 @@
+load helpers
+
+@test "spills finds where a capped kernel begins to spill, for a tenth of the compilations" {
+    tool spills spill.lua --config live=32 --over 'registers=24,...,63' --arch sm_80,sm_90
+    succeeds
+    says 'sm_80: spills end at registers='
+    says 'sm_90: spills end at registers='
+}
+
+@test "spills goes over a parameter of the pattern" {
+    tool spills spill.lua --config max_registers=32 --over 'live=8,...,40' --arch sm_90 --json
+    succeeds
+    says '"kind": "rises"'
+    says '"axis": "live"'
+}
+
+@test "spills to shared memory stand beside those to local memory, with predicted times" {
+    tool spills spill.lua --config live=32 --over registers=32,40 --shared-spills --device sim:sm_90
+    succeeds
+    says '| local'
+    says 'the fastest that spills'
+}
+
+@test "a cap that no kernel can have is refused" {
+    tool spills spill.lua --over registers=8 --arch sm_90
+    fails_with 2 'from 16 to 255'
+}

@@ -1,0 +1,126 @@
+/* Thresholds along a line. */
+#include "check.h"
+
+#include "search/threshold.h"
+
+typedef threshold_answer (*response)(size_t place);
+
+static threshold_answer rises_at_100(size_t i) { return i >= 100 ? THRESHOLD_YES : THRESHOLD_NO; }
+static threshold_answer falls_at_37(size_t i) { return i < 37 ? THRESHOLD_YES : THRESHOLD_NO; }
+static threshold_answer never(size_t i) { (void)i; return THRESHOLD_NO; }
+static threshold_answer always(size_t i) { (void)i; return THRESHOLD_YES; }
+static threshold_answer back_and_forth(size_t i)
+{
+    return i >= 100 && i != 102 ? THRESHOLD_YES : THRESHOLD_NO;
+}
+static threshold_answer only_odd(size_t i) { return i % 2 == 0 ? THRESHOLD_GAP : rises_at_100(i); }
+static threshold_answer gaps(size_t i) { (void)i; return THRESHOLD_GAP; }
+
+static threshold_kind solve(threshold *t, response r, size_t *place)
+{
+    size_t next;
+    for (size_t steps = 0; threshold_next(t, &next); steps++) {
+        assert_true(steps < t->count);
+        assert_int_equal(t->told[next], THRESHOLD_UNKNOWN);
+        threshold_tell(t, next, r(next));
+    }
+    return threshold_result(t, place);
+}
+
+static threshold_kind solve_line(response r, size_t count, size_t budget, size_t *place, size_t *asked)
+{
+    threshold t;
+    assert_true(threshold_init(&t, count, budget));
+    threshold_kind kind = solve(&t, r, place);
+    *asked = t.asked;
+    threshold_deinit(&t);
+    return kind;
+}
+
+static void a_monotone_response_is_bisected(void **state)
+{
+    (void)state;
+    size_t place, asked;
+    assert_int_equal(solve_line(rises_at_100, 240, 0, &place, &asked), THRESHOLD_RISES);
+    assert_int_equal(place, 100);
+    assert_true(asked <= 10);
+    assert_int_equal(solve_line(falls_at_37, 240, 0, &place, &asked), THRESHOLD_FALLS);
+    assert_int_equal(place, 37);
+}
+
+static void with_a_budget_of_a_tenth_it_keeps_to_a_tenth(void **state)
+{
+    (void)state;
+    size_t place, asked;
+    solve_line(rises_at_100, 240, 24, &place, &asked);
+    assert_int_equal(place, 100);
+    assert_int_equal(asked, 24);
+}
+
+static void a_line_without_a_change_is_said_to_have_none(void **state)
+{
+    (void)state;
+    size_t place, asked;
+    assert_int_equal(solve_line(never, 50, 5, &place, &asked), THRESHOLD_NEVER);
+    assert_int_equal(solve_line(always, 50, 5, &place, &asked), THRESHOLD_ALWAYS);
+    assert_int_equal(solve_line(gaps, 50, 5, &place, &asked), THRESHOLD_NOTHING);
+    assert_int_equal(solve_line(always, 1, 0, &place, &asked), THRESHOLD_ALWAYS);
+}
+
+static void a_response_that_goes_back_and_forth_is_asked_for_everywhere(void **state)
+{
+    (void)state;
+    size_t place, asked;
+    assert_int_equal(solve_line(back_and_forth, 240, 24, &place, &asked), THRESHOLD_MIXED);
+    assert_int_equal(asked, 240);
+}
+
+static void places_without_an_answer_are_left_out(void **state)
+{
+    (void)state;
+    size_t place, asked;
+    assert_int_equal(solve_line(only_odd, 240, 0, &place, &asked), THRESHOLD_RISES);
+    assert_int_equal(place, 101);
+}
+
+static void what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong(void **state)
+{
+    (void)state;
+    threshold t;
+    size_t place;
+    for (int wrong = 0; wrong < 2; wrong++) {
+        assert_true(threshold_init(&t, 240, 3));
+        for (size_t i = 0; i < 240; i++)
+            threshold_suppose(&t, i, rises_at_100(wrong ? i + 9 : i));
+        assert_int_equal(solve(&t, rises_at_100, &place), THRESHOLD_RISES);
+        assert_int_equal(place, 100);
+        assert_true(wrong ? t.asked > 3 : t.asked == 3);
+        threshold_deinit(&t);
+    }
+}
+
+static void wishes_come_first(void **state)
+{
+    (void)state;
+    threshold t;
+    size_t place;
+    assert_true(threshold_init(&t, 240, 12));
+    threshold_wish(&t, 200);
+    solve(&t, rises_at_100, &place);
+    assert_int_equal(t.told[200], THRESHOLD_YES);
+    threshold_deinit(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_monotone_response_is_bisected),
+        cmocka_unit_test(with_a_budget_of_a_tenth_it_keeps_to_a_tenth),
+        cmocka_unit_test(a_line_without_a_change_is_said_to_have_none),
+        cmocka_unit_test(a_response_that_goes_back_and_forth_is_asked_for_everywhere),
+        cmocka_unit_test(places_without_an_answer_are_left_out),
+        cmocka_unit_test(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong),
+        cmocka_unit_test(wishes_come_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
