@@ -218,8 +218,32 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
 
 static bool vector_type_of(value_kind kind, vector_type *type)
 {
-    *type = kind == VALUE_BOOLEAN ? VECTOR_TRUTH : VECTOR_WHOLE;
-    return kind == VALUE_BOOLEAN || kind == VALUE_INTEGER;
+    *type = kind == VALUE_BOOLEAN  ? VECTOR_TRUTH
+            : kind == VALUE_STRING ? VECTOR_TEXT
+                                   : VECTOR_WHOLE;
+    return kind != VALUE_NUMBER;
+}
+
+/* The number of a text: strings of values are kept once, so that their address is one. */
+static int64_t text_number(const char *string)
+{
+    return (int64_t)(intptr_t)string;
+}
+
+/* A string between plain quotes, without escapes. */
+static bool resolve_string(lua_State *L, token string, vector_operand *operand)
+{
+    char text[256];
+    size_t length = string.length >= 2 ? string.length - 2 : sizeof text;
+    if ((string.text[0] != '\'' && string.text[0] != '"') || length >= sizeof text ||
+        memchr(string.text, '\\', string.length))
+        return false;
+    memcpy(text, string.text + 1, length);
+    text[length] = '\0';
+    *operand = (vector_operand){.type = VECTOR_TEXT,
+                                .is_constant = true,
+                                .constant = text_number(script_intern(L, text))};
+    return true;
 }
 
 /* The type of all values that an input takes. */
@@ -264,6 +288,8 @@ static bool resolve_operand(void *context, token name, token field, vector_opera
 {
     const vector_scope *scope = context;
     const script *s = script_of(scope->L);
+    if (name.kind == TOKEN_STRING)
+        return resolve_string(scope->L, name, operand);
     for (size_t i = 0; i < scope->e->input_count; i++) {
         expression_input input = scope->e->inputs[i];
         if (token_is(name, input_name(s, input))) {
@@ -423,7 +449,9 @@ at_status expression_test(script *s, const expression *e, problem_kind problem,
 
 static int64_t whole_of(value v)
 {
-    return v.kind == VALUE_BOOLEAN ? v.boolean : v.integer;
+    return v.kind == VALUE_BOOLEAN  ? v.boolean
+           : v.kind == VALUE_STRING ? text_number(v.string)
+                                    : v.integer;
 }
 
 /* The question's values from `first` on, `count` of them, without Lua; false when Lua must say. */

@@ -23,7 +23,8 @@ typedef enum code {
     CODE_GREATER,
     CODE_AT_LEAST,
     CODE_AND,
-    CODE_OR
+    CODE_OR,
+    CODE_SELECT /* of a truth and two wholes: `truth and whole or whole` */
 } code;
 
 /* Lua 5.4 reference manual, section 3.4.8; all of these are left associative. */
@@ -124,6 +125,17 @@ static bool compile_name(compiler *c, vector_type *type)
     return emit(c, step, 0);
 }
 
+static bool compile_string(compiler *c, vector_type *type)
+{
+    vector_operand operand = {0};
+    token string = c->next;
+    advance(c);
+    if (!c->resolve(c->context, string, (token){.kind = TOKEN_END}, &operand) || !operand.is_constant)
+        return false;
+    *type = operand.type;
+    return emit(c, (vector_step){.code = CODE_CONSTANT, .constant = operand.constant}, 0);
+}
+
 static bool compile_binary(compiler *c, int precedence, vector_type *type);
 
 static bool compile_operand(compiler *c, vector_type *type)
@@ -138,6 +150,8 @@ static bool compile_operand(compiler *c, vector_type *type)
                emit(c, (vector_step){.code = CODE_NOT}, 1);
     if (c->next.kind == TOKEN_NUMBER)
         return compile_number(c, type);
+    if (c->next.kind == TOKEN_STRING)
+        return compile_string(c, type);
     return c->next.kind == TOKEN_NAME && compile_name(c, type);
 }
 
@@ -151,8 +165,9 @@ static const struct binary_operator *find_operator(token t)
 
 static bool takes(const struct binary_operator *op, vector_type left, vector_type right)
 {
-    return left == right &&
-           (op->operands == ALIKE || (op->operands == TRUTHS) == (left == VECTOR_TRUTH));
+    if (left != right)
+        return false;
+    return op->operands == ALIKE || left == (op->operands == TRUTHS ? VECTOR_TRUTH : VECTOR_WHOLE);
 }
 
 /* Operators that bind at least as strongly as `precedence`, and their operands. */
@@ -169,8 +184,19 @@ static bool compile_binary(compiler *c, int precedence, vector_type *type)
             break;
         advance(c);
         vector_type right;
-        if (!compile_binary(c, op->precedence + 1, &right) || !takes(op, *type, right) ||
-            !emit(c, (vector_step){.code = op->code}, 2))
+        if (!compile_binary(c, op->precedence + 1, &right))
+            return false;
+        if (op->code == CODE_AND && *type == VECTOR_TRUTH && right == VECTOR_WHOLE) {
+            *type = VECTOR_EITHER; /* both stay where they are */
+            continue;
+        }
+        if (op->code == CODE_OR && *type == VECTOR_EITHER && right == VECTOR_WHOLE) {
+            if (!emit(c, (vector_step){.code = CODE_SELECT}, 3))
+                return false;
+            *type = VECTOR_WHOLE;
+            continue;
+        }
+        if (!takes(op, *type, right) || !emit(c, (vector_step){.code = op->code}, 2))
             return false;
         *type = op->result;
     }
@@ -289,8 +315,19 @@ static void apply(code operation, column *left, const column *right, size_t coun
     case CODE_INPUT:
     case CODE_NEGATE:
     case CODE_NOT:
+    case CODE_SELECT:
         break;
     }
+}
+
+/* truth = truth and yes or no; whole numbers are never false. */
+static void choose(column *truth, const column *yes, const column *no, size_t count)
+{
+    size_t truth_stride = truth->stride;
+    truth->stride |= yes->stride | no->stride;
+    for (size_t i = length(truth, count); i-- > 0;)
+        truth->values[i] = truth->values[i * truth_stride] ? yes->values[i * yes->stride]
+                                                           : no->values[i * no->stride];
 }
 
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
@@ -318,6 +355,10 @@ bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t 
         case CODE_NOT:
             for (size_t i = 0; i < length(top, count); i++)
                 top->values[i] = !top->values[i];
+            break;
+        case CODE_SELECT:
+            choose(top - 2, top - 1, top, count);
+            depth -= 2;
             break;
         case CODE_DIVIDE:
         case CODE_REMAINDER:

@@ -1,7 +1,7 @@
-/* Expressions of whole numbers and truth values, evaluated for many values of a name at once and
+/* Expressions of whole numbers, truth values and texts, evaluated for many values of a name at once and
  * without Lua: most constraints are such, and a search space asks them by the hundred thousand.
  *
- * Understood are whole decimal numbers, true, false, names, + - * // %, the comparisons, and, or,
+ * Understood are whole decimal numbers, strings, true, false, names, + - * // %, the comparisons, and, or,
  * not and brackets, with Lua's precedence and its results: 64-bit arithmetic that wraps around,
  * division that rounds down. Whatever else Lua has is left to Lua. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_VECTOR_H
@@ -15,7 +15,11 @@
 
 enum { VECTOR_MOST_VALUES = 64 }; /* evaluated at once */
 
-typedef enum vector_type { VECTOR_WHOLE, VECTOR_TRUTH } vector_type;
+/* A text is a whole number that stands for it: equal numbers, equal texts. */
+typedef enum vector_type {
+    VECTOR_WHOLE, VECTOR_TRUTH, VECTOR_TEXT,
+    VECTOR_EITHER /* `truth and whole`, which only `or whole` may follow; never an operand's */
+} vector_type;
 
 /* What a name stands for: a constant, or the input at a place. */
 typedef struct vector_operand {
@@ -25,8 +29,8 @@ typedef struct vector_operand {
     size_t input;
 } vector_operand;
 
-/* Fills in what `name`, or `name.field` (else `field` is TOKEN_END), stands for; false when that is
- * neither a whole number nor a truth value. */
+/* Fills in what `name` (a name or a string), or `name.field` (else `field` is TOKEN_END), stands for;
+ * false when that is neither a whole number, nor a truth value, nor a text. */
 typedef bool (*vector_resolve)(void *context, token name, token field, vector_operand *operand);
 
 /* One step of an evaluation, opaque but for its size. */

@@ -52,7 +52,7 @@ static value read_value(lua_State *L)
             return (value){.kind = VALUE_INTEGER, .integer = lua_tointeger(L, -1)};
         return (value){.kind = VALUE_NUMBER, .number = lua_tonumber(L, -1)};
     default:
-        return (value){.kind = VALUE_STRING, .string = script_copy(L, luaL_checkstring(L, -1))};
+        return (value){.kind = VALUE_STRING, .string = script_intern(L, luaL_checkstring(L, -1))};
     }
 }
 
@@ -236,7 +236,8 @@ static space_constraint read_constraint(lua_State *L, expression *test)
     for (size_t k = 0; k < test->input_count; k++)
         if (test->inputs[k].is_parameter)
             read[read_count++] = test->inputs[k].index;
-    return (space_constraint){test->text, test->line, read, read_count};
+    return (space_constraint){
+        .text = test->text, .line = test->line, .parameters = read, .parameter_count = read_count};
 }
 
 /* What conditional parameters say, then what the script does. */
@@ -251,6 +252,7 @@ static void read_constraints(lua_State *L, script *s)
         for (size_t i = 0; i < count && total < most; i++, total++) {
             lua_rawgeti(L, -1, (lua_Integer)i + 1);
             constraints[total] = read_constraint(L, &s->constraint_tests[total]);
+            constraints[total].conditional = f == 0;
             lua_pop(L, 1);
         }
         if (count)

@@ -84,6 +84,8 @@ static void make_environments(lua_State *L, script *s)
     s->token = reserve_reference(L);
     lua_newtable(L);
     s->kept_strings = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_newtable(L);
+    s->interned = luaL_ref(L, LUA_REGISTRYINDEX);
 
     sandbox_push_environment(L);
     script_add_helpers(L);

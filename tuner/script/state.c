@@ -34,6 +34,26 @@ const char *script_copy(lua_State *L, const char *text)
     return memcpy(script_allocate(L, size_bytes), text, size_bytes);
 }
 
+const char *script_intern(lua_State *L, const char *text)
+{
+    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->interned);
+    lua_pushstring(L, text);
+    lua_pushvalue(L, -1);
+    const char *copy;
+    if (lua_rawget(L, -3) == LUA_TLIGHTUSERDATA) {
+        copy = lua_touserdata(L, -1);
+        lua_pop(L, 3);
+        return copy;
+    }
+    lua_pop(L, 1);
+    char *made = script_allocate(L, strlen(text) + 1);
+    strcpy(made, text);
+    lua_pushlightuserdata(L, made);
+    lua_rawset(L, -3);
+    lua_pop(L, 1);
+    return made;
+}
+
 at_status script_read_file(const char *path, script_range *out, at_error *error)
 {
     *out = (script_range){0};

@@ -129,6 +129,7 @@ struct script {
     int template_module;        /* what template.lua returns */
     int template_metatable;     /* of the environment of one run */
     int kept_strings;           /* set of strings that C points to */
+    int interned;               /* text -> its one copy */
     int declared;               /* what at.pattern made, and what it returned for it */
     int token;
 };
@@ -136,6 +137,8 @@ struct script {
 /* Zeroed memory that lives as long as the script; raises AT_NO_MEMORY. */
 void *script_allocate(lua_State *L, size_t size_bytes);
 const char *script_copy(lua_State *L, const char *text);
+/* The same copy for equal texts. */
+const char *script_intern(lua_State *L, const char *text);
 
 script *script_of(lua_State *L);
 

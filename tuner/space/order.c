@@ -2,6 +2,10 @@
 
 #include "space/tree.h"
 
+/* Where a parameter keeps one value, and that elsewhere it has its own, prunes less than its few
+ * combinations promise: chosen by the time that the patterns in lua/ take to enumerate. */
+enum { CONDITIONAL_WEIGHT = 8 };
+
 typedef struct chooser {
     const space *s;
     const space_constraint *constraints;
@@ -44,6 +48,8 @@ static bool next_constraint(const chooser *c, size_t *out)
     appeal best = {0};
     for (size_t i = 0; i < c->s->constraint_count; i++) {
         appeal a = appeal_of(c, &c->constraints[i]);
+        if (c->constraints[i].conditional && a.combinations > 1)
+            a.combinations *= CONDITIONAL_WEIGHT;
         if (a.combinations > 1 && (!found || better(a, best))) {
             found = true;
             best = a;

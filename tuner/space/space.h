@@ -33,6 +33,7 @@ typedef struct space_constraint {
     int line;                 /* of the script; 0 unknown */
     const size_t *parameters; /* indices of the parameters that it reads; none: decided at once */
     size_t parameter_count;
+    bool conditional; /* it says where a parameter keeps one value */
 } space_constraint;
 
 /* What a space asks of a constraint: for which of these values of one parameter it holds. */

@@ -18,6 +18,10 @@ static bool resolve(void *context, token name, token field, vector_operand *oper
         *operand = (vector_operand){.is_constant = true, .constant = limit};
         return token_is(name, "device") && token_is(field, "limit");
     }
+    if (name.kind == TOKEN_STRING) { /* texts of one character */
+        *operand = (vector_operand){.type = VECTOR_TEXT, .is_constant = true, .constant = name.text[1]};
+        return true;
+    }
     for (size_t i = 0; i < INPUTS; i++)
         if (token_is(name, names[i])) {
             *operand = (vector_operand){.type = i < P ? VECTOR_WHOLE : VECTOR_TRUTH, .input = i};
@@ -78,8 +82,20 @@ static void append_pair(rng *r, int depth, char *text, const char *operator,
     append(text, brackets ? ")" : "");
 }
 
+static void append_truth(rng *r, int depth, char *text);
+
 static void append_whole(rng *r, int depth, char *text)
 {
+    if (depth > 0 && rng_below(r, 12) == 0) {
+        append(text, "((");
+        append_truth(r, 0, text);
+        append(text, ") and (");
+        append_whole(r, 0, text);
+        append(text, ") or (");
+        append_whole(r, 0, text);
+        append(text, "))");
+        return;
+    }
     static const char *const operators[] = {" + ", " - ", "*", " // ", " % "};
     if (depth == 0) {
         static const char *const leaves[] = {"x", "y", "- y", "device.limit", "(x)", "--[[no]]x"};
@@ -206,6 +222,23 @@ static void what_is_not_whole_numbers_and_truth_values_is_left_to_lua(void **sta
             fail_msg("%s", texts[i]);
 }
 
+static void texts_are_equal_or_not_and_nothing_else(void **state)
+{
+    (void)state;
+    vector_step steps[MOST_STEPS];
+    bool holds[1];
+    const int64_t inputs[INPUTS] = {[X] = 1};
+    size_t count = compile("'a' == 'a' and 'a' ~= \"b\" and x == 1", steps);
+    assert_int_not_equal(count, 0);
+    assert_true(vector_evaluate(steps, count, inputs, SIZE_MAX, NULL, 1, holds));
+    assert_true(holds[0]);
+    static const char *const not_understood[] = {"'a' < 'b'", "'a' == 1", "'a' + 1 == 2",
+                                                 "('a' and x or y) == 1", "p and x", "(p and x) == 1"};
+    for (size_t i = 0; i < sizeof not_understood / sizeof *not_understood; i++)
+        if (compile(not_understood[i], steps) != 0)
+            fail_msg("%s", not_understood[i]);
+}
+
 static void a_zero_divisor_is_left_to_lua(void **state)
 {
     (void)state;
@@ -251,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_those_of_lua),
         cmocka_unit_test(what_is_not_whole_numbers_and_truth_values_is_left_to_lua),
+        cmocka_unit_test(texts_are_equal_or_not_and_nothing_else),
         cmocka_unit_test(a_zero_divisor_is_left_to_lua),
         cmocka_unit_test(what_is_too_long_or_nested_too_deeply_is_left_to_lua),
     };
