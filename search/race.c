@@ -11,6 +11,10 @@
 /* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
 enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };
 
+/* Earlier samples are probed where there are so many entrants that it pays: the fastest by them, and
+ * others from all over. Four blocks are as many as the first look of the heats has. */
+enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
+
 /* A winner without a rival in the finals would have no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
@@ -81,6 +85,7 @@ static at_status allocate(race *r, at_error *error)
     size_t blocks = r->heats_capacity > r->finals_capacity ? r->heats_capacity : r->finals_capacity;
     r->contenders = calloc(count, sizeof *r->contenders);
     r->alive = calloc(count + 1, sizeof *r->alive);
+    r->waiting = calloc(count, sizeof *r->waiting);
     r->heats = calloc(count, r->heats_capacity * sizeof *r->heats);
     r->finals = calloc(places, r->finals_capacity * sizeof *r->finals);
     r->order = calloc(count + 1, sizeof *r->order);
@@ -91,7 +96,7 @@ static at_status allocate(race *r, at_error *error)
     r->sorted = calloc(blocks, sizeof *r->sorted);
     r->standings = calloc(count, sizeof *r->standings);
     r->ranked = calloc(count, sizeof *r->ranked);
-    if (!r->contenders || !r->alive || !r->heats || !r->finals || !r->order || !r->labels ||
+    if (!r->contenders || !r->alive || !r->waiting || !r->heats || !r->finals || !r->order || !r->labels ||
         !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings || !r->ranked)
         return error_set(error, AT_NO_MEMORY, "no memory for a race of %zu variants", count);
     return AT_OK;
@@ -103,6 +108,7 @@ void race_free(race *r)
         return;
     free(r->contenders);
     free(r->alive);
+    free(r->waiting);
     free(r->heats);
     free(r->finals);
     free(r->order);
@@ -161,6 +167,72 @@ static void drop_by_prior(race *r)
     while (keep < r->alive_count && r->keys[keep].key <= limit)
         keep++;
     keep_best(r, keep, RACE_PRIOR, false);
+}
+
+/* How many are probed so that, of as many errors, the best's is the greatest with a chance of alpha
+ * at most, however errors are distributed. */
+static size_t probe_spread(const race *r)
+{
+    return (size_t)ceil(1 / r->options.alpha) - 1;
+}
+
+/* Enters the fastest by earlier samples, and of the others every so-manieth. The order by earlier
+ * samples stays in r->keys while the others wait. False: it does not pay, or not all have one. */
+static bool begin_probe(race *r)
+{
+    size_t spread = probe_spread(r), probed = PROBE_FASTEST + spread;
+    if (r->alive_count <= PROBE_PAYS * probed || r->keys[0].key <= 0)
+        return false;
+    memcpy(r->waiting, r->alive, r->alive_count * sizeof *r->waiting);
+    r->waiting_count = r->alive_count;
+    size_t others = r->waiting_count - PROBE_FASTEST;
+    for (size_t i = 0; i < spread; i++)
+        r->alive[PROBE_FASTEST + i] = r->waiting[PROBE_FASTEST + (2 * i + 1) * others / (2 * spread)];
+    r->alive_count = probed;
+    r->stage = RACE_PROBE;
+    return true;
+}
+
+/* The greatest error of an earlier sample: its logarithm less that of the median in the probe, whose
+ * own noise makes it larger. *bound: the fastest takes no longer. It is the lowest of the highest
+ * samples, for the lowest of many medians owes much to luck. */
+static double greatest_error(race *r, double *bound)
+{
+    double greatest = -INFINITY;
+    *bound = INFINITY;
+    for (size_t i = 0; i < r->alive_count; i++) {
+        double highest, median = log(race_heats_median(r, r->alive[i], r->heats_blocks, &highest));
+        double error = log(prior_key(r, r->alive[i])) - median;
+        greatest = error > greatest ? error : greatest;
+        *bound = log(highest) < *bound ? log(highest) : *bound;
+    }
+    return greatest;
+}
+
+/* Out is who would be slower than the fastest of the probe even if its earlier samples erred as much
+ * as the most mistaken. Then the race begins: blocks that only some were in compare nobody. */
+static void end_probe(race *r)
+{
+    double bound, error = greatest_error(r, &bound);
+    size_t kept = 0;
+    for (size_t i = 0; i < r->waiting_count; i++) {
+        uint32_t entrant = r->waiting[i];
+        contender *c = &r->contenders[entrant];
+        c->heats = 0;
+        if (c->failed)
+            continue;
+        /* Nobody was probed to the end: there is no error, and nobody is out. */
+        bool slower = r->alive_count && log(prior_key(r, entrant)) - error > bound;
+        if (slower)
+            c->left_at = RACE_PROBE;
+        else
+            r->waiting[kept++] = entrant;
+    }
+    memcpy(r->alive, r->waiting, kept * sizeof *r->alive);
+    r->alive_count = kept;
+    r->waiting_count = 0;
+    r->heats_blocks = 0;
+    r->stage = RACE_PRIOR;
 }
 
 static double fastest_key(race *r, uint32_t entrant)
@@ -288,6 +360,10 @@ static void enter(race *r, race_stage stage)
 /* Judges screen and heats after a block, or before the first. */
 static void advance_heats(race *r)
 {
+    if (r->stage == RACE_PROBE && (r->heats_blocks == PROBE_BLOCKS || r->alive_count == 0))
+        end_probe(r);
+    if (r->stage == RACE_PROBE)
+        return;
     if (r->alive_count == 0) {
         start_finals(r);
         return;
@@ -383,7 +459,8 @@ at_status race_new(const race_options *options, const race_entrant *entrants, si
     }
     r->alive_count = count;
     drop_by_prior(r);
-    advance_heats(r);
+    if (!begin_probe(r))
+        advance_heats(r);
     *out = r;
     return AT_OK;
 }

@@ -9,6 +9,9 @@
  *
  * Stages, each on the entrants that the one before left:
  *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured;
+ *   probe   where there are hundreds with an earlier sample: the fastest by them and others from all
+ *           over take a few blocks, which tell by how much earlier samples err. Who would be slower
+ *           than the fastest even with the greatest error seen is out; these blocks count no further;
  *   screen  while there are too many, or entrants without an earlier sample: whole rounds, after
  *           which those far above the best are out, the margin narrowing with the rounds;
  *   heats   blocks of one sample of every survivor in a fresh random order; at 4, 8, 16 and 32
@@ -63,6 +66,7 @@ typedef struct race_entrant {
 
 typedef enum race_stage {
     RACE_PRIOR,
+    RACE_PROBE,
     RACE_SCREEN,
     RACE_HEATS,
     RACE_FINALS,

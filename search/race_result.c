@@ -38,6 +38,13 @@ static stats_summary summarise(race *r, const int64_t *series, size_t count)
     return stats_summarise(r->sorted, count);
 }
 
+double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest)
+{
+    double median = (double)summarise(r, race_heats(r, entrant), blocks).median_ns;
+    *highest = (double)r->sorted[blocks - 1];
+    return median;
+}
+
 uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
                      const uint32_t *entrants, size_t count, size_t blocks)
 {
@@ -321,7 +328,7 @@ const race_result *race_conclude(race *r)
     return &r->result;
 }
 
-static const char *const stage_names[] = {"prior", "screen", "heats", "finals", "finished"};
+static const char *const stage_names[] = {"prior", "probe", "screen", "heats", "finals", "finished"};
 static const char *const verdict_names[] = {"clear", "tied", "inconclusive"};
 
 const char *race_stage_name(race_stage stage)

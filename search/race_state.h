@@ -31,6 +31,8 @@ struct race {
 
     uint32_t *alive; /* still in screen or heats; in the finals: the finalists */
     size_t alive_count;
+    uint32_t *waiting; /* while some are probed: all that the probe decides about */
+    size_t waiting_count;
 
     int64_t *heats; /* heats_capacity samples for each entrant */
     size_t heats_capacity, heats_blocks;
@@ -58,6 +60,9 @@ struct race {
 
 /* The entrant's series of screen and heats, `heats` long. */
 const int64_t *race_heats(const race *r, uint32_t entrant);
+
+/* The median of the entrant's first `blocks` samples there, and the highest of them. */
+double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest);
 
 /* Which of `entrants` (at least one) has the lowest median over `blocks` blocks of `series`. */
 uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),

@@ -693,6 +693,122 @@ static void thousands_are_narrowed_down_in_few_samples(void **state)
     race_free(r);
 }
 
+/* Entrants in random order, each with the fastest of three samples on this clock. */
+static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
+{
+    set_up(count, 1e5, spread / (double)count);
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)rng_below(&clock->random, i);
+        double swapped = true_ns[i - 1];
+        true_ns[i - 1] = true_ns[j];
+        true_ns[j] = swapped;
+    }
+    /* The machine is warm when variants are tried. */
+    clock->now_ns = 1e9;
+    for (size_t i = 0; i < count; i++)
+        for (int n = 0; n < 3; n++) {
+            int64_t ns = synthetic_clock_sample(clock, true_ns[i]);
+            if (n == 0 || ns < entrants[i].fastest_ns)
+                entrants[i].fastest_ns = ns;
+        }
+}
+
+static size_t fastest_entrant(size_t count)
+{
+    size_t fastest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (true_ns[i] < true_ns[fastest])
+            fastest = i;
+    return fastest;
+}
+
+static uint64_t samples_of_race(size_t count, double noise, uint64_t seed, bool *lost)
+{
+    synthetic_machine machine = synthetic_machine_usual();
+    machine.noise = noise;
+    synthetic_clock clock = synthetic_clock_start(&machine, seed);
+    set_up_tried(count, 0.2, &clock);
+    race_options options = with_seed(seed);
+    race *r = start(&options, count);
+    uint64_t before = clock.samples;
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    *lost = standing_of(result, (uint32_t)fastest_entrant(count))->left_at == RACE_PROBE;
+    race_free(r);
+    return clock.samples - before;
+}
+
+static void of_thousands_with_earlier_samples_few_are_measured_again(void **state)
+{
+    (void)state;
+    bool lost;
+    /* Two samples of everybody within 1.3 times the best would be all of them, twice. */
+    assert_true(samples_of_race(MOST, 0.003, 31, &lost) < MOST);
+    assert_false(lost);
+}
+
+static void the_more_earlier_samples_err_the_more_are_measured_again(void **state)
+{
+    (void)state;
+    bool lost;
+    uint64_t exact = samples_of_race(2048, 0.002, 32, &lost);
+    assert_true(samples_of_race(2048, 0.02, 32, &lost) > 2 * exact);
+}
+
+static void a_probe_loses_the_best_no_more_often_than_alpha(void **state)
+{
+    (void)state;
+    size_t times = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        bool lost;
+        samples_of_race(512, 0.008, 100 + seed, &lost);
+        times += lost;
+    }
+    assert_true(times <= 3); /* one is expected at most; more than three in 100 have a chance of 2 % */
+}
+
+static void blocks_of_the_probe_do_not_compare_those_who_were_not_in_it(void **state)
+{
+    (void)state;
+    synthetic_clock clock = usual_clock(33);
+    set_up_tried(1024, 0.2, &clock);
+    race_options options = with_seed(33);
+    race *r = start(&options, 1024);
+    assert_int_equal(race_progress(r, NULL, NULL), RACE_PROBE);
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    size_t out = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        if (result->ranking[i].left_at != RACE_PROBE)
+            continue;
+        out++;
+        assert_int_equal(result->ranking[i].time.count, 0);
+        assert_false(result->ranking[i].tied);
+    }
+    assert_true(out > 512);
+    race_free(r);
+}
+
+static void a_race_goes_on_when_all_who_were_probed_fail(void **state)
+{
+    (void)state;
+    synthetic_clock clock = usual_clock(34);
+    set_up_tried(1024, 0.2, &clock);
+    race_options options = with_seed(34);
+    race *r = start(&options, 1024);
+    const uint32_t *order;
+    size_t count = race_next(r, &order);
+    assert_true(count < 512);
+    memset(samples_ns, 0, count * sizeof *samples_ns);
+    race_tell(r, samples_ns);
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    assert_true(result->has_winner);
+    assert_int_not_equal(result->verdict, RACE_INCONCLUSIVE);
+    size_t failed = 0;
+    for (size_t i = 0; i < result->count; i++)
+        failed += result->ranking[i].failed;
+    assert_int_equal(failed, count);
+    race_free(r);
+}
+
 static void drift_between_blocks_does_not_decide(void **state)
 {
     (void)state;
@@ -756,6 +872,11 @@ int main(void)
         cmocka_unit_test(progress_never_asks_for_more_than_it_announced),
         cmocka_unit_test(the_ranking_lists_everyone_once_in_order),
         cmocka_unit_test(thousands_are_narrowed_down_in_few_samples),
+        cmocka_unit_test(of_thousands_with_earlier_samples_few_are_measured_again),
+        cmocka_unit_test(the_more_earlier_samples_err_the_more_are_measured_again),
+        cmocka_unit_test(a_probe_loses_the_best_no_more_often_than_alpha),
+        cmocka_unit_test(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it),
+        cmocka_unit_test(a_race_goes_on_when_all_who_were_probed_fail),
         cmocka_unit_test(drift_between_blocks_does_not_decide),
         cmocka_unit_test(names_are_what_reports_print),
     };
