@@ -58,6 +58,7 @@ static struct {
     CUresult sticky;
     bool hanging;
     uint64_t now_ns;
+    uint64_t percent; /* of a kernel's time that this device takes */
     int modules;
     size_t allocated_bytes, allocations;
     const unsigned char *starts[MAX_ALLOCATIONS];
@@ -108,7 +109,7 @@ uint64_t fake_time_ns(void)
 
 void fake_spend(uint64_t time_ns)
 {
-    fake.now_ns += time_ns;
+    fake.now_ns += time_ns * fake.percent / 100;
 }
 
 size_t fake_allocations(const unsigned char ***starts, const size_t **sizes)
@@ -124,12 +125,33 @@ void fake_gate(const volatile uint32_t *flag, uint32_t ticket)
     fake.ticket = ticket;
 }
 
+/* The ordinal that is gone: -1 for all, -2 for none. */
+static int gone_ordinal(void)
+{
+    const char *path = getenv("FAKE_CUDA_GONE");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    int ordinal = -1;
+    if (!file)
+        return -2;
+    if (fscanf(file, "%d", &ordinal) != 1)
+        ordinal = -1;
+    fclose(file);
+    return ordinal;
+}
+
+/* The piece of a list that is a device's, up to the comma; NULL: it has none. */
+static const char *piece(const char *list, int device)
+{
+    for (; list && device > 0; device--)
+        list = (list = strchr(list, ',')) ? list + 1 : NULL;
+    return list;
+}
+
 CUresult cuInit(unsigned int flags)
 {
     (void)flags;
-    const char *gone = getenv("FAKE_CUDA_GONE");
     long result = setting("FAKE_CUDA_INIT", 0);
-    if (gone && access(gone, F_OK) == 0)
+    if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;
     return (CUresult)result;
@@ -192,19 +214,26 @@ CUresult cuDeviceGetCount(int *count)
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     *device = ordinal;
+    if (ordinal == gone_ordinal())
+        return CUDA_ERROR_INVALID_DEVICE;
     return ordinal < (int)setting("FAKE_CUDA_DEVICES", 1) ? CUDA_SUCCESS
                                                           : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device)
 {
-    snprintf(name, (size_t)length, "Fake GPU %d", device);
+    const char *given = piece(getenv("FAKE_CUDA_NAMES"), device);
+    if (given && *given)
+        snprintf(name, (size_t)length, "%.*s", (int)strcspn(given, ","), given);
+    else
+        snprintf(name, (size_t)length, "Fake GPU %d", device);
     return CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
     memset(uuid, 0, sizeof *uuid);
+    uuid->bytes[14] = (char)setting("FAKE_CUDA_SERIAL", 0);
     uuid->bytes[15] = (char)device;
     return CUDA_SUCCESS;
 }
@@ -261,7 +290,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
     const char *loading = getenv("CUDA_MODULE_LOADING");
     if (setting("FAKE_CUDA_EAGER", 0) && strcmp(loading ? loading : "", "EAGER") != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    (void)device;
+    const char *speed = piece(getenv("FAKE_CUDA_SPEEDS"), device);
+    fake.percent = speed && *speed ? (uint64_t)strtol(speed, NULL, 10) : 100;
     *context = (CUcontext)&fake;
     return CUDA_SUCCESS;
 }
@@ -486,7 +516,7 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
 
 static void run_kernel(CUfunction f, void **arguments)
 {
-    fake.now_ns += f->time_ns;
+    fake.now_ns += f->time_ns * fake.percent / 100;
     const fake_launch launch = {.arguments = arguments};
     switch (f->kernel->run(&launch)) {
     case FAKE_OK:

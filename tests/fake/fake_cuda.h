@@ -3,8 +3,10 @@
  * fails the way a driver fails.
  *
  * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1),
- * FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
- * FAKE_CUDA_GONE (once this file exists there is no device any more), FAKE_CUDA_EAGER (1: modules must
+ * FAKE_CUDA_NAMES ("Fake A,Fake A,Fake B": of the devices), FAKE_CUDA_SPEEDS ("100,300": what each takes of
+ * a kernel's time, in percent), FAKE_CUDA_SERIAL (which of several hosts this is, 0), FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
+ * FAKE_CUDA_GONE (once this file exists there is no device any more, or, if it
+ * holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must
  * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample
  * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample). */
 #ifndef FAKE_CUDA_H

@@ -21,6 +21,7 @@ typedef enum option_id {
     OPTION_CONFIG,
     OPTION_OVER,
     OPTION_DEVICE,
+    OPTION_VERIFY_ON,
     OPTION_ARCH,
     OPTION_STRATEGY,
     OPTION_BUDGET,

@@ -1,6 +1,7 @@
 /* autotune tune: find the fastest configuration and record it. */
 #include "base/clock.h"
 #include "cmd/commands.h"
+#include "cmd/models.h"
 #include "cmd/terminal.h"
 #include "report/report.h"
 #include "run/tune.h"
@@ -40,8 +41,21 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     settings asked = o->run;
+    gpu_models models = {0};
     at_error trouble = {0};
     at_status status = AT_OK;
+    if (models_asked(asked.device)) {
+        bool mine = true;
+        status = models_find(asked.device, &models, error);
+        if (!status && models.count > 1 && o->trace)
+            status = error_set(error, AT_USAGE, "--trace is for GPUs of one model: these are of %zu",
+                               models.count);
+        asked.device = models.specs[0];
+        if (!status && models.count > 1)
+            status = models_side_by_side(&models, &asked, &mine, exit_code, error);
+        if (status || !mine)
+            return status;
+    }
     if (o->trace)
         status = trace_open(o->trace, clock_now_ns(), &asked.trace, error);
     if (status)
@@ -55,7 +69,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 }
 
 static const option_id options_taken[] = {
-    OPTION_SET,   OPTION_DEVICE, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
+    OPTION_SET,   OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
     OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START, OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS,
     OPTION_TIE,   OPTION_JOBS,   OPTION_CACHE, OPTION_NO_CACHE,
     OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};

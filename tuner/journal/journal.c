@@ -28,11 +28,17 @@ typedef struct slot {
     journal_line line; /* line.root NULL: empty */
 } slot;
 
+typedef struct journal_gpu {
+    journal_key facts;
+    char uuid[sizeof((device_properties *)NULL)->uuid];
+} journal_gpu;
+
 struct journal {
     char path[PATH_BYTES];
     int fd;
     uint64_t run; /* this one's number */
-    journal_key facts;
+    journal_gpu *gpus; /* that may measure: the first is the facts' device */
+    size_t gpu_count;
     slot *slots; /* open addressing; a power of two */
     size_t slot_count, entry_count, skipped;
     uint64_t *resumed; /* runs whose entries were loaded */
@@ -105,13 +111,19 @@ static void map_deinit(journal *j)
 at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
                          journal_key *out, at_error *error)
 {
-    return journal_key_of_variant(j->facts, launches, count, out, error);
+    return journal_key_on(j, 0, launches, count, out, error);
 }
 
-at_status journal_key_of_race(const journal *j, const char *plan, journal_key *out,
+at_status journal_key_on(const journal *j, size_t gpu, const journal_launch *launches, size_t count,
+                         journal_key *out, at_error *error)
+{
+    return journal_key_of_variant(j->gpus[gpu].facts, launches, count, out, error);
+}
+
+at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
                               at_error *error)
 {
-    return journal_key_of_question(j->facts, &(journal_question){.asked = plan}, out, error);
+    return journal_key_of_question(j->gpus[gpu].facts, &(journal_question){.asked = plan}, out, error);
 }
 
 bool journal_find(const journal *j, journal_key key, journal_entry *out)
@@ -196,6 +208,14 @@ static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
     return AT_OK;
 }
 
+static bool is_ours(const journal *j, journal_key facts)
+{
+    for (size_t i = 0; i < j->gpu_count; i++)
+        if (memcmp(facts.bytes, j->gpus[i].facts.bytes, sizeof facts.bytes) == 0)
+            return true;
+    return false;
+}
+
 static at_status load_text(journal *j, const char *text, size_t size_bytes, at_error *error)
 {
     lines l = {0};
@@ -207,7 +227,7 @@ static at_status load_text(journal *j, const char *text, size_t size_bytes, at_e
     for (size_t i = 0; !status && i < l.count; i++) {
         uint64_t run = l.items[i].run;
         if (l.items[i].is_finish ||
-            memcmp(l.items[i].facts.bytes, j->facts.bytes, sizeof j->facts.bytes) != 0 ||
+            !is_ours(j, l.items[i].facts) ||
             bsearch(&run, finished, finished_count, sizeof *finished, compare_u64))
             continue;
         status = remember_resumed(j, run, error);
@@ -340,7 +360,10 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
 {
     char *text;
     journal_line line;
-    at_status status = journal_line_of_entry(j->run, j->facts, key, e, &text, error);
+    journal_entry by_gpu = *e;
+    by_gpu.uuid = j->gpus[e->gpu].uuid;
+    at_status status =
+        journal_line_of_entry(j->run, j->gpus[e->gpu].facts, key, &by_gpu, &text, error);
     if (status)
         return status;
     if (journal_line_parse(text, strlen(text) - 1, &line))
@@ -402,6 +425,22 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     return AT_OK;
 }
 
+static at_status name_gpus(journal *j, const journal_facts *facts, at_error *error)
+{
+    journal_facts of_one = *facts;
+    j->gpus = calloc(facts->other_count + 1, sizeof *j->gpus);
+    if (!j->gpus)
+        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
+    j->gpu_count = facts->other_count + 1;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < j->gpu_count; i++) {
+        of_one.device = i ? &facts->others[i - 1] : facts->device;
+        snprintf(j->gpus[i].uuid, sizeof j->gpus[i].uuid, "%s", of_one.device->uuid);
+        status = journal_key_of_facts(&of_one, &j->gpus[i].facts, error);
+    }
+    return status;
+}
+
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error)
 {
@@ -416,7 +455,7 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
     uint64_t seed[3] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid()};
     j->run = XXH3_64bits(seed, sizeof seed);
     j->synced_ns = clock_now_ns();
-    at_status status = journal_key_of_facts(facts, &j->facts, error);
+    at_status status = name_gpus(j, facts, error);
     if (!status)
         status = open_file(j, folder, facts, error);
     if (status) {
@@ -440,6 +479,7 @@ void journal_close(journal *j)
     }
     map_deinit(j);
     free(j->waiting);
+    free(j->gpus);
     free(j->resumed);
     free(j);
 }

@@ -40,9 +40,13 @@ void journal_close(journal *j);
 at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
                          journal_key *out, at_error *error);
 
-/* The key of a race under those facts, which `plan` (a text) describes, and of a question of it.
+/* The same of another GPU of the run (journal_entry.gpu): what one measured is nothing to another. */
+at_status journal_key_on(const journal *j, size_t gpu, const journal_launch *launches, size_t count,
+                         journal_key *out, at_error *error);
+
+/* The key of a race on a GPU under those facts, which `plan` (a text) describes, and of a question of it.
  * AT_NO_MEMORY. */
-at_status journal_key_of_race(const journal *j, const char *plan, journal_key *out,
+at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
                               at_error *error);
 
 /* The entry of an unfinished run, or of this one; false when there is none. A view, valid until the

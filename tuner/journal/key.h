@@ -26,6 +26,8 @@ typedef struct journal_key {
 typedef struct journal_facts {
     const char *pattern;              /* name; an identifier */
     const device_properties *device;
+    const device_properties *others;  /* GPUs of the same model that share the run; NULL: none */
+    size_t other_count;
     const char *nvrtc_version;
     const problem_plan *problems;     /* measured and checked: tuned, ragged ... */
     size_t problem_count;

@@ -159,6 +159,8 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
         json_put(&root, "message", pack_text(e->found.message));
     if (root && e->stage && *e->stage)
         json_put(&root, "stage", pack_text(e->stage));
+    if (root && e->uuid && *e->uuid)
+        json_put(&root, "gpu", pack_text(e->uuid));
     if (root && e->asked && *e->asked) {
         json_put(&root, "asked", pack_text(e->asked));
         json_put(&root, "configurations", pack_configurations(e));
@@ -288,6 +290,7 @@ static bool parse_entry(const json_t *root, journal_line *out)
            parse_text(json_object_get(root, "configuration"), &e->configuration) &&
            parse_text(json_object_get(root, "message"), &e->found.message) &&
            parse_text(json_object_get(root, "stage"), &e->stage) &&
+           parse_text(json_object_get(root, "gpu"), &e->uuid) &&
            parse_text(json_object_get(root, "asked"), &e->asked) && parse_answer(root, out) &&
            parse_samples(json_object_get(root, "samples_ns"), out) &&
            parse_duration(json_object_get(root, "compile_ns"), &e->found.compile_ns) &&

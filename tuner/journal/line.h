@@ -2,7 +2,7 @@
  * before it.
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
- *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen",
+ *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
  *    "check":"0123456789abcdef"}
  *      what became of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
@@ -40,6 +40,9 @@ typedef struct journal_entry {
     size_t configuration_count;
     const double *figures; /* of the answer; finite */
     size_t figure_count;
+    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, whose
+                   facts say it */
+    const char *uuid; /* of that GPU, for people; "" unknown */
 } journal_entry;
 
 /* A line taken apart. A view: texts and arrays are owned by `root` and `samples_ns`. */

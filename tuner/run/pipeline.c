@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "script/emit.h"
+#include "run/gpus.h"
 #include "run/setup.h"
 
 enum {
@@ -31,7 +32,7 @@ struct pipeline {
     } compiled, finished;
 
     size_t compiling; /* candidates with a compile request out */
-    size_t trying;    /* requests at the device */
+    gpus gpus;        /* none of them ready without a device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
@@ -72,6 +73,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
     }
     *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
     p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
+    gpus_init(&p->gpus, s);
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     *out = p;
     return AT_OK;
@@ -96,7 +98,10 @@ void pipeline_abandon_queue(pipeline *p)
 
 size_t pipeline_in_flight(const pipeline *p)
 {
-    return p->compiling + p->compiled.count + p->trying;
+    size_t trying = 0;
+    for (size_t i = 0; i < p->gpus.count; i++)
+        trying += p->gpus.items[i].trying;
+    return p->compiling + p->compiled.count + trying;
 }
 
 void pipeline_look_far_ahead(pipeline *p)
@@ -109,7 +114,7 @@ void pipeline_look_far_ahead(pipeline *p)
 size_t pipeline_room(const pipeline *p)
 {
     size_t width = p->far_ahead ? compile_group_width(p->session->pool)
-                                : compile_width(p->session->pool) + DEVICE_QUEUE;
+                                : compile_width(p->session->pool) + DEVICE_QUEUE * p->gpus.count;
     size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
     if (p->compiled.count >= COMPILED_AHEAD || under_way >= width)
         return 0;
@@ -118,6 +123,10 @@ size_t pipeline_room(const pipeline *p)
 
 static at_status finish(pipeline *p, candidate *c, at_error *error)
 {
+    int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? measurement_fastest_ns(&c->found) : 0;
+    int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
+    if (fastest_ns && (!*best_ns || fastest_ns < *best_ns))
+        *best_ns = fastest_ns;
     c->finished = true;
     p->state.finished++;
     return queue_push(&p->finished, c->id, error);
@@ -171,7 +180,26 @@ static at_status set_key(const pipeline *p, candidate *c, const sources *all, at
         if (c->present[i])
             launches[count++] =
                 (journal_launch){.source_hash = all->of[i].hash, .plan = &c->launches[i]};
-    return p->log ? journal_key_of(p->log, launches, count, &c->key, error) : AT_OK;
+    if (!p->log)
+        return AT_OK;
+    if (p->gpus.count == 1)
+        return journal_key_of(p->log, launches, count, &c->key, error);
+    if (!c->keys)
+        c->keys = calloc(p->gpus.count, sizeof *c->keys);
+    if (!c->keys)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->gpus.count; i++)
+        status = journal_key_on(p->log, i, launches, count, &c->keys[i], error);
+    c->key = c->keys[c->gpu];
+    return status;
+}
+
+static void put_on(candidate *c, size_t gpu_number)
+{
+    c->gpu = gpu_number;
+    if (c->keys)
+        c->key = c->keys[gpu_number];
 }
 
 /* The configuration as the journal has it. */
@@ -191,20 +219,32 @@ static void keep_in_journal(pipeline *p, const candidate *c)
     journal_append(p->log, c->key,
                    &(journal_entry){.configuration = text,
                                     .stage = "screen",
+                                    .gpu = c->gpu,
                                     .found = c->found},
                    &trouble);
     if (trouble.status)
         p->state.journal_trouble = trouble;
 }
 
-/* An outcome of the journal stands for the work. */
+/* What the journal knows of a variant on the GPU that it is put on. */
+static bool find_entry(const pipeline *p, const candidate *c, journal_entry *entry)
+{
+    return p->log && journal_find(p->log, c->key, entry) &&
+           (entry->found.outcome != OUTCOME_OK || entry->found.sample_count >= p->samples) &&
+           entry->found.sample_count <= DEVICE_MAX_SAMPLES;
+}
+
+/* An outcome of the journal stands for the work: home's, or else another GPU's. */
 static bool take_from_journal(pipeline *p, candidate *c)
 {
     journal_entry entry;
-    if (!p->log || !journal_find(p->log, c->key, &entry))
-        return false;
-    if ((entry.found.outcome == OUTCOME_OK && entry.found.sample_count < p->samples) ||
-        entry.found.sample_count > DEVICE_MAX_SAMPLES)
+    put_on(c, p->gpus.home);
+    bool found = find_entry(p, c, &entry);
+    for (size_t i = 0; !found && c->keys && i < p->gpus.count; i++) {
+        put_on(c, i);
+        found = find_entry(p, c, &entry);
+    }
+    if (!found)
         return false;
     c->from_journal = true;
     measurement whole = entry.found;
@@ -321,29 +361,44 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     return last ? compiled(p, c, error) : AT_OK;
 }
 
-static at_status feed_device(pipeline *p, at_error *error)
+/* Whom the next variant goes to; NULL: nobody has room. */
+static gpu *find_room(pipeline *p, const candidate *c)
 {
-    while (p->state.device_ready && p->compiled.count && p->trying < DEVICE_QUEUE) {
-        candidate *c = p->table.items[queue_pop(&p->compiled)];
+    gpu *home = &p->gpus.items[p->gpus.home];
+    if (!c->moved)
+        return gpus_idlest(&p->gpus, DEVICE_QUEUE);
+    return home->ready && home->trying < DEVICE_QUEUE ? home : NULL;
+}
+
+static at_status feed_devices(pipeline *p, at_error *error)
+{
+    while (p->compiled.count) {
+        candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
+        gpu *to = c->finished ? NULL : find_room(p, c);
+        if (!c->finished && !to)
+            break;
+        queue_pop(&p->compiled);
         if (c->finished) /* its other half did not compile */
             continue;
         device_variant variant;
         candidate_variant(c, &variant);
-        at_status status =
-            device_worker_try(p->session->device, c->id, &variant, p->samples, error);
+        at_status status = device_worker_try(to->worker, c->id, &variant, p->samples, error);
         if (status)
             return status;
-        p->trying++;
+        put_on(c, (size_t)(to - p->gpus.items));
+        c->under_way = true;
+        to->trying++;
     }
     return AT_OK;
 }
 
-static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
+static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
-    if (!c || c->finished || !p->trying)
+    if (!c || c->finished || !from->trying)
         return error_set(error, AT_INTERNAL, "the device tried what was not asked");
-    p->trying--;
+    from->trying--;
+    c->under_way = false;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
@@ -355,22 +410,54 @@ static at_status take_tried(pipeline *p, const device_event *e, at_error *error)
     return status;
 }
 
-static at_status take_event(pipeline *p, const device_event *e, at_error *error)
+static void show_home(pipeline *p)
 {
-    p->state.restarts = e->restarts;
+    const gpu *home = &p->gpus.items[p->gpus.home];
+    p->state.device_ready = home->ready;
+    p->state.ready = home->facts;
+    p->state.ceiling_ns = home->ceiling_ns;
+}
+
+/* A GPU is gone for good: what it had in hand goes to the others. */
+static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
+{
+    if (e->status == AT_SCRIPT) /* what the reference did wrong */
+        return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
+    if (!gpus_lose(&p->gpus, lost, p->session))
+        return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
+    p->state.lost++;
+    snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
+    show_home(p);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!c->under_way || c->gpu != lost)
+            continue;
+        c->under_way = false;
+        if (!p->abandoned)
+            status = queue_push(&p->compiled, c->id, error);
+    }
+    return status;
+}
+
+static at_status take_event(pipeline *p, size_t from, const device_event *e, at_error *error)
+{
+    gpu *one = &p->gpus.items[from];
+    one->restarts = e->restarts;
+    p->state.restarts = gpus_restarts(&p->gpus);
     switch (e->kind) {
     case DEVICE_READY:
-        p->state.device_ready = true;
-        p->state.ready = e->ready;
-        p->state.ceiling_ns = e->ceiling_ns;
-        p->state.setup_ns = clock_now_ns() - p->start_ns;
+        one->ready = true;
+        one->facts = e->ready;
+        one->ceiling_ns = e->ceiling_ns;
+        show_home(p);
+        if (from == p->gpus.home)
+            p->state.setup_ns = clock_now_ns() - p->start_ns;
         return AT_OK;
     case DEVICE_TRIED: /* the answers to other questions are claimed */
-        return take_tried(p, e, error);
+        return take_tried(p, one, e, error);
     case DEVICE_FAILED:
-        if (e->status == AT_SCRIPT) /* what the reference did wrong */
-            return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
-        return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
+        return lose(p, from, e, error);
     default:
         return error_set(error, AT_INTERNAL, "the device answered what was not asked (%d)",
                          (int)e->kind);
@@ -397,29 +484,74 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
     return p->prover ? prover_step(p->prover, error) : AT_OK;
 }
 
+/* Takes every event of a device that is there. AT_NOT_FOUND: no more. */
+static at_status drain_device(pipeline *p, size_t from, bool *moved, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status) {
+        device_event e;
+        status = feed_devices(p, error);
+        if (!status)
+            status = device_worker_take(p->gpus.items[from].worker, 0, &e, error);
+        if (status)
+            break;
+        *moved = true;
+        status = take_event(p, from, &e, error);
+        device_event_deinit(&e);
+    }
+    return status;
+}
+
 static at_status drain(pipeline *p, bool *moved, at_error *error)
 {
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
     if (status)
         return status;
-    if (!p->session->device)
-        return AT_OK;
-    do {
-        device_event e;
-        status = feed_device(p, error);
-        if (!status)
-            status = device_worker_take(p->session->device, 0, &e, error);
-        if (status)
-            break;
-        *moved = true;
-        status = take_event(p, &e, error);
-        device_event_deinit(&e);
-    } while (!status);
-    if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
+    for (size_t i = 0; p->session->device && i < p->gpus.count; i++) {
+        if (p->gpus.items[i].lost)
+            continue;
+        status = drain_device(p, i, moved, error);
+        if (status != AT_NOT_FOUND)
+            return status;
+        error_clear(error);
+    }
     return AT_OK;
+}
+
+size_t pipeline_home(const pipeline *p)
+{
+    return p->gpus.home;
+}
+
+int64_t pipeline_best_ns(const pipeline *p, const candidate *c)
+{
+    return p->gpus.items[c->gpu].best_ns;
+}
+
+double pipeline_likely_ns(const pipeline *p, const candidate *c)
+{
+    return gpus_likely_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
+}
+
+at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at_error *error)
+{
+    at_status status = AT_OK;
+    p->abandoned = false;
+    for (size_t i = 0; !status && i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!c->finished || c->found.outcome != OUTCOME_OK || c->gpu == p->gpus.home)
+            continue;
+        double fastest_ns = (double)measurement_fastest_ns(&c->found);
+        if (c != always && fastest_ns > ratio * (double)pipeline_best_ns(p, c))
+            continue;
+        c->finished = c->from_journal = false;
+        c->moved = true;
+        p->state.finished--;
+        status = c->images[0] ? queue_push(&p->compiled, c->id, error)
+                              : emit_and_submit(p, c, false, error);
+    }
+    return status;
 }
 
 void pipeline_prove_with(pipeline *p, prover *with)
@@ -454,8 +586,9 @@ static void wait_for_all(const pipeline *p, int timeout_ms)
     compile_poll(p->session->pool, &set);
     if (p->prover)
         prover_poll(p->prover, &set);
-    if (p->session->device)
-        device_worker_poll(p->session->device, &set);
+    for (size_t i = 0; p->session->device && i < p->gpus.count; i++)
+        if (!p->gpus.items[i].lost)
+            device_worker_poll(p->gpus.items[i].worker, &set);
     poll_set_wait(&set);
 }
 

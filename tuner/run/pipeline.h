@@ -25,7 +25,9 @@ typedef struct pipeline_state { /* for progress and the summary */
     uint64_t resumed;       /* of them, answered from the journal */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* summed over variants */
     int64_t setup_ns;       /* from pipeline_new() until the device was ready */
-    int restarts;           /* of the device worker */
+    int restarts;           /* of the device workers */
+    size_t lost;            /* GPUs that are gone for good */
+    char lost_why[256];     /* the latest */
     at_error journal_trouble; /* why the journal ended early; clear when it did not */
 } pipeline_state;
 
@@ -58,6 +60,19 @@ void pipeline_abandon_queue(pipeline *p);
 /* Moves everything that can move; waits up to `timeout_ms` when nothing can. AT_DEVICE or
  * AT_NO_DEVICE when the device is gone for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
+
+/* Of several GPUs the one that runs the race (candidate.gpu); it changes when that one is lost. */
+size_t pipeline_home(const pipeline *p);
+
+/* Has those measured again by home's GPU that could win by samples of another: within `ratio` of the
+ * best of their own. `always` (may be NULL) in any case. They finish once more. */
+at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at_error *error);
+
+/* The fastest sample on the GPU that measured the candidate; 0: none. */
+int64_t pipeline_best_ns(const pipeline *p, const candidate *c);
+
+/* What a candidate's fastest sample is likely to be at home; 0: there is none. For a search alone. */
+double pipeline_likely_ns(const pipeline *p, const candidate *c);
 
 /* The next finished candidate, each once; NULL when there is none yet. */
 candidate *pipeline_take(pipeline *p);

@@ -172,9 +172,11 @@ at_status problem_set_send(problem_set *set, device_worker *w, const device_imag
         if (script_has_filler(set->script))
             set->problems[i].filler = result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
     }
-    at_status status = device_worker_setup(w, support, set->problems, problem_count(set), error);
-    /* They have been copied; the plans are what is still asked for. */
+    return device_worker_setup(w, support, set->problems, problem_count(set), error);
+}
+
+void problem_set_sent(problem_set *set)
+{
     for (size_t i = 0; i < PART_COUNT * problem_count(set); i++)
         compile_result_deinit(&set->compiled[i]);
-    return status;
 }

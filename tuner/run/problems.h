@@ -48,4 +48,7 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
 at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
                            at_error *error);
 
+/* No more set-ups: drops the kernels. The plans are what is still asked for. */
+void problem_set_sent(problem_set *set);
+
 #endif

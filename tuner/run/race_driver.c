@@ -16,6 +16,7 @@ enum {
 
 struct race_driver {
     session *session;
+    size_t home; /* the GPU that it began on */
     pipeline *pipeline;
     race_log *log;
     race *race;
@@ -40,10 +41,16 @@ struct race_driver {
     race_driver_state state;
 };
 
+/* Those whose samples are of the GPU that runs the race. */
+static bool may_enter(const race_driver *c, const candidate *one)
+{
+    return one->finished && one->found.outcome == OUTCOME_OK && one->gpu == c->home;
+}
+
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)
 {
     for (size_t i = 0; i < all->count; i++)
-        c->count += all->items[i]->finished && all->items[i]->found.outcome == OUTCOME_OK;
+        c->count += may_enter(c, all->items[i]);
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
@@ -74,6 +81,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     c->session = s;
+    c->home = pipeline_home(p);
     clock_watch_init(&c->watch);
     c->pipeline = p;
     c->log = log;
@@ -97,7 +105,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     if (o->tie_margin >= 0)
         rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (all->items[i]->finished && all->items[i]->found.outcome == OUTCOME_OK)
+        if (may_enter(c, all->items[i]))
             c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
@@ -167,6 +175,8 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
     }
     while (!status && pipeline_in_flight(c->pipeline))
         status = pipeline_step(c->pipeline, STEP_MS, error);
+    if (!status && pipeline_home(c->pipeline) != c->home)
+        status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;
 }
 

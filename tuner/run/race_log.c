@@ -16,10 +16,10 @@ enum {
     FIGURES
 };
 
-at_status race_log_init(race_log *l, journal *j, const char *plan, at_error *error)
+at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error)
 {
-    *l = (race_log){.journal = j};
-    return j ? journal_key_of_race(j, plan, &l->key, error) : AT_OK;
+    *l = (race_log){.journal = j, .gpu = gpu};
+    return j ? journal_key_of_race(j, gpu, plan, &l->key, error) : AT_OK;
 }
 
 static void keep(race_log *l, journal_key key, const journal_entry *e)
@@ -73,6 +73,7 @@ void race_log_keep_search(race_log *l, const uint64_t *tried, size_t count, int 
     if (key_of(l, &the_search, &key))
         keep(l, key,
              &(journal_entry){.found.outcome = OUTCOME_OK,
+                              .gpu = l->gpu,
                               .asked = the_search.asked,
                               .stage = "race",
                               .configurations = tried,
@@ -140,6 +141,7 @@ void race_log_keep(race_log *l, const race_question *q, const char *stage, const
     };
     keep(l, key,
          &(journal_entry){.found.outcome = e->outcome,
+                          .gpu = l->gpu,
                           .found.message = e->message,
                           .asked = q->asked,
                           .stage = stage,

@@ -21,6 +21,7 @@
 typedef struct race_log {
     journal *journal; /* borrowed; NULL: nothing is kept or found */
     journal_key key;  /* of this race */
+    size_t gpu;       /* that it is run on */
     at_error trouble; /* why the journal refused something; clear when it did not */
 } race_log;
 
@@ -31,8 +32,8 @@ typedef struct race_question {
     size_t count;
 } race_question;
 
-/* `plan` tells everything that the race depends on besides its variants. AT_NO_MEMORY. */
-at_status race_log_init(race_log *l, journal *j, const char *plan, at_error *error);
+/* `gpu`: which of the journal's the race is run on. `plan` tells everything that the race depends on besides its variants. AT_NO_MEMORY. */
+at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error);
 
 /* The configurations that the search of this race tried before it ended; false: it did not end.
  * *tried is a view, valid until the next call that keeps something; *end is what was kept. */

@@ -24,20 +24,63 @@ static at_status await_event(device_worker *w, device_event *out, at_error *erro
     }
 }
 
-static at_status open_device(session *s, const char *spec, device_cache cache, at_error *error)
+static at_status start_device(const session *s, const char *spec, device_cache cache,
+                              device_worker **out, at_error *error)
+{
+    return device_worker_start(
+        &(device_worker_options){.spec = spec, .cache = cache, .trace = s->trace}, out, error);
+}
+
+static at_status await_opened(device_worker *w, device_properties *out, at_error *error)
 {
     device_event event;
-    at_status status = device_worker_start(
-        &(device_worker_options){.spec = spec, .cache = cache, .trace = s->trace}, &s->device, error);
-    if (!status)
-        status = await_event(s->device, &event, error);
+    at_status status = await_event(w, &event, error);
     if (status)
         return status;
     if (event.kind == DEVICE_OPENED)
-        s->properties = event.properties;
+        *out = event.properties;
     else
         status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
     device_event_deinit(&event);
+    return status;
+}
+
+static at_status open_device(session *s, const char *spec, device_cache cache, at_error *error)
+{
+    at_status status = start_device(s, spec, cache, &s->device, error);
+    return status ? status : await_opened(s->device, &s->properties, error);
+}
+
+/* "cuda:0,2": all are started before the first is waited for. */
+static at_status open_devices(session *s, const char *spec, bool fixed, device_cache cache,
+                              at_error *error)
+{
+    char first[32], next[32];
+    const char *kind = strchr(spec, ':'), *comma = strchr(spec, ',');
+    if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
+        return open_device(s, spec, cache, error);
+    snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
+    /* Without a race the first samples decide, and those of several GPUs do not compare. */
+    if (fixed)
+        return open_device(s, first, cache, error);
+    at_status status = start_device(s, first, cache, &s->device, error);
+    for (; !status && comma; comma = strchr(comma + 1, ',')) {
+        int length = (int)strcspn(comma + 1, ",");
+        snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
+        if (s->other_count == SESSION_MOST_OTHERS)
+            return error_set(error, AT_USAGE, "more than %d GPUs", SESSION_MOST_OTHERS + 1);
+        status = start_device(s, next, cache, &s->others[s->other_count], error);
+        s->other_count += !status;
+    }
+    if (!status)
+        status = await_opened(s->device, &s->properties, error);
+    for (size_t i = 0; !status && i < s->other_count; i++) {
+        device_properties *p = &s->other_properties[i];
+        status = await_opened(s->others[i], p, error);
+        if (!status && strcmp(p->limits.name, s->properties.limits.name) != 0)
+            status = error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
+                               s->properties.spec, s->properties.limits.name, p->spec, p->limits.name);
+    }
     return status;
 }
 
@@ -74,7 +117,7 @@ static at_status open_target(const settings *o, session *s, at_error *error)
     if (o->arch)
         return error_set(error, AT_USAGE, "--arch compiles without a device: leave out one of "
                                           "--arch and --device");
-    return o->device ? open_device(s, o->device, cache, error)
+    return o->device ? open_devices(s, o->device, o->fixed_samples > 0, cache, error)
                      : open_default_device(s, cache, error);
 }
 
@@ -208,6 +251,9 @@ static at_status send_setup(session *s, at_error *error)
         s->slots = slots;
         device_image image = result_image(&support, false);
         status = problem_set_send(&s->problems, s->device, &image, ptx, error);
+        for (size_t i = 0; !status && i < s->other_count; i++)
+            status = problem_set_send(&s->problems, s->others[i], &image, ptx, error);
+        problem_set_sent(&s->problems);
     }
     compile_result_deinit(&support);
     return status;
@@ -238,6 +284,8 @@ void session_deinit(session *s)
     space_free(s->space);
     script_free(s->script);
     device_worker_free(s->device);
+    for (size_t i = 0; i < s->other_count; i++)
+        device_worker_free(s->others[i]);
     compile_pool_free(s->pool);
     *s = (session){0};
 }

@@ -20,9 +20,16 @@
 #include "script/script.h"
 #include "space/space.h"
 
+/* GPUs of a run besides the one of the race. */
+enum { SESSION_MOST_OTHERS = 63 };
+
 typedef struct session {
     compile_pool *pool;
-    device_worker *device; /* NULL: compile only */
+    device_worker *device; /* that runs the race; NULL: compile only */
+    /* Of the same model: they screen, too. */
+    device_worker *others[SESSION_MOST_OTHERS];
+    device_properties other_properties[SESSION_MOST_OTHERS];
+    size_t other_count;
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
     script *script;
     problem_kind problem;  /* that is tuned */

@@ -310,6 +310,9 @@ static void warn(builder *b)
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);
+    if (p->lost)
+        run_summary_warn(b->out, "%zu of %zu GPUs were lost, the others went on: %s", p->lost,
+                         s->other_count + 1, p->lost_why);
     if (p->journal_trouble.status)
         run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
     size_t skipped = b->in->journal ? journal_skipped(b->in->journal) : 0;

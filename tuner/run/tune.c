@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "run/tune_state.h"
+#include "run/verify.h"
 
 /* For what runs long and asks by itself. */
 static bool interrupt_asked(void *context)
@@ -47,6 +48,8 @@ static at_status finish(tune *t, at_error *error)
                                                     .end = t->end,
                                                     .start_ns = t->start_ns},
                                  &t->summary, error);
+    if (!status && t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED)
+        status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
     if (status)
         return status;
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);

@@ -48,6 +48,8 @@ static void open_journal(tune *t)
         status = journal_open(folder,
                               &(journal_facts){.pattern = script_pattern(t->session.script)->name,
                                                .device = &t->session.properties,
+                                               .others = t->session.other_properties,
+                                               .other_count = t->session.other_count,
                                                .nvrtc_version =
                                                    compile_nvrtc_version(t->session.pool),
                                                .problems = t->session.problems.plans,
@@ -61,7 +63,7 @@ static void open_journal(tune *t)
 }
 
 /* Everything that a race depends on besides its variants: the same command goes on with it. */
-static at_status open_race_log(tune *t, at_error *error)
+at_status tune_open_race_log(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     char script_text[33] = "", template_text[33] = "", plan[4096];
@@ -81,7 +83,8 @@ static at_status open_race_log(tune *t, at_error *error)
     for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
                       o->variables[i].text);
-    return race_log_init(&t->log, t->journal, plan, error);
+    size_t home = t->pipeline ? pipeline_home(t->pipeline) : 0;
+    return race_log_init(&t->log, t->journal, home, plan, error);
 }
 
 static void set_limits(tune *t)
@@ -188,7 +191,7 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
     if (!status)
-        status = open_race_log(t, error);
+        status = tune_open_race_log(t, error);
     if (!status)
         status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
     if (!status && tune_evaluations(t) == space_count(t->session.space))

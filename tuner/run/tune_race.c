@@ -48,12 +48,31 @@ static void show_race(tune *t)
                                                    .now_ns = clock_now_ns()});
 }
 
-static at_status race_on_device(tune *t, at_error *error)
+/* Of several GPUs one runs the race: what could win by samples of another is measured again there. */
+static at_status gather(tune *t, const candidate *baseline, at_error *error)
 {
-    const candidate *baseline;
-    at_status status = try_baseline(t, &baseline, error);
-    if (!status)
-        keep_search(t);
+    at_status status = pipeline_gather(t->pipeline, race_defaults().prior_ratio, baseline, error);
+    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
+        t->failed += c->found.outcome != OUTCOME_OK;
+    if (!status && t->log.gpu != pipeline_home(t->pipeline))
+        status = tune_open_race_log(t, error);
+    return tune_unless_interrupted(t, status, error);
+}
+
+/* Did the race's GPU go, and another take its place? */
+static bool moved_home(tune *t)
+{
+    at_error ignored = {0};
+    size_t was = t->log.gpu;
+    return pipeline_home(t->pipeline) != was ||
+           (pipeline_step(t->pipeline, 0, &ignored) == AT_OK && pipeline_home(t->pipeline) != was);
+}
+
+static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
+{
+    at_status status = gather(t, baseline, error);
     if (!status)
         status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND) {
@@ -76,6 +95,23 @@ static at_status race_on_device(tune *t, at_error *error)
     }
     if (t->end == RUN_END_INTERRUPTED)
         race_driver_stop(t->driver);
+    return status;
+}
+
+static at_status race_on_device(tune *t, at_error *error)
+{
+    const candidate *baseline;
+    at_status status = try_baseline(t, &baseline, error);
+    if (status)
+        return status;
+    keep_search(t);
+    status = race_at_home(t, baseline, error);
+    while (status && moved_home(t)) {
+        error_clear(error);
+        race_driver_free(t->driver);
+        t->driver = NULL;
+        status = race_at_home(t, baseline, error);
+    }
     return status;
 }
 

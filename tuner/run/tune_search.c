@@ -38,7 +38,8 @@ static void thin_out(const tune *t, candidate *c)
     bool is_baseline = t->has_baseline && c->configuration == t->baseline;
     if (!t->session.device ||
         (fastest_ns && !is_baseline &&
-         (double)fastest_ns > race_defaults().prior_ratio * (double)t->best_ns))
+         (double)fastest_ns >
+             race_defaults().prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
         candidate_drop_images(c);
 }
 
@@ -49,10 +50,11 @@ void tune_learn(tune *t, candidate *c)
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
     t->failed += !ok;
-    stopping_note(&t->stopping, ok && fastest_ns ? (double)fastest_ns : INFINITY);
+    double cost = ok && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
+    stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration,
-                  ok && fastest_ns ? (double)fastest_ns : STRATEGY_FAILED);
+                  cost > 0 ? cost : STRATEGY_FAILED);
     trace_span(t->settings->trace, t->search_lane, "tell", start_ns, clock_now_ns(), 1);
     thin_out(t, c);
 }

@@ -53,6 +53,9 @@ at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
 
+/* The race's part of the journal, for the GPU that is home. */
+at_status tune_open_race_log(tune *t, at_error *error);
+
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 void tune_rank_unraced(tune *t);
 

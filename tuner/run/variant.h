@@ -24,7 +24,11 @@ typedef struct candidate {
     bool from_journal;      /* an earlier run measured it */
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */
-    journal_key key;        /* everything its outcome depends on */
+    journal_key key;        /* everything its outcome depends on, its GPU too */
+    journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
+    size_t gpu;             /* of the pipeline: what measured it, or is at it */
+    bool under_way;         /* that GPU is at it */
+    bool moved;             /* for the GPU of the race alone */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
     uint32_t layout;        /* of its data, as the device numbers it */

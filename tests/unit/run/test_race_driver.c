@@ -36,7 +36,7 @@ static at_status run_race(fixture *f)
 {
     assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
-    assert_ok(race_log_init(&f->log, NULL, "a test's", &f->error), f->error);
+    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
     at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
                                    &f->driver, &f->error);
     bool finished = status != AT_OK;
@@ -103,7 +103,7 @@ static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **
     for (size_t i = 0; i < all->count; i++)
         candidate_drop_images(all->items[i]);
     the_tables.compiled = 0;
-    assert_ok(race_log_init(&f->log, NULL, "a test's", &f->error), f->error);
+    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
     assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
                           &f->error),
               f->error);
@@ -125,7 +125,7 @@ static void a_failure_in_any_place_leaves_a_result(void **state)
         tables_open(&one.session);
         assert_ok(pipeline_new(&one.session, NULL, 3, &one.pipeline, &one.error), one.error);
         assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
-        assert_ok(race_log_init(&one.log, NULL, "a test's", &one.error), one.error);
+        assert_ok(race_log_init(&one.log, NULL, 0, "a test's", &one.error), one.error);
         assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
                               &one.driver, &one.error),
                   one.error);

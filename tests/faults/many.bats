@@ -1,0 +1,125 @@
+load helpers
+
+gpus() { # gpus NAMES [SPEEDS]: a machine with these
+    gpu
+    needs_the_fake
+    FAKE_CUDA_NAMES=$1 FAKE_CUDA_SPEEDS=${2:-}
+    FAKE_CUDA_DEVICES=$(($(tr -dc , <<<"$1" | wc -c) + 1))
+    export FAKE_CUDA_NAMES FAKE_CUDA_SPEEDS FAKE_CUDA_DEVICES
+    write_space few 99
+}
+
+measured_by() { # measured_by ORDINAL: variants of the journal
+    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' |
+        grep -c "\"gpu\":\"GPU-00000000-0000-0000-0000-00000000000$1\"" || true
+}
+
+@test "GPUs of a model share the screening, and the race runs on one" {
+    gpus "Fake A,Fake A"
+    tool "$TIMED" --device all --quiet
+    succeeds
+    found_the_best
+    [ "$(measured_by 0)" -gt 20 ]
+    [ "$(measured_by 1)" -gt 20 ]
+    [ "$(cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep '"asked"' |
+        grep -o '"gpu":"[^"]*"' | sort -u | wc -l)" -eq 1 ]
+    [ "$(ls results)" = fake-a ]
+}
+
+# Of one three times as slow the best is slower than most of the other's.
+@test "samples of different GPUs are never compared" {
+    gpus "Fake A,Fake A" "100,300"
+    tool "$TIMED" --device cuda:0,1 --quiet
+    succeeds
+    found_the_best
+    rm -r results "$XDG_STATE_HOME"
+    FAKE_CUDA_SPEEDS=300,100
+    tool "$TIMED" --device cuda:0,1 --quiet
+    succeeds
+    found_the_best
+}
+
+@test "GPUs of different models are tuned side by side into their own records" {
+    gpus "Fake A,Fake B,Fake A"
+    tool "$TIMED" --device all --quiet
+    succeeds
+    [ "$(ls results | tr '\n' ' ')" = "fake-a fake-b " ]
+    says 'on Fake A'
+    says 'on Fake B'
+    [ "$(grep -c 'best        a=11,b=5' out.txt)" -eq 2 ]
+}
+
+@test "a GPU that is lost costs what it had in hand" {
+    gpus "Fake A,Fake A"
+    export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=2000
+    "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 600); do
+        [ "$(journal_lines)" -ge 5 ] && break
+        sleep 0.05
+    done
+    echo "${LOST:-1}" >gone
+    # Whichever of the two has it.
+    for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
+    end_run
+    [ "$status" -eq 0 ]
+    found_the_best
+    says 'GPUs were lost'
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ]
+}
+
+@test "where the GPU of the race is lost another runs it" {
+    gpus "Fake A,Fake A"
+    export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=2000
+    "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 600); do
+        [ "$(race_lines)" -ge 5 ] && break
+        sleep 0.05
+    done
+    echo 0 >gone
+    for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
+    end_run
+    [ "$status" -eq 0 ]
+    found_the_best
+    says 'GPUs were lost'
+}
+
+@test "a run of several GPUs that was killed goes on, each with its own samples" {
+    gpus "Fake A,Fake A"
+    FAKE_CUDA_TIME_US=500 start_many
+    for _ in $(seq 600); do
+        [ "$(journal_lines)" -ge 40 ] && break
+        sleep 0.02
+    done
+    kill -KILL "$pid"
+    end_run
+    tool "$TIMED" --device all --quiet
+    succeeds
+    found_the_best
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ]
+}
+
+start_many() {
+    "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
+    pid=$!
+}
+
+@test "--verify-on all races the winner on the other GPUs" {
+    gpus "Fake A,Fake A,Fake A"
+    tool "$TIMED" --device all --verify-on all --quiet
+    succeeds
+    says 'verified: on 2 of 2 other GPUs'
+}
+
+@test "a device that does not exist, or is named twice, is told" {
+    gpus "Fake A,Fake A"
+    tool "$TIMED" --device cuda:0,7
+    fails_with 3 "cuda:7"
+    tool "$TIMED" --device cuda:0,0
+    fails_with 2 "twice"
+    tool "$TIMED" --device cuda:0,x
+    fails_with 2 "cuda:0,2"
+}
