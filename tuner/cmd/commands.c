@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const command *const table[] = {
-    &cmd_tune, &cmd_check, &cmd_emit, &cmd_explain, &cmd_inspect, &cmd_spills, &cmd_space, &cmd_export, &cmd_replay,
+    &cmd_tune, &cmd_check, &cmd_emit, &cmd_explain, &cmd_inspect, &cmd_spills, &cmd_importance, &cmd_compare, &cmd_space, &cmd_export, &cmd_replay,
     &cmd_convert, &cmd_devices,
 };
 

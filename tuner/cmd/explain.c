@@ -16,7 +16,7 @@ enum { STEP_MS = 100, NAME_BYTES = 512 };
 /* A launch of up to so many threads is run whole, a larger one by a sample of its blocks. */
 static const uint64_t whole_threads = 4u << 20;
 
-static void explained_deinit(explained *x)
+void explained_deinit(explained *x)
 {
     for (uint32_t i = 0; i < PLAN_MAX_LAUNCHES; i++) {
         explanation_deinit(&x->launches[i].explanation);
@@ -172,19 +172,19 @@ static at_status prove(explained *x, at_error *error)
     return status;
 }
 
-static at_status explain(const options *o, explained *x, at_error *error)
+at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error)
 {
     arch_limits arch;
-    at_status status = target_find(o->run.arch, &arch, error);
+    at_status status = target_find(wanted->arch, &arch, error);
     if (!status)
         status = sim_chip_find(arch.name, &x->chip, error);
     if (!status)
-        status = target_load_script(&o->run, &x->chip.limits, &x->script, error);
+        status = target_load_script(wanted, &x->chip.limits, &x->script, error);
     if (status)
         return status;
     const pattern *p = script_pattern(x->script);
     x->problem = p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
-    status = read_configuration(x, o->configuration, error);
+    status = read_configuration(x, configuration, error);
     if (!status)
         status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
     if (!status)
@@ -209,7 +209,7 @@ static at_status explain(const options *o, explained *x, at_error *error)
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     explained x = {0};
-    at_status status = explain(o, &x, error);
+    at_status status = explained_make(&o->run, o->configuration, &x, error);
     if (!status && o->json)
         explained_print_json(&x);
     else if (!status)

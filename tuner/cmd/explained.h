@@ -4,6 +4,7 @@
 
 #include "compile/compile.h"
 #include "device/plan.h"
+#include "run/settings.h"
 #include "script/emit.h"
 #include "script/script.h"
 #include "sim/chip.h"
@@ -33,6 +34,11 @@ typedef struct explained {
     explained_launch launches[PLAN_MAX_LAUNCHES];
     char *wrong;          /* owned; what it does wrong, by a proof; NULL: nothing is known */
 } explained;
+
+/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names, runs it on the
+ * simulated device and proves it. The caller calls explained_deinit, also after a failure; *x starts zeroed. */
+at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error);
+void explained_deinit(explained *x);
 
 /* Did a launch end in a fault? */
 bool explained_faulted(const explained *x);

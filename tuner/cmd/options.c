@@ -103,6 +103,11 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
                      AT(list)},
     [OPTION_WHOLE] = {"whole", NULL, "compile every point instead of bisecting", CELL_TRUE, AT(whole)},
+    [OPTION_FAIL_ON] = {"fail-on", "slower", "end with exit code 6 when something is slower", CELL_TEXT,
+                        AT(fail_on)},
+    [OPTION_RACE] = {"race", NULL, "time both against each other now, on --device", CELL_TRUE, AT(race)},
+    [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind)},
+    [OPTION_BY] = {"by", "NAME[,NAME]", "the parameters to draw by", CELL_TEXT, AT(by)},
     [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
                               "compile what spills once more, to shared memory (CUDA 13)", CELL_TRUE,
                               AT(shared_spills)},
@@ -325,15 +330,19 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     }
     if (out->help)
         return AT_OK;
-    if (optind < argc)
-        out->run.script = out->operand = argv[optind++];
-    if (out->operand && !c->operand)
+    size_t most = c->operands_most ? c->operands_most : c->operand ? 1 : 0;
+    size_t least = c->operands_most ? c->operands_least : most;
+    for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS; optind++)
+        out->operands[out->operand_count++] = argv[optind];
+    out->run.script = out->operand = out->operand_count ? out->operands[0] : NULL;
+    if (optind < argc && !c->operand)
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
-                         out->operand);
-    if (optind < argc)
-        return error_set(error, AT_USAGE, "one %s at a time: '%s' is one too many", c->operand,
                          argv[optind]);
-    if (c->operand && !out->operand)
+    if (optind < argc)
+        return error_set(error, AT_USAGE, most == 1 ? "one %s at a time: '%s' is one too many"
+                                                    : "'autotune' takes %s: '%s' is one too many",
+                         c->operand, argv[optind]);
+    if (out->operand_count < least)
         return error_set(error, AT_USAGE, "'autotune %s' needs a %s", c->name, c->operand);
     return AT_OK;
 }

@@ -45,6 +45,10 @@ typedef enum option_id {
     OPTION_TOP,
     OPTION_LIST,
     OPTION_WHOLE,
+    OPTION_FAIL_ON,
+    OPTION_RACE,
+    OPTION_KIND,
+    OPTION_BY,
     OPTION_SHARED_SPILLS,
     OPTION_JSON,
     OPTION_QUIET,
@@ -57,8 +61,12 @@ typedef enum option_id {
     OPTION_COUNT
 } option_id;
 
+enum { OPTIONS_MAX_OPERANDS = 64 };
+
 typedef struct options {
-    const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent */
+    const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
+    const char *operands[OPTIONS_MAX_OPERANDS];
+    size_t operand_count;
     settings run;        /* of a run; commands that do not run use what they share with it */
     script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
     size_t sweep_count;
@@ -66,7 +74,9 @@ typedef struct options {
     uint64_t repeat; /* 0: not given */
     uint64_t top;
     bool list, json, no_line, ptx, help;
-    bool whole, shared_spills;
+    bool whole, shared_spills, race;
+    const char *fail_on; /* "slower" */
+    const char *kind, *by;
     const char *format;
     const char *output;
     const char *trace; /* NULL: none */
@@ -76,6 +86,7 @@ typedef struct options {
 typedef struct command {
     const char *name;
     const char *operand;      /* "SCRIPT", or NULL when it takes none */
+    size_t operands_least, operands_most; /* 0, 0: exactly one */
     const char *summary;      /* one line */
     const char *details;      /* paragraphs for its --help; may be NULL */
     const option_id *options; /* that it takes besides --help */

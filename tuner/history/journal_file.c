@@ -80,6 +80,10 @@ static void drop_last(recorded *r)
 static bool read_samples(recorded_result *result, const journal_entry *e)
 {
     result->outcome = e->found.outcome;
+    result->has_resources = e->found.has_resources;
+    result->registers = e->found.resources.registers;
+    result->spill_bytes = e->found.resources.spill_store_bytes + e->found.resources.spill_load_bytes;
+    result->shared_bytes = e->found.resources.static_shared_bytes;
     result->compile_ms = (double)e->found.compile_ns / 1e6;
     result->check_ms = (double)e->found.check_ns / 1e6;
     if (e->found.sample_count == 0)
@@ -98,8 +102,11 @@ static bool read_samples(recorded_result *result, const journal_entry *e)
         result->samples_ms[i] = (double)e->found.samples_ns[i] / 1e6;
         result->run_ms += result->samples_ms[i];
     }
-    if (e->found.outcome == OUTCOME_OK && summary.median_ns > 0)
+    if (e->found.outcome == OUTCOME_OK && summary.median_ns > 0) {
         result->cost = (double)summary.median_ns / 1e6;
+        result->low_ms = (double)summary.low_ns / 1e6;
+        result->high_ms = (double)summary.high_ns / 1e6;
+    }
     return true;
 }
 

@@ -24,6 +24,11 @@ typedef struct recorded_result {
     double *samples_ms;                  /* of single launches; may be NULL */
     size_t sample_count;
     const char *timestamp; /* ISO 8601; may be NULL */
+    double low_ms, high_ms; /* 95 % interval of the cost; 0: not recorded */
+    double gbps;            /* 0: not recorded */
+    bool has_resources;     /* what follows is known */
+    uint32_t registers, spill_bytes, shared_bytes;
+    double occupancy;       /* 0: not recorded */
 } recorded_result;
 
 typedef struct recorded {
@@ -34,6 +39,12 @@ typedef struct recorded {
     const char *device;    /* "" unknown */
     const char *kernel;    /* "" unknown */
     const char *objective; /* "time" */
+    char problem[512];     /* "rows=8192, cols=8192"; "" unknown */
+    double ceiling_gbps;   /* 0 unknown */
+    double baseline_ms;    /* of the pattern's default; 0 unknown */
+    double baseline_gbps;
+    uint64_t space_count;  /* valid configurations of the space; 0 unknown */
+    bool predicted;        /* the times are predictions */
     json_t *root;          /* owns the texts */
 } recorded;
 
@@ -51,6 +62,7 @@ typedef struct recorded_format {
 
 extern const recorded_format recorded_kernel_tuner;
 extern const recorded_format recorded_t4;
+extern const recorded_format recorded_run;
 
 void recorded_deinit(recorded *r); /* a zeroed one is fine */
 

@@ -1,0 +1,64 @@
+load helpers
+
+RECORDS="$BATS_TEST_DIRNAME/../../results/nvidia-h200"
+
+# slowed FACTOR: the record of the transpose with all times so much longer, in slow.json
+slowed() {
+    python3 - "$RECORDS/transpose.json" "$1" >slow.json <<'PY'
+import json, sys
+record, factor = json.load(open(sys.argv[1])), float(sys.argv[2])
+for entry in record["entries"]:
+    for name in ("median_ns", "low_ns", "high_ns", "min_ns", "q1_ns", "q3_ns"):
+        entry["time"][name] = round(entry["time"][name] * factor)
+json.dump(record, sys.stdout)
+PY
+}
+
+@test "a record beside itself is the same" {
+    tool compare "$RECORDS/transpose.json" "$RECORDS/transpose.json" --fail-on slower
+    succeeds
+    says SAME
+    says_nothing_of SLOWER
+}
+
+@test "what became 3 percent slower is said, and fails a job that asks" {
+    slowed 1.03
+    tool compare "$RECORDS/transpose.json" slow.json
+    succeeds
+    says SLOWER
+    tool compare "$RECORDS/transpose.json" slow.json --fail-on slower
+    [ "$status" -eq 6 ]
+    tool compare slow.json "$RECORDS/transpose.json" --fail-on slower
+    succeeds
+    says FASTER
+}
+
+@test "records without a problem in common are refused" {
+    tool compare "$RECORDS/transpose.json" "$RECORDS/dot.json"
+    fails_with 2 'no problem in common'
+}
+
+# best PAD: a run of the transpose whose winner has that padding
+best() {
+    printf '{"pattern": "transpose", "problem": {"rows": 256, "cols": 256, "dtype": "float"}, "counts": {},
+             "results": [{"config": {"algorithm": "tile", "pad": %s}, "outcome": "ok", "time_ns": 1000}]}' "$1"
+}
+
+@test "winners are raced side by side: a tile without padding is slower" {
+    best 1 >padded.json
+    best 0 >bare.json
+    tool compare padded.json bare.json --race --device sim:sm_90 --fail-on slower
+    [ "$status" -eq 6 ] || { echo "exit $status: $errors"; return 1; }
+    says 'Raced side by side'
+    says SLOWER
+    tool compare padded.json padded.json --race --device sim:sm_90 --fail-on slower
+    succeeds
+    says SAME
+}
+
+@test "importance finds what decides in a recorded space" {
+    tool importance "$RECORDS/landscapes/transpose.json.gz" --json
+    succeeds
+    says '"name": "pad"'
+    says '"measured": 3722'
+}

@@ -1,0 +1,204 @@
+#include "history/importance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "base/keymap.h"
+
+/* The configurations that work: for each the places of its values among those that occur. */
+typedef struct sample {
+    size_t count, width;
+    uint32_t *places; /* count x width */
+    double *y;        /* log(cost) */
+    size_t *result;   /* its place in the recorded */
+    size_t *levels;   /* values that occur, a parameter */
+    double variance, mean;
+} sample;
+
+static void sample_deinit(sample *s)
+{
+    free(s->places);
+    free(s->y);
+    free(s->result);
+    free(s->levels);
+}
+
+static bool number_values(const recorded *r, sample *s, size_t p)
+{
+    const value **known = calloc(s->count + 1, sizeof *known);
+    if (!known)
+        return false;
+    for (size_t i = 0; i < s->count; i++) {
+        const value *v = &r->results[s->result[i]].values[p];
+        size_t at = 0;
+        while (at < s->levels[p] && !value_equal(*known[at], *v))
+            at++;
+        if (at == s->levels[p])
+            known[s->levels[p]++] = v;
+        s->places[i * s->width + p] = (uint32_t)at;
+    }
+    free(known);
+    return true;
+}
+
+static at_status take_sample(const recorded *r, sample *s, at_error *error)
+{
+    *s = (sample){.width = r->parameter_count};
+    s->places = calloc(r->result_count * r->parameter_count + 1, sizeof *s->places);
+    s->y = calloc(r->result_count + 1, sizeof *s->y);
+    s->result = calloc(r->result_count + 1, sizeof *s->result);
+    s->levels = calloc(r->parameter_count + 1, sizeof *s->levels);
+    bool ok = s->places && s->y && s->result && s->levels;
+    for (size_t i = 0; ok && i < r->result_count; i++)
+        if (r->results[i].outcome == OUTCOME_OK && isfinite(r->results[i].cost)) {
+            s->result[s->count] = i;
+            s->y[s->count] = log(r->results[i].cost);
+            s->mean += s->y[s->count++];
+        }
+    for (size_t p = 0; ok && p < r->parameter_count; p++)
+        ok = number_values(r, s, p);
+    if (!ok)
+        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    if (s->count < 2)
+        return error_set(error, AT_NOT_FOUND, "fewer than two configurations with a cost: nothing to compare");
+    s->mean /= (double)s->count;
+    for (size_t i = 0; i < s->count; i++)
+        s->variance += (s->y[i] - s->mean) * (s->y[i] - s->mean) / (double)s->count;
+    return AT_OK;
+}
+
+/* Var(E[y | the parameters that `in` chooses]) over Var(y). Negative when memory ran out. */
+static double explained(const sample *s, const bool *in)
+{
+    keymap groups = {0};
+    double *sum = calloc(s->count, sizeof *sum);
+    size_t *size = calloc(s->count, sizeof *size);
+    uint32_t *key = calloc(s->width + 1, sizeof *key);
+    size_t count = 0;
+    bool ok = sum && size && key;
+    for (size_t i = 0; ok && i < s->count; i++) {
+        uint64_t at;
+        for (size_t p = 0; p < s->width; p++)
+            key[p] = in[p] ? s->places[i * s->width + p] : 0;
+        uint64_t hash = XXH3_64bits(key, s->width * sizeof *key);
+        if (!keymap_get(&groups, hash, &at)) {
+            at = count++;
+            ok = keymap_put(&groups, hash, at);
+        }
+        sum[at] += s->y[i] - s->mean;
+        size[at]++;
+    }
+    double between = 0;
+    for (size_t g = 0; ok && g < count; g++)
+        between += sum[g] * sum[g] / (double)size[g] / (double)s->count;
+    keymap_deinit(&groups);
+    free(sum);
+    free(size);
+    free(key);
+    return !ok ? -1 : s->variance > 0 ? between / s->variance : 0;
+}
+
+static void find_worst(const sample *s, importance_parameter *p, double *best_of)
+{
+    size_t best = 0;
+    double worst = -INFINITY;
+    for (size_t v = 0; v < s->levels[p->parameter]; v++)
+        best_of[v] = INFINITY;
+    for (size_t i = 0; i < s->count; i++) {
+        uint32_t v = s->places[i * s->width + p->parameter];
+        best_of[v] = fmin(best_of[v], s->y[i]);
+        best = s->y[i] < s->y[best] ? i : best;
+    }
+    for (size_t v = 0; v < s->levels[p->parameter]; v++)
+        worst = fmax(worst, best_of[v]);
+    p->worst = exp(worst - s->y[best]);
+    p->best_value = s->result[best];
+}
+
+static int by_total(const void *a, const void *b)
+{
+    const importance_parameter *p = a, *q = b;
+    if (p->total != q->total)
+        return p->total < q->total ? 1 : -1;
+    if (p->alone != q->alone)
+        return p->alone < q->alone ? 1 : -1;
+    return p->parameter < q->parameter ? -1 : 1;
+}
+
+static int by_share(const void *a, const void *b)
+{
+    const importance_pair *p = a, *q = b;
+    if (p->share != q->share)
+        return p->share < q->share ? 1 : -1;
+    return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b < q->b ? -1 : 1;
+}
+
+static bool measure(const sample *s, importance *out)
+{
+    bool *in = calloc(s->width + 1, sizeof *in);
+    double *alone = calloc(s->width + 1, sizeof *alone), *best_of = calloc(s->count + 1, sizeof *best_of);
+    bool ok = in && alone && best_of;
+    for (size_t p = 0; ok && p < s->width; p++) {
+        if (s->levels[p] < 2)
+            continue;
+        importance_parameter *m = &out->parameters[out->parameter_count++];
+        *m = (importance_parameter){.parameter = p};
+        in[p] = true;
+        m->alone = alone[p] = explained(s, in);
+        for (size_t q = 0; q < s->width; q++)
+            in[q] = q != p;
+        double others = explained(s, in);
+        m->total = fmax(0, 1 - others);
+        ok = m->alone >= 0 && others >= 0;
+        for (size_t q = 0; q < s->width; q++)
+            in[q] = false;
+        find_worst(s, m, best_of);
+    }
+    for (size_t a = 0; ok && a < s->width; a++)
+        for (size_t b = a + 1; ok && b < s->width; b++) {
+            if (s->levels[a] < 2 || s->levels[b] < 2)
+                continue;
+            in[a] = in[b] = true;
+            double both = explained(s, in);
+            in[a] = in[b] = false;
+            ok = both >= 0;
+            out->pairs[out->pair_count++] = (importance_pair){a, b, both - alone[a] - alone[b]};
+        }
+    free(in);
+    free(alone);
+    free(best_of);
+    return ok;
+}
+
+at_status importance_of(const recorded *r, importance *out, at_error *error)
+{
+    sample s;
+    *out = (importance){0};
+    at_status status = take_sample(r, &s, error);
+    if (!status) {
+        out->measured = s.count;
+        out->whole = r->space_count > 0 && r->space_count == r->result_count;
+        out->deviation = sqrt(s.variance);
+        out->parameters = calloc(s.width + 1, sizeof *out->parameters);
+        out->pairs = calloc(s.width * s.width / 2 + 1, sizeof *out->pairs);
+        if (!out->parameters || !out->pairs || !measure(&s, out))
+            status = error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    }
+    if (!status) {
+        qsort(out->parameters, out->parameter_count, sizeof *out->parameters, by_total);
+        qsort(out->pairs, out->pair_count, sizeof *out->pairs, by_share);
+    }
+    sample_deinit(&s);
+    if (status)
+        importance_deinit(out);
+    return status;
+}
+
+void importance_deinit(importance *m)
+{
+    free(m->parameters);
+    free(m->pairs);
+    *m = (importance){0};
+}

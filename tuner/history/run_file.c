@@ -1,0 +1,120 @@
+/* What `autotune SCRIPT --json` printed: a run's results (report/json.c documents the members). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "history/recorded.h"
+
+static bool detect(const json_t *root)
+{
+    return json_is_array(json_object_get(root, "results")) && json_is_object(json_object_get(root, "counts")) &&
+           json_is_string(json_object_get(root, "pattern"));
+}
+
+static double positive(const json_t *object, const char *name)
+{
+    double v = json_number_value(json_object_get(object, name));
+    return isfinite(v) && v > 0 ? v : 0;
+}
+
+static uint32_t small_count(const json_t *object, const char *name)
+{
+    double v = positive(object, name);
+    return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
+}
+
+static at_status read_names(recorded *out, const char *path, at_error *error)
+{
+    const char *names[RECORDED_MAX_PARAMETERS], *name;
+    size_t count = 0;
+    json_t *v, *first = json_array_get(json_object_get(out->root, "results"), 0);
+    json_object_foreach(json_object_get(first, "config"), name, v)
+    {
+        if (count < RECORDED_MAX_PARAMETERS)
+            names[count++] = name;
+    }
+    if (count == 0)
+        return error_set_at(error, AT_FORMAT, path, 0, "the run has no results with a 'config'; it is what "
+                                                       "'autotune SCRIPT --json --top 1000000' prints");
+    return recorded_set_names(out, names, count, error);
+}
+
+static at_status read_result(recorded *out, const json_t *from, const char *path, at_error *error)
+{
+    recorded_result *r = recorded_add(out);
+    const json_t *config = json_object_get(from, "config"), *interval = json_object_get(from, "ci_ns");
+    if (!r)
+        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    for (size_t p = 0; p < out->parameter_count; p++)
+        if (!json_to_value(json_object_get(config, out->names[p]), &r->values[p]))
+            return error_set_at(error, AT_FORMAT, path, 0, "a result has no value for '%s'", out->names[p]);
+    const char *outcome_text = json_string_value(json_object_get(from, "outcome"));
+    double time_ns = positive(from, "time_ns");
+    r->outcome = OUTCOME_LAUNCH_ERROR;
+    if (outcome_text)
+        outcome_find(outcome_text, &r->outcome);
+    if (r->outcome == OUTCOME_OK && time_ns > 0) {
+        r->cost = time_ns / 1e6;
+        r->low_ms = json_number_value(json_array_get(interval, 0)) / 1e6;
+        r->high_ms = json_number_value(json_array_get(interval, 1)) / 1e6;
+        r->gbps = positive(from, "gbps");
+    } else if (r->outcome == OUTCOME_OK) {
+        r->outcome = OUTCOME_LAUNCH_ERROR; /* a run that only compiled measured nothing */
+    }
+    r->has_resources = json_is_integer(json_object_get(from, "registers"));
+    r->registers = small_count(from, "registers");
+    r->spill_bytes = small_count(from, "spill_bytes");
+    r->shared_bytes = small_count(from, "shared_bytes");
+    r->occupancy = positive(from, "occupancy");
+    return AT_OK;
+}
+
+static void read_problem(recorded *out)
+{
+    size_t used = 0;
+    const char *name;
+    json_t *v;
+    json_object_foreach(json_object_get(out->root, "problem"), name, v)
+    {
+        value known;
+        char text[128];
+        if (!json_to_value(v, &known) || used >= sizeof out->problem)
+            continue;
+        value_format(known, text, sizeof text);
+        used += (size_t)snprintf(out->problem + used, sizeof out->problem - used, "%s%s=%s", used ? ", " : "",
+                                 name, text);
+    }
+}
+
+static at_status read_run(recorded *out, const char *path, at_error *error)
+{
+    const json_t *device = json_object_get(out->root, "device"), *baseline;
+    const char *name = json_string_value(json_object_get(device, "name"));
+    const char *kind = json_string_value(json_object_get(device, "kind"));
+    json_t *result;
+    size_t i;
+    at_status status = read_names(out, path, error);
+    out->kernel = json_string_value(json_object_get(out->root, "pattern"));
+    out->device = name ? name : "";
+    out->predicted = kind && strcmp(kind, "sim") == 0;
+    out->ceiling_gbps = positive(out->root, "ceiling_gbps");
+    baseline = json_object_get(out->root, "baseline");
+    out->baseline_ms = positive(baseline, "time_ns") / 1e6;
+    out->baseline_gbps = positive(baseline, "gbps");
+    out->space_count = (uint64_t)positive(json_object_get(out->root, "space"), "valid");
+    read_problem(out);
+    json_array_foreach(json_object_get(out->root, "results"), i, result)
+    {
+        if (!status)
+            status = read_result(out, result, path, error);
+    }
+    return status;
+}
+
+const recorded_format recorded_run = {
+    .name = "run",
+    .summary = "what a run printed with --json",
+    .detect = detect,
+    .read = read_run,
+};
