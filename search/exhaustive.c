@@ -20,5 +20,6 @@ const strategy_kind strategy_exhaustive = {
     .name = "exhaustive",
     .summary = "every configuration, in order",
     .size_bytes = sizeof(exhaustive),
+    .blind = true,
     .propose = exhaustive_propose,
 };

@@ -10,5 +10,6 @@ const strategy_kind strategy_random = {
     .name = "random",
     .summary = "configurations drawn uniformly, none twice",
     .size_bytes = sizeof(strategy),
+    .blind = true,
     .propose = random_propose,
 };

@@ -41,6 +41,7 @@ typedef struct strategy_kind {
     /* A kind that only chooses another has this and nothing below; NULL in all others. */
     const struct strategy_kind *(*choose)(const strategy_options *options);
     bool wants_prior;    /* of no use without strategy_options.prior, or of less */
+    bool blind;          /* what it proposes does not depend on what it is told */
     size_t size_bytes; /* of its struct, whose first member is a struct strategy */
     at_status (*init)(strategy *s, const strategy_options *options, at_error *error); /* or NULL */
     void (*deinit)(strategy *s); /* after any init, even one that failed; NULL: nothing to do */

@@ -37,6 +37,7 @@ typedef struct surrogate {
     size_t *row_trial; /* the trial of each of the model's rows */
     size_t next_trial; /* trials before it are in the model, or left out */
     size_t successes, next_fit;
+    size_t fitted_successes; /* when the model was made anew */
     bool ready;     /* the model exists */
     bool stale;     /* its means do not yet know the last outcomes */
     size_t *chosen; /* room for trials to fit to */
@@ -203,6 +204,7 @@ static bool fit(surrogate *g)
         if (isnan(l->trials[i].cost))
             add_row(g, i);
     g->next_trial = l->trial_count;
+    g->fitted_successes = g->successes;
     g->next_fit = (size_t)ceil((double)g->successes * fit_growth);
     g->ready = true;
     return true;
@@ -212,7 +214,9 @@ static bool fit(surrogate *g)
 static bool update(surrogate *g)
 {
     const ledger *l = &g->base.ledger;
-    bool full = g->model.rows + l->trial_count - g->next_trial > ROW_LIMIT;
+    /* Rows of trials without an outcome stay rows until there is one. */
+    bool full = g->model.rows + l->trial_count - g->next_trial > ROW_LIMIT &&
+                g->successes > g->fitted_successes;
     if ((!g->ready || full || g->successes >= g->next_fit) && !fit(g))
         return false;
     for (; g->next_trial < l->trial_count; g->next_trial++)

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -356,6 +357,18 @@ static void expire(player *p)
         device_watch_expire(p->worker, NULL);
 }
 
+static void answer_and_wait(player *p)
+{
+    enum { LIMIT_MS = 300 };
+    if (!read_requests(p, 1))
+        return;
+    say_note(p, p->queue[0].number, "sampling", LIMIT_MS * INT64_C(1000000));
+    pump(p);
+    say_answer(p, &p->queue[0], right_answer(&p->queue[0]));
+    drop_request(p);
+    nanosleep(&(struct timespec){.tv_nsec = (LIMIT_MS + 50) * 1000000L}, NULL);
+}
+
 static void step(player *p, scripted_step s)
 {
     switch (s) {
@@ -427,6 +440,9 @@ static void step(player *p, scripted_step s)
     case STEP_EXPIRY:
         expire(p);
         break;
+    case STEP_READ_LATE:
+        answer_and_wait(p);
+        break;
     default:
         behave(p);
     }
@@ -460,7 +476,8 @@ scripted_result scripted_run(const uint8_t *script, size_t count)
         device_worker_setup(p->worker, &(device_image){0}, problem, 1, NULL))
         p->result.wrong = "it cannot be started";
     for (size_t i = 0; i < count && !p->result.wrong; i++) {
-        step(p, (scripted_step)(script[i] % STEP_COUNT));
+        step(p, (scripted_step)(script[i] == STEP_READ_LATE ? STEP_READ_LATE
+                                                            : script[i] % STEP_COUNT));
         pump(p);
     }
     if (!p->result.wrong)

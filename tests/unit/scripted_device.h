@@ -37,7 +37,9 @@ typedef enum scripted_step {
     STEP_HALF,          /* a part of a frame, and the end */
     STEP_DEATH,         /* the socket closes */
     STEP_EXPIRY,        /* time passes until the watchdog looks */
-    STEP_COUNT
+    STEP_COUNT,
+    /* An answer in time, read when the time is up. It takes a moment: no fuzzer comes here. */
+    STEP_READ_LATE = STEP_COUNT
 } scripted_step;
 
 /* What became of the run. */

@@ -102,8 +102,6 @@ size_t device_worker_pending(const device_worker *w)
 /* One round: sends, watches, waits up to `wait_ms` for a reply and reads it. */
 static at_status turn(device_worker *w, int wait_ms, at_error *error)
 {
-    if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
-        return device_watch_expire(w, error);
     device_watch_send(w);
     int deadline_ms = until_deadline_ms(w);
     if (deadline_ms >= 0 && deadline_ms < wait_ms)
@@ -112,6 +110,9 @@ static at_status turn(device_worker *w, int wait_ms, at_error *error)
     int ready = poll(&p, 1, wait_ms);
     if (ready > 0 && p.revents & (POLLIN | POLLHUP | POLLERR))
         return device_watch_read(w, error);
+    /* Only then: what was said in time counts, however late the tuner looks. */
+    if (w->deadline_ns != 0 && clock_now_ns() >= w->deadline_ns)
+        return device_watch_expire(w, error);
     return AT_OK;
 }
 

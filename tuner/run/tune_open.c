@@ -194,7 +194,7 @@ at_status tune_open(tune *t, at_error *error)
         status = tune_open_race_log(t, error);
     if (!status)
         status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
-    if (!status && tune_evaluations(t) == space_count(t->session.space))
+    if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {

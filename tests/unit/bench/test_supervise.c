@@ -97,6 +97,14 @@ static void a_worker_that_dies_at_no_request_blames_none(void **state)
     assert_int_equal(r.restarts, 2);
 }
 
+static void what_a_device_said_in_time_counts_however_late_it_is_read(void **state)
+{
+    (void)state;
+    scripted_result r = RUN(SET_UP, STEP_TRY, STEP_READ_LATE, STEP_TRY);
+    assert_int_equal(r.fine, 2);
+    assert_int_equal(r.restarts, 0);
+}
+
 static void a_device_that_never_does_better_is_given_up(void **state)
 {
     (void)state;
@@ -140,6 +148,7 @@ int main(void)
         cmocka_unit_test(an_answer_that_is_missing_ends_the_worker),
         cmocka_unit_test(a_note_for_another_request_or_without_an_end_ends_the_worker),
         cmocka_unit_test(a_worker_that_dies_at_no_request_blames_none),
+        cmocka_unit_test(what_a_device_said_in_time_counts_however_late_it_is_read),
         cmocka_unit_test(a_device_that_never_does_better_is_given_up),
         cmocka_unit_test(no_order_of_messages_makes_a_wrong_result_or_a_hang),
     };

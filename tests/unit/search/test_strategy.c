@@ -236,6 +236,29 @@ static void every_strategy_repeats_itself_from_its_seed(void **state)
     space_free(s);
 }
 
+/* The pipeline runs far ahead of a blind strategy, and of no other. */
+static void a_blind_strategy_proposes_the_same_whatever_it_is_told(void **state)
+{
+    (void)state;
+    size_t kinds, blind = 0;
+    const strategy_kind *const *kind = strategy_kinds(&kinds);
+    space *s = make_space(SOME);
+    drive d = {.batch = 4, .seed = 5, .evaluations = 60};
+    for (size_t k = 0; k < kinds; k++) {
+        if (!kind[k]->blind)
+            continue;
+        blind++;
+        run_outcome a = run(kind[k], s, cost_bowl, &d, NULL);
+        run_outcome b = run(kind[k], s, cost_failing, &d, NULL);
+        assert_int_equal(a.count, b.count);
+        assert_memory_equal(a.order, b.order, a.count * sizeof *a.order);
+        free(a.order);
+        free(b.order);
+    }
+    assert_int_equal(blind, 2);
+    space_free(s);
+}
+
 static void start_configurations_come_first_and_once(void **state)
 {
     (void)state;
@@ -408,6 +431,7 @@ int main(void)
         cmocka_unit_test(every_strategy_goes_on_when_everything_fails),
         cmocka_unit_test(every_strategy_goes_on_when_all_costs_are_equal),
         cmocka_unit_test(every_strategy_repeats_itself_from_its_seed),
+        cmocka_unit_test(a_blind_strategy_proposes_the_same_whatever_it_is_told),
         cmocka_unit_test(start_configurations_come_first_and_once),
         cmocka_unit_test(what_is_known_from_elsewhere_is_not_proposed),
         cmocka_unit_test(other_seeds_give_other_orders),
