@@ -254,13 +254,30 @@ static bool count_stages(const device_problem *problems, size_t count, size_t *s
     return true;
 }
 
+/* Gives up the set-up and what was loaded for it. */
+static void clear(device_bench *b)
+{
+    for (size_t i = 0; i < b->held_count; i++)
+        unload(b, &b->held[i]);
+    free(b->held);
+    for (size_t i = 0; i < b->stage_count; i++) {
+        device_meter_deinit(&b->stages[i].meter);
+        for (size_t k = 0; k < b->slot_count; k++)
+            if (b->stages[i].slots[k].api)
+                device_slot_deinit(&b->stages[i].slots[k]);
+    }
+    free(b->stages);
+    b->held = NULL;
+    b->stages = NULL;
+    b->held_count = b->stage_count = b->slot_count = 0;
+}
+
 static at_status set_up(device_bench *b, const device_image *support,
                         const device_problem *problems, size_t count, device_answer *answer,
                         at_error *error)
 {
     size_t stages, slots;
-    if (b->slot_count > 0)
-        return error_set(error, AT_INTERNAL, "the device worker is set up already");
+    clear(b);
     if (!count_stages(problems, count, &stages, &slots))
         return error_set(error, AT_FORMAT, "the problems are not in the order of their layouts");
     b->stages = calloc(stages, sizeof *b->stages);
@@ -297,17 +314,8 @@ void device_bench_setup(device_bench *b, const device_image *support,
 
 void device_bench_deinit(device_bench *b)
 {
-    for (size_t i = 0; i < b->held_count; i++)
-        unload(b, &b->held[i]);
-    free(b->held);
+    clear(b);
     free(b->samples_ns);
-    for (size_t i = 0; i < b->stage_count; i++) {
-        device_meter_deinit(&b->stages[i].meter);
-        for (size_t k = 0; k < b->slot_count; k++)
-            if (b->stages[i].slots[k].api)
-                device_slot_deinit(&b->stages[i].slots[k]);
-    }
-    free(b->stages);
 }
 
 /* Requests. */

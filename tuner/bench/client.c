@@ -63,12 +63,7 @@ void device_worker_free(device_worker *w)
     worker_stop(&w->process, NULL, 0);
     message_reader_deinit(&w->reader);
     request_queue_deinit(&w->queue);
-    request_free(w->setup);
-    while (w->held) {
-        request *next = w->held->next;
-        request_free(w->held);
-        w->held = next;
-    }
+    device_watch_forget_setup(w);
     device_watch_forget_events(w);
     free(w);
 }
@@ -193,6 +188,7 @@ at_status device_worker_setup(device_worker *w, const device_image *support,
                               const device_problem *problems, size_t count, at_error *error)
 {
     message m;
+    device_watch_forget_setup(w);
     begin_request(w, &m, REQUEST_SETUP, 0);
     device_put_image(&m.body, support);
     pack_put_u32(&m.body, (uint32_t)count);

@@ -161,8 +161,9 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
 /* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the
  * references, measures floor, ceiling and reference. Layouts are numbered from 0 and come one after
  * the other; the problems of each are its slots: the tuned one, then ragged ones, as many of each
- * layout. Answered by DEVICE_READY or DEVICE_FAILED. Once a worker. `support`: the device-side helpers
- * compiled for this device; size 0 where there are none (sim). */
+ * layout. Answered by DEVICE_READY or DEVICE_FAILED. Again for other problems once nothing is
+ * pending: what was held is gone then. `support`: the device-side helpers compiled for this device,
+ * the same each time; size 0 where there are none (sim). */
 at_status device_worker_setup(device_worker *w, const device_image *support,
                               const device_problem *problems, size_t count, at_error *error);
 

@@ -95,6 +95,18 @@ void device_watch_forget_events(device_worker *w)
 
 /* Held variants. */
 
+void device_watch_forget_setup(device_worker *w)
+{
+    request_free(w->setup);
+    w->setup = NULL;
+    w->up = false;
+    while (w->held) {
+        request *next = w->held->next;
+        request_free(w->held);
+        w->held = next;
+    }
+}
+
 static void forget_held(device_worker *w, uint64_t id)
 {
     for (request **at = &w->held; *at; at = &(*at)->next)

@@ -66,6 +66,9 @@ at_status device_watch_start(device_worker *w, at_error *error);
  * find, behind what it has said. */
 void device_watch_send(device_worker *w);
 
+/* What was set up and held is not wanted any more, and not replayed. */
+void device_watch_forget_setup(device_worker *w);
+
 /* Reads what there is of one reply, or finds that the process has ended. */
 at_status device_watch_read(device_worker *w, at_error *error);
 

@@ -43,6 +43,8 @@ typedef enum option_id {
     OPTION_RECORD,
     OPTION_NO_RECORD,
     OPTION_TOP,
+    OPTION_RECORDED,
+    OPTION_PICTURE,
     OPTION_LIST,
     OPTION_WHOLE,
     OPTION_FAIL_ON,
@@ -73,6 +75,8 @@ typedef struct options {
     const char *configuration;
     uint64_t repeat; /* 0: not given */
     uint64_t top;
+    bool recorded; /* what records say, without measuring */
+    const char *picture; /* NULL: none */
     bool list, json, no_line, ptx, help;
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */

@@ -213,6 +213,8 @@ static at_status set_support(device *d, const device_image *support, at_error *e
     const cuda_driver *cuda = &d->cuda;
     if (support->size_bytes == 0)
         return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
+    if (d->support) /* the same for every set-up */
+        return AT_OK;
     at_status status = cuda_check(cuda, cuda_module_load(cuda, support, &d->support), AT_DEVICE,
                                   "cannot load the support kernels", error);
     for (int i = 0; !status && i < SUPPORT_COUNT; i++)

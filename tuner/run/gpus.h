@@ -23,7 +23,7 @@ typedef struct gpu {
 } gpu;
 
 typedef struct gpus {
-    gpu items[1 + SESSION_MOST_OTHERS];
+    gpu items[1 + WORKERS_MOST_OTHERS];
     size_t count, home;
 } gpus;
 

@@ -14,113 +14,6 @@
 
 enum { STEP_MS = 100 };
 
-static at_status await_event(device_worker *w, device_event *out, at_error *error)
-{
-    for (;;) {
-        at_status status = device_worker_take(w, STEP_MS, out, error);
-        if (status != AT_NOT_FOUND)
-            return status;
-        error_clear(error);
-    }
-}
-
-static at_status start_device(const session *s, const char *spec, device_cache cache,
-                              device_worker **out, at_error *error)
-{
-    return device_worker_start(
-        &(device_worker_options){.spec = spec, .cache = cache, .trace = s->trace}, out, error);
-}
-
-static at_status await_opened(device_worker *w, device_properties *out, at_error *error)
-{
-    device_event event;
-    at_status status = await_event(w, &event, error);
-    if (status)
-        return status;
-    if (event.kind == DEVICE_OPENED)
-        *out = event.properties;
-    else
-        status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
-    device_event_deinit(&event);
-    return status;
-}
-
-static at_status open_device(session *s, const char *spec, device_cache cache, at_error *error)
-{
-    at_status status = start_device(s, spec, cache, &s->device, error);
-    return status ? status : await_opened(s->device, &s->properties, error);
-}
-
-/* "cuda:0,2": all are started before the first is waited for. */
-static at_status open_devices(session *s, const char *spec, bool fixed, device_cache cache,
-                              at_error *error)
-{
-    char first[32], next[32];
-    const char *kind = strchr(spec, ':'), *comma = strchr(spec, ',');
-    if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
-        return open_device(s, spec, cache, error);
-    snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
-    /* Without a race the first samples decide, and those of several GPUs do not compare. */
-    if (fixed)
-        return open_device(s, first, cache, error);
-    at_status status = start_device(s, first, cache, &s->device, error);
-    for (; !status && comma; comma = strchr(comma + 1, ',')) {
-        int length = (int)strcspn(comma + 1, ",");
-        snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
-        if (s->other_count == SESSION_MOST_OTHERS)
-            return error_set(error, AT_USAGE, "more than %d GPUs", SESSION_MOST_OTHERS + 1);
-        status = start_device(s, next, cache, &s->others[s->other_count], error);
-        s->other_count += !status;
-    }
-    if (!status)
-        status = await_opened(s->device, &s->properties, error);
-    for (size_t i = 0; !status && i < s->other_count; i++) {
-        device_properties *p = &s->other_properties[i];
-        status = await_opened(s->others[i], p, error);
-        if (!status && strcmp(p->limits.name, s->properties.limits.name) != 0)
-            status = error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
-                               s->properties.spec, s->properties.limits.name, p->spec, p->limits.name);
-    }
-    return status;
-}
-
-/* The default device: the first GPU, else a simulated one where this build has it. */
-static at_status open_default_device(session *s, device_cache cache, at_error *error)
-{
-    at_status status = open_device(s, "cuda:0", cache, error);
-    if (status == AT_NO_DEVICE && device_api_find("sim:sm_90")) {
-        snprintf(s->driver_less, sizeof s->driver_less, "%s", error->message);
-        device_worker_free(s->device);
-        s->device = NULL;
-        error_clear(error);
-        return open_device(s, "sim:sm_90", cache, error);
-    }
-    if (status == AT_NO_DEVICE) {
-        char why[512];
-        snprintf(why, sizeof why, "%s", error->message);
-        error_set(error, AT_NO_DEVICE,
-                  "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
-                  "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
-                  why);
-    }
-    return status;
-}
-
-static at_status open_target(const settings *o, session *s, at_error *error)
-{
-    device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
-    if (o->arch && !o->device) {
-        at_status status = arch_find(o->arch, &s->properties.limits, error);
-        snprintf(s->properties.arch, sizeof s->properties.arch, "%s", s->properties.limits.name);
-        return status;
-    }
-    if (o->arch)
-        return error_set(error, AT_USAGE, "--arch compiles without a device: leave out one of "
-                                          "--arch and --device");
-    return o->device ? open_devices(s, o->device, o->fixed_samples > 0, cache, error)
-                     : open_default_device(s, cache, error);
-}
-
 /* Of a budget in seconds, what may pass until there is something to try. */
 static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
 
@@ -259,17 +152,28 @@ static at_status send_setup(session *s, at_error *error)
     return status;
 }
 
+/* Views of what the workers own. */
+static void use_workers(session *s, const workers *w)
+{
+    s->pool = w->pool;
+    s->device = w->device;
+    memcpy(s->others, w->others, sizeof s->others);
+    memcpy(s->other_properties, w->other_properties, sizeof s->other_properties);
+    s->other_count = w->other_count;
+    s->properties = w->properties;
+    s->driver_less = w->driver_less;
+}
+
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    *out = (session){.trace = o->trace};
+    *out = (session){.shared = o->workers != NULL, .trace = o->trace};
     at_status status = target_check_script(o, error);
-    if (!status)
-        status = compile_pool_new(
-            &(compile_options){.jobs = o->jobs, .use_cache = o->use_cache, .trace = o->trace},
-            &out->pool, error);
-    if (!status)
-        status = open_target(o, out, error);
+    if (!status && out->shared)
+        status = workers_settle(o->workers, o, error);
+    else if (!status)
+        status = workers_open(&out->own, o, error);
+    use_workers(out, out->shared ? o->workers : &out->own);
     out->open_ns = clock_now_ns() - start_ns;
     if (!status)
         status = load_space(o, shown, out, error);
@@ -283,9 +187,7 @@ void session_deinit(session *s)
     problem_set_deinit(&s->problems);
     space_free(s->space);
     script_free(s->script);
-    device_worker_free(s->device);
-    for (size_t i = 0; i < s->other_count; i++)
-        device_worker_free(s->others[i]);
-    compile_pool_free(s->pool);
+    if (!s->shared)
+        workers_close(&s->own);
     *s = (session){0};
 }

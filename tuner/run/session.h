@@ -18,17 +18,16 @@
 #include "device/plan.h"
 #include "report/progress.h"
 #include "script/script.h"
+#include "run/workers.h"
 #include "space/space.h"
 
 /* GPUs of a run besides the one of the race. */
-enum { SESSION_MOST_OTHERS = 63 };
-
 typedef struct session {
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
     /* Of the same model: they screen, too. */
-    device_worker *others[SESSION_MOST_OTHERS];
-    device_properties other_properties[SESSION_MOST_OTHERS];
+    device_worker *others[WORKERS_MOST_OTHERS];
+    device_properties other_properties[WORKERS_MOST_OTHERS];
     size_t other_count;
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
     script *script;
@@ -38,10 +37,12 @@ typedef struct session {
     size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char reference_place[1024]; /* "file:line" of the reference kernel */
-    char driver_less[512]; /* why a simulated device stands in for a GPU; empty otherwise */
+    const char *driver_less; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
+    bool shared;           /* pool and device are borrowed from settings.workers, not from `own` */
+    workers own;
 } session;
 
 /* Opens a session. With an architecture and no device nothing is opened but the

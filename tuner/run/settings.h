@@ -43,6 +43,7 @@ typedef struct settings {
     bool record;            /* write one where a GPU was measured */
     bool must_record;       /* and refuse to run where that cannot be */
     bool quiet;             /* no progress on stderr */
+    struct workers *workers; /* of earlier runs (run/workers.h); borrowed, NULL: its own */
     trace *trace;           /* where the time goes; borrowed, NULL: not asked for */
 } settings;
 

@@ -299,7 +299,7 @@ static void warn(builder *b)
     const session *s = b->in->session;
     const pipeline_state *p = pipeline_get_state(b->in->pipeline);
     const race_driver_state *c = b->in->driver ? race_driver_get_state(b->in->driver) : NULL;
-    if (s->driver_less[0])
+    if (s->driver_less && s->driver_less[0])
         run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
                          s->driver_less, s->properties.spec);
     if (space_is_sample(s->space))

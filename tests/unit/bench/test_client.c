@@ -509,6 +509,25 @@ static void modules_are_unloaded_after_each_try(void **state)
     unsetenv("FAKE_CUDA_MODULES");
 }
 
+static void a_worker_is_set_up_again_for_other_problems(void **state)
+{
+    (void)state;
+    setenv("FAKE_CUDA_MEMORY", "10000000", 1); /* too little for both sets of problems at once */
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_10");
+    for (size_t i = 0; i < 3; i++) {
+        assert_ok(device_worker_setup(f.worker, &image, f.problems, 2, &f.error), f.error);
+        expect(&f, DEVICE_READY);
+        hold(&f, 1, "good_10"); /* that of the set-up before is gone */
+        const device_event *e = try_entry(&f, 2, "illegal", 1); /* the new set-up is replayed */
+        expect_outcome(e, OUTCOME_CRASHED, "");
+        expect_outcome(try_entry(&f, 3, "good_10", 1), OUTCOME_OK, "");
+    }
+    end(&f);
+    unsetenv("FAKE_CUDA_MEMORY");
+}
+
 static void too_little_memory_fails_the_set_up_with_the_remedy(void **state)
 {
     (void)state;
@@ -713,6 +732,7 @@ int main(void)
         cmocka_unit_test(a_recheck_uses_new_contents),
         cmocka_unit_test(a_recheck_launches_more_often_than_a_try),
         cmocka_unit_test(modules_are_unloaded_after_each_try),
+        cmocka_unit_test(a_worker_is_set_up_again_for_other_problems),
         cmocka_unit_test(too_little_memory_fails_the_set_up_with_the_remedy),
         cmocka_unit_test(a_reference_that_leaves_elements_alone_is_refused),
         cmocka_unit_test(a_reference_that_hangs_or_faults_ends_the_worker_for_good),

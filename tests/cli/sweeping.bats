@@ -1,0 +1,54 @@
+load helpers
+
+holds() { # holds EXPRESSION: in Python, of the points of the curve that was printed as JSON
+    python3 -c 'import json, sys
+points = json.load(open("out.txt"))["points"]
+assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
+}
+
+@test "a sweep tunes each point and prints the curve with the best at each" {
+    tool sweep "$FIXTURES/scale.lua" --over n=1000,2000,4000 --device sim:sm_90 --budget 2 --quiet
+    succeeds
+    says "times are predicted"
+    for n in 1000 2000 4000; do
+        grep -Eq "^ +$n +[0-9.]+ " out.txt || { echo "no line of $n: $output"; return 1; }
+    done
+}
+
+@test "sweep --json has a point for each combination, in order" {
+    tool sweep "$FIXTURES/scale.lua" --over n=1000,...,1001 --over scale=2,3 --device sim:sm_90 \
+        --budget 1 --json --quiet
+    succeeds
+    holds '[[p["problem"]["n"], p["problem"]["scale"]] for p in points] ==
+           [[1000, 2], [1000, 3], [1001, 2], [1001, 3]]'
+}
+
+@test "a point that cannot be tuned does not end the sweep" {
+    sed 's/where = {/where = { "n < 2000 or n > 3000",/' "$FIXTURES/scale.lua" >scale.lua
+    cp "$FIXTURES"/scale*.cu.tmpl .
+    tool sweep scale.lua --over n=1000,2500,4000 --device sim:sm_90 --budget 1 --json --quiet
+    succeeds
+    holds '["config" in p for p in points] == [True, False, True]'
+    holds '"n < 2000" in points[1]["message"]'
+}
+
+@test "the curve of a sweep can be had from the records, and drawn" {
+    tool sweep strided --over stride=1,2,4,64 --recorded --results "$FIXTURES/../../results" --json
+    succeeds
+    holds 'points[2]["config"] and points[3]["message"] == "not recorded"'
+    command -v gnuplot || skip "gnuplot is not installed"
+    tool sweep strided --over stride=1,2,4 --recorded --results "$FIXTURES/../../results" --picture a.svg
+    succeeds
+    grep -q '</svg>' a.svg
+}
+
+@test "a sweep over what the problem does not have names what it has" {
+    tool sweep "$FIXTURES/scale.lua" --over m=1,2 --device sim:sm_90
+    fails_with 2 "the problem has no such variable"
+    tool sweep "$FIXTURES/scale.lua" --device sim:sm_90
+    fails_with 2 "needs --over"
+    tool sweep "$FIXTURES/scale.lua" --over n --device sim:sm_90
+    fails_with 2 "not 'n'"
+    tool sweep "$FIXTURES/scale.lua" --over n=1,2 --set n=3 --device sim:sm_90
+    fails_with 2 "by both --over and --set"
+}
