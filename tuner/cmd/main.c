@@ -182,23 +182,33 @@ static const worker_program *const workers[] = {&compile_worker_program, &device
 
 /* Everything that is printed goes through here, from whatever source: nothing of it is an order to the
  * terminal. Without memory for that it is printed as it is. */
-static void set_streams(void)
+static void set_streams(FILE *own[2])
 {
     const char *no_color = getenv("NO_COLOR");
     FILE *out = plain_text_stream(STDOUT_FILENO,
                                   isatty(STDOUT_FILENO) && !(no_color && *no_color), true);
     FILE *err = plain_text_stream(STDERR_FILENO, false, false);
+    own[0] = stdout;
+    own[1] = stderr;
     if (out)
         stdout = out;
     if (err)
         stderr = err;
 }
 
-int main(int argc, char **argv)
+static void restore_streams(FILE *const own[2])
 {
-    worker_enter(argc, argv, workers);
-    set_streams();
-    set_signals();
+    FILE *out = stdout, *err = stderr;
+    stdout = own[0];
+    stderr = own[1];
+    if (out != own[0])
+        fclose(out);
+    if (err != own[1])
+        fclose(err);
+}
+
+static int run_command_line(int argc, char **argv)
+{
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         print_help();
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
@@ -216,4 +226,15 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     return run(&cmd_tune, argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    FILE *own[2];
+    worker_enter(argc, argv, workers);
+    set_streams(own);
+    set_signals();
+    int exit_code = run_command_line(argc, argv);
+    restore_streams(own);
+    return exit_code;
 }
