@@ -162,14 +162,43 @@ bool threshold_next(const threshold *t, size_t *place)
     return next_doubt(t, &s, place);
 }
 
+threshold_kind threshold_mostly(const threshold *t, size_t *place)
+{
+    size_t fewest = SIZE_MAX;
+    threshold_kind kind = THRESHOLD_NOTHING;
+    *place = 0;
+    for (int rises = 0; rises < 2; rises++) {
+        size_t wrong = 0; /* of a change at 0: all that is not what follows it */
+        for (size_t i = 0; i < t->count; i++)
+            wrong += t->told[i] == (rises ? THRESHOLD_NO : THRESHOLD_YES);
+        for (size_t at = 0; at <= t->count; at++) {
+            if (wrong < fewest) {
+                fewest = wrong;
+                *place = at;
+                kind = at == 0          ? (rises ? THRESHOLD_ALWAYS : THRESHOLD_NEVER)
+                       : at == t->count ? (rises ? THRESHOLD_NEVER : THRESHOLD_ALWAYS)
+                       : rises          ? THRESHOLD_RISES
+                                        : THRESHOLD_FALLS;
+            }
+            if (at < t->count && t->told[at] == (rises ? THRESHOLD_NO : THRESHOLD_YES))
+                wrong--;
+            else if (at < t->count && t->told[at] == (rises ? THRESHOLD_YES : THRESHOLD_NO))
+                wrong++;
+        }
+    }
+    return kind;
+}
+
 threshold_kind threshold_result(const threshold *t, size_t *place)
 {
     shape s = shape_of(t);
     *place = s.after;
     if (!s.any)
         return THRESHOLD_NOTHING;
-    if (s.changes > 1)
+    if (s.changes > 1) {
+        threshold_mostly(t, place);
         return THRESHOLD_MIXED;
+    }
     if (s.changes == 0)
         return s.begin == THRESHOLD_YES ? THRESHOLD_ALWAYS : THRESHOLD_NEVER;
     return s.begin == THRESHOLD_NO ? THRESHOLD_RISES : THRESHOLD_FALLS;

@@ -52,7 +52,9 @@ bool threshold_next(const threshold *t, size_t *place);
 
 void threshold_tell(threshold *t, size_t place, threshold_answer answer);
 
-/* What the line is, once threshold_next() is false; *place is where it changes. */
+/* What the line is, once threshold_next() is false; *place is where it changes: of a mixed line the change that
+ * leaves the fewest exceptions (0 or `count`: it has none), and the kind that it is but for those. */
 threshold_kind threshold_result(const threshold *t, size_t *place);
+threshold_kind threshold_mostly(const threshold *t, size_t *place);
 
 #endif

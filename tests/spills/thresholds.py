@@ -36,7 +36,9 @@ def main():
         for quick, whole in zip(explore(autotune, script, config, caps, archs),
                                 explore(autotune, script, config, caps, archs, "--whole")):
             found, true = quick["lines"][0], whole["lines"][0]
-            right = (found["kind"], found["threshold"]) == (true["kind"], true["threshold"])
+            # A single cap may spill amid others that do not: the threshold is then the change with the fewest
+            # exceptions, which need not be found.
+            right = found["threshold"] == true["threshold"] and true["kind"] in (found["kind"], "mixed")
             cheap = found["kind"] == "mixed" or quick["compiled"] <= quick["of"] / 10
             wrong += not (right and cheap and whole["compiled"] == whole["of"])
             print(f"{script} {quick['arch']}: {found['kind']} at {found['threshold']}, compiling every point "

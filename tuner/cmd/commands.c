@@ -3,8 +3,21 @@
 #include <string.h>
 
 static const command *const table[] = {
-    &cmd_tune, &cmd_check, &cmd_emit, &cmd_explain, &cmd_inspect, &cmd_spills, &cmd_importance, &cmd_compare, &cmd_space, &cmd_export, &cmd_replay,
-    &cmd_convert, &cmd_devices, &cmd_sweep,
+    &cmd_tune,
+    &cmd_check,
+    &cmd_emit,
+    &cmd_explain,
+    &cmd_inspect,
+    &cmd_spills,
+    &cmd_importance,
+    &cmd_compare,
+    &cmd_plot,
+    &cmd_space,
+    &cmd_export,
+    &cmd_replay,
+    &cmd_convert,
+    &cmd_devices,
+    &cmd_sweep,
 };
 
 const command *const *commands_all(size_t *count)

@@ -301,9 +301,11 @@ static json_t *line_json(const explored *x, size_t line)
     spill_map_line_name(m, line, text);
     json_t *out = json_object(), *points = json_array();
     json_put(&out, "line", json_string(text));
-    json_put(&out, "kind", json_string(kinds[l->kind]));
+    json_put(&out, "kind", json_string(kinds[l->kind])); /* "mixed": the threshold has exceptions */
     spill_map_value(m, 0, line, l->place < m->line_length ? l->place : 0, text);
-    bool has = m->axes[0].ordered && (l->kind == THRESHOLD_RISES || l->kind == THRESHOLD_FALLS);
+    size_t place;
+    threshold_kind mostly = l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
+    bool has = m->axes[0].ordered && (mostly == THRESHOLD_RISES || mostly == THRESHOLD_FALLS);
     json_put(&out, "threshold", has ? json_from_value(value_parse(text)) : json_null());
     for (size_t i = next_shown(m, line, 0); i < m->line_length; i = next_shown(m, line, i + 1)) {
         const spill_point *p = spill_map_point(m, line, i);
@@ -451,7 +453,8 @@ const command cmd_spills = {
         "it names after that (three at most). 'registers' is the cap of registers a thread, 16 to 255, for\n"
         "any kernel; without --over it is what is swept. The threshold is bisected with about a tenth of the\n"
         "compilations; the others look for a response that goes back and forth, which is then compiled\n"
-        "everywhere and said. Without values --over goes over all that the parameter has.\n"
+        "everywhere and said. A single cap that spills amid others that do not may escape it; --whole does not\n"
+        "let it. Without values --over goes over all that the parameter has.\n"
         "\n"
         "  autotune spills transpose.lua --arch sm_80,sm_90,sm_100\n"
         "  autotune spills spill.lua --over registers --over live --arch sm_90\n"

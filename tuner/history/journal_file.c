@@ -146,6 +146,7 @@ bool recorded_journal_detect(const char *text, size_t size_bytes)
 at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out, at_error *error)
 {
     out->root = json_array();
+    out->newest_first = true;
     bool ok = out->root != NULL;
     /* Backwards: of several entries for a variant the last counts. */
     size_t end = size_bytes;

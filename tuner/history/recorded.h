@@ -45,6 +45,7 @@ typedef struct recorded {
     double baseline_gbps;
     uint64_t space_count;  /* valid configurations of the space; 0 unknown */
     bool predicted;        /* the times are predictions */
+    bool ranked, newest_first; /* the order of the results; else as they were measured */
     json_t *root;          /* owns the texts */
 } recorded;
 

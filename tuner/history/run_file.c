@@ -97,6 +97,7 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
     at_status status = read_names(out, path, error);
     out->kernel = json_string_value(json_object_get(out->root, "pattern"));
     out->device = name ? name : "";
+    out->ranked = true;
     out->predicted = kind && strcmp(kind, "sim") == 0;
     out->ceiling_gbps = positive(out->root, "ceiling_gbps");
     baseline = json_object_get(out->root, "baseline");

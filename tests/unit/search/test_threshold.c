@@ -73,6 +73,7 @@ static void a_response_that_goes_back_and_forth_is_asked_for_everywhere(void **s
     size_t place, asked;
     assert_int_equal(solve_line(back_and_forth, 240, 24, &place, &asked), THRESHOLD_MIXED);
     assert_int_equal(asked, 240);
+    assert_int_equal(place, 100);
 }
 
 static void places_without_an_answer_are_left_out(void **state)

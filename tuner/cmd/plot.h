@@ -1,0 +1,33 @@
+/* Pictures of recorded measurements, drawn by gnuplot.
+ *
+ * In: recorded measurements and what to draw. Out: a program for gnuplot, with the data in it, or the
+ * picture that gnuplot makes of it. Colours are Okabe & Ito's, which people with any colour vision tell
+ * apart, each with a dash and a point of its own for print. */
+#ifndef AUTOTUNE_CMD_PLOT_H
+#define AUTOTUNE_CMD_PLOT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "history/history.h"
+
+typedef enum plot_format { PLOT_SVG, PLOT_PNG, PLOT_TERMINAL } plot_format;
+
+typedef struct plot_request {
+    const char *kind;  /* "rank" ... */
+    const char *by;    /* "algorithm" or "tile_x,tile_y"; NULL: what decides most */
+    const char *title;
+    plot_format format;
+    const char *output; /* file; NULL: stdout */
+    size_t columns;     /* of the terminal */
+} plot_request;
+
+/* Writes the program. AT_USAGE for an unknown kind or parameter, AT_NOT_FOUND where the recording lacks what
+ * the kind draws, saying what does have it. */
+at_status plot_write(const recorded *r, const plot_request *q, FILE *to, at_error *error);
+
+/* Draws: runs gnuplot. AT_NO_TOOLCHAIN, with the package's name, where there is none. */
+at_status plot_draw(const recorded *r, const plot_request *q, at_error *error);
+
+#endif
