@@ -6,7 +6,8 @@
 --
 --   name        letters, digits and _, no digit first
 --   summary *   a line of text
---   problem     NAME = VALUE: what is to be done; `--set NAME=VALUE` overrides
+--   problem     NAME = VALUE: what is to be done; `--set NAME=VALUE` overrides. at.one_of { VALUES } and
+--               at.within(VALUE, LEAST, MOST) say what a variable may be
 --   ragged *    NAME = VALUE: what to change for a problem whose edges no tile divides; or a list of up
 --               to three such, where no single one suits all variants (each is checked on those whose
 --               constraints it meets); or false
@@ -138,6 +139,23 @@ local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
   "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "reference", "tolerance", "deterministic",
 }
+
+--- A problem variable that has one of these values; the first when nothing is said.
+function at.one_of(values)
+  if type(values) ~= "table" then error("at.one_of takes a list: at.one_of { \"float\", \"half\" }", 2) end
+  return { [KIND] = "one_of", values = values }
+end
+
+--- A problem variable that is a number from `least` to `most`; `default` when nothing is said.
+function at.within(default, least, most)
+  if type(default) ~= "number" or type(least) ~= "number" or type(most) ~= "number" then
+    error("at.within takes three numbers: at.within(8192, 1, 1 << 30)", 2)
+  end
+  if default < least or default > most then
+    error("at.within: " .. default .. " is not between " .. least .. " and " .. most, 2)
+  end
+  return { [KIND] = "within", default = default, least = least, most = most }
+end
 
 --- Describes the pattern; the script returns what this returns.
 function at.pattern(description)

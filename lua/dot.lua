@@ -8,7 +8,7 @@ local at = require "autotune"
 return at.pattern {
   name = "dot",
   summary = "Dot product of two arrays, added to a number",
-  problem = { n = 1 << 26, dtype = "float" },
+  problem = { n = 1 << 26, dtype = at.one_of { "float", "double" } },
   ragged = { n = 100003 },
   simulated = { n = 1 << 18 },
 
@@ -31,7 +31,6 @@ return at.pattern {
     sm_threads = "block * blocks_per_sm",
   },
   where = {
-    "dtype == 'float' or dtype == 'double'",
     "vec * sizeof(dtype) <= 16",
     "n >= vec",
     "accumulators <= items",

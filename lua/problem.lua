@@ -4,10 +4,17 @@ local host = ...
 
 local check = host.own "check.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
-local ordered_keys, SCALARS = check.ordered_keys, check.SCALARS
+local ordered_keys, SCALARS, KIND = check.ordered_keys, check.SCALARS, check.KIND
+
+-- What --set may write behind a number: 1M is 1 << 20.
+local UNITS = { K = 1 << 10, M = 1 << 20, G = 1 << 30 }
 
 local function read_setting(v, text, path)
   local typed = host.parse(text)
+  local digits, unit = string.match(text, "^(%d+)([KMG])$")
+  if digits and math.type(v) == "integer" and #digits < 10 then
+    typed = math.tointeger(tonumber(digits)) * UNITS[unit]
+  end
   if type(v) == "string" then
     if check.unfit(text) then
       host.fail(0, string.format("--set %s: it %s", path[2], check.unfit(text)), true)
@@ -34,10 +41,43 @@ local function check_problem_value(v, path)
   if check.unfit(v) then fail(path, "%s", check.unfit(v)) end
 end
 
+-- What a variable may be, when the script says: at.one_of {...} or at.within(...).
+local function domain_of(given, path)
+  if type(given) ~= "table" or (given[KIND] ~= "one_of" and given[KIND] ~= "within") then
+    return given, nil
+  end
+  if given[KIND] == "within" then return given.default, given end
+  check.list(given.values, path, 256)
+  if #given.values == 0 then fail(path, "has no values") end
+  for _, v in ipairs(given.values) do
+    check_problem_value(v, path)
+    if math.type(v) ~= math.type(given.values[1]) or type(v) ~= type(given.values[1]) then
+      fail(path, "has values of several types: %s and %s", show(given.values[1]), show(v))
+    end
+  end
+  return given.values[1], given
+end
+
+-- What is wrong with `v` where the variable has a domain; nil: nothing.
+local function outside(domain, v)
+  if not domain then return nil end
+  if domain[KIND] == "within" then
+    if v >= domain.least and v <= domain.most then return nil end
+    return string.format("%s is not between %s and %s", show(v), domain.least, domain.most)
+  end
+  local names = {}
+  for i, one in ipairs(domain.values) do
+    if one == v then return nil end
+    names[i] = tostring(one)
+  end
+  return string.format("%s is none of %s%s", show(v), table.concat(names, ", "),
+                       meant(tostring(v), names))
+end
+
 local MOST_RAGGED = 3
 
 -- { rows = 1004 }: name -> value, checked; nil when absent.
-local function read_override(override, path, problem, names)
+local function read_override(override, path, problem, names, domains)
   local name = path[1]
   if override == nil or override == false then return nil end
   check.table(override, path, name .. " = { NAME = VALUE }, or " .. name .. " = false")
@@ -51,34 +91,38 @@ local function read_override(override, path, problem, names)
     elseif type(v) ~= type(problem[key]) or math.type(v) ~= math.type(problem[key]) then
       fail(child(path, key), "is %s where the problem has %s", show(v), show(problem[key]))
     end
+    local wrong = outside(domains[key], override[key])
+    if wrong then fail(child(path, key), "%s", wrong) end
   end
   return override
 end
 
 -- ragged = { rows = 1004 } or { { rows = 1004 }, { rows = 7 } }: a list of overrides.
-local function read_ragged(given, problem, names)
+local function read_ragged(given, problem, names, domains)
   if type(given) ~= "table" or given[1] == nil then
-    return { read_override(given, { "ragged" }, problem, names) }
+    return { read_override(given, { "ragged" }, problem, names, domains) }
   end
   check.list(given, { "ragged" }, MOST_RAGGED)
   local list = {}
-  for i, one in ipairs(given) do list[i] = read_override(one, { "ragged", i }, problem, names) or {} end
+  for i, one in ipairs(given) do
+    list[i] = read_override(one, { "ragged", i }, problem, names, domains) or {}
+  end
   return list
 end
 
 local function read_problem(description, taken)
   local path = { "problem" }
   local given = check.table(description.problem, path, "problem = { rows = 8192 }")
-  local problem, names = {}, ordered_keys(given, path)
+  local problem, domains, names = {}, {}, ordered_keys(given, path)
   for _, name in ipairs(names) do
     check.name(name, child(path, name), taken)
-    check_problem_value(given[name], child(path, name))
+    problem[name], domains[name] = domain_of(given[name], child(path, name))
+    check_problem_value(problem[name], child(path, name))
     taken[name] = "problem variable"
-    problem[name] = given[name]
   end
   if #names > 64 then fail(path, "has more than 64 variables") end
-  local ragged = read_ragged(description.ragged, problem, names)
-  local simulated = read_override(description.simulated, { "simulated" }, problem, names)
+  local ragged = read_ragged(description.ragged, problem, names, domains)
+  local simulated = read_override(description.simulated, { "simulated" }, problem, names, domains)
 
   local set = {}
   for _, setting in ipairs(host.settings()) do
@@ -89,6 +133,8 @@ local function read_problem(description, taken)
                                  table.concat(names, ", ")), true)
     end
     set[setting.name] = read_setting(v, setting.text, { "problem", setting.name })
+    local wrong = outside(domains[setting.name], set[setting.name])
+    if wrong then host.fail(0, string.format("--set %s: %s", setting.name, wrong), true) end
   end
 
   local list = {}

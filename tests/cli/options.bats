@@ -46,9 +46,9 @@ load helpers
 }
 
 @test "a budget that is no number says what is one" {
-    for wrong in soon -3 0 1.5 10m ""; do
+    for wrong in soon -3 0 1.5 10d m ""; do
         tool tune transpose.lua --budget "$wrong"
-        fails_with 2 "--budget takes a number of variants (200) or seconds (30s)"
+        fails_with 2 "--budget takes a number of variants (200) or a time (30s, 10m, 1h)"
     done
 }
 

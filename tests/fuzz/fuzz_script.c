@@ -36,6 +36,9 @@ static void ask(script *s, problem_kind kind)
     script_valid(s, kind, p->baseline, &valid, &broken, &error);
     script_launch_plan(s, kind, p->baseline, &launch, &error);
     script_reference_plan(s, kind, NULL, &launch, &error);
+    script_filler_plan(s, kind, NULL, &launch, &error);
+    if (emit_filler(s, kind, NULL, false, &out, &error) == AT_OK)
+        emitted_deinit(&out);
     if (emit_variant(s, kind, p->baseline, true, &out, &error) == AT_OK)
         emitted_deinit(&out);
     if (emit_reference(s, kind, NULL, false, &out, &error) == AT_OK)

@@ -54,7 +54,7 @@ static const option_info table[OPTION_COUNT] = {
                      AT(run.arch)},
     [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", CELL_TEXT,
                          AT(run.strategy)},
-    [OPTION_BUDGET] = {"budget", "N|Ns", "stop after N variants or N seconds", CELL_BUDGET},
+    [OPTION_BUDGET] = {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", CELL_BUDGET},
     [OPTION_EFFORT] = {"effort", "NAME",
                        "quick, normal, thorough or exhaustive, instead of numbers; a record of as "
                        "much effort is taken as final",
@@ -190,12 +190,21 @@ static at_status read_budget(const char *text, settings *out, at_error *error)
     char *end;
     errno = 0;
     double v = strtod(text, &end);
-    bool seconds = end != text && strcmp(end, "s") == 0;
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}};
+    bool seconds = false;
+    for (size_t i = 0; i < sizeof units / sizeof *units && !seconds; i++)
+        if (end != text && strcmp(end, units[i].name) == 0) {
+            seconds = true;
+            v *= units[i].seconds;
+        }
     bool whole = end != text && *end == '\0' && v == floor(v);
     if (!isdigit((unsigned char)text[0]) || errno || !isfinite(v) || v <= 0 || v > 1e15 ||
         (!seconds && !whole))
         return error_set(error, AT_USAGE,
-                         "--budget takes a number of variants (200) or seconds (30s), not '%s'",
+                         "--budget takes a number of variants (200) or a time (30s, 10m, 1h), not '%s'",
                          text);
     if (seconds)
         out->budget_s = v;

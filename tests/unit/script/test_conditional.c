@@ -235,6 +235,55 @@ static void derived_values_that_double_end_in_a_message(void **state)
     fixture_expect_failure("is too long", 10);
 }
 
+static at_status load_with(const char *name, const char *text, script **s, at_error *error)
+{
+    script_options options = fixture_options();
+    const script_setting setting = {name, text};
+    options.settings = &setting;
+    options.setting_count = 1;
+    *error = (at_error){0};
+    return script_load(fixture_path("p.lua"), &options, s, error);
+}
+
+static void a_problem_variable_may_have_a_domain(void **state)
+{
+    (void)state;
+    script *s;
+    at_error error;
+    fixture_write_pattern(&(fixture_pattern){
+        .problem = "problem = { n = at.within(1024, 1, 1 << 21), dtype = at.one_of { 'float', 'half' } },"});
+    assert_ok(load_with("dtype", "half", &s, &error), error);
+    assert_int_equal(script_pattern(s)->problems[PROBLEM_TUNED][0].value.integer, 1024);
+    assert_string_equal(script_pattern(s)->problems[PROBLEM_TUNED][1].value.string, "half");
+    script_free(s);
+    assert_ok(load_with("n", "2M", &s, &error), error);
+    assert_int_equal(script_pattern(s)->problems[PROBLEM_TUNED][0].value.integer, 1 << 21);
+    script_free(s);
+    assert_int_equal(load_with("dtype", "foat", &s, &error), AT_USAGE);
+    assert_contains(error.message, "is none of float, half; did you mean 'float'?");
+    assert_int_equal(load_with("n", "3M", &s, &error), AT_USAGE);
+    assert_contains(error.message, "3145728 is not between 1 and 2097152");
+}
+
+static void domains_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *problem, *extra, *message;
+        int line;
+    } cases[] = {
+        {"problem = { n = at.one_of(3) },", NULL, "takes a list", 4},
+        {"problem = { n = at.one_of {} },", NULL, "problem.n: has no values", 4},
+        {"problem = { n = at.one_of { 1, 'a' } },", NULL, "values of several types", 4},
+        {"problem = { n = at.within(9, 1, 4) },", NULL, "9 is not between 1 and 4", 4},
+        {"problem = { n = at.within(2, 1, 4) },", "ragged = { n = 7 },", "7 is not between 1 and 4", 10},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture_write_pattern(&(fixture_pattern){.problem = cases[i].problem, .extra = cases[i].extra});
+        fixture_expect_failure(cases[i].message, cases[i].line);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +301,8 @@ int main(void)
         cmocka_unit_test(a_derived_value_is_no_parameter),
         cmocka_unit_test(what_is_wrong_with_them_is_told_with_its_line),
         cmocka_unit_test(derived_values_that_double_end_in_a_message),
+        cmocka_unit_test(a_problem_variable_may_have_a_domain),
+        cmocka_unit_test(domains_that_cannot_be_are_told),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
