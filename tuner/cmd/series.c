@@ -9,6 +9,8 @@
 
 #include "base/array.h"
 
+enum { SHOWN = 3 }; /* numbers that show how a series goes on */
+
 static at_status append(const char *name, const char *text, series *s, at_error *error)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -57,17 +59,18 @@ static bool find_progression(const int64_t *known, size_t count, progression *ou
 /* What lies between the last value and `to`, which is not appended. */
 static at_status continue_to(const char *name, const char *to, series *s, at_error *error)
 {
-    int64_t known[SERIES_MOST], end;
+    int64_t known[SHOWN], end;
+    size_t count = s->count < SHOWN ? s->count : SHOWN;
     bool whole = read_whole(to, &end);
-    for (size_t i = 0; whole && i < s->count; i++)
-        whole = read_whole(s->texts[i], &known[i]);
+    for (size_t i = 0; whole && i < count; i++)
+        whole = read_whole(s->texts[s->count - count + i], &known[i]);
     progression p = {0, 0};
-    if (!whole || !find_progression(known, s->count, &p))
+    if (!whole || !find_progression(known, count, &p))
         return error_set(error, AT_USAGE,
                          "--over %s: '...' goes on from whole numbers of one difference or one "
                          "factor, as in 1,2,...,8 or 1,2,4,...,64",
                          name);
-    int64_t at = known[s->count - 1];
+    int64_t at = known[count - 1];
     bool upwards = p.factor * at + p.step > at;
     at_status status = AT_OK;
     while (!status) {

@@ -1,8 +1,8 @@
 /* A series of values as --over NAME=1,2,4,...,64 spells it, for variables of a problem, which have no
  * list of values that "..." could stand for.
  *
- * "..." between whole numbers goes on as the numbers before it began: with one before, by ones; with two
- * or more, by their difference where they have one in common, else by their factor. */
+ * "..." between whole numbers goes on as the up to three numbers before it do: with one, by ones; with two
+ * or three, by their difference where they have one in common, else by their factor. */
 #ifndef AUTOTUNE_CMD_SERIES_H
 #define AUTOTUNE_CMD_SERIES_H
 

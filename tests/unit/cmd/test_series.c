@@ -46,6 +46,7 @@ static void dots_go_on_as_the_numbers_before_them_began(void **state)
     expect("9,6,...,-3", "9 6 3 0 -3");
     expect("1,...,3,10", "1 2 3 10");
     expect("0,...,2", "0 1 2");
+    expect("0,1,2,4,...,16", "0 1 2 4 8 16");
 }
 
 static void dots_that_lead_nowhere_are_refused(void **state)

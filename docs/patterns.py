@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+"""Writes docs/patterns.md from the records in results/.
+
+usage: docs/patterns.py AUTOTUNE [OUTPUT]
+
+Every lesson is a sweep: what the records hold of it is asked by `autotune sweep ... --recorded`, so that
+no figure is in the document that is not in a record. A curve of which nothing is recorded says so.
+"""
+import json
+import os
+import subprocess
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Lesson:
+    """`note` is what study notes say, of other GPUs; `find` makes a sentence of the points that were
+    measured ({value: point}), or None where they do not suffice."""
+
+    def __init__(self, title, sweep, space, note, find):
+        self.title, self.sweep, self.space, self.note, self.find = title, sweep, space, note, find
+
+
+def share(point, key):
+    """The best's or the baseline's share of a copy's rate; None where it is not known."""
+    if not point.get("ceiling_fraction") or not point.get(key):
+        return None
+    return point["ceiling_fraction"] * point[key] / point["gbps"]
+
+
+def percent(fraction):
+    return f"{100 * fraction:.1f} %"
+
+
+def verdict(holds, said):
+    return ("The note holds here: " if holds else "This GPU refutes the note: ") + said
+
+
+def fall(note):
+    """The baseline's share of a copy beside the note's at each value."""
+    def find(points):
+        known = {v: share(points[v], "baseline_gbps") for v in note if v in points}
+        known = {v: f for v, f in known.items() if f}
+        if len(known) < 2:
+            return None
+        last = list(known)[-1]
+        said = ", ".join(f"{percent(f)} at {v} (note: {note[v]} %)" for v, f in known.items())
+        factor = known[last] * 100 / note[last]
+        text = f"direct reads reach {said} of a copy."
+        falls = list(known.values()) == sorted(known.values(), reverse=True)
+        if falls and not 0.5 < factor < 2:
+            return f"It falls here too, but otherwise: {text} At {last} that is {factor:.1f} times the note's share."
+        return verdict(falls, text)
+    return find
+
+
+def gain(at, least, what):
+    """The best against the baseline at one value; the note has `least` times or more."""
+    def find(points):
+        p = points.get(at)
+        if not p or not p.get("speedup"):
+            return None
+        return verdict(p["speedup"] >= least / 2,
+                       f"{what} is {p['speedup']:.2f} times as fast as the baseline (note: {least}).")
+    return find
+
+
+def beyond(at):
+    """No note to hold or refute: what is left to gain."""
+    def find(points):
+        p = points.get(at)
+        return p and f"The best is {p['speedup']:.2f} times as fast as that, {percent(share(p, 'gbps'))} of a copy."
+    return find
+
+
+def slower(of, than, least, what):
+    """The baseline's time at one value against that at another; the note has `least` times or more."""
+    def find(points):
+        if any(not points.get(v, {}).get("speedup") for v in (of, than)):
+            return None
+        base = {v: points[v]["time_ns"] * points[v]["speedup"] for v in (of, than)}
+        best = points[of]["time_ns"] / points[than]["time_ns"]
+        factor = base[of] / base[than]
+        return verdict(factor >= 1 + (least - 1) / 2,
+                       f"{what} takes the baseline {factor:.2f} times as long (note: {least}), the best {best:.2f} times.")
+    return find
+
+
+def width_that_won(points):
+    p = points.get("packed")
+    if not p:
+        return None
+    width = p["config"]["width"]
+    return verdict(width != 3, f"of 1, 2, 3, 4, 8, 16 and 32 numbers at once, {width} won.")
+
+
+def baseline_conflict(points):
+    if "1" not in points or "32" not in points:
+        return None
+    rate = {v: points[v]["baseline_gbps"] for v in ("1", "32")}
+    # The traffic is 4 * n * (stride + 1) bytes: what a thread reads of shared memory goes with the stride.
+    factor = rate["1"] / 2 / (rate["32"] / 33)
+    words = factor / 32
+    said = (f"with 32 words between the lanes the baseline takes {factor:.0f} times as long as with one, for 32 times "
+            f"the words: {words:.1f} times a word. The best takes a padding or a swizzle and is "
+            f"{points['32']['speedup']:.1f} times as fast as that.")
+    return verdict(words > 16, said)
+
+
+LESSONS = [
+    Lesson("Naive, tiled, padded transpose", ["transpose", "--over", "rows=8192,16384", "--over", "cols=8192,16384"],
+           "naive, tiles in shared memory, register blocks and asynchronous copies; padding or swizzle; vectors",
+           "A tile in shared memory is 5.7 times as fast as naive code, and one column of padding 8.9 times as fast as "
+           "none. The baseline here is already the padded tile of the text books.",
+           beyond("8192, 8192")),
+    Lesson("The fall of strided access", ["strided", "--over", "stride=1,2,4,...,64"],
+           "direct reads, whole segments by way of shared memory, vectors",
+           "Bandwidth falls to 93, 47, 23, 12, 6 and 3 % of the peak for strides of 1, 2, 4, 8, 16 and 32.",
+           fall({"1": 93, "2": 47, "4": 23, "8": 12, "16": 6, "32": 3})),
+    Lesson("Misaligned reads", ["misaligned", "--over", "offset=0,1,2,4,8,16,32"],
+           "direct reads, aligned vectors and a shift",
+           "A misaligned warp reads five sectors instead of four.",
+           slower("1", "0", 1.25, "an offset of one element")),
+    Lesson("Random access and locality", ["gather", "--over", "order=permutation,below,local,sorted"],
+           "direct, sorted in shared memory, vectors, prefetch into L2",
+           "Random access runs at 5 % of sequential; locality brings it back.",
+           slower("permutation", "sorted", 20, "a random permutation against sorted indices")),
+    Lesson("The float3 that loses to float", ["vector_add", "--over", "layout=packed,padded"],
+           "1 to 32 numbers a thread at once, packed or in places of 16 bytes; hints; bulk copies",
+           "Wider is better until registers spill; float3 loses to float, because 12 bytes do not align.", width_that_won),
+    Lesson("Array of structs, struct of arrays", ["aos_soa", "--over", "layout=aos,soa,tiles,packed"],
+           "number by number, vectors, shared memory, shuffles",
+           "A struct of arrays is 5.95 times as fast as an array of structs, packed float4 17 times.",
+           slower("aos", "soa", 5.95, "an array of structs against a struct of arrays")),
+    Lesson("Interleaved pixels", ["rgb", "--over", "layout=packed,padded"],
+           "bytes, words and byte permutes, shared memory",
+           "Planes are 8.1 times as fast as interleaved bytes.",
+           gain("packed", 8.1, "the best way to take pixels apart")),
+    Lesson("The order of loops", ["loop_order", "--over", "axis=rows,columns"],
+           "a thread, a warp or a block for each sum, tiles",
+           "The loop whose neighbouring threads read neighbouring addresses wins.",
+           gain("rows", 2, "the best sum of rows")),
+    Lesson("Reuse in a matrix product", ["matmul", "--over", "m=1024,2048,4096"],
+           "naive, one or both operands in shared memory, register tiles",
+           "Staging both operands is 1.63 times as fast: reuse, not coalescing, is the gain.",
+           gain("4096", 1.63, "the best product")),
+    Lesson("A halo in two dimensions", ["conv2d", "--over", "size=3,5,7"],
+           "direct, rows marched in registers, a tile with its halo; coefficients in three places",
+           "Every input is read once: larger filters should cost the same.",
+           slower("7", "3", 1, "a filter of 7 x 7 against 3 x 3")),
+    Lesson("Neighbours along a line", ["stencil1d", "--over", "radius=1,...,8"],
+           "direct, windows of vectors, shuffles, a shared tile",
+           "A shared tile is 2.3 times as fast, on a GPU with small caches.",
+           gain("3", 2.3, "the best stencil")),
+    Lesson("Reductions", ["dot", "--over", "dtype=float,double,half"],
+           "atomics, trees, shuffles, two passes",
+           "A reduction without contended atomics is 24.6 times as fast.",
+           gain("float", 24.6, "the best reduction")),
+    Lesson("Conflicts of N ways", ["bank_conflict", "--over", "stride=0,1,2,4,...,32"],
+           "4, 8 and 16 bytes at a time; padding, swizzle",
+           "A conflict of N ways costs N times; all lanes on one word is a broadcast and costs nothing.",
+           baseline_conflict),
+    Lesson("Contended counters", ["histogram", "--over", "values=1,4,16,64,256"],
+           "global and shared atomics, private copies, merged runs",
+           "Atomics that meet wait for each other.",
+           slower("1", "256", 1.1, "one value alone against 256")),
+    Lesson("Many small transposes", ["batched_transpose", "--over", "rows=32,64,128"],
+           "a tile of a matrix or whole ones a block", "none.", lambda points: None),
+]
+
+
+def ask(autotune, sweep):
+    """The curves of all GPUs that have any point: autotune prints one JSON object each."""
+    command = [autotune, "sweep", *sweep, "--recorded", "--json", "--results", os.path.join(SOURCE, "results")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{' '.join(command)}: {done.stderr}")
+    text, curves, decoder = done.stdout.lstrip(), [], json.JSONDecoder()
+    while text:
+        found, end = decoder.raw_decode(text)
+        curves.append(found)
+        text = text[end:].lstrip()
+    return curves
+
+
+def place(point):
+    return ", ".join(point["at"].values())
+
+
+def table(curve, out):
+    measured = [p for p in curve["points"] if "config" in p]
+    differ = [n for n in measured[0]["config"] if len({str(p["config"][n]) for p in measured}) > 1]
+    common = [n for n in measured[0]["config"] if n not in differ]
+    out.append(f"| {', '.join(curve['over'])} | time us | GB/s | of a copy | baseline GB/s | times as fast | what won |")
+    out.append("|---|---|---|---|---|---|---|")
+    for p in curve["points"]:
+        if "config" not in p:
+            out.append(f"| {place(p)} | not measured yet | | | | | |")
+            continue
+        best, base = share(p, "gbps"), p["baseline_gbps"]
+        won = " ".join(f"`{n}={p['config'][n]}`" for n in differ)
+        cells = [place(p), f"{p['time_ns'] / 1e3:.1f}", f"{p['gbps']:.0f}", percent(best) if best else "",
+                 f"{base:.0f}" if base else "", f"{p['speedup']:.2f}" if p["speedup"] else "", won]
+        out.append("| " + " | ".join(cells) + " |")
+    out.append("")
+    if common:
+        out.append("In all: " + " ".join(f"`{n}={measured[0]['config'][n]}`" for n in common) + ".")
+        out.append("")
+
+
+def section(autotune, lesson, out):
+    over = " ".join(lesson.sweep)
+    out += [f"## {lesson.title}", "", f"    autotune sweep {over}", "", f"Space: {lesson.space}.", "",
+            f"Note: {lesson.note}", ""]
+    curves = ask(autotune, lesson.sweep)
+    if not curves:
+        out += ["Not measured yet.", ""]
+    for curve in curves:
+        out += [f"**{curve['device']}**, {curve['cache']} cache", ""]
+        table(curve, out)
+        points = {place(p): p for p in curve["points"] if "config" in p}
+        found = lesson.find(points)
+        out += [found if found else "What is measured yet does not tell whether the note holds.", ""]
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    out = ["# What each pattern shows", "",
+           "Written by `docs/patterns.py build/release/bin/autotune` from the records in `results/`; every curve can be had",
+           "again by its command and `--recorded`, and measured anew without. What notes of other GPUs say is beside what the",
+           "GPUs of the records say. A copy moves the same bytes in the same run; the baseline is what the script calls so.",
+           ""]
+    for lesson in LESSONS:
+        section(sys.argv[1], lesson, out)
+    path = sys.argv[2] if len(sys.argv) == 3 else os.path.join(SOURCE, "docs", "patterns.md")
+    with open(path, "w") as to:
+        to.write("\n".join(out).rstrip() + "\n")
+
+
+if __name__ == "__main__":
+    main()
