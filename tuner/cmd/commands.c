@@ -13,6 +13,7 @@ static const command *const table[] = {
     &cmd_compare,
     &cmd_plot,
     &cmd_space,
+    &cmd_pick,
     &cmd_export,
     &cmd_replay,
     &cmd_convert,

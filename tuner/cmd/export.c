@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/exported.h"
 #include "export/export.h"
 #include "base/file.h"
 #include "cmd/options.h"
@@ -11,7 +12,7 @@
 #include "script/script.h"
 #include "run/setup.h"
 
-/* Constraints are not asked, so that any architecture will do. */
+/* Constraints are exported, not asked, so that any architecture will do. */
 static const char any_arch[] = "sm_90";
 
 /* The pattern's script, when it can be found: its parameters and its default are the surest.
@@ -51,6 +52,12 @@ static void say_what_is_missing(const options *o, const export_model *m)
     if (m->row_count == 0)
         fprintf(stderr, "autotune: no results for %s under %s: only the default is exported\n",
                 m->pattern, o->run.results_dir);
+    for (size_t i = 0; i < m->constraint_count; i++)
+        if (!m->constraints[i].c)
+            fprintf(stderr,
+                    "autotune: a constraint of %s cannot be said in C, so that only what was measured on "
+                    "a problem, or the default, is given for it: %.200s\n",
+                    m->pattern, m->constraints[i].text);
     if (m->skipped > 0)
         fprintf(stderr,
                 "autotune: %zu results have other variables or parameters than %s has now: not "
@@ -105,7 +112,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         goto cleanup;
     }
     error_clear(error);
-    status = export_model_init(&model, name, &records, s ? script_pattern(s) : NULL, error);
+    status = exported_model(name, &records, s, &model, error);
     if (!status)
         status = export_model_text(o, e, &model, error);
 cleanup:
@@ -124,11 +131,9 @@ const command cmd_export = {
     .details =
         "Formats: header (the default).\n"
         "\n"
-        "The header is C11 and C++17 and needs nothing but the standard library. Its look-up "
-        "takes\n"
-        "the GPU's name, its compute capability and the problem, and says which rule found the\n"
-        "configuration: same GPU and problem; same GPU, nearest problem; same compute capability;\n"
-        "same major compute capability; the pattern's default.\n"
+        "The header is C11, C++17 (constexpr) and CUDA device code, and needs nothing but the standard\n"
+        "library. Its look-up takes the device and the problem, and says which rule found the\n"
+        "configuration, as 'autotune pick' does. What the script's constraints forbid is never given.\n"
         "\n"
         "  autotune export transpose --format header -o transpose_config.h\n",
     .options = takes,

@@ -39,6 +39,7 @@ typedef enum option_id {
     OPTION_JOBS,
     OPTION_CACHE,
     OPTION_NO_CACHE,
+    OPTION_GPU,
     OPTION_RESULTS,
     OPTION_RECORD,
     OPTION_NO_RECORD,
@@ -81,6 +82,7 @@ typedef struct options {
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */
     const char *kind, *by;
+    const char *gpu;
     const char *format;
     const char *output;
     const char *trace; /* NULL: none */

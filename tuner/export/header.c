@@ -1,222 +1,67 @@
-/* The C header: data and an inline look-up for C11 and C++17, with nothing but the standard
+/* The C header: data and an inline look-up for C11, C++17 and CUDA, with nothing but the standard
  * library.
  *
  * Its look-up is record/pick.c in the header's own types; a test compiles a header and holds the two
- * together. Texts from records appear as string literals alone, with everything but plain
- * characters escaped, so that no record can put code into the file. */
-#include <ctype.h>
-#include <inttypes.h>
-#include <math.h>
+ * together. */
 #include <string.h>
 
-#include "export/export.h"
-#include "record/pick.h"
 #include "base/version.h"
-#include "base/units.h"
+#include "device/field.h"
+#include "export/export.h"
+#include "export/prelude.h"
+#include "export/text.h"
 
-enum { PAGE_COLUMNS = 98 };
-
-static void print_upper(const char *text, FILE *to)
+/* Which fields of the device the constraints read, beside those that the look-up does. */
+static void print_fields_read(const export_model *m, FILE *to)
 {
-    for (; *text; text++)
-        fputc(toupper((unsigned char)*text), to);
-}
-
-/* Three octal digits always, so that a digit behind is not taken in; '?' for the trigraphs' sake,
- * '*' so that no text can end a comment put around it. */
-static void print_literal(const char *text, FILE *to)
-{
-    fputc('"', to);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c >= 0x20 && c < 0x7F && !strchr("\"\\?*", c))
-            fputc(c, to);
-        else
-            fprintf(to, "\\%03o", c);
-    }
-    fputc('"', to);
-}
-
-/* '$' stands for the pattern's name. */
-static void print_text(const export_model *m, const char *text, FILE *to)
-{
-    for (; *text; text++) {
-        if (*text == '$')
-            fputs(m->pattern, to);
-        else
-            fputc(*text, to);
-    }
-}
-
-static void print_word(const export_model *m, const export_column *c, const export_word *w,
-                       FILE *to)
-{
-    fputs("AUTOTUNE_", to);
-    print_upper(m->pattern, to);
-    fputc('_', to);
-    print_upper(c->identifier, to);
-    fprintf(to, "_%s", w->identifier);
-}
-
-static double number_of(value v)
-{
-    if (v.kind == VALUE_NUMBER)
-        return v.number;
-    return v.kind == VALUE_BOOLEAN ? v.boolean : (double)v.integer;
-}
-
-static void print_long(int64_t v, FILE *to)
-{
-    if (v == INT64_MIN)
-        fputs("INT64_MIN", to);
-    else if (v > INT32_MAX || v < -INT32_MAX)
-        fprintf(to, "INT64_C(%" PRId64 ")", v);
-    else
-        fprintf(to, "%" PRId64, v);
-}
-
-static void print_number(double v, FILE *to)
-{
-    char text[40];
-    if (!isfinite(v))
-        v = 0;
-    value_format((value){.kind = VALUE_NUMBER, .number = v}, text, sizeof text);
-    fputs(text, to);
-}
-
-static void print_value(const export_model *m, const export_column *c, value v, FILE *to)
-{
-    switch (c->type) {
-    case EXPORT_INTEGER:
-    case EXPORT_LONG:
-        print_long(v.integer, to);
-        break;
-    case EXPORT_NUMBER:
-        print_number(number_of(v), to);
-        break;
-    case EXPORT_BOOLEAN:
-        fputs(v.boolean ? "true" : "false", to);
-        break;
-    case EXPORT_WORD:
-        print_word(m, c, export_find_word(c, v), to);
-        break;
-    }
-}
-
-/* How long what print_value() prints is. */
-static size_t value_width(const export_model *m, const export_column *c, value v)
-{
-    char text[512] = "";
-    FILE *to = fmemopen(text, sizeof text, "w");
-    if (!to)
-        return 0;
-    print_value(m, c, v, to);
-    fclose(to);
-    return strlen(text);
-}
-
-/* {1, 2, AUTOTUNE_...}, continued on the next line where the page ends; `column` is where it
- * starts. A struct without members is not C, hence the 0. */
-static void print_values(const export_model *m, const export_column *columns, size_t count,
-                         const record_values *values, size_t column, FILE *to)
-{
-    size_t at = column + 1;
-    fputc('{', to);
-    for (size_t i = 0; i < count; i++) {
-        value v = *record_get(values, columns[i].name);
-        size_t width = value_width(m, &columns[i], v) + 2;
-        if (i > 0 && at + width > PAGE_COLUMNS) {
-            fprintf(to, ",\n%*s", (int)column + 1, "");
-            at = column + 1;
-        } else if (i > 0) {
-            fputs(", ", to);
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    for (size_t f = 0; f < count; f++) {
+        char read[80];
+        bool is_read = false;
+        int length = snprintf(read, sizeof read, "device->%s", fields[f].name);
+        for (size_t i = 0; i < m->constraint_count && !is_read; i++) {
+            const char *at = m->constraints[i].c ? strstr(m->constraints[i].c, read) : NULL;
+            is_read = at && !strchr("abcdefghijklmnopqrstuvwxyz_", at[length]);
         }
-        print_value(m, &columns[i], v, to);
-        at += width;
+        if (is_read && strcmp(fields[f].name, "name") != 0 && strcmp(fields[f].name, "major") != 0 &&
+            strcmp(fields[f].name, "minor") != 0)
+            fprintf(to, "\n * %s", fields[f].name);
     }
-    fputs(count ? "}" : "0}", to);
 }
 
 static void print_intro(const export_model *m, FILE *to)
 {
+    const record_entry *first = NULL;
+    for (size_t i = 0; i < m->row_count && !first; i++)
+        first = m->rows[i].entry;
     fprintf(to,
             "/* %s: configurations that autotune %s found, and a look-up. C11 or C++17.\n"
             " *\n"
             " *     autotune_%s_problem problem = ",
             m->pattern, version_text(), m->pattern);
-    if (m->row_count > 0)
-        print_values(m, m->variables, m->variable_count, &m->rows[0].entry->problem, 0, to);
+    if (first)
+        export_print_values(m, m->variables, m->variable_count, &first->problem, 0, to);
     else
         fputs("{...}", to);
-    fprintf(
-        to,
-        ";\n"
-        " *     autotune_%s_choice choice =\n"
-        " *         autotune_%s_find(gpu_name, major, minor, &problem);\n"
-        " *\n"
-        " * gpu_name is what cuDeviceGetName() says, major and minor the compute capability. The\n"
-        " * launch is choice.config; choice.rule says how it was found: one found for another "
-        "problem\n"
-        " * may be impossible for this one (a vector that does not divide it). Written by\n"
-        " * 'autotune export %s --format header' from %zu results: change those, not this. */\n",
-        m->pattern, m->pattern, m->pattern, m->row_count);
-}
-
-/* The same in every exported header; the first that is included defines it. */
-static void print_common(FILE *to)
-{
-    fputs("#ifndef AUTOTUNE_RULE_DEFINED\n"
-          "#define AUTOTUNE_RULE_DEFINED\n"
-          "/* How a configuration was found, best first. */\n"
-          "typedef enum autotune_rule {\n"
-          "    AUTOTUNE_RULE_EXACT,      /* measured on this GPU and problem */\n"
-          "    AUTOTUNE_RULE_NEAREST,    /* on this GPU, for the nearest problem */\n"
-          "    AUTOTUNE_RULE_CAPABILITY, /* on a GPU of the same compute capability */\n"
-          "    AUTOTUNE_RULE_MAJOR,      /* on a GPU of the same major compute capability */\n"
-          "    AUTOTUNE_RULE_DEFAULT     /* not measured: the pattern's default */\n"
-          "} autotune_rule;\n"
-          "\n"
-          "static inline const char *autotune_rule_name(autotune_rule rule)\n"
-          "{\n"
-          "    static const char *const names[] = {",
-          to);
-    for (int r = 0; r < PICK_RULES; r++)
-        fprintf(to, "%s\"%s\"",
-                r == 0   ? ""
-                : r == 3 ? ",\n                                        "
-                         : ", ",
-                pick_rule_name((pick_rule)r));
     fprintf(to,
-            "};\n"
-            "    return names[rule];\n"
-            "}\n"
-            "\n"
-            "/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by\n"
-            " * their ratio. */\n"
-            "static inline double autotune_scale(double x)\n"
-            "{\n"
-            "    double size = 1 + (x < 0 ? -x : x), power = 0;\n"
-            "    if (!(size < 1e30))\n"
-            "        size = 1e30;\n"
-            "    while (size >= 2) {\n"
-            "        size /= 2;\n"
-            "        power += 1;\n"
-            "    }\n"
-            "    power += size - 1;\n"
-            "    return x < 0 ? -power : power;\n"
-            "}\n"
-            "\n"
-            "/* How far two sizes are apart. */\n"
-            "static inline double autotune_apart(double a, double b)\n"
-            "{\n"
-            "    double d = autotune_scale(a) - autotune_scale(b);\n"
-            "    return d < 0 ? -d : d;\n"
-            "}\n"
-            "\n"
-            "/* What a variable adds that is no size and differs. */\n"
-            "#define AUTOTUNE_UNLIKE %.1f\n"
-            "#endif\n",
-            PICK_UNLIKE);
+            ";\n"
+            " *     autotune_%s_choice choice = autotune_%s_find(&device, &problem);\n"
+            " *\n"
+            " * The launch is choice.config; choice.rule says how it was found. What the pattern's\n"
+            " * constraints forbid on this device or for this problem is never given, nor what was slower\n"
+            " * than the default on a neighbouring problem; AUTOTUNE_RULE_NONE says that nothing is left.\n"
+            " * In C++ all of it is constexpr, in CUDA for host and device. Fill autotune_device in with\n"
+            " * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields%s",
+            m->pattern, m->pattern, m->constraint_count ? "\n * these are read: name major minor" : "");
+    if (m->constraint_count)
+        print_fields_read(m, to);
+    else
+        fputs(" name, major and\n * minor are read (the pattern's script was not at hand: no constraint is checked)", to);
+    fprintf(to,
+            ".\n * Written by 'autotune export %s --format header' from %zu results: change those, not\n"
+            " * this. */\n",
+            m->pattern, m->row_count);
 }
 
 static void print_enum(const export_model *m, const export_column *c, FILE *to)
@@ -226,22 +71,24 @@ static void print_enum(const export_model *m, const export_column *c, FILE *to)
     fprintf(to, "\ntypedef enum autotune_%s_%s_kind {\n", m->pattern, c->identifier);
     for (size_t i = 0; i < c->word_count; i++) {
         fputs("    ", to);
-        print_word(m, c, &c->words[i], to);
+        export_print_word(m, c, &c->words[i], to);
         fprintf(to, " = %zu%s\n", i, i + 1 < c->word_count ? "," : "");
     }
     fprintf(to,
             "} autotune_%s_%s_kind;\n\n"
-            "static inline const char *\n"
+            "AUTOTUNE_FUNCTION const char *\n"
             "autotune_%s_%s_kind_name(autotune_%s_%s_kind kind)\n"
             "{\n"
-            "    static const char *const names[] = {\n",
+            "    switch (kind) {\n",
             m->pattern, c->identifier, m->pattern, c->identifier, m->pattern, c->identifier);
     for (size_t i = 0; i < c->word_count; i++) {
-        fputs("        ", to);
-        print_literal(c->words[i].text, to);
-        fputs(i + 1 < c->word_count ? ",\n" : "};\n", to);
+        fputs("    case ", to);
+        export_print_word(m, c, &c->words[i], to);
+        fputs(":\n        return ", to);
+        export_print_literal(c->words[i].text, to);
+        fputs(";\n", to);
     }
-    fputs("    return names[kind];\n}\n", to);
+    fputs("    }\n    return \"\";\n}\n", to);
 }
 
 static void print_struct(const export_model *m, const char *what, const export_column *columns,
@@ -272,10 +119,13 @@ static void print_types(const export_model *m, FILE *to)
         print_enum(m, &m->parameters[i], to);
     print_struct(m, "problem", m->variables, m->variable_count, to);
     print_struct(m, "config", m->parameters, m->parameter_count, to);
-    print_text(m,
-               "\ntypedef struct autotune_$_entry {\n"
+    export_print_text(m,
+               "\n/* A recorded configuration; of a portfolio (the range of problems that it serves) where\n"
+               " * `portfolio` is not -1: it then has no problem and no time. */\n"
+               "typedef struct autotune_$_entry {\n"
                "    const char *gpu;\n"
                "    int major, minor; /* compute capability */\n"
+               "    int portfolio, place;\n"
                "    autotune_$_problem problem;\n"
                "    autotune_$_config config;\n"
                "    int64_t time_ns; /* median of a launch */\n"
@@ -284,58 +134,198 @@ static void print_types(const export_model *m, FILE *to)
                "typedef struct autotune_$_choice {\n"
                "    autotune_rule rule;\n"
                "    autotune_$_config config;\n"
-               "    const autotune_$_entry *entry; /* where it is from; NULL for the default */\n"
+               "    int entry; /* where it is from, for autotune_$_at(); -1 for the default */\n"
                "} autotune_$_choice;\n",
                to);
 }
 
 static void print_entry(const export_model *m, const export_row *r, FILE *to)
 {
-    fputs("        {", to);
-    print_literal(r->from->gpu, to);
-    fprintf(to, ", %d, %d,\n         ", r->from->major, r->from->minor);
-    print_values(m, m->variables, m->variable_count, &r->entry->problem, 9, to);
-    fputs(",\n         ", to);
-    print_values(m, m->parameters, m->parameter_count, &r->entry->configuration, 9, to);
-    fputs(",\n         ", to);
-    print_long(r->entry->time_ns, to);
-    fputs("},\n", to);
+    const record_values none = {0};
+    fputs("        const autotune_", to);
+    fprintf(to, "%s_entry entry = {\n            ", m->pattern);
+    export_print_literal(r ? r->from->gpu : "", to);
+    fprintf(to, ", %d, %d, %d, %d,\n            ", r ? r->from->major : 0, r ? r->from->minor : 0,
+            r && !r->entry ? (int)r->portfolio : -1, r ? (int)r->place : 0);
+    export_print_values(m, m->variables, m->variable_count, r && r->entry ? &r->entry->problem : &none, 12,
+                 to);
+    fputs(",\n            ", to);
+    export_print_values(m, m->parameters, m->parameter_count, r ? r->configuration : &m->defaults, 12, to);
+    fputs(",\n            ", to);
+    export_print_long(r && r->entry ? r->entry->time_ns : 0, to);
+    fputs("};\n        return entry;\n    }\n", to);
 }
 
 static void print_tables(const export_model *m, FILE *to)
 {
-    print_text(m,
-               "\n/* Every recorded configuration. */\n"
-               "static inline const autotune_$_entry *autotune_$_entries(size_t *count)\n"
+    export_print_text(m,
+               "\n/* How many configurations are recorded, and each of them. */\n"
+               "AUTOTUNE_FUNCTION int autotune_$_count(void)\n"
                "{\n",
                to);
-    if (m->row_count > 0) {
-        print_text(m, "    static const autotune_$_entry entries[] = {\n", to);
-        for (size_t i = 0; i < m->row_count; i++)
-            print_entry(m, &m->rows[i], to);
-        fputs("    };\n"
-              "    *count = sizeof entries / sizeof *entries;\n"
-              "    return entries;\n"
-              "}\n",
-              to);
-    } else {
-        fputs("    *count = 0;\n    return NULL;\n}\n", to);
+    fprintf(to, "    return %zu;\n}\n\n", m->row_count);
+    export_print_text(m,
+               "AUTOTUNE_FUNCTION autotune_$_entry autotune_$_at(int i)\n"
+               "{\n"
+               "    switch (i) {\n",
+               to);
+    for (size_t i = 0; i + 1 < m->row_count; i++) {
+        fprintf(to, "    case %zu: {\n", i);
+        print_entry(m, &m->rows[i], to);
     }
-    print_text(m,
+    fputs("    default: {\n", to);
+    print_entry(m, m->row_count ? &m->rows[m->row_count - 1] : NULL, to);
+    export_print_text(m,
+               "    }\n"
+               "}\n"
                "\n/* The pattern's default, which is fair on any GPU. */\n"
-               "static inline autotune_$_config autotune_$_default(void)\n"
+               "AUTOTUNE_FUNCTION autotune_$_config autotune_$_default(void)\n"
                "{\n"
                "    const autotune_$_config config =\n        ",
                to);
-    print_values(m, m->parameters, m->parameter_count, &m->defaults, 8, to);
+    export_print_values(m, m->parameters, m->parameter_count, &m->defaults, 8, to);
     fputs(";\n    return config;\n}\n", to);
+}
+
+static void print_fits(const export_model *m, FILE *to)
+{
+    export_print_text(m,
+               "\n/* Do the pattern's constraints allow a configuration on this device, for this problem? */\n"
+               "AUTOTUNE_FUNCTION bool autotune_$_fits(\n"
+               "    const autotune_device *device, const autotune_$_problem *problem,\n"
+               "    const autotune_$_config *config)\n"
+               "{\n"
+               "    int broken = 0;\n"
+               "    int *failed = &broken;\n"
+               "    (void)failed;\n"
+               "    (void)device;\n"
+               "    (void)problem;\n"
+               "    (void)config;\n",
+               to);
+    for (size_t i = 0; i < m->constraint_count; i++) {
+        const export_constraint *c = &m->constraints[i];
+        if (c->c)
+            fprintf(to, "    if (!(%s))\n        return false;\n", c->c);
+    }
+    fputs("    return broken == 0;\n}\n", to);
+}
+
+static void print_leaf(const record_portfolio *p, const record_node *n, FILE *to)
+{
+    for (size_t i = 0; i < p->configuration_count; i++)
+        if (i + 1 < p->configuration_count)
+            fprintf(to, "%sindex == %d ? %zu", i ? " : " : "return ", n->order[i], i);
+        else
+            fprintf(to, "%s%zu", i ? " : " : "return ", i);
+    fputs(";\n", to);
+}
+
+static const export_column *find_variable(const export_model *m, const char *name)
+{
+    size_t i = 0;
+    while (strcmp(m->variables[i].name, name) != 0)
+        i++;
+    return &m->variables[i];
+}
+
+/* Nodes are numbered; children come behind their parents. */
+static void print_tree(const export_model *m, const record_portfolio *p, FILE *to)
+{
+    for (size_t i = 0; i < p->node_count; i++) {
+        const record_node *n = &p->nodes[i];
+        fprintf(to, "        if (node == %zu) {\n            ", i);
+        if (!n->variable) {
+            print_leaf(p, n, to);
+        } else {
+            const export_column *c = find_variable(m, n->variable);
+            bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+            fprintf(to, "node = %sproblem->%s %s ", number ? "(double)" : "", c->identifier,
+                    number ? "<" : "==");
+            if (number)
+                fprintf(to, "(double)%.17g",
+                        n->bound.kind == VALUE_INTEGER ? (double)n->bound.integer : n->bound.number);
+            else
+                export_print_value(m, c, n->bound, to);
+            fprintf(to, " ? %zu : %zu;\n", n->then, n->otherwise);
+        }
+        fputs("        }\n", to);
+    }
+}
+
+static void print_portfolios(const export_model *m, FILE *to)
+{
+    export_print_text(m,
+               "\n/* The place of a portfolio's configuration in the order for this problem; -1: the\n"
+               " * portfolio is not for it. */\n"
+               "AUTOTUNE_FUNCTION int autotune_$_place(\n"
+               "    int portfolio, int index, const autotune_$_problem *problem)\n"
+               "{\n"
+               "    int node = 0;\n"
+               "    (void)node;\n"
+               "    (void)index;\n"
+               "    (void)problem;\n",
+               to);
+    for (size_t p = 0; p < m->portfolio_count; p++) {
+        const record_portfolio *portfolio = m->portfolios[p];
+        fprintf(to, "    if (portfolio == %zu", p);
+        for (size_t i = 0; i < portfolio->fixed.count; i++) {
+            const export_column *c = find_variable(m, portfolio->fixed.pairs[i].name);
+            fprintf(to, " &&\n        problem->%s == ", c->identifier);
+            export_print_value(m, c, portfolio->fixed.pairs[i].value, to);
+        }
+        fputs(") {\n", to);
+        print_tree(m, portfolio, to);
+        fputs("    }\n", to);
+    }
+    fputs("    return portfolio < 0 ? 0 : -1;\n}\n", to);
+}
+
+static void print_seen(const export_model *m, FILE *to)
+{
+    export_print_text(m,
+               "\n/* Was a GPU's configuration slower than the default on the nearest problem on which both\n"
+               " * were timed? */\n"
+               "AUTOTUNE_FUNCTION bool autotune_$_slower(\n"
+               "    const char *gpu, const autotune_$_problem *problem,\n"
+               "    const autotune_$_config *config)\n"
+               "{\n"
+               "    double distance = 0, nearest = -1;\n"
+               "    bool slower = false;\n"
+               "    (void)gpu;\n"
+               "    (void)problem;\n"
+               "    (void)config;\n"
+               "    (void)distance;\n"
+               "    (void)nearest;\n",
+               to);
+    for (size_t i = 0; i < m->seen_count; i++) {
+        const export_seen *s = &m->seen[i];
+        fputs("    if (autotune_same_text(gpu, ", to);
+        export_print_literal(s->from->gpu, to);
+        fputs(")", to);
+        for (size_t c = 0; c < m->parameter_count; c++) {
+            fprintf(to, " &&\n        config->%s == ", m->parameters[c].identifier);
+            export_print_value(m, &m->parameters[c], *record_get(s->configuration, m->parameters[c].name),
+                        to);
+        }
+        export_print_text(m, ") {\n        const autotune_$_problem seen = ", to);
+        export_print_values(m, m->variables, m->variable_count, s->problem, 12, to);
+        export_print_text(m, ";\n        distance = autotune_$_distance(&seen, problem);\n", to);
+        fprintf(to,
+                "        if (nearest < 0 || distance < nearest) {\n"
+                "            nearest = distance;\n"
+                "            slower = %s;\n"
+                "        }\n"
+                "    }\n",
+                s->slower ? "true" : "false");
+    }
+    fputs("    return slower;\n}\n", to);
 }
 
 static void print_distance(const export_model *m, FILE *to)
 {
-    print_text(m,
+    export_print_text(m,
                "\n/* How far two problems are apart. */\n"
-               "static inline double autotune_$_distance(\n"
+               "AUTOTUNE_FUNCTION double autotune_$_distance(\n"
                "    const autotune_$_problem *a, const autotune_$_problem *b)\n"
                "{\n"
                "    double distance = 0;\n",
@@ -351,62 +341,84 @@ static void print_distance(const export_model *m, FILE *to)
     }
     if (m->variable_count == 0)
         fputs("    (void)a;\n    (void)b;\n", to);
-    print_text(m,
+    export_print_text(m,
                "    return distance;\n"
                "}\n"
                "\n"
-               "static inline int autotune_$_same(\n"
+               "AUTOTUNE_FUNCTION bool autotune_$_same(\n"
                "    const autotune_$_problem *a, const autotune_$_problem *b)\n"
                "{\n",
                to);
     if (m->variable_count == 0)
         fputs("    (void)a;\n    (void)b;\n", to);
-    fputs(m->variable_count ? "    return " : "    return 1", to);
+    fputs(m->variable_count ? "    return " : "    return true", to);
     for (size_t i = 0; i < m->variable_count; i++)
         fprintf(to, "%sa->%s == b->%s", i ? " &&\n           " : "", m->variables[i].identifier,
                 m->variables[i].identifier);
     fputs(";\n}\n", to);
 }
 
+/* Is there a constraint that cannot be said in C? */
+static bool has_untold(const export_model *m)
+{
+    for (size_t i = 0; i < m->constraint_count; i++)
+        if (!m->constraints[i].c)
+            return true;
+    return false;
+}
+
 static void print_find(const export_model *m, FILE *to)
 {
-    print_text(
+    export_print_text(
         m,
-        "\n/* The best configuration known for a GPU and a problem: measured on this GPU and\n"
-        " * problem, else on this GPU for the nearest problem, else on a GPU of the same compute\n"
-        " * capability, else of the same major one, else the default. */\n"
-        "static inline autotune_$_choice\n"
-        "autotune_$_find(const char *gpu, int major, int minor,\n"
-        "    const autotune_$_problem *problem)\n"
+        "\n/* The best configuration known for a device and a problem: measured on this GPU and\n"
+        " * problem, else of this GPU's portfolio, else on this GPU for the nearest problem, else on a\n"
+        " * GPU of the same compute capability, else of the same major one, else the default. */\n"
+        "AUTOTUNE_FUNCTION autotune_$_choice\n"
+        "autotune_$_find(const autotune_device *device, const autotune_$_problem *problem)\n"
         "{\n"
-        "    size_t count, i;\n"
+        "    autotune_$_choice best = {AUTOTUNE_RULE_NONE, autotune_$_default(), -1};\n"
         "    double nearest = 0;\n"
-        "    const autotune_$_entry *entries = autotune_$_entries(&count);\n"
-        "    autotune_$_choice best;\n"
-        "    best.rule = AUTOTUNE_RULE_DEFAULT;\n"
-        "    best.config = autotune_$_default();\n"
-        "    best.entry = NULL;\n"
-        "    for (i = 0; i < count; i++) {\n"
-        "        const autotune_$_entry *e = &entries[i];\n"
-        "        autotune_rule rule = AUTOTUNE_RULE_MAJOR;\n"
-        "        double distance = autotune_$_distance(&e->problem, problem);\n",
-        to);
-    print_text(
-        m,
-        "        if (strcmp(e->gpu, gpu) == 0)\n"
-        "            rule = AUTOTUNE_RULE_NEAREST;\n"
-        "        else if (e->major != major)\n"
+        "    int i = 0;\n"
+        "    if (autotune_$_fits(device, problem, &best.config))\n"
+        "        best.rule = AUTOTUNE_RULE_DEFAULT;\n"
+        "    for (i = 0; i < autotune_$_count(); i++) {\n"
+        "        const autotune_$_entry e = autotune_$_at(i);\n"
+        "        autotune_rule rule = AUTOTUNE_RULE_OTHER;\n"
+        "        int place = autotune_$_place(e.portfolio, e.place, problem);\n"
+        "        double distance = e.portfolio < 0 ? autotune_$_distance(&e.problem, problem) : place;\n"
+        "        if (place < 0)\n"
         "            continue;\n"
-        "        else if (e->minor == minor)\n"
-        "            rule = AUTOTUNE_RULE_CAPABILITY;\n"
-        "        if (rule == AUTOTUNE_RULE_NEAREST && autotune_$_same(&e->problem, problem))\n"
+        "        if (autotune_same_text(e.gpu, device->name))\n"
+        "            rule = AUTOTUNE_RULE_NEAREST;\n"
+        "        else if (e.major == device->major)\n"
+        "            rule = e.minor == device->minor ? AUTOTUNE_RULE_CAPABILITY\n"
+        "                                            : AUTOTUNE_RULE_MAJOR;\n",
+        to);
+    export_print_text(
+        m,
+        "        if (rule == AUTOTUNE_RULE_NEAREST && e.portfolio >= 0)\n"
+        "            rule = AUTOTUNE_RULE_PORTFOLIO;\n"
+        "        else if (rule == AUTOTUNE_RULE_NEAREST && autotune_$_same(&e.problem, problem))\n"
         "            rule = AUTOTUNE_RULE_EXACT;\n"
-        "        if (rule < best.rule || (rule == best.rule && distance < nearest)) {\n"
-        "            best.rule = rule;\n"
-        "            best.config = e->config;\n"
-        "            best.entry = e;\n"
-        "            nearest = distance;\n"
-        "        }\n"
+        "        else if (e.portfolio >= 0)\n"
+        "            distance -= 1000;\n",
+        to);
+    /* What cannot be checked is given for what it was measured on alone. */
+    if (has_untold(m))
+        fputs("        if (rule != AUTOTUNE_RULE_EXACT)\n            continue;\n", to);
+    export_print_text(
+        m,
+        "        if (rule > best.rule || (rule == best.rule && distance >= nearest))\n"
+        "            continue;\n"
+        "        if (!autotune_$_fits(device, problem, &e.config) ||\n"
+        "            (rule != AUTOTUNE_RULE_EXACT &&\n"
+        "             autotune_$_slower(e.gpu, problem, &e.config)))\n"
+        "            continue;\n"
+        "        best.rule = rule;\n"
+        "        best.config = e.config;\n"
+        "        best.entry = i;\n"
+        "        nearest = distance;\n"
         "    }\n"
         "    return best;\n"
         "}\n",
@@ -417,17 +429,20 @@ static void write_header(const export_model *m, FILE *to)
 {
     print_intro(m, to);
     /* Constants have no small letters: none is the guard. */
-    print_text(m, "#ifndef AUTOTUNE_EXPORTED_$_h\n#define AUTOTUNE_EXPORTED_$_h\n", to);
+    export_print_text(m, "#ifndef AUTOTUNE_EXPORTED_$_h\n#define AUTOTUNE_EXPORTED_$_h\n", to);
     fputs("\n"
           "#include <stdbool.h>\n"
           "#include <stddef.h>\n"
           "#include <stdint.h>\n"
           "#include <string.h>\n\n",
           to);
-    print_common(to);
+    export_print_prelude(to);
     print_types(m, to);
     print_tables(m, to);
     print_distance(m, to);
+    print_fits(m, to);
+    print_portfolios(m, to);
+    print_seen(m, to);
     print_find(m, to);
     fputs("\n#endif\n", to);
 }

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/array.h"
+#include "device/plan.h"
 #include "record/pick.h"
 #include "record/schema.h"
 
@@ -195,6 +196,7 @@ static at_status visit_type(const export_model *m, export_column *c, value v, at
 {
     (void)m;
     (void)error;
+    c->mixed = c->mixed || v.kind != VALUE_STRING;
     c->type = join_types(c->type, type_of(v));
     return AT_OK;
 }
@@ -204,15 +206,33 @@ static at_status visit_words(const export_model *m, export_column *c, value v, a
     return add_word(m, c, v, error);
 }
 
+static at_status visit_portfolio(const export_model *m, export_column *c, const record_portfolio *p,
+                                 value_visitor visit, at_error *error)
+{
+    const value *v = record_get(&p->fixed, c->name);
+    at_status status = v ? visit(m, c, *v, error) : AT_OK;
+    for (size_t n = 0; !status && n < p->node_count; n++)
+        if (p->nodes[n].variable && strcmp(p->nodes[n].variable, c->name) == 0)
+            status = visit(m, c, p->nodes[n].bound, error);
+    return status;
+}
+
 static at_status visit_recorded(export_model *m, export_column *c, bool parameter,
                                 value_visitor visit, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < m->row_count; i++) {
-        const record_entry *e = m->rows[i].entry;
-        const value *v = record_get(parameter ? &e->configuration : &e->problem, c->name);
-        status = visit(m, c, *v, error);
+        const export_row *r = &m->rows[i];
+        const value *v = parameter  ? record_get(r->configuration, c->name)
+                         : r->entry ? record_get(&r->entry->problem, c->name)
+                                    : NULL;
+        if (v)
+            status = visit(m, c, *v, error);
     }
+    for (size_t i = 0; !parameter && !status && i < m->portfolio_count; i++)
+        status = visit_portfolio(m, c, m->portfolios[i], visit, error);
+    for (size_t i = 0; !parameter && !status && i < m->seen_count; i++)
+        status = visit(m, c, *record_get(m->seen[i].problem, c->name), error);
     const value *v = parameter ? record_get(&m->defaults, c->name) : NULL;
     return status || !v ? status : visit(m, c, *v, error);
 }
@@ -226,11 +246,15 @@ typedef struct script_values {
 static at_status finish_column(export_model *m, export_column *c, bool parameter,
                                script_values given, at_error *error)
 {
-    const record_entry *first = m->row_count ? m->rows[0].entry : NULL;
+    const record_entry *first = NULL;
+    for (size_t i = 0; i < m->row_count && !first; i++)
+        first = m->rows[i].entry;
     const value *seed =
         given.count ? &given.values[0]
         : first     ? record_get(parameter ? &first->configuration : &first->problem, c->name)
                     : record_get(&m->defaults, c->name);
+    bool is_dtype = !parameter && seed && seed->kind == VALUE_STRING &&
+                    dtype_find(seed->string, &(dtype){0});
     const value_visitor visitors[] = {visit_type, visit_words};
     at_status status = AT_OK;
     c->type = seed ? type_of(*seed) : EXPORT_INTEGER;
@@ -242,6 +266,10 @@ static at_status finish_column(export_model *m, export_column *c, bool parameter
             status = visitors[pass](m, c, given.values[i], error);
         if (!status)
             status = visit_recorded(m, c, parameter, visitors[pass], error);
+        /* A caller may have elements of another type than any that was recorded. */
+        for (int t = 0; pass == 1 && is_dtype && !status && t < DTYPE_COUNT; t++)
+            status = add_word(
+                m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name}, error);
     }
     /* A caller's problem may be larger than any that was recorded. */
     if (!parameter && c->type == EXPORT_INTEGER)
@@ -328,28 +356,138 @@ static bool has_columns(const record_values *values, const export_column *column
     return true;
 }
 
+/* Names of variables that the model has not: it is of another script. */
+static bool is_of_model(const export_model *m, const record_portfolio *p)
+{
+    size_t known = 0, asked = 0;
+    for (size_t v = 0; v < m->variable_count; v++) {
+        known += record_get(&p->fixed, m->variables[v].name) != NULL;
+        for (size_t n = 0; n < p->node_count; n++)
+            asked += p->nodes[n].variable && strcmp(p->nodes[n].variable, m->variables[v].name) == 0;
+    }
+    size_t inner = 0;
+    for (size_t n = 0; n < p->node_count; n++)
+        inner += p->nodes[n].variable != NULL;
+    bool has = known == p->fixed.count && asked == inner;
+    for (size_t i = 0; i < p->configuration_count && has; i++)
+        has = has_columns(&p->configurations[i], m->parameters, m->parameter_count);
+    return has;
+}
+
+static void add_rows(export_model *m, const record *from)
+{
+    for (size_t p = 0; p < from->portfolio_count; p++) {
+        const record_portfolio *portfolio = &from->portfolios[p];
+        if (!is_of_model(m, portfolio)) {
+            m->skipped += portfolio->configuration_count;
+            continue;
+        }
+        for (size_t i = 0; i < portfolio->configuration_count; i++)
+            m->rows[m->row_count++] = (export_row){.from = from,
+                                                   .portfolio = m->portfolio_count,
+                                                   .place = i,
+                                                   .configuration = &portfolio->configurations[i]};
+        m->portfolios[m->portfolio_count++] = portfolio;
+    }
+    for (size_t i = 0; i < from->entry_count; i++) {
+        const record_entry *e = &from->entries[i];
+        if (has_columns(&e->problem, m->variables, m->variable_count) &&
+            has_columns(&e->configuration, m->parameters, m->parameter_count))
+            m->rows[m->row_count++] =
+                (export_row){.from = from, .entry = e, .configuration = &e->configuration};
+        else
+            m->skipped++;
+    }
+}
+
+/* Stable: of equally far ones the first is picked. */
+static void sort_by_preference(export_model *m)
+{
+    for (size_t i = 1; i < m->row_count; i++) {
+        export_row row = m->rows[i];
+        int preference = row.entry ? pick_preference(row.entry) : 0;
+        size_t at = i;
+        for (; at > 0 && m->rows[at - 1].entry &&
+               pick_preference(m->rows[at - 1].entry) > preference;
+             at--)
+            m->rows[at] = m->rows[at - 1];
+        m->rows[at] = row;
+    }
+}
+
+/* What was seen of the rows' configurations that were slower than the default anywhere. */
+static void choose_seen(export_model *m, const record *from)
+{
+    for (size_t i = 0; i < from->seen_count; i++) {
+        const record_seen *s = &from->seen[i];
+        bool slower = false, is_row = false;
+        for (size_t j = 0; j < from->seen_count && !slower; j++)
+            slower = from->seen[j].slower &&
+                     record_same_values(from->seen[j].configuration, s->configuration);
+        for (size_t r = 0; slower && r < m->row_count && !is_row; r++)
+            is_row = m->rows[r].from == from &&
+                     record_same_values(m->rows[r].configuration, s->configuration);
+        if (is_row && has_columns(s->problem, m->variables, m->variable_count))
+            m->seen[m->seen_count++] =
+                (export_seen){from, s->problem, s->configuration, s->slower};
+    }
+}
+
 static at_status choose_rows(export_model *m, const record_set *records, at_error *error)
 {
-    size_t total = 0;
-    for (size_t r = 0; r < records->count; r++)
-        total += records->records[r].entry_count;
-    m->rows = calloc(total + 1, sizeof *m->rows);
-    if (!m->rows)
-        return no_memory(error);
+    size_t total = 0, portfolios = 0, seen = 0;
     for (size_t r = 0; r < records->count; r++) {
-        const record *from = &records->records[r];
-        for (size_t i = 0; i < from->entry_count; i++) {
-            const record_entry *e = &from->entries[i];
-            if (!pick_is_candidate(from, i))
-                continue;
-            if (has_columns(&e->problem, m->variables, m->variable_count) &&
-                has_columns(&e->configuration, m->parameters, m->parameter_count))
-                m->rows[m->row_count++] = (export_row){from, e};
-            else
-                m->skipped++;
-        }
+        total += records->records[r].entry_count +
+                 records->records[r].portfolio_count * RECORD_MAX_KEPT;
+        portfolios += records->records[r].portfolio_count;
+        seen += records->records[r].seen_count;
     }
+    m->rows = calloc(total + 1, sizeof *m->rows);
+    m->portfolios = calloc(portfolios + 1, sizeof *m->portfolios);
+    m->seen = calloc(seen + 1, sizeof *m->seen);
+    if (!m->rows || !m->portfolios || !m->seen)
+        return no_memory(error);
+    for (size_t r = 0; r < records->count; r++)
+        add_rows(m, &records->records[r]);
+    sort_by_preference(m);
+    for (size_t r = 0; r < records->count; r++)
+        choose_seen(m, &records->records[r]);
     return AT_OK;
+}
+
+at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error)
+{
+    export_constraint *larger =
+        realloc(m->constraints, (m->constraint_count + 1) * sizeof *larger);
+    if (!larger) {
+        free(c);
+        return no_memory(error);
+    }
+    m->constraints = larger;
+    m->constraints[m->constraint_count++] = (export_constraint){text, c};
+    return AT_OK;
+}
+
+const export_column *export_spell(const export_model *m, const char *name, char *text,
+                                  size_t size_bytes)
+{
+    static const char *const owners[] = {"problem", "config"};
+    for (size_t i = 0; i < m->variable_count + m->parameter_count; i++) {
+        bool parameter = i >= m->variable_count;
+        const export_column *c =
+            parameter ? &m->parameters[i - m->variable_count] : &m->variables[i];
+        if (strcmp(c->name, name) != 0)
+            continue;
+        if (c->type == EXPORT_WORD)
+            snprintf(text, size_bytes, "autotune_%s_%s_kind_name(%s->%s)", m->pattern,
+                     c->identifier, owners[parameter], c->identifier);
+        else
+            snprintf(text, size_bytes, "%s%s->%s",
+                     c->type == EXPORT_INTEGER || c->type == EXPORT_LONG ? "(int64_t)" : "",
+                     owners[parameter], c->identifier);
+        return c->type == EXPORT_WORD && c->mixed ? NULL : c;
+    }
+    return NULL;
 }
 
 /* The script's default; without a script, what the latest record says it was. */
@@ -414,6 +552,11 @@ void export_model_deinit(export_model *m)
 {
     columns_deinit(m->variables, m->variable_count);
     columns_deinit(m->parameters, m->parameter_count);
+    for (size_t i = 0; i < m->constraint_count; i++)
+        free(m->constraints[i].c);
+    free(m->constraints);
+    free(m->portfolios);
+    free(m->seen);
     free(m->rows);
     free(m->defaults.pairs);
     *m = (export_model){0};

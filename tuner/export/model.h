@@ -35,21 +35,44 @@ typedef struct export_column {
     const char *name;                         /* in script and records */
     char identifier[EXPORT_IDENTIFIER_BYTES];
     export_type type;
+    bool mixed;                               /* words that are not all texts in the script */
     size_t word_count;
     export_word *words;                       /* owned */
 } export_column;
 
+/* A recorded configuration: of an entry, or of a portfolio. */
 typedef struct export_row {
     const record *from;
-    const record_entry *entry;
+    const record_entry *entry; /* NULL: of a portfolio, */
+    size_t portfolio, place;   /* at this place in the model's, and there */
+    const record_values *configuration;
 } export_row;
+
+/* A constraint of the pattern. */
+typedef struct export_constraint {
+    const char *text; /* as the script spells it */
+    char *c;          /* owned; NULL: it cannot be said in C */
+} export_constraint;
+
+/* Where a row's GPU has timed its configuration beside the default. */
+typedef struct export_seen {
+    const record *from;
+    const record_values *problem, *configuration;
+    bool slower;
+} export_seen;
 
 typedef struct export_model {
     const char *pattern;
     size_t variable_count, parameter_count;
     export_column *variables, *parameters; /* owned */
     size_t row_count;
-    export_row *rows;                      /* owned; in the records' order */
+    export_row *rows;                      /* owned; in the records' order, cold and for time first */
+    size_t portfolio_count;
+    const record_portfolio **portfolios;   /* owned array */
+    size_t seen_count;                     /* of configurations that were slower than the default somewhere */
+    export_seen *seen;                     /* owned */
+    size_t constraint_count;               /* of export_model_add_constraint() */
+    export_constraint *constraints;        /* owned */
     record_values defaults;                /* pairs owned */
     size_t skipped;                        /* entries of other variables or parameters */
 } export_model;
@@ -60,6 +83,15 @@ typedef struct export_model {
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error);
 void export_model_deinit(export_model *m);
+
+/* Adds a constraint: its text (borrowed) and its C (taken over, also after an error; NULL: it has none).
+ * AT_NO_MEMORY. */
+at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
+
+/* What C the variable or parameter of this name is, in autotune_<pattern>_fits(): an expression without
+ * a need for brackets, and its column. NULL: there is none, or it has values of several kinds. */
+const export_column *export_spell(const export_model *m, const char *name, char *text,
+                                  size_t size_bytes);
 
 /* The word for a value's text; NULL when the column has none. */
 const export_word *export_find_word(const export_column *c, value v);

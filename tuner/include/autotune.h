@@ -67,10 +67,12 @@ typedef struct at_error {
 /* How a configuration was found, best first. */
 typedef enum at_rule {
     AT_RULE_EXACT,      /* measured on this GPU and problem */
+    AT_RULE_PORTFOLIO,  /* on this GPU, for a range of problems */
     AT_RULE_NEAREST,    /* on this GPU, for the nearest problem */
     AT_RULE_CAPABILITY, /* on a GPU of the same compute capability */
     AT_RULE_MAJOR,      /* on a GPU of the same major compute capability */
-    AT_RULE_DEFAULT     /* not measured: the pattern's default */
+    AT_RULE_DEFAULT,    /* not measured: the pattern's default */
+    AT_RULE_OTHER       /* on another GPU, and the default is impossible */
 } at_rule;
 
 typedef enum at_kind { AT_KIND_INTEGER, AT_KIND_NUMBER, AT_KIND_BOOLEAN, AT_KIND_TEXT } at_kind;
@@ -96,7 +98,8 @@ typedef struct at_kernel at_kernel;   /* ready to launch: at_prepare(), at_kerne
 /* "0.1.0" of the library that runs. */
 AT_API const char *at_version(void);
 
-/* "ok", "usage" ...; "exact", "nearest_problem", "same_capability", "same_major", "default". */
+/* "ok", "usage" ...; "exact", "portfolio", "nearest_problem", "same_capability",
+ * "same_major", "default", "other_gpu". */
 AT_API const char *at_status_name(at_status status);
 AT_API const char *at_rule_name(at_rule rule);
 
@@ -114,14 +117,21 @@ AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 /* ---- picking ---- */
 
 /* Picks a configuration of `pattern`; `gpu` NULL: at_current_gpu(). Name every variable of the
- * problem: one that is missing counts as different. AT_NOT_FOUND when nothing of the pattern is
- * recorded, not even its default. The choice borrows from `results`, which must outlive it. */
+ * problem: one that is missing counts as different. Where the pattern's script is found, what its
+ * constraints forbid for this problem and GPU is never given (at_choice_checked()); of a GPU that is
+ * named they read the limits of its compute capability. AT_NOT_FOUND when nothing of the pattern is
+ * recorded, or nothing of it is possible, not even its default. The choice borrows from `results`,
+ * which must outlive it. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
 AT_API void at_choice_free(at_choice *choice);
 
 AT_API at_rule at_choice_rule(const at_choice *choice);
+
+/* 1 where the pattern's constraints allow the configuration; 0 where its script was not found, or does
+ * not know the problem's variables, so that nobody can tell. */
+AT_API int at_choice_checked(const at_choice *choice);
 
 /* The GPU that it was measured on, and the median time of a launch there; "" and 0 for the
  * default. */

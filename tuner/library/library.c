@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/version.h"
-#include "record/summary.h"
+#include "library/pattern.h"
 
 const char *at_version(void)
 {
@@ -167,7 +167,7 @@ static at_status copy_problem(at_choice *c, const at_variable *problem, size_t c
                               at_error *error)
 {
     c->problem.pairs = calloc(count + 1, sizeof *c->problem.pairs);
-    c->texts = calloc(2 * count + 1, sizeof *c->texts);
+    c->texts = calloc(2 * count + 2 * RECORD_MAX_VALUES + 1, sizeof *c->texts);
     if (!c->problem.pairs || !c->texts)
         return no_memory(error);
     for (size_t i = 0; i < count; i++) {
@@ -198,12 +198,69 @@ static at_status copy_records(at_choice *c, const at_results *results, at_error 
     return AT_OK;
 }
 
-static at_status choose(at_choice *c, at_error *error)
+/* What constraints may read of a GPU that is only named. */
+static bool limits_of(const at_gpu *gpu, arch_limits *out)
 {
-    const pick_target target = {
+    char arch[32];
+    snprintf(arch, sizeof arch, "sm_%d%d", gpu->major, gpu->minor);
+    if (arch_find(arch, out, NULL))
+        return false;
+    snprintf(out->name, sizeof out->name, "%.63s", gpu->name);
+    return true;
+}
+
+/* The texts of a script's default die with it. */
+static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
+{
+    c->fallback = library_default(p, c->defaults);
+    for (size_t i = 0; i < c->fallback.count; i++) {
+        record_pair *pair = &c->defaults[i];
+        pair->name = keep_text(c, pair->name);
+        if (pair->name && pair->value.kind == VALUE_STRING)
+            pair->value.string = keep_text(c, pair->value.string);
+        if (!pair->name || (pair->value.kind == VALUE_STRING && !pair->value.string))
+            return no_memory(error);
+    }
+    return AT_OK;
+}
+
+static at_status choose_checked(at_choice *c, script *s, pick_target *target, pick_candidate *found,
+                                at_error *error)
+{
+    library_check check = {.script = s};
+    target->fits = library_fits;
+    target->context = &check;
+    c->checked = true;
+    at_status status = keep_default(c, script_pattern(s), error);
+    if (status)
+        return status;
+    target->fallback = &c->fallback;
+    c->rule = pick(&c->records, target, found);
+    return c->rule != PICK_NONE ? AT_OK : library_refuse(c, s, error);
+}
+
+static at_status choose(at_choice *c, const arch_limits *limits, at_error *error)
+{
+    pick_target target = {
         .gpu = c->gpu.name, .major = c->gpu.major, .minor = c->gpu.minor, .problem = &c->problem};
-    c->rule = pick(&c->records, &target, &c->entry, &c->from);
-    c->values = c->entry ? &c->entry->configuration : pick_default(&c->records);
+    pick_candidate found = {.rule = PICK_NONE};
+    script *s = NULL;
+    at_error none = {0};
+    at_status status = limits ? library_load_script(c, NULL, limits, &s, &none) : AT_NOT_FOUND;
+    if (status == AT_NO_MEMORY)
+        return no_memory(error);
+    if (!status && script_pattern(s)->parameter_count <= RECORD_MAX_VALUES) {
+        status = choose_checked(c, s, &target, &found, error);
+    } else {
+        status = AT_OK;
+        c->rule = pick(&c->records, &target, &found);
+    }
+    script_free(s);
+    if (status)
+        return status;
+    c->entry = found.entry;
+    c->from = found.from;
+    c->values = found.configuration;
     if (!c->values)
         return error_set(error, AT_NOT_FOUND,
                          "no result of '%s' is for a GPU like %s, and its default is not recorded",
@@ -236,19 +293,27 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     if (!c)
         return no_memory(error);
     at_status status = AT_OK;
+    device_properties here = {0};
+    bool has_limits = true;
     c->pattern = strdup(pattern_name);
     if (!c->pattern)
         status = no_memory(error);
     else if (gpu)
         set_gpu(c, gpu);
     else
-        status = at_current_gpu(&c->gpu, error);
+        status = library_current_device(&here, error);
+    if (!status && gpu) {
+        has_limits = limits_of(&c->gpu, &here.limits);
+    } else if (!status) {
+        c->gpu = (at_gpu){.major = here.limits.major, .minor = here.limits.minor};
+        snprintf(c->gpu.name, sizeof c->gpu.name, "%s", here.limits.name);
+    }
     if (!status)
         status = copy_problem(c, problem, problem_count, error);
     if (!status)
         status = copy_records(c, results, error);
     if (!status)
-        status = choose(c, error);
+        status = choose(c, has_limits ? &here.limits : NULL, error);
     if (status)
         at_choice_free(c);
     else
@@ -272,6 +337,11 @@ void at_choice_free(at_choice *c)
 at_rule at_choice_rule(const at_choice *c)
 {
     return c ? (at_rule)c->rule : AT_RULE_DEFAULT;
+}
+
+int at_choice_checked(const at_choice *c)
+{
+    return c ? c->checked : 0;
 }
 
 const char *at_choice_gpu(const at_choice *c)

@@ -22,7 +22,10 @@ struct at_choice {
     char **texts;
     size_t text_count;
     pick_rule rule;
-    const record_entry *entry; /* NULL: the default */
+    bool checked; /* against the pattern's constraints */
+    record_pair defaults[RECORD_MAX_VALUES]; /* what `values` may point to */
+    record_values fallback;
+    const record_entry *entry; /* NULL: of a portfolio, or the default */
     const record *from;
     const record_values *values; /* of the configuration; NULL: only the script knows it */
     char text[LIBRARY_TEXT_BYTES];

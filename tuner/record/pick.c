@@ -5,10 +5,13 @@
 
 static const char *const names[PICK_RULES] = {
     [PICK_EXACT] = "exact",
+    [PICK_PORTFOLIO] = "portfolio",
     [PICK_NEAREST] = "nearest_problem",
     [PICK_CAPABILITY] = "same_capability",
     [PICK_MAJOR] = "same_major",
     [PICK_DEFAULT] = "default",
+    [PICK_OTHER] = "other_gpu",
+    [PICK_NONE] = "none",
 };
 
 const char *pick_rule_name(pick_rule rule)
@@ -60,86 +63,161 @@ static double pick_distance(const record_values *a, const record_values *b)
     return distance + PICK_UNLIKE * (double)(b->count - shared);
 }
 
-static bool same_values(const record_values *a, const record_values *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const value *other = record_get(b, a->pairs[i].name);
-        if (!other || !value_equal(a->pairs[i].value, *other))
-            return false;
-    }
-    return true;
-}
-
-/* Lower is what a caller who says nothing more wants. */
-static int preference(const record_entry *e)
+int pick_preference(const record_entry *e)
 {
     return 2 * e->energy + e->warm_cache;
 }
 
-bool pick_is_candidate(const record *r, size_t entry)
+static bool goes_to_then(const record_node *n, const record_values *problem)
 {
-    const record_entry *e = &r->entries[entry];
-    for (size_t i = 0; i < r->entry_count; i++) {
-        const record_entry *other = &r->entries[i];
-        bool better =
-            preference(other) < preference(e) || (preference(other) == preference(e) && i < entry);
-        if (better && same_values(&other->problem, &e->problem))
-            return false;
-    }
-    return true;
+    const value *v = record_get(problem, n->variable);
+    if (!v)
+        return false;
+    return is_number(n->bound) ? is_number(*v) && number_of(*v) < number_of(n->bound)
+                               : value_equal(*v, n->bound);
 }
 
-static pick_rule rule_for(const record *r, const record_entry *e, const pick_target *t)
+/* The place of configuration `index` in the order of the leaf for the problem; -1: the portfolio is
+ * not for this problem. */
+static int place_of(const record_portfolio *p, size_t index, const record_values *problem)
+{
+    for (size_t i = 0; i < p->fixed.count; i++) {
+        const value *v = record_get(problem, p->fixed.pairs[i].name);
+        if (!v || !value_equal(*v, p->fixed.pairs[i].value))
+            return -1;
+    }
+    const record_node *n = &p->nodes[0];
+    while (n->variable)
+        n = &p->nodes[goes_to_then(n, problem) ? n->then : n->otherwise];
+    int place = 0;
+    while (n->order[place] != index)
+        place++;
+    return place;
+}
+
+static pick_rule rule_for(const record *r, const pick_target *t)
 {
     if (strcmp(r->gpu, t->gpu) == 0)
-        return same_values(&e->problem, t->problem) ? PICK_EXACT : PICK_NEAREST;
+        return PICK_NEAREST;
     if (r->major != t->major)
-        return PICK_DEFAULT;
+        return PICK_OTHER;
     return r->minor == t->minor ? PICK_CAPABILITY : PICK_MAJOR;
 }
 
-typedef struct picked {
-    pick_rule rule;
-    double distance;
-    int preference;
-} picked;
-
-/* Is `a` to be taken before `b`, which came first? Of entries for one problem, which are equally
- * far, the one that a caller who says nothing more wants. */
-static bool comes_before(const picked *a, const picked *b)
+/* Of what is equally far, the one that a caller who says nothing more wants. */
+static bool comes_before(const pick_candidate *a, const pick_candidate *b)
 {
     if (a->rule != b->rule)
         return a->rule < b->rule;
     if (a->distance != b->distance)
         return a->distance < b->distance;
-    return a->preference < b->preference;
+    if (a->preference != b->preference)
+        return a->preference < b->preference;
+    return a->place < b->place;
 }
 
-pick_rule pick(const record_set *set, const pick_target *target, const record_entry **entry,
-               const record **from)
+typedef struct search {
+    const pick_candidate *after;
+    pick_candidate *best;
+    bool found;
+    size_t place; /* of the next candidate */
+} search;
+
+static void consider(search *s, pick_candidate c)
 {
-    picked best = {.rule = PICK_DEFAULT};
-    *entry = NULL;
-    *from = NULL;
+    c.place = s->place++;
+    if ((s->after && !comes_before(s->after, &c)) || (s->found && !comes_before(&c, s->best)))
+        return;
+    *s->best = c;
+    s->found = true;
+}
+
+bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
+               pick_candidate *out)
+{
+    pick_candidate best = {.rule = PICK_NONE};
+    search s = {.after = after, .best = &best};
     for (size_t r = 0; r < set->count; r++) {
         const record *rec = &set->records[r];
-        for (size_t i = 0; i < rec->entry_count; i++) {
-            const record_entry *e = &rec->entries[i];
-            picked candidate = {rule_for(rec, e, target), 0, preference(e)};
-            if (candidate.rule == PICK_DEFAULT || candidate.rule > best.rule)
-                continue;
-            candidate.distance = pick_distance(&e->problem, target->problem);
-            if (comes_before(&candidate, &best) &&
-                (!target->fits || target->fits(target->context, e))) {
-                best = candidate;
-                *entry = e;
-                *from = rec;
+        pick_rule rule = rule_for(rec, target);
+        for (size_t p = 0; p < rec->portfolio_count; p++) {
+            const record_portfolio *portfolio = &rec->portfolios[p];
+            for (size_t i = 0; i < portfolio->configuration_count; i++) {
+                int place = place_of(portfolio, i, target->problem);
+                bool own = rule == PICK_NEAREST;
+                if (place >= 0)
+                    consider(&s, (pick_candidate){
+                                     .rule = own ? PICK_PORTFOLIO : rule,
+                                     .distance = own ? place : PICK_PORTFOLIO_FIRST + place,
+                                     .from = rec,
+                                     .configuration = &portfolio->configurations[i]});
             }
         }
+        for (size_t i = 0; i < rec->entry_count; i++) {
+            const record_entry *e = &rec->entries[i];
+            bool exact = rule == PICK_NEAREST && record_same_values(&e->problem, target->problem);
+            consider(&s, (pick_candidate){.rule = exact ? PICK_EXACT : rule,
+                                          .distance = pick_distance(&e->problem, target->problem),
+                                          .preference = pick_preference(e),
+                                          .from = rec,
+                                          .entry = e,
+                                          .configuration = &e->configuration});
+        }
     }
-    return best.rule;
+    const record_values *fallback = target->fallback ? target->fallback : pick_default(set);
+    if (fallback)
+        consider(&s, (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback});
+    if (s.found)
+        *out = best;
+    return s.found;
+}
+
+/* The nearest problem on which the record's GPU has timed the configuration; NULL: none. */
+static const record_seen *nearest_seen(const record *r, const record_values *configuration,
+                                       const record_values *problem)
+{
+    const record_seen *nearest = NULL;
+    double least = 0;
+    for (size_t i = 0; i < r->seen_count; i++) {
+        const record_seen *s = &r->seen[i];
+        if (!record_same_values(s->configuration, configuration))
+            continue;
+        double distance = pick_distance(s->problem, problem);
+        if (!nearest || distance < least) {
+            nearest = s;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
+pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
+                        const record_seen **seen)
+{
+    if (target->fits && !target->fits(target->context, c->configuration))
+        return PICK_IMPOSSIBLE;
+    if (!c->from || c->rule == PICK_EXACT)
+        return PICK_GOOD;
+    const record_seen *s = nearest_seen(c->from, c->configuration, target->problem);
+    if (!s || !s->slower)
+        return PICK_GOOD;
+    if (seen)
+        *seen = s;
+    return PICK_SLOWER;
+}
+
+pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out)
+{
+    pick_candidate next;
+    const pick_candidate *after = NULL;
+    while (pick_next(set, target, after, &next)) {
+        *out = next;
+        if (pick_judge(target, out, NULL) == PICK_GOOD)
+            return out->rule;
+        after = out;
+    }
+    *out = (pick_candidate){.rule = PICK_NONE};
+    return PICK_NONE;
 }
 
 const record_values *pick_default(const record_set *set)

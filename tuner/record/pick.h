@@ -1,10 +1,12 @@
 /* Picking a recorded configuration for a GPU and a problem at hand.
  *
- * In: records of one pattern. Out: the entry that fits best and the rule that found it, in this
- * order: same GPU and problem; same GPU, nearest problem; same compute capability, nearest problem;
- * same major compute capability, nearest problem; nothing, so that the pattern's default is left.
- * Deterministic: of equals the first in the records' order. The exported header holds the same rules
- * as C text (export/header.c), and a test holds them together. */
+ * In: records of one pattern. Out: the configuration that fits best and the rule that found it, in
+ * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
+ * problem; same compute capability, then same major one (a portfolio before the nearest problem); the
+ * pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
+ * impossible, nor one that was slower than the default on the nearest problem on which both were
+ * timed. Deterministic: of equals the first in the records' order. The exported header holds the same
+ * rules as C text (export/header.c), and a test holds them together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
@@ -15,28 +17,48 @@
 
 typedef enum pick_rule {
     PICK_EXACT,      /* same GPU and problem */
+    PICK_PORTFOLIO,  /* same GPU, by the tree of a portfolio */
     PICK_NEAREST,    /* same GPU, nearest problem */
     PICK_CAPABILITY, /* same compute capability */
     PICK_MAJOR,      /* same major compute capability */
-    PICK_DEFAULT     /* no record fits: the pattern's default */
+    PICK_DEFAULT,    /* no record fits: the pattern's default */
+    PICK_OTHER,      /* on another GPU, and the default is impossible */
+    PICK_NONE        /* nothing that is known is possible */
 } pick_rule;
 
-enum { PICK_RULES = PICK_DEFAULT + 1 };
+enum { PICK_RULES = PICK_NONE + 1 };
 
 /* What one variable that differs in kind, text or truth, or is missing on one side, adds to a
  * distance: more than any two sizes can differ. */
 #define PICK_UNLIKE 256.0
 
+/* What the configurations of another GPU's portfolio have as distance, plus their place. */
+#define PICK_PORTFOLIO_FIRST (-1000.0)
+
 typedef struct pick_target {
     const char *gpu; /* the device's own name */
     int major, minor;
     const record_values *problem;
-    /* May a configuration be used? NULL: any may. Asked only of those that would be picked. */
-    bool (*fits)(void *context, const record_entry *entry);
+    /* Is a configuration possible? NULL: any is. */
+    bool (*fits)(void *context, const record_values *configuration);
     void *context;
+    const record_values *fallback; /* the pattern's default; NULL: as recorded last */
 } pick_target;
 
-/* "exact", "nearest_problem", "same_capability", "same_major", "default"; static storage. */
+typedef struct pick_candidate {
+    pick_rule rule;
+    double distance; /* of the problems; of a portfolio the place in the tree's order */
+    int preference;
+    size_t place;    /* among equals */
+    const record *from;        /* NULL: the default */
+    const record_entry *entry; /* NULL: of a portfolio, or the default */
+    const record_values *configuration; /* NULL: PICK_NONE */
+} pick_candidate;
+
+typedef enum pick_verdict { PICK_GOOD, PICK_IMPOSSIBLE, PICK_SLOWER } pick_verdict;
+
+/* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
+ * "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
 /* How far two values are apart: for numbers the difference of pick_scale(), else 0 or PICK_UNLIKE.
@@ -47,13 +69,20 @@ double pick_value_distance(value a, value b);
  * nothing but arithmetic is needed. */
 double pick_scale(double x);
 
-/* May pick() ever return this entry? Of those for one problem only the first measured cold, for
- * time; where there is none such, warm, and then for energy. */
-bool pick_is_candidate(const record *r, size_t entry);
+/* Lower is what a caller who says nothing more wants: measured cold, for time. */
+int pick_preference(const record_entry *e);
 
-/* *entry and *from are NULL for PICK_DEFAULT. */
-pick_rule pick(const record_set *set, const pick_target *target, const record_entry **entry,
-               const record **from);
+/* The candidate that comes next after `after` (NULL: the first), best first; false: there is no more.
+ * The last is the default, where there is one, or one of an unlike GPU. */
+bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
+               pick_candidate *out);
+
+/* *seen, where it is given and the verdict is PICK_SLOWER: where that was. */
+pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
+                        const record_seen **seen);
+
+/* The first candidate that is good. */
+pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */
 const record_values *pick_default(const record_set *set);

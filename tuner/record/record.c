@@ -38,88 +38,8 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
     return AT_OK;
 }
 
-bool record_is_name(const char *text)
-{
-    size_t length = strlen(text);
-    if (length == 0 || length >= RECORD_NAME_BYTES || (text[0] >= '0' && text[0] <= '9'))
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(c >= '0' && c <= '9'))
-            return false;
-    }
-    return true;
-}
-
-/* A short text without control characters: a string value, a GPU's name. */
-static bool record_is_text(const char *text)
-{
-    size_t length = strlen(text);
-    if (length >= RECORD_TEXT_BYTES)
-        return false;
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        /* C1 controls are 0xC2 0x80-0x9F in UTF-8. */
-        bool c1 = c == 0xC2 && (unsigned char)text[i + 1] < 0xA0;
-        if (c < 0x20 || c == 0x7F || c1)
-            return false;
-    }
-    return true;
-}
-
-/* What is being read, for messages. */
-typedef struct reading {
-    const char *path;
-    size_t entry; /* 1-based; 0: the head of the file */
-    at_error *error;
-} reading;
-
-static at_status bad(const reading *r, const char *what, const char *expected)
-{
-    if (r->entry)
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "entry %zu: %s must be %s; correct the file or move it away", r->entry,
-                            what, expected);
-    return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                        "%s must be %s; correct the file or move it away", what, expected);
-}
-
-static at_status no_memory(const reading *r)
-{
-    return error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
-}
-
-static at_status read_values(const reading *r, const json_t *object, const char *what,
-                             record_values *out)
-{
-    size_t count = json_object_size(object);
-    if (!json_is_object(object))
-        return bad(r, what, "an object");
-    if (count > RECORD_MAX_VALUES)
-        return bad(r, what, "64 names at most");
-    out->pairs = calloc(count ? count : 1, sizeof *out->pairs);
-    if (!out->pairs)
-        return no_memory(r);
-    const char *name;
-    json_t *member;
-    /* jansson's iteration takes a mutable object, and does not change it. */
-    json_object_foreach((json_t *)(uintptr_t)object, name, member)
-    {
-        record_pair *p = &out->pairs[out->count];
-        if (!record_is_name(name))
-            return bad(r, what, "named by identifiers of 63 letters at most");
-        if (!json_to_value(member, &p->value) ||
-            (json_is_string(member) && !record_is_text(p->value.string)))
-            return bad(r, what, "numbers, booleans and short strings without control characters");
-        p->name = name;
-        out->count++;
-    }
-    return AT_OK;
-}
-
 /* An optional member that is a number of at least 0. */
-static at_status read_number(const reading *r, const json_t *object, const char *name, double *out)
+static at_status read_number(const record_reading *r, const json_t *object, const char *name, double *out)
 {
     const json_t *j = json_object_get(object, name);
     *out = 0;
@@ -127,12 +47,12 @@ static at_status read_number(const reading *r, const json_t *object, const char 
         return AT_OK;
     *out = json_number_value(j);
     if (!json_is_number(j) || !isfinite(*out) || *out < 0)
-        return bad(r, name, "a number, not negative");
+        return record_bad(r, name, "a number, not negative");
     return AT_OK;
 }
 
 /* An optional member that is a short text; "" without it. */
-static at_status read_text(const reading *r, const json_t *object, const char *name,
+static at_status read_text(const record_reading *r, const json_t *object, const char *name,
                            const char **out)
 {
     const json_t *j = json_object_get(object, name);
@@ -140,13 +60,13 @@ static at_status read_text(const reading *r, const json_t *object, const char *n
     if (!j || json_is_null(j))
         return AT_OK;
     if (!json_is_string(j) || !record_is_text(json_string_value(j)))
-        return bad(r, name, "a short text without control characters");
+        return record_bad(r, name, "a short text without control characters");
     *out = json_string_value(j);
     return AT_OK;
 }
 
 /* One of two words; the first without the member. */
-static at_status read_choice(const reading *r, const json_t *object, const char *name,
+static at_status read_choice(const record_reading *r, const json_t *object, const char *name,
                              const char *first, const char *second, bool *is_second)
 {
     const char *text;
@@ -155,44 +75,77 @@ static at_status read_choice(const reading *r, const json_t *object, const char 
         return status;
     *is_second = strcmp(text, second) == 0;
     if (!*is_second && *text && strcmp(text, first) != 0)
-        return bad(r, name, "one of the words that results/README.md lists");
+        return record_bad(r, name, "one of the words that results/README.md lists");
     return AT_OK;
 }
 
-static at_status read_time(const reading *r, const json_t *entry, record_entry *out)
+static at_status read_ns(const record_reading *r, const json_t *object, const char *name,
+                         int64_t *out)
 {
-    const json_t *time = json_object_get(entry, "time");
-    const struct {
-        const char *name;
-        int64_t *to;
-    } fields[] = {{"median_ns", &out->time_ns},
-                  {"low_ns", &out->time_low_ns},
-                  {"high_ns", &out->time_high_ns}};
-    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-        const json_t *j = json_object_get(time, fields[i].name);
-        *fields[i].to = json_integer_value(j);
-        if (!json_is_integer(j) || *fields[i].to <= 0)
-            return bad(r, fields[i].name, "a whole number of nanoseconds above 0, under \"time\"");
-    }
+    const json_t *j = json_object_get(object, name);
+    *out = json_integer_value(j);
+    if (!json_is_integer(j) || *out <= 0)
+        return record_bad(r, name, "a whole number of nanoseconds above 0, under \"time\"");
     return AT_OK;
 }
 
-static at_status read_entry(const reading *r, const json_t *entry, record_entry *out)
+/* Median and interval. */
+static at_status read_time(const record_reading *r, const json_t *of, int64_t *median, int64_t *low,
+                           int64_t *high)
 {
-    const json_t *baseline = json_object_get(entry, "baseline");
-    const json_t *measured = json_object_get(entry, "measured");
-    at_status status = json_is_object(entry) ? AT_OK : bad(r, "it", "an object");
+    const json_t *time = json_object_get(of, "time");
+    at_status status = read_ns(r, time, "median_ns", median);
     if (!status)
-        status = read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
-    if (!status)
-        status = read_values(r, json_object_get(entry, "configuration"), "configuration",
-                             &out->configuration);
+        status = read_ns(r, time, "low_ns", low);
+    return status ? status : read_ns(r, time, "high_ns", high);
+}
+
+static at_status read_baseline(const record_reading *r, const json_t *baseline, record_entry *out)
+{
+    int64_t median;
     /* null: the run ended before the default was tried. */
-    if (!status && baseline && !json_is_null(baseline))
-        status = read_values(r, json_object_get(baseline, "configuration"),
-                             "baseline.configuration", &out->baseline);
+    if (!baseline || json_is_null(baseline))
+        return AT_OK;
+    at_status status = record_read_values(r, json_object_get(baseline, "configuration"),
+                                          "baseline.configuration", &out->baseline);
+    if (status || !json_object_get(baseline, "time"))
+        return status;
+    return read_time(r, baseline, &median, &out->baseline_low_ns, &out->baseline_high_ns);
+}
+
+static at_status read_contenders(const record_reading *r, const json_t *list, record_entry *out)
+{
+    if (!list || json_is_null(list))
+        return AT_OK;
+    if (!json_is_array(list) || json_array_size(list) > RECORD_MAX_CONTENDERS)
+        return record_bad(r, "contenders", "an array of 16 at most");
+    at_status status = AT_OK;
+    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        const json_t *j = json_array_get(list, i);
+        record_contender *c = &out->contenders[out->contender_count++];
+        status = record_read_values(r, json_object_get(j, "configuration"),
+                                    "contenders.configuration", &c->configuration);
+        if (!status)
+            status = read_time(r, j, &c->time_ns, &c->time_low_ns, &c->time_high_ns);
+    }
+    return status;
+}
+
+static at_status read_entry(const record_reading *r, const json_t *entry, record_entry *out)
+{
+    const json_t *measured = json_object_get(entry, "measured");
+    at_status status = json_is_object(entry) ? AT_OK : record_bad(r, "it", "an object");
     if (!status)
-        status = read_time(r, entry, out);
+        status = record_read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
+    if (!status)
+        status = record_read_values(r, json_object_get(entry, "configuration"), "configuration",
+                             &out->configuration);
+    if (!status)
+        status = read_baseline(r, json_object_get(entry, "baseline"), out);
+    if (!status)
+        status = read_time(r, entry, &out->time_ns, &out->time_low_ns, &out->time_high_ns);
+    if (!status)
+        status = read_contenders(r, json_object_get(entry, "contenders"), out);
     if (!status)
         status = read_number(r, entry, "gbps", &out->gbps);
     if (!status)
@@ -228,7 +181,7 @@ static bool read_capability(const char *text, int *major, int *minor)
 
 /* The schema and its version come first: a file of another version is named as that, whatever else
  * it holds. */
-static at_status read_version(const reading *r, const json_t *root)
+static at_status read_version(const record_reading *r, const json_t *root)
 {
     const json_t *schema = json_object_get(root, "schema");
     const json_t *version = json_object_get(root, "version");
@@ -246,28 +199,28 @@ static at_status read_version(const reading *r, const json_t *root)
     return AT_OK;
 }
 
-static at_status read_head(const reading *r, const json_t *root, record *out)
+static at_status read_head(const record_reading *r, const json_t *root, record *out)
 {
     const char *capability;
     at_status status = read_version(r, root);
     if (!status)
         status = read_text(r, root, "pattern", &out->pattern);
     if (!status && !record_is_name(out->pattern))
-        status = bad(r, "pattern", "an identifier");
+        status = record_bad(r, "pattern", "an identifier");
     if (!status)
         status = read_text(r, root, "gpu", &out->gpu);
     if (!status && !*out->gpu)
-        status = bad(r, "gpu", "the GPU's name");
+        status = record_bad(r, "gpu", "the GPU's name");
     if (!status)
         status = read_text(r, root, "compute_capability", &capability);
     if (!status && !read_capability(capability, &out->major, &out->minor))
-        status = bad(r, "compute_capability", "a text like \"9.0\"");
+        status = record_bad(r, "compute_capability", "a text like \"9.0\"");
     return status;
 }
 
 static at_status read_root(const char *path, record *out, at_error *error)
 {
-    reading r = {.path = path, .error = error};
+    record_reading r = {.path = path, .error = error};
     const json_t *root = out->root;
     at_status status = read_head(&r, root, out);
     if (status)
@@ -275,17 +228,20 @@ static at_status read_root(const char *path, record *out, at_error *error)
     const json_t *entries = json_object_get(root, "entries");
     size_t count = json_array_size(entries);
     if (!json_is_array(entries) || count > RECORD_MAX_ENTRIES)
-        return bad(&r, "entries", "an array of 10000 entries at most");
+        return record_bad(&r, "entries", "an array of 10000 entries at most");
     out->path = strdup(path);
     out->entries = calloc(count ? count : 1, sizeof *out->entries);
     if (!out->path || !out->entries)
-        return no_memory(&r);
+        return record_no_memory(&r);
     for (size_t i = 0; i < count && !status; i++) {
         r.entry = i + 1;
         out->entry_count = i + 1;
         status = read_entry(&r, json_array_get(entries, i), &out->entries[i]);
     }
-    return status;
+    r.entry = 0;
+    if (!status)
+        status = record_read_portfolios(&r, root, out);
+    return status ? status : record_note_seen(&r, root, out);
 }
 
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
@@ -322,19 +278,14 @@ void record_deinit(record *r)
         free(r->entries[i].problem.pairs);
         free(r->entries[i].configuration.pairs);
         free(r->entries[i].baseline.pairs);
+        for (size_t c = 0; c < r->entries[i].contender_count; c++)
+            free(r->entries[i].contenders[c].configuration.pairs);
     }
+    record_portfolios_deinit(r);
     free(r->entries);
     free(r->path);
     json_decref(r->root);
     *r = (record){0};
-}
-
-const value *record_get(const record_values *values, const char *name)
-{
-    for (size_t i = 0; i < values->count; i++)
-        if (strcmp(values->pairs[i].name, name) == 0)
-            return &values->pairs[i].value;
-    return NULL;
 }
 
 void record_format_values(const record_values *values, char *text, size_t size_bytes)

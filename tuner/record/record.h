@@ -23,7 +23,10 @@ enum {
     RECORD_NAME_BYTES = 64,  /* of a pattern, variable or parameter, with the NUL */
     RECORD_TEXT_BYTES = 256, /* of a string value or a GPU's name, with the NUL */
     RECORD_MAX_VALUES = 64,  /* variables of a problem, parameters of a configuration */
-    RECORD_MAX_ENTRIES = 10000
+    RECORD_MAX_ENTRIES = 10000,
+    RECORD_MAX_KEPT = 16,    /* configurations of a portfolio */
+    RECORD_MAX_NODES = 255,  /* of its tree */
+    RECORD_MAX_CONTENDERS = 16
 };
 
 typedef struct record_pair {
@@ -36,11 +39,19 @@ typedef struct record_values { /* in the file's order */
     record_pair *pairs;
 } record_values;
 
+typedef struct record_contender {
+    record_values configuration;
+    int64_t time_ns, time_low_ns, time_high_ns;
+} record_contender;
+
 /* The fastest configuration for one problem. */
 typedef struct record_entry {
     record_values problem;
     record_values configuration;
     record_values baseline;                     /* the pattern's default; count 0: not recorded */
+    int64_t baseline_low_ns, baseline_high_ns;  /* its interval; 0: not recorded */
+    size_t contender_count;                     /* what came next to the best, best first */
+    record_contender contenders[RECORD_MAX_CONTENDERS];
     int64_t time_ns, time_low_ns, time_high_ns; /* median of a launch, its 95 % interval */
     double gbps, ceiling_fraction, speedup;     /* 0: not recorded */
     bool warm_cache;                            /* measured with the data in the L2 */
@@ -49,12 +60,47 @@ typedef struct record_entry {
     const char *effort, *script_hash, *template_hash; /* likewise */
 } record_entry;
 
+/* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they
+ * are to be tried; any other asks for one variable: below `bound`, or, where that is no number, equal
+ * to it? */
+typedef struct record_node {
+    const char *variable; /* NULL: a leaf */
+    value bound;
+    size_t then, otherwise;
+    uint8_t order[RECORD_MAX_KEPT];
+} record_node;
+
+/* Few configurations that serve a range of problems. */
+typedef struct record_portfolio {
+    record_values fixed; /* variables that have these values, else the portfolio is not for the problem */
+    size_t configuration_count;
+    record_values *configurations;
+    size_t node_count;
+    record_node *nodes;  /* the root first */
+    size_t held_out;     /* problems that it was tried on; 0: none */
+    double mean_regret, worst_regret; /* there: by how much slower than the problem's own best, relative */
+    const char *date;
+} record_portfolio;
+
+/* A configuration that was timed beside the pattern's default. */
+typedef struct record_seen {
+    const record_values *problem;
+    const record_values *configuration;
+    bool slower; /* than the default, beyond the noise */
+} record_seen;
+
 typedef struct record {
     char *path;
     const char *pattern, *gpu;
     int major, minor; /* compute capability */
     size_t entry_count;
     record_entry *entries;
+    size_t portfolio_count;
+    record_portfolio *portfolios;
+    size_t seen_count;
+    record_seen *seen; /* borrows from entries and portfolios */
+    record_values *seen_problems; /* of portfolios */
+    size_t seen_problem_count;
     void *root; /* the parsed file, which owns the texts */
 } record;
 
@@ -103,6 +149,9 @@ void record_deinit(record *r);
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error);
 void record_set_deinit(record_set *set);
+
+/* The same names with equal values, in whatever order? */
+bool record_same_values(const record_values *a, const record_values *b);
 
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);

@@ -1,12 +1,39 @@
-/* What the two halves of the record (record/record.c reads, record/merge.c writes) share. */
+/* What the parts of the record share: record/reading.c has what all readers need, record/portfolio.c
+ * reads portfolios, record/record.c the rest; record/merge.c writes. */
 #ifndef AUTOTUNE_RECORD_SCHEMA_H
 #define AUTOTUNE_RECORD_SCHEMA_H
 
+#include <jansson.h>
 #include <stdbool.h>
+
+#include "record/record.h"
 
 #define RECORD_SCHEMA "autotune-record"
 
+/* What is being read, for messages. */
+typedef struct record_reading {
+    const char *path;
+    size_t entry; /* 1-based; 0: the head of the file */
+    at_error *error;
+} record_reading;
+
 /* An identifier of at most 63 letters: a name of a pattern, variable or parameter. */
 bool record_is_name(const char *text);
+
+/* A short text without control characters: a string value, a GPU's name. */
+bool record_is_text(const char *text);
+
+/* "entry 3: WHAT must be EXPECTED". */
+at_status record_bad(const record_reading *r, const char *what, const char *expected);
+at_status record_no_memory(const record_reading *r);
+
+/* An object of values, by names; *out is the caller's, also after an error. */
+at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
+                             record_values *out);
+
+/* The record's portfolios, and what was seen beside the default there and in its entries. */
+at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out);
+at_status record_note_seen(const record_reading *r, const json_t *root, record *out);
+void record_portfolios_deinit(record *r);
 
 #endif

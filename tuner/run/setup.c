@@ -8,19 +8,27 @@
 #include "base/paths.h"
 #include "report/progress.h"
 
-at_status target_find(const char *arch, arch_limits *out, at_error *error)
+at_status target_here(arch_limits *out, at_error *error)
 {
-    if (arch)
-        return arch_find(arch, out, error);
     device_properties first;
     size_t count;
     at_error none = {0};
     if (device_worker_list("cuda", &first, 1, &count, &none) == AT_OK && count > 0) {
         *out = first.limits;
-        snprintf(out->name, sizeof out->name, "%s", first.arch);
         return AT_OK;
     }
     return arch_find("sm_90", out, error);
+}
+
+at_status target_find(const char *arch, arch_limits *out, at_error *error)
+{
+    if (arch)
+        return arch_find(arch, out, error);
+    at_status status = target_here(out, error);
+    /* A GPU's name is none of an architecture. */
+    if (!status)
+        snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
+    return status;
 }
 
 at_status target_check_script(const settings *o, at_error *error)

@@ -17,6 +17,9 @@
  * process), or of sm_90 where there is none. */
 at_status target_find(const char *arch, arch_limits *out, at_error *error);
 
+/* The machine's first GPU with its own name; sm_90 where there is none. */
+at_status target_here(arch_limits *out, at_error *error);
+
 /* Is there such a script? For commands that have much to do before they load it. */
 at_status target_check_script(const settings *o, at_error *error);
 

@@ -1,10 +1,10 @@
 /* The functions that expressions and templates call by name, and `device`. */
 #include <lauxlib.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "base/nearest.h"
+#include "device/field.h"
 #include "script/state.h"
 
 static lua_Integer check_positive(lua_State *L, int argument)
@@ -94,65 +94,42 @@ static int bits_type(lua_State *L)
     return 1;
 }
 
-typedef enum field_kind { FIELD_INT, FIELD_SIZE, FIELD_DOUBLE, FIELD_TEXT } field_kind;
-
-static const struct {
-    const char *name;
-    field_kind kind;
-    size_t offset;
-} device_fields[] = {
-    {"bandwidth", FIELD_DOUBLE, offsetof(arch_limits, bandwidth_bytes_per_s)},
-    {"clock_khz", FIELD_INT, offsetof(arch_limits, clock_khz)},
-    {"global_bytes", FIELD_SIZE, offsetof(arch_limits, global_bytes)},
-    {"l2_bytes", FIELD_SIZE, offsetof(arch_limits, l2_bytes)},
-    {"major", FIELD_INT, offsetof(arch_limits, major)},
-    {"max_blocks_per_sm", FIELD_INT, offsetof(arch_limits, max_blocks_per_sm)},
-    {"max_registers_per_thread", FIELD_INT, offsetof(arch_limits, max_registers_per_thread)},
-    {"max_shared_per_block", FIELD_SIZE, offsetof(arch_limits, max_shared_per_block_bytes)},
-    {"max_threads_per_block", FIELD_INT, offsetof(arch_limits, max_threads_per_block)},
-    {"max_threads_per_sm", FIELD_INT, offsetof(arch_limits, max_threads_per_sm)},
-    {"minor", FIELD_INT, offsetof(arch_limits, minor)},
-    {"name", FIELD_TEXT, offsetof(arch_limits, name)},
-    {"registers_per_sm", FIELD_INT, offsetof(arch_limits, registers_per_sm)},
-    {"shared_per_sm", FIELD_SIZE, offsetof(arch_limits, shared_per_sm_bytes)},
-    {"sm_count", FIELD_INT, offsetof(arch_limits, sm_count)},
-    {"warp_size", FIELD_INT, offsetof(arch_limits, warp_size)},
-};
-
-enum { DEVICE_FIELDS = sizeof device_fields / sizeof *device_fields };
-
 bool script_is_device_field(const char *name, const char **nearest)
 {
-    const char *names[DEVICE_FIELDS];
-    for (size_t i = 0; i < DEVICE_FIELDS; i++) {
-        names[i] = device_fields[i].name;
+    const char *names[DEVICE_MOST_FIELDS];
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = fields[i].name;
         if (strcmp(name, names[i]) == 0)
             return true;
     }
-    *nearest = nearest_name(name, names, DEVICE_FIELDS);
+    *nearest = nearest_name(name, names, count);
     return false;
 }
 
 static void push_device(lua_State *L, const arch_limits *limits)
 {
-    lua_createtable(L, 0, DEVICE_FIELDS);
-    for (size_t i = 0; i < DEVICE_FIELDS; i++) {
-        const char *field = (const char *)limits + device_fields[i].offset;
-        switch (device_fields[i].kind) {
-        case FIELD_INT:
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    lua_createtable(L, 0, (int)count);
+    for (size_t i = 0; i < count; i++) {
+        const char *field = (const char *)limits + fields[i].offset;
+        switch (fields[i].kind) {
+        case DEVICE_FIELD_INT:
             lua_pushinteger(L, *(const int *)(const void *)field);
             break;
-        case FIELD_SIZE:
+        case DEVICE_FIELD_SIZE:
             lua_pushinteger(L, (lua_Integer) * (const size_t *)(const void *)field);
             break;
-        case FIELD_DOUBLE:
+        case DEVICE_FIELD_DOUBLE:
             lua_pushnumber(L, *(const double *)(const void *)field);
             break;
-        case FIELD_TEXT:
+        case DEVICE_FIELD_TEXT:
             lua_pushstring(L, field);
             break;
         }
-        lua_setfield(L, -2, device_fields[i].name);
+        lua_setfield(L, -2, fields[i].name);
     }
     sandbox_protect(L, "device");
 }

@@ -117,25 +117,51 @@ static void a_consumer_in_c_and_cpp_finds_the_configuration(void **state)
         char *out = run_consumer(
             f, compilers[c], "",
             "    autotune_transpose_problem p = {8192, 8192, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};\n"
-            "    autotune_transpose_choice c = autotune_transpose_find(\"NVIDIA H200\", 9, 0, "
-            "&p);\n"
+            "    autotune_device d = autotune_device_named(\"NVIDIA H200\", 9, 0);\n"
+            "    autotune_transpose_choice c;\n"
+            "    c = autotune_transpose_find(&d, &p);\n"
             "    printf(\"%s %d %g %d %s %s %d\\n\", autotune_rule_name(c.rule), c.config.tile,\n"
             "           c.config.scale, (int)c.config.fast,\n"
-            "           autotune_transpose_algorithm_kind_name(c.config.algorithm), c.entry->gpu,\n"
-            "           (int)c.entry->time_ns);\n"
+            "           autotune_transpose_algorithm_kind_name(c.config.algorithm),\n"
+            "           autotune_transpose_at(c.entry).gpu,\n"
+            "           (int)autotune_transpose_at(c.entry).time_ns);\n"
             "    p.rows = 100000000000;\n"
-            "    c = autotune_transpose_find(\"NVIDIA H200\", 9, 0, &p);\n"
+            "    c = autotune_transpose_find(&d, &p);\n"
             "    puts(autotune_rule_name(c.rule));\n"
-            "    c = autotune_transpose_find(\"NVIDIA H100\", 9, 0, &p);\n"
+            "    d = autotune_device_named(\"NVIDIA H100\", 9, 0);\n"
+            "    c = autotune_transpose_find(&d, &p);\n"
             "    puts(autotune_rule_name(c.rule));\n"
-            "    c = autotune_transpose_find(\"NVIDIA B\", 9, 1, &p);\n"
+            "    d = autotune_device_named(\"NVIDIA B\", 9, 1);\n"
+            "    c = autotune_transpose_find(&d, &p);\n"
             "    puts(autotune_rule_name(c.rule));\n"
-            "    c = autotune_transpose_find(\"NVIDIA A100\", 8, 0, &p);\n"
+            "    d = autotune_device_named(\"NVIDIA A100\", 8, 0);\n"
+            "    c = autotune_transpose_find(&d, &p);\n"
             "    puts(autotune_rule_name(c.rule));\n");
         assert_string_equal(out, "exact 64 0.5 1 tile NVIDIA H200 131400\nnearest_problem\n"
                                  "same_capability\nsame_major\ndefault\n");
         free(out);
     }
+}
+
+/* Ends the entries and appends a portfolio of three for floats, with a tree over n, and what was timed
+ * on a few problems: of some of the three that they were slower than the default. */
+static int write_portfolio(rng *r, char *text, size_t size)
+{
+    int used = snprintf(
+        text, size,
+        "], \"portfolios\": [{\"fixed\": {\"dtype\": \"float\"},"
+        " \"configurations\": [{\"id\": 100}, {\"id\": 101}, {\"id\": 102}],"
+        " \"tree\": [{\"variable\": \"n\", \"below\": %d, \"then\": 1, \"else\": 2},"
+        " {\"order\": [1, 2, 0]}, {\"variable\": \"m\", \"below\": 2.25, \"then\": 3, \"else\": 4},"
+        " {\"order\": [2, 0, 1]}, {\"order\": [0, 1, 2]}], \"problems\": [",
+        1 << rng_below(r, 14));
+    for (int i = 0; i < 6; i++)
+        used += snprintf(text + used, size - (size_t)used,
+                         "%s{\"problem\": {\"n\": %d, \"m\": 1.5, \"dtype\": \"float\"},"
+                         " \"baseline_ns\": 100, \"times_ns\": [%d, %d, null]}",
+                         i ? "," : "", 1 << rng_below(r, 14), 90 + (int)rng_below(r, 2) * 20,
+                         90 + (int)rng_below(r, 2) * 20);
+    return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
 /* Random records and queries: the header's look-up and pick() must agree on each. */
@@ -161,7 +187,11 @@ static void the_header_picks_what_pick_picks(void **state)
                              " \"time\": {\"median_ns\": 1, \"low_ns\": 1, \"high_ns\": 1}}",
                              e ? "," : "", 1 << rng_below(&r, 14), (int)rng_below(&r, 4),
                              types[rng_below(&r, 2)], ++unique);
-        snprintf(text + used, sizeof text - (size_t)used, "]}");
+        if (g != 1)
+            used += write_portfolio(&r, text + used, sizeof text - (size_t)used);
+        else
+            used += snprintf(text + used, sizeof text - (size_t)used, "]");
+        snprintf(text + used, sizeof text - (size_t)used, "}");
         add_record(f, text);
     }
     /* A type that no record has must be a word all the same. */
@@ -203,11 +233,10 @@ static void the_header_picks_what_pick_picks(void **state)
                               .major = major,
                               .minor = minor,
                               .problem = &problem};
-        const record_entry *entry;
-        const record *from;
-        pick_rule rule = pick(&f->set, &target, &entry, &from);
+        pick_candidate found;
+        pick_rule rule = pick(&f->set, &target, &found);
         fprintf(x, "%s %d\n", pick_rule_name(rule),
-                entry ? (int)record_get(&entry->configuration, "id")->integer : 0);
+                (int)record_get(found.configuration, "id")->integer);
         static const char *const words[] = {"FLOAT", "DOUBLE", "HALF"};
         fprintf(q, "    {\"%s\", %d, %d, {%" PRId64 ", %d.5, AUTOTUNE_P_DTYPE_%s}},\n", target.gpu,
                 major, minor, n, m, words[t]);
@@ -220,9 +249,9 @@ static void the_header_picks_what_pick_picks(void **state)
             f, compilers[c], queries,
             "    size_t i;\n"
             "    for (i = 0; i < sizeof queries / sizeof *queries; i++) {\n"
-            "        autotune_p_choice c = autotune_p_find(queries[i].gpu, queries[i].major,\n"
-            "                                              queries[i].minor,\n"
-            "                                              &queries[i].problem);\n"
+            "        autotune_device d = autotune_device_named(queries[i].gpu, queries[i].major,\n"
+            "                                                  queries[i].minor);\n"
+            "        autotune_p_choice c = autotune_p_find(&d, &queries[i].problem);\n"
             "        printf(\"%s %d\\n\", autotune_rule_name(c.rule), c.config.id);\n"
             "    }\n");
         assert_string_equal(out, expected);
@@ -230,6 +259,23 @@ static void the_header_picks_what_pick_picks(void **state)
     }
     free(queries);
     free(expected);
+}
+
+static void in_cpp_a_choice_can_be_a_template_argument(void **state)
+{
+    fixture *f = *state;
+    add_simple(f, "\"G\"", "{\"n\": 8, \"dtype\": \"float\"}", "{\"tile\": 64, \"order\": \"xor\"}");
+    free(write_export(f, "p", NULL));
+    char *out = run_consumer(
+        f, compilers[1],
+        "template <int tile, autotune_p_order_kind order> int made() { return tile + (int)order; }",
+        "    constexpr autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+        "    constexpr autotune_p_problem p = {9, AUTOTUNE_P_DTYPE_FLOAT};\n"
+        "    constexpr autotune_p_choice c = autotune_p_find(&d, &p);\n"
+        "    static_assert(c.rule == AUTOTUNE_RULE_NEAREST, \"by the nearest problem\");\n"
+        "    printf(\"%d\\n\", made<c.config.tile, c.config.order>());\n");
+    assert_string_equal(out, "64\n");
+    free(out);
 }
 
 static void no_record_can_put_code_into_the_header(void **state)
@@ -246,8 +292,7 @@ static void no_record_can_put_code_into_the_header(void **state)
     free(text);
     for (size_t c = 0; c < 2; c++) {
         char *out = run_consumer(f, compilers[c], "",
-                                 "    size_t n;\n"
-                                 "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+                                 "    const autotune_p_entry one = autotune_p_at(0), *e = &one;\n"
                                  "    puts(e->gpu);\n"
                                  "    puts(autotune_p_w_kind_name(e->config.w));\n"
                                  "    puts(autotune_p_W_kind_name(e->config.W));\n"
@@ -267,10 +312,9 @@ static void words_that_look_alike_stay_apart(void **state)
     add_simple(f, "\"I\"", "{\"n\": 1}", "{\"order\": 7}");
     free(write_export(f, "p", NULL));
     char *out = run_consumer(f, compilers[0], "",
-                             "    size_t n, i;\n"
-                             "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
-                             "    for (i = 0; i < n; i++)\n"
-                             "        puts(autotune_p_order_kind_name(e[i].config.order));\n"
+                             "    int i;\n"
+                             "    for (i = 0; i < autotune_p_count(); i++)\n"
+                             "        puts(autotune_p_order_kind_name(autotune_p_at(i).config.order));\n"
                              "    printf(\"%d\\n\", (int)AUTOTUNE_P_ORDER_A_B_2);\n");
     assert_string_equal(out, "a-b\na_b\n7\n1\n");
     free(out);
@@ -285,8 +329,7 @@ static void names_that_meet_in_a_constant_stay_apart(void **state)
     for (size_t c = 0; c < 2; c++) {
         char *out = run_consumer(
             f, compilers[c], "",
-            "    size_t n;\n"
-            "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+            "    const autotune_p_entry one = autotune_p_at(0), *e = &one;\n"
             "    printf(\"%s %s %s %s %s\\n\", autotune_p_b_c_kind_name(e->config.b_c),\n"
             "           autotune_p_b_kind_name(e->config.b), autotune_p_B_kind_name(e->config.B),\n"
             "           autotune_p_tile_kind_name(e->config.tile),\n"
@@ -382,8 +425,7 @@ static void extreme_numbers_keep_their_values(void **state)
     for (size_t c = 0; c < 2; c++) {
         char *out = run_consumer(
             f, compilers[c], "",
-            "    size_t n;\n"
-            "    const autotune_p_entry *e = autotune_p_entries(&n);\n"
+            "    const autotune_p_entry one = autotune_p_at(0), *e = &one;\n"
             "    printf(\"%lld %g %lld %d %.17g\\n\", (long long)e->problem.n, e->problem.x,\n"
             "           (long long)e->config.big, (int)e->config.small, e->config.y);\n");
         assert_string_equal(out, "-9223372036854775808 1e+300 9223372036854775807 -2147483648 "
@@ -404,7 +446,8 @@ static void a_script_without_results_exports_its_default(void **state)
     for (size_t c = 0; c < 2; c++) {
         char *out = run_consumer(f, compilers[c], "",
                                  "    autotune_p_problem p = {0};\n"
-                                 "    autotune_p_choice c = autotune_p_find(\"G\", 9, 0, &p);\n"
+                                 "    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+                                 "    autotune_p_choice c = autotune_p_find(&d, &p);\n"
                                  "    printf(\"%s %d\\n\", autotune_rule_name(c.rule),\n"
                                  "           c.config.tile);\n");
         assert_string_equal(out, "default 32\n");
@@ -480,6 +523,7 @@ int main(void)
         TEST(headers_of_hostile_records_compile),
         TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
         TEST(the_header_picks_what_pick_picks),
+        TEST(in_cpp_a_choice_can_be_a_template_argument),
         TEST(no_record_can_put_code_into_the_header),
         TEST(words_that_look_alike_stay_apart),
         TEST(extreme_numbers_keep_their_values),

@@ -64,11 +64,10 @@ static pick_rule pick_for(fixture *f, const char *gpu, int major, int minor, int
                             {"dtype", {.kind = VALUE_STRING, .string = type}}};
     record_values problem = {2, pairs};
     pick_target target = {.gpu = gpu, .major = major, .minor = minor, .problem = &problem};
-    const record_entry *entry;
-    const record *from;
-    pick_rule rule = pick(&f->set, &target, &entry, &from);
-    assert_true((entry != NULL) == (rule != PICK_DEFAULT));
-    *tile = entry ? record_get(&entry->configuration, "tile")->integer : 0;
+    pick_candidate found;
+    pick_rule rule = pick(&f->set, &target, &found);
+    assert_true((found.entry != NULL) == (rule != PICK_DEFAULT));
+    *tile = found.entry ? record_get(found.configuration, "tile")->integer : 0;
     return rule;
 }
 
@@ -127,8 +126,122 @@ static void and_the_default_at_last(void **state)
 static void warm_results_stand_back_behind_cold_ones(void **state)
 {
     fixture *f = *state;
-    assert_true(pick_is_candidate(&f->records[0], 1));
-    assert_false(pick_is_candidate(&f->records[0], 3));
+    int64_t tile;
+    /* Equally far: the warm one is refused before the cold one of the next problem only. */
+    assert_int_equal(pick_for(f, "NVIDIA A100", 8, 0, 8192, "float", &tile), PICK_EXACT);
+    assert_int_equal(tile, 2);
+    assert_true(pick_preference(&f->records[0].entries[1]) <
+                pick_preference(&f->records[0].entries[3]));
+}
+
+/* Forbids the tiles below `least`. */
+static bool at_least(void *least, const record_values *configuration)
+{
+    return record_get(configuration, "tile")->integer >= *(int *)least;
+}
+
+static pick_rule pick_at_least(fixture *f, int least, const record_values *fallback,
+                               pick_candidate *found)
+{
+    record_pair pairs[2] = {{"rows", {.kind = VALUE_INTEGER, .integer = 8192}},
+                            {"dtype", {.kind = VALUE_STRING, .string = "float"}}};
+    record_values problem = {2, pairs};
+    pick_target target = {.gpu = "NVIDIA A100",
+                          .major = 8,
+                          .problem = &problem,
+                          .fits = at_least,
+                          .context = &least,
+                          .fallback = fallback};
+    return pick(&f->set, &target, found);
+}
+
+static void what_is_impossible_is_never_picked(void **state)
+{
+    record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 20}}};
+    record_values fallback = {1, tile};
+    pick_candidate found;
+    const struct {
+        int least;
+        pick_rule rule;
+        int64_t tile;
+    } cases[] = {{2, PICK_EXACT, 2},   {3, PICK_EXACT, 4}, {5, PICK_MAJOR, 12},
+                 {15, PICK_DEFAULT, 20}, {21, PICK_OTHER, 22}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(pick_at_least(*state, cases[i].least, &fallback, &found), cases[i].rule);
+        assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
+    }
+    assert_int_equal(pick_at_least(*state, 2000, &fallback, &found), PICK_NONE);
+    assert_null(found.configuration);
+}
+
+/* A portfolio of tiles 1 to 3 for floats: the tree tries 3, 1, 2 below 4096 rows, else 2, 1, 3; tile 2
+ * was slower than the default at 5000 rows. */
+static const char portfolio[] =
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64, \"dtype\": \"float\"},"
+    " \"configuration\": {\"tile\": 9}, \"baseline\": {\"configuration\": {\"tile\": 8}},"
+    " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}],"
+    " \"portfolios\": [{\"fixed\": {\"dtype\": \"float\"},"
+    " \"configurations\": [{\"tile\": 1}, {\"tile\": 2}, {\"tile\": 3}],"
+    " \"tree\": [{\"variable\": \"rows\", \"below\": 4096, \"then\": 1, \"else\": 2},"
+    " {\"order\": [2, 0, 1]}, {\"order\": [1, 0, 2]}], \"problems\": ["
+    "{\"problem\": {\"rows\": 5000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
+    " \"times_ns\": [90, 110, null]},"
+    "{\"problem\": {\"rows\": 50000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
+    " \"times_ns\": [90, 80, null]}]}]}";
+
+static void a_portfolio_is_asked_by_its_tree(void **state)
+{
+    at_error error = {0};
+    record r;
+    (void)state;
+    assert_ok(record_parse(portfolio, strlen(portfolio), "r.json", &r, &error), error);
+    fixture f = {.set = {1, f.records}, .records = {r}};
+    const struct {
+        const char *gpu;
+        int minor;
+        int64_t rows;
+        const char *type;
+        pick_rule rule;
+        int64_t tile;
+    } cases[] = {{"G", 0, 64, "float", PICK_EXACT, 9},
+                 {"G", 0, 65, "float", PICK_PORTFOLIO, 3},
+                 {"G", 0, 40000, "float", PICK_PORTFOLIO, 2},
+                 /* Slower than the default nearby, so that the next in order is taken. */
+                 {"G", 0, 6000, "float", PICK_PORTFOLIO, 1},
+                 {"G", 0, 6000, "double", PICK_NEAREST, 9},
+                 {"H", 0, 65, "float", PICK_CAPABILITY, 3},
+                 {"H", 2, 40000, "float", PICK_MAJOR, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        record_pair pairs[2] = {{"rows", {.kind = VALUE_INTEGER, .integer = cases[i].rows}},
+                                {"dtype", {.kind = VALUE_STRING, .string = cases[i].type}}};
+        record_values problem = {2, pairs};
+        pick_target target = {
+            .gpu = cases[i].gpu, .major = 9, .minor = cases[i].minor, .problem = &problem};
+        pick_candidate found;
+        assert_int_equal(pick(&f.set, &target, &found), cases[i].rule);
+        assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
+    }
+    record_deinit(&r);
+}
+
+static void damaged_portfolios_are_refused(void **state)
+{
+    (void)state;
+    static const char *const damages[][2] = {
+        {"[2, 0, 1]", "[2, 2, 1]"},  {"[2, 0, 1]", "[2, 0, 3]"}, {"[2, 0, 1]", "[2, 0]"},
+        {"\"then\": 1", "\"then\": 0"}, {"\"then\": 1", "\"then\": 9"}, {"4096", "\"x\""},
+        {"[90, 80, null]", "[90]"},  {"\"rows\", \"below\"", "\"a b\", \"below\""}};
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        char text[sizeof portfolio + 64];
+        at_error error = {0};
+        record r;
+        const char *at = strstr(portfolio, damages[i][0]);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - portfolio), portfolio, damages[i][1],
+                 at + strlen(damages[i][0]));
+        assert_int_equal(record_parse(text, strlen(text), "r.json", &r, &error), AT_FORMAT);
+    }
 }
 
 static void the_scale_is_log2_at_powers_of_two_and_monotone(void **state)
@@ -157,6 +270,9 @@ int main(void)
         TEST(then_of_the_same_major_capability),
         TEST(and_the_default_at_last),
         TEST(warm_results_stand_back_behind_cold_ones),
+        TEST(what_is_impossible_is_never_picked),
+        cmocka_unit_test(a_portfolio_is_asked_by_its_tree),
+        cmocka_unit_test(damaged_portfolios_are_refused),
         cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

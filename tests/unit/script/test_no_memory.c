@@ -277,8 +277,10 @@ static void keeping_a_journal(void **state)
     fail_each_allocation(*state, write_journal);
 }
 
+/* Without the pattern's script: what loading one does without memory is script/test_memory.c's. */
 static at_status pick_from_library(fixture *f, char **output, at_error *error)
 {
+    setenv("AUTOTUNE_SHARE", f->folder, 1);
     const at_gpu gpu = {"NVIDIA H200", 9, 0};
     const at_variable problem[] = {at_integer("rows", 8192), at_text("dtype", "float")};
     at_results *results = NULL;

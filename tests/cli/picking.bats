@@ -1,0 +1,43 @@
+load helpers
+
+# A record of the fixture pattern `scale`: vectors of 4 for n = 4096.
+record() {
+    mkdir -p results/nvidia-h200
+    cat >results/nvidia-h200/scale.json <<END
+{"schema": "autotune-record", "version": 1, "pattern": "scale", "gpu": "NVIDIA H200",
+ "compute_capability": "9.0", "entries": [{"problem": {"n": 4096, "scale": 3.0, "dtype": "float"},
+ "configuration": {"block": 128, "vec": 4, "cached": true},
+ "baseline": {"configuration": {"block": 256, "vec": 1, "cached": true}},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+}
+
+@test "pick says what a program gets and by which rule" {
+    record
+    tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
+    succeeds
+    says "gives     block=128,vec=4,cached=true"
+    says "rule      exact"
+    tool pick "$FIXTURES/scale.lua" --set n=8192 --gpu "NVIDIA H200"
+    says "rule      nearest_problem"
+    tool pick "$FIXTURES/scale.lua" --set n=8192 --gpu sm_90
+    says "rule      same_capability"
+}
+
+@test "what a constraint forbids for the problem is not given, and pick names the constraint" {
+    record
+    tool pick "$FIXTURES/scale.lua" --set n=4099 --gpu nvidia-h200
+    succeeds
+    says "gives     block=256,vec=1,cached=true"
+    says "rule      default"
+    says "n % vec == 0"
+    tool pick "$FIXTURES/scale.lua" --set n=4099 --gpu nvidia-h200 --json
+    says '"vec": 1'
+    says '"why": "breaks line'
+}
+
+@test "a GPU that nothing is recorded of is told with those that are" {
+    record
+    tool pick "$FIXTURES/scale.lua" --gpu nonsense
+    fails_with 2 "'NVIDIA H200'"
+}

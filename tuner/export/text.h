@@ -1,0 +1,30 @@
+/* C text of a model's names and values.
+ *
+ * Texts from records appear as string literals alone, with everything but plain characters escaped, so
+ * that no record can put code into a file. */
+#ifndef AUTOTUNE_EXPORT_TEXT_H
+#define AUTOTUNE_EXPORT_TEXT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "export/model.h"
+
+/* "a\054b" with its quotes. */
+void export_print_literal(const char *text, FILE *to);
+
+/* `text`, in which '$' stands for the pattern's name. */
+void export_print_text(const export_model *m, const char *text, FILE *to);
+
+/* The constant of a word. */
+void export_print_word(const export_model *m, const export_column *c, const export_word *w, FILE *to);
+
+void export_print_long(int64_t v, FILE *to);
+void export_print_value(const export_model *m, const export_column *c, value v, FILE *to);
+
+/* {1, 2, AUTOTUNE_...}, continued on the next line where the page ends; `column` is where it
+ * starts. A name that `values` has not is 0, or the first word. */
+void export_print_values(const export_model *m, const export_column *columns, size_t count,
+                         const record_values *values, size_t column, FILE *to);
+
+#endif

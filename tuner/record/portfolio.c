@@ -1,0 +1,201 @@
+/* Reading portfolios, and what they and the entries tell of configurations beside the default. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json_text.h"
+#include "record/record.h"
+#include "record/schema.h"
+
+/* What portfolios measured is one median each: less than this is noise. */
+static const double noise = 0.01;
+
+static at_status read_order(const record_reading *r, const json_t *j, const record_portfolio *p,
+                            record_node *out)
+{
+    bool used[RECORD_MAX_KEPT] = {false};
+    if (!json_is_array(j) || json_array_size(j) != p->configuration_count)
+        return record_bad(r, "order", "an array of all the portfolio's configurations");
+    for (size_t i = 0; i < p->configuration_count; i++) {
+        const json_t *at = json_array_get(j, i);
+        json_int_t place = json_integer_value(at);
+        if (!json_is_integer(at) || place < 0 || (size_t)place >= p->configuration_count ||
+            used[place])
+            return record_bad(r, "order", "each configuration's place, from 0, once");
+        used[place] = true;
+        out->order[i] = (uint8_t)place;
+    }
+    return AT_OK;
+}
+
+/* A tree in the file is a list of nodes, in which children come behind their parents: so it ends. */
+static at_status read_node(const record_reading *r, const json_t *j, const record_portfolio *p,
+                           size_t at, record_node *out)
+{
+    const json_t *variable = json_object_get(j, "variable");
+    if (!variable)
+        return read_order(r, json_object_get(j, "order"), p, out);
+    const json_t *below = json_object_get(j, "below"), *is = json_object_get(j, "is");
+    const json_t *then = json_object_get(j, "then"), *otherwise = json_object_get(j, "else");
+    out->variable = json_string_value(variable);
+    if (!out->variable || !record_is_name(out->variable))
+        return record_bad(r, "variable", "an identifier");
+    if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
+              : !json_to_value(is, &out->bound) || json_is_number(is))
+        return record_bad(r, "a node of the tree", "with a number \"below\" or a text \"is\"");
+    out->then = (size_t)json_integer_value(then);
+    out->otherwise = (size_t)json_integer_value(otherwise);
+    if (!json_is_integer(then) || !json_is_integer(otherwise) || json_integer_value(then) < 0 ||
+        json_integer_value(otherwise) < 0 || out->then <= at || out->otherwise <= at ||
+        out->then >= p->node_count || out->otherwise >= p->node_count)
+        return record_bad(r, "\"then\" and \"else\"", "places of nodes further down the list");
+    return AT_OK;
+}
+
+static at_status read_configurations(const record_reading *r, const json_t *list,
+                                     record_portfolio *out)
+{
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count == 0 || count > RECORD_MAX_KEPT)
+        return record_bad(r, "configurations", "an array of 1 to 16");
+    out->configurations = calloc(count, sizeof *out->configurations);
+    if (!out->configurations)
+        return record_no_memory(r);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = record_read_values(r, json_array_get(list, i), "configurations",
+                                    &out->configurations[out->configuration_count++]);
+    return status;
+}
+
+static at_status read_tree(const record_reading *r, const json_t *list, record_portfolio *out)
+{
+    size_t count = json_array_size(list);
+    if (!json_is_array(list) || count == 0 || count > RECORD_MAX_NODES)
+        return record_bad(r, "tree", "an array of 1 to 255 nodes");
+    out->nodes = calloc(count, sizeof *out->nodes);
+    if (!out->nodes)
+        return record_no_memory(r);
+    out->node_count = count;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = read_node(r, json_array_get(list, i), out, i, &out->nodes[i]);
+    return status;
+}
+
+static at_status read_portfolio(const record_reading *r, const json_t *j, record_portfolio *out)
+{
+    const json_t *regret = json_object_get(j, "regret");
+    const char *date = json_string_value(json_object_get(j, "date"));
+    out->date = date ? date : "";
+    at_status status = record_read_values(r, json_object_get(j, "fixed"), "fixed", &out->fixed);
+    if (!status)
+        status = read_configurations(r, json_object_get(j, "configurations"), out);
+    if (!status)
+        status = read_tree(r, json_object_get(j, "tree"), out);
+    json_int_t held_out = json_integer_value(json_object_get(regret, "held_out"));
+    out->held_out = held_out > 0 ? (size_t)held_out : 0;
+    out->mean_regret = json_number_value(json_object_get(regret, "mean"));
+    out->worst_regret = json_number_value(json_object_get(regret, "worst"));
+    return status;
+}
+
+at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out)
+{
+    const json_t *list = json_object_get(root, "portfolios");
+    size_t count = json_array_size(list);
+    if (!list || json_is_null(list))
+        return AT_OK;
+    if (!json_is_array(list) || count > RECORD_MAX_ENTRIES)
+        return record_bad(r, "portfolios", "an array of 10000 at most");
+    out->portfolios = calloc(count ? count : 1, sizeof *out->portfolios);
+    if (!out->portfolios)
+        return record_no_memory(r);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++)
+        status = read_portfolio(r, json_array_get(list, i),
+                                &out->portfolios[out->portfolio_count++]);
+    return status;
+}
+
+/* ---- what was seen beside the default ---- */
+
+static void note(record *out, const record_values *problem, const record_values *configuration,
+                 bool slower)
+{
+    out->seen[out->seen_count++] = (record_seen){problem, configuration, slower};
+}
+
+static void note_entry(record *out, const record_entry *e)
+{
+    if (!e->baseline_high_ns || e->energy || e->warm_cache)
+        return;
+    note(out, &e->problem, &e->configuration, e->time_low_ns > e->baseline_high_ns);
+    for (size_t i = 0; i < e->contender_count; i++)
+        note(out, &e->problem, &e->contenders[i].configuration,
+             e->contenders[i].time_low_ns > e->baseline_high_ns);
+}
+
+/* {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}, null for what was impossible. */
+static at_status note_problem(const record_reading *r, const json_t *j, const record_portfolio *p,
+                              record *out)
+{
+    record_values *problem = &out->seen_problems[out->seen_problem_count++];
+    const json_t *times = json_object_get(j, "times_ns");
+    double baseline = (double)json_integer_value(json_object_get(j, "baseline_ns"));
+    at_status status = record_read_values(r, json_object_get(j, "problem"), "problem", problem);
+    if (status)
+        return status;
+    if (!json_is_array(times) || json_array_size(times) != p->configuration_count)
+        return record_bad(r, "times_ns", "an array with a time for each configuration");
+    for (size_t i = 0; i < p->configuration_count && baseline > 0; i++) {
+        const json_t *time = json_array_get(times, i);
+        if (json_is_integer(time))
+            note(out, problem, &p->configurations[i],
+                 (double)json_integer_value(time) > baseline * (1 + noise));
+    }
+    return AT_OK;
+}
+
+at_status record_note_seen(const record_reading *r, const json_t *root, record *out)
+{
+    const json_t *portfolios = json_object_get(root, "portfolios");
+    size_t problems = 0;
+    for (size_t i = 0; i < out->portfolio_count; i++)
+        problems += json_array_size(json_object_get(json_array_get(portfolios, i), "problems"));
+    if (problems > RECORD_MAX_ENTRIES)
+        return record_bad(r, "problems", "10000 at most");
+    out->seen = calloc(out->entry_count * (RECORD_MAX_CONTENDERS + 1) +
+                           problems * RECORD_MAX_KEPT + 1,
+                       sizeof *out->seen);
+    out->seen_problems = calloc(problems + 1, sizeof *out->seen_problems);
+    if (!out->seen || !out->seen_problems)
+        return record_no_memory(r);
+    for (size_t i = 0; i < out->entry_count; i++)
+        note_entry(out, &out->entries[i]);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < out->portfolio_count; i++) {
+        const json_t *list = json_object_get(json_array_get(portfolios, i), "problems");
+        for (size_t p = 0; p < json_array_size(list) && !status; p++)
+            status = note_problem(r, json_array_get(list, p), &out->portfolios[i], out);
+    }
+    return status;
+}
+
+void record_portfolios_deinit(record *r)
+{
+    for (size_t i = 0; i < r->portfolio_count; i++) {
+        record_portfolio *p = &r->portfolios[i];
+        for (size_t c = 0; c < p->configuration_count; c++)
+            free(p->configurations[c].pairs);
+        free(p->configurations);
+        free(p->nodes);
+        free(p->fixed.pairs);
+    }
+    for (size_t i = 0; i < r->seen_problem_count; i++)
+        free(r->seen_problems[i].pairs);
+    free(r->portfolios);
+    free(r->seen_problems);
+    free(r->seen);
+}
