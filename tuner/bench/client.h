@@ -31,6 +31,7 @@
 #include "device/outcome.h"
 #include "device/plan.h"
 #include "process/poll_set.h"
+#include "process/process.h"
 
 enum {
     DEVICE_SLOTS = 4,         /* problems a worker holds: 0 is tuned, the others are ragged */
@@ -43,6 +44,7 @@ enum {
 
 typedef struct device_worker_options {
     const char *spec;          /* "cuda:0", "sim:sm_90" */
+    const worker_host *host;   /* where the device is; borrowed; NULL: here */
     bool proves;               /* its process is listed as "autotune-proof", not "autotune-device" */
     device_cache cache;        /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
@@ -198,5 +200,9 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
  * ends with the call. AT_NO_DEVICE says in one line why there are none. */
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
+
+/* The same on a host; NULL: here. */
+at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
+                                size_t capacity, size_t *count, at_error *error);
 
 #endif

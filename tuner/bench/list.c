@@ -36,11 +36,17 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error)
 {
+    return device_worker_list_on(NULL, kind, out, capacity, count, error);
+}
+
+at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
+                                size_t capacity, size_t *count, at_error *error)
+{
     *count = 0;
     worker process;
     pack settings = {0};
     pack_put_string(&settings, kind);
-    at_status status = worker_start(&device_list_program, &settings, &process, error);
+    at_status status = worker_start_on(host, &device_list_program, &settings, &process, error);
     pack_deinit(&settings);
     if (status)
         return status;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bench/child.h"
+#include "cluster/cluster.h"
 #include "cmd/commands.h"
 #include "compile/worker.h"
 #include "base/nearest.h"
@@ -207,6 +208,15 @@ static void restore_streams(FILE *const own[2])
         fclose(err);
 }
 
+/* One of several ranks of mpirun or srun is not a tuner, but may start one. */
+static int become_rank(char **argv)
+{
+    at_error error = {0};
+    at_status status = cluster_become_rank(argv, &error);
+    print_error(&error);
+    return exit_code_of(status);
+}
+
 static int run_command_line(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
@@ -218,6 +228,8 @@ static int run_command_line(int argc, char **argv)
         return EXIT_OK;
     }
     const command *c = commands_find(argv[1]);
+    if ((!c || c == &cmd_tune) && cluster_launched())
+        return become_rank(argv);
     if (c)
         return run(c, argc - 1, argv + 1);
     const char *meant = argv[1][0] == '-' ? NULL : misspelt_command(argv[1]);

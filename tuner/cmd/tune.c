@@ -1,5 +1,8 @@
 /* autotune tune: find the fastest configuration and record it. */
+#include <stdlib.h>
+
 #include "base/clock.h"
+#include "cluster/wire.h"
 #include "cmd/commands.h"
 #include "cmd/models.h"
 #include "cmd/terminal.h"
@@ -44,7 +47,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     gpu_models models = {0};
     at_error trouble = {0};
     at_status status = AT_OK;
-    if (models_asked(asked.device)) {
+    /* Of several ranks the session finds the GPUs. */
+    if (models_asked(asked.device) && !getenv(CLUSTER_VARIABLE)) {
         bool mine = true;
         status = models_find(asked.device, &models, error);
         if (!status && models.count > 1 && o->trace)

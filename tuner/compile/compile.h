@@ -15,6 +15,7 @@
 #include "base/trace.h"
 #include "device/resources.h"
 #include "process/poll_set.h"
+#include "process/process.h"
 
 /* A kernel that was compiled together with others has a name of its own in their image: its entry's and
  * a suffix, "_at3_". */
@@ -55,6 +56,12 @@ typedef struct compile_result {
     bool cached;
 } compile_result;
 
+/* Where else there are compile workers, and how many. */
+typedef struct compile_host {
+    const worker_host *host;
+    size_t jobs;
+} compile_host;
+
 typedef struct compile_options {
     int jobs; /* worker processes; 0: as many as cores that this process may use */
     bool use_cache;
@@ -62,6 +69,8 @@ typedef struct compile_options {
     uint64_t cache_limit_bytes;  /* 0: 1 GiB; oldest entries go first */
     int timeout_s;               /* for one source; 0: 60 */
     uint64_t memory_limit_bytes; /* that a worker may map; 0: 8 GiB; sanitizer builds: none */
+    const compile_host *hosts;   /* borrowed: more workers; NULL: none */
+    size_t host_count;
     trace *trace;                /* borrowed: a lane for each worker; NULL: none */
 } compile_options;
 

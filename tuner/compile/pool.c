@@ -26,6 +26,7 @@ enum {
     KILLED_ATTEMPTS = 8, /* the same of workers killed from outside: by a person, or for want of memory */
     /* Workers that die before they say hello, in a row: they may be killed from outside, too. */
     START_ATTEMPTS = 8,
+    LOST_STARTS = 3, /* the same of a worker elsewhere, which is then done without */
     DEFAULT_TIMEOUT_S = 60,
     COLLECT_MS = 500,    /* from a worker's last word to its end */
     START_TIMEOUT_S = 60 /* a library of 100 MB comes from a cold disk */
@@ -129,9 +130,10 @@ static void retire(compile_pool *pool, compile_slot *s, compile_outcome outcome,
         else if (finish_lost(pool, j, outcome, why))
             break_pool(pool, AT_NO_MEMORY, "out of memory for a compile result");
     }
+    s->lost_starts = s->greeted ? 0 : s->lost_starts + 1;
     if (s->greeted)
         pool->failed_starts = 0;
-    else if (++pool->failed_starts >= START_ATTEMPTS)
+    else if (!s->host && ++pool->failed_starts >= START_ATTEMPTS)
         break_pool(pool, AT_WORKER, why);
     s->greeted = false;
 }
@@ -169,7 +171,7 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 {
     pack settings = {0};
     compile_worker_put_config(&settings, &pool->config);
-    at_status status = worker_start(&compile_worker_program, &settings, &s->process, error);
+    at_status status = worker_start_on(s->host, &compile_worker_program, &settings, &s->process, error);
     pack_deinit(&settings);
     if (status)
         return status;
@@ -186,7 +188,12 @@ static void replace_the_dead(compile_pool *pool)
     size_t running = 0;
     for (size_t i = 0; i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
-        running += s->process.pid != 0 || start(pool, s, &error) == AT_OK;
+        /* Those elsewhere wait for the first greeting here, which says what NVRTC they must have. */
+        if (s->process.pid == 0 && s->host && (!pool->version[0] || s->lost_starts >= LOST_STARTS))
+            continue;
+        bool runs = s->process.pid != 0 || start(pool, s, &error) == AT_OK;
+        s->lost_starts += !runs;
+        running += runs;
     }
     if (running == 0)
         break_pool(pool, error.status, error.message);
@@ -278,7 +285,7 @@ static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *version = pack_get_string(&m->body);
     const char *path = pack_get_string(&m->body);
-    if (s->greeted || !pack_complete(&m->body))
+    if (s->greeted || !pack_complete(&m->body) || (s->host && strcmp(version, pool->version) != 0))
         return false;
     if (!pool->version[0]) {
         snprintf(pool->version, sizeof pool->version, "%s", version);
@@ -295,7 +302,7 @@ static bool accept_refusal(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *why = pack_get_string(&m->body);
     /* Of a worker that has greeted it is nonsense, and costs that worker alone. */
-    if (!s->greeted && pack_complete(&m->body))
+    if (!s->greeted && pack_complete(&m->body) && !s->host)
         break_pool(pool, AT_NO_TOOLCHAIN, why);
     return false;
 }
@@ -516,6 +523,9 @@ static at_status await_first_greeting(compile_pool *pool, at_error *error)
 static at_status configure(compile_pool *pool, const compile_options *o, at_error *error)
 {
     pool->slot_count = o->jobs > 0 ? (size_t)o->jobs : cores_usable();
+    size_t here = pool->slot_count;
+    for (size_t i = 0; i < o->host_count; i++)
+        pool->slot_count += o->hosts[i].jobs;
     pool->timeout_ns = (o->timeout_s > 0 ? o->timeout_s : DEFAULT_TIMEOUT_S) * (int64_t)1000000000;
     pool->slots = calloc(pool->slot_count, sizeof *pool->slots);
     pool->cache_dir = o->cache_dir ? strdup(o->cache_dir) : NULL;
@@ -528,6 +538,9 @@ static at_status configure(compile_pool *pool, const compile_options *o, at_erro
         pool->slots[i].process.fd = -1;
         pool->slots[i].lane = trace_lane(o->trace, TRACE_COMPILE, name);
     }
+    for (size_t i = 0; i < o->host_count; i++)
+        for (size_t k = 0; k < o->hosts[i].jobs; k++)
+            pool->slots[here++].host = o->hosts[i].host;
     pool->config = (compile_worker_config){
         .use_cache = o->use_cache,
         .cache_dir = pool->cache_dir,

@@ -62,6 +62,8 @@ typedef struct compile_slot {
     size_t batch_count;
     int64_t deadline_ns; /* of the first, or of the greeting */
     uint32_t lane;       /* of the trace */
+    const worker_host *host; /* NULL: this one */
+    int lost_starts;     /* elsewhere, in a row */
     int64_t busy_ns;     /* since when it is at what it is at */
 } compile_slot;
 

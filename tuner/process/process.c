@@ -78,13 +78,13 @@ static void become_worker(pid_t parent)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void execute(const char *name, int fd, pid_t parent)
+static void execute(const char *path, const char *name, int fd, pid_t parent)
 {
     char *const arguments[] = {unconst(name), unconst(entry_argument), NULL};
     become_worker(parent);
     close_all_but(fd);
     if (fd == WORKER_FD ? fcntl(fd, F_SETFD, 0) == 0 : dup2(fd, WORKER_FD) == WORKER_FD)
-        execve(program_path, arguments, environ);
+        execve(path, arguments, environ);
     _exit(NOT_EXECUTED);
 }
 
@@ -107,14 +107,29 @@ static at_status refuse(at_error *error, int code, const char *what, const char 
 at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error)
 {
+    return worker_start_on(NULL, program, settings, out, error);
+}
+
+at_status worker_start_on(const worker_host *host, const worker_program *program, const pack *settings,
+                          worker *out, at_error *error)
+{
     *out = (worker){.fd = -1};
-    const char *name = program->name;
-    int ends[2];
     if (settings->failed)
-        return error_set(error, AT_NO_MEMORY, "no memory to start the %s worker", name);
-    if (access(program_path, X_OK) != 0)
-        return error_set_errno(error, errno, "cannot start the %s worker from %s", name,
-                               program_path);
+        return error_set(error, AT_NO_MEMORY, "no memory to start the %s worker", program->name);
+    at_status status = host ? host->start(host->context, program->name, out, error)
+                            : worker_spawn(program_path, program->name, out, error);
+    /* One that is gone already is found by reading from it. */
+    if (!status)
+        send_settings(out->fd, settings, NULL);
+    return status;
+}
+
+at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error)
+{
+    *out = (worker){.fd = -1};
+    int ends[2];
+    if (access(path, X_OK) != 0)
+        return error_set_errno(error, errno, "cannot start the %s worker from %s", name, path);
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return refuse(error, errno, "make a socket for", name);
     pid_t parent = getpid();
@@ -124,7 +139,7 @@ at_status worker_start(const worker_program *program, const pack *settings, work
     pid_t pid = fork();
     int code = errno;
     if (pid == 0)
-        execute(name, ends[1], parent);
+        execute(path, name, ends[1], parent);
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(ends[1]);
     if (pid < 0) {
@@ -132,8 +147,6 @@ at_status worker_start(const worker_program *program, const pack *settings, work
         return refuse(error, code, "start", name);
     }
     *out = (worker){.pid = pid, .fd = ends[0]};
-    /* One that is gone already is found by reading from it. */
-    send_settings(ends[0], settings, NULL);
     return AT_OK;
 }
 
@@ -200,8 +213,12 @@ worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_by
     if (why && why_size_bytes)
         snprintf(why, why_size_bytes, "not running");
     if (w->pid <= 0) {
+        bool elsewhere = w->pid == WORKER_ELSEWHERE;
         close_socket(w);
-        return WORKER_NONE;
+        w->pid = 0;
+        if (elsewhere && why && why_size_bytes)
+            snprintf(why, why_size_bytes, "ended on another host");
+        return elsewhere ? WORKER_KILLED : WORKER_NONE;
     }
     /* In this order: a worker may well end because its socket closes. */
     int status = 0;

@@ -12,8 +12,10 @@
 #include "base/error.h"
 #include "base/pack.h"
 
+enum { WORKER_ELSEWHERE = -1 };
+
 typedef struct worker {
-    pid_t pid; /* 0: not running */
+    pid_t pid; /* 0: not running; WORKER_ELSEWHERE: on another host */
     int fd;    /* the tuner's end; -1: closed */
 } worker;
 
@@ -29,6 +31,20 @@ typedef struct worker_program {
 /* Starts a worker; `settings` is borrowed. AT_IO where there can be no process, AT_NO_MEMORY. */
 at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error);
+
+/* Where workers run that are not to run here. */
+typedef struct worker_host {
+    /* Gives the tuner's end of a worker of this program, which has had no settings yet. */
+    at_status (*start)(void *context, const char *program, worker *out, at_error *error);
+    void *context;
+} worker_host;
+
+/* worker_start() on a host; NULL: here. */
+at_status worker_start_on(const worker_host *host, const worker_program *program, const pack *settings,
+                          worker *out, at_error *error);
+
+/* Starts the worker called `name` of the program at `path`; whoever has its socket sends the settings. */
+at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);
 
 /* In a process that worker_start() made for one of these programs: runs it, and never returns.
  * `programs` ends with NULL. Elsewhere it does nothing. */

@@ -161,6 +161,7 @@ static void use_workers(session *s, const workers *w)
     memcpy(s->other_properties, w->other_properties, sizeof s->other_properties);
     s->other_count = w->other_count;
     s->properties = w->properties;
+    s->left_out = w->left_out;
     s->driver_less = w->driver_less;
 }
 

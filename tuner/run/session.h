@@ -37,6 +37,7 @@ typedef struct session {
     size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char reference_place[1024]; /* "file:line" of the reference kernel */
+    size_t left_out;       /* GPUs of the launch that are of another model */
     const char *driver_less; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */

@@ -310,6 +310,9 @@ static void warn(builder *b)
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);
+    if (s->left_out)
+        run_summary_warn(b->out, "%zu GPUs of other ranks are of another model, and were left out",
+                         s->left_out);
     if (p->lost)
         run_summary_warn(b->out, "%zu of %zu GPUs were lost, the others went on: %s", p->lost,
                          s->other_count + 1, p->lost_why);

@@ -6,12 +6,14 @@
 #define AUTOTUNE_RUN_WORKERS_H
 
 #include "bench/client.h"
+#include "cluster/cluster.h"
 #include "compile/compile.h"
 #include "run/settings.h"
 
 enum { WORKERS_MOST_OTHERS = 63 };
 
 typedef struct workers {
+    cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
     /* Of the same model: they screen, too. */
@@ -19,6 +21,7 @@ typedef struct workers {
     device_properties other_properties[WORKERS_MOST_OTHERS];
     size_t other_count;
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
+    size_t left_out;              /* GPUs of the launch that are of another model */
     char driver_less[512];        /* why a simulated device stands in for a GPU; empty otherwise */
 } workers;
 

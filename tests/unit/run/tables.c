@@ -389,6 +389,13 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks, a
     return AT_OK;
 }
 
+at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
+                                size_t capacity, size_t *count, at_error *error)
+{
+    (void)host;
+    return device_worker_list(kind, out, capacity, count, error);
+}
+
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error)
 {

@@ -1,0 +1,36 @@
+load helpers
+load ranks
+
+@test "ranks of an MPI launch share the work, and rank 0 records the winner" {
+    ranks
+    status=0
+    FAKE_CUDA_TIME_US=1000 launch || status=$?
+    output=$(cat out.txt) errors=$(cat err.txt)
+    succeeds
+    found_the_best
+    for rank in 00 01 02 03; do [ "$(measured_by $rank)" -gt 0 ]; done
+    nothing_twice
+    all_gone
+}
+
+@test "what is wrong is told once and ends all ranks with its code" {
+    ranks
+    status=0
+    mpirun -np 3 --oversubscribe --bind-to none ./rank.sh "$AUTOTUNE" no_such.lua >out.txt 2>err.txt || status=$?
+    [ "$status" -ne 0 ]
+    [ "$(grep -c '^autotune: .*no_such' err.txt)" -eq 1 ]
+}
+
+@test "a launch that lost a rank goes on with the same command and measures nothing twice" {
+    ranks
+    killed 2 30
+    [ "$status" -ne 0 ]
+    goes_on
+}
+
+@test "a launch that lost rank 0 goes on with the same command" {
+    ranks
+    killed 0 60
+    [ "$status" -ne 0 ]
+    goes_on
+}

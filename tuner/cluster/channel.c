@@ -1,0 +1,78 @@
+#include "cluster/channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/array.h"
+
+at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket, at_error *error)
+{
+    channel *items = array_grow(t->items, t->count, sizeof *items);
+    if (!items) {
+        worker_stop(&socket, NULL, 0);
+        return error_set(error, AT_NO_MEMORY, "out of memory for a channel");
+    }
+    t->items = items;
+    t->items[t->count++] = (channel){.rank = rank, .number = number, .worker = socket};
+    return AT_OK;
+}
+
+channel *channel_find(channel_table *t, uint32_t rank, uint32_t number)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].rank == rank && t->items[i].number == number)
+            return &t->items[i];
+    return NULL;
+}
+
+void channel_remove(channel_table *t, channel *c)
+{
+    worker_stop(&c->worker, NULL, 0);
+    free(c->waiting);
+    *c = t->items[--t->count];
+}
+
+bool channel_put(channel *c, const void *bytes, size_t size_bytes)
+{
+    if (c->waiting_bytes + size_bytes > c->capacity_bytes) {
+        size_t capacity = 2 * (c->waiting_bytes + size_bytes);
+        unsigned char *larger = realloc(c->waiting, capacity);
+        if (!larger)
+            return false;
+        c->waiting = larger;
+        c->capacity_bytes = capacity;
+    }
+    memcpy(c->waiting + c->waiting_bytes, bytes, size_bytes);
+    c->waiting_bytes += size_bytes;
+    return true;
+}
+
+bool channel_flush(channel *c)
+{
+    size_t sent = 0;
+    while (sent < c->waiting_bytes) {
+        ssize_t n = send(c->worker.fd, c->waiting + sent, c->waiting_bytes - sent,
+                         MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            break;
+        if (n <= 0)
+            return false;
+        sent += (size_t)n;
+    }
+    c->waiting_bytes -= sent;
+    if (sent > 0)
+        memmove(c->waiting, c->waiting + sent, c->waiting_bytes);
+    return !c->closing || c->waiting_bytes > 0;
+}
+
+void channel_table_deinit(channel_table *t)
+{
+    while (t->count > 0)
+        channel_remove(t, &t->items[t->count - 1]);
+    free(t->items);
+    *t = (channel_table){0};
+}

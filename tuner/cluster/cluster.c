@@ -1,0 +1,152 @@
+#include "cluster/cluster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cluster/wire.h"
+
+enum { HELLO_MS = 60 * 1000 }; /* all ranks have to be up */
+
+typedef struct rank_of {
+    const cluster *cluster;
+    uint32_t rank;
+} rank_of;
+
+struct cluster {
+    int fd;
+    cluster_hello hello;
+    rank_of ranks[CLUSTER_MOST_RANKS];
+    worker_host hosts[CLUSTER_MOST_RANKS];
+};
+
+static at_status send_open(int fd, const cluster_open *wanted, int passed, at_error *error)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {{0}};
+    cluster_open copy = *wanted;
+    struct iovec data = {.iov_base = &copy, .iov_len = sizeof copy};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &passed, sizeof passed);
+    ssize_t n;
+    do
+        n = sendmsg(fd, &m, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n == (ssize_t)sizeof copy ? AT_OK
+                                     : error_set_errno(error, errno, "the relay to other ranks is gone");
+}
+
+static at_status start_there(void *context, const char *program, worker *out, at_error *error)
+{
+    const rank_of *where = context;
+    cluster_open wanted = {.rank = where->rank};
+    int ends[2];
+    snprintf(wanted.program, sizeof wanted.program, "%s", program);
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_set_errno(error, errno, "cannot make a socket for a worker of rank %u", where->rank);
+    at_status status = send_open(where->cluster->fd, &wanted, ends[1], error);
+    close(ends[1]);
+    if (status)
+        close(ends[0]);
+    else
+        *out = (worker){.pid = WORKER_ELSEWHERE, .fd = ends[0]};
+    return status;
+}
+
+static at_status take_hello(cluster *c, at_error *error)
+{
+    struct pollfd p = {.fd = c->fd, .events = POLLIN};
+    ssize_t n = poll(&p, 1, HELLO_MS) == 1 ? recv(c->fd, &c->hello, sizeof c->hello, 0) : -1;
+    if (n != (ssize_t)sizeof c->hello || c->hello.ranks < 1 || c->hello.ranks > CLUSTER_MOST_RANKS)
+        return error_set(error, AT_WORKER, "the relay to the other ranks does not speak");
+    return AT_OK;
+}
+
+at_status cluster_join(cluster **out, at_error *error)
+{
+    *out = NULL;
+    const char *number = getenv(CLUSTER_VARIABLE);
+    if (!number)
+        return AT_OK;
+    cluster *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    c->fd = (int)strtol(number, NULL, 10);
+    fcntl(c->fd, F_SETFD, FD_CLOEXEC);
+    at_status status = take_hello(c, error);
+    if (status) {
+        free(c);
+        return status;
+    }
+    for (uint32_t i = 0; i < c->hello.ranks; i++) {
+        c->ranks[i] = (rank_of){.cluster = c, .rank = i};
+        c->hosts[i] = (worker_host){.start = start_there, .context = &c->ranks[i]};
+    }
+    *out = c;
+    return AT_OK;
+}
+
+void cluster_leave(cluster *c)
+{
+    if (!c)
+        return;
+    close(c->fd);
+    free(c);
+}
+
+size_t cluster_ranks(const cluster *c)
+{
+    return c ? c->hello.ranks : 1;
+}
+
+size_t cluster_cores(const cluster *c, size_t rank)
+{
+    return c ? c->hello.cores[rank] : 0;
+}
+
+const worker_host *cluster_host(const cluster *c, size_t rank)
+{
+    return c && rank > 0 ? &c->hosts[rank] : NULL;
+}
+
+static bool several(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && strtol(text, NULL, 10) > 1;
+}
+
+bool cluster_launched(void)
+{
+    if (getenv(CLUSTER_VARIABLE))
+        return false;
+    bool by_slurm = (getenv("PMIX_RANK") || getenv("PMI_RANK")) && several("SLURM_STEP_NUM_TASKS");
+    return several("OMPI_COMM_WORLD_SIZE") || several("PMI_SIZE") || by_slurm;
+}
+
+at_status cluster_become_rank(char *const *argv, at_error *error)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - sizeof "-rank");
+    if (n > 0) {
+        memcpy(path + n, "-rank", sizeof "-rank");
+        execv(path, argv);
+    }
+    return error_set(error, AT_USAGE,
+                     "started as one of several ranks, but this autotune was built without MPI: build it "
+                     "with -DAUTOTUNE_MPI=ON (libopenmpi-dev), or start it once and not by mpirun or srun");
+}

@@ -1,0 +1,208 @@
+#include "cluster/mail.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+enum { HEAD_BYTES = 3 * sizeof(uint32_t), TAG = 1 };
+
+typedef struct outgoing {
+    MPI_Request request;
+    uint32_t *letter; /* its head and bytes; owned */
+} outgoing;
+
+typedef struct peer {
+    outgoing *out; /* that are under way; owned */
+    size_t under_way;
+    MPI_Request request; /* of the letter that comes in; MPI_REQUEST_NULL: none */
+    letter *in;
+    bool lost;
+} peer;
+
+struct mail {
+    int rank, ranks, on_host;
+    peer *peers;
+    uint32_t next; /* whom mail_take() looks at first */
+};
+
+static at_status allocate(mail *m, at_error *error)
+{
+    m->peers = calloc((size_t)m->ranks, sizeof *m->peers);
+    bool made = m->peers != NULL;
+    for (int i = 0; made && i < m->ranks; i++) {
+        peer *p = &m->peers[i];
+        p->request = MPI_REQUEST_NULL;
+        /* Ranks speak to rank 0 alone. */
+        if (i == m->rank || (i != 0 && m->rank != 0))
+            continue;
+        p->in = calloc(1, sizeof *p->in);
+        made = p->in != NULL;
+    }
+    return made ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory for letters");
+}
+
+at_status mail_open(uint32_t most, mail **out, at_error *error)
+{
+    MPI_Comm host;
+    mail *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    *out = m;
+    if (MPI_Init(NULL, NULL) != MPI_SUCCESS)
+        return error_set(error, AT_IO, "MPI does not start");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &m->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &m->ranks);
+    m->on_host = 1;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) == MPI_SUCCESS) {
+        MPI_Comm_size(host, &m->on_host);
+        MPI_Comm_free(&host);
+    }
+    if ((uint32_t)m->ranks > most)
+        return error_set(error, AT_USAGE, "more than %u ranks", most);
+    return allocate(m, error);
+}
+
+uint32_t mail_rank(const mail *m)
+{
+    return (uint32_t)m->rank;
+}
+
+uint32_t mail_ranks(const mail *m)
+{
+    return (uint32_t)m->ranks;
+}
+
+uint32_t mail_ranks_of_host(const mail *m)
+{
+    return (uint32_t)m->on_host;
+}
+
+bool mail_lost(const mail *m, uint32_t rank)
+{
+    return m->peers[rank].lost;
+}
+
+void mail_lose(mail *m, uint32_t rank)
+{
+    m->peers[rank].lost = true;
+}
+
+/* Forgets letters that have been sent. */
+static void collect(peer *p)
+{
+    for (size_t i = p->under_way; i-- > 0;) {
+        int done = 0;
+        if (MPI_Test(&p->out[i].request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+            p->lost = true;
+            return;
+        }
+        if (!done)
+            continue;
+        free(p->out[i].letter);
+        p->out[i] = p->out[--p->under_way];
+    }
+}
+
+bool mail_has_room(const mail *m, uint32_t rank)
+{
+    return !m->peers[rank].lost && m->peers[rank].under_way < MAIL_AHEAD;
+}
+
+void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes, size_t size_bytes)
+{
+    peer *p = &m->peers[rank];
+    if (!p->lost)
+        collect(p);
+    outgoing *out = p->lost ? NULL : array_grow(p->out, p->under_way, sizeof *out);
+    uint32_t *copy = out ? malloc(HEAD_BYTES + size_bytes) : NULL;
+    p->out = out ? out : p->out;
+    if (!copy) {
+        p->lost = true; /* one that misses a letter is of no use */
+        return;
+    }
+    copy[0] = (uint32_t)kind;
+    copy[1] = channel;
+    copy[2] = (uint32_t)size_bytes;
+    if (size_bytes)
+        memcpy(copy + 3, bytes, size_bytes);
+    p->out[p->under_way].letter = copy;
+    if (MPI_Isend(copy, (int)(HEAD_BYTES + size_bytes), MPI_BYTE, (int)rank, TAG, MPI_COMM_WORLD,
+                  &p->out[p->under_way].request) == MPI_SUCCESS) {
+        p->under_way++;
+    } else {
+        free(copy);
+        p->lost = true;
+    }
+}
+
+/* One step of what comes from a rank. */
+static bool take_from(mail *m, int rank)
+{
+    peer *p = &m->peers[rank];
+    int there = 0, bytes = 0;
+    MPI_Status status;
+    if (!p->in || p->lost)
+        return false;
+    collect(p);
+    if (p->request == MPI_REQUEST_NULL) {
+        if (MPI_Iprobe(rank, TAG, MPI_COMM_WORLD, &there, &status) != MPI_SUCCESS ||
+            (there && MPI_Irecv(p->in, sizeof *p->in, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &p->request) !=
+                          MPI_SUCCESS)) {
+            p->lost = true;
+            return false;
+        }
+        if (!there)
+            return false;
+    }
+    if (MPI_Test(&p->request, &there, &status) != MPI_SUCCESS) {
+        p->lost = true;
+        return false;
+    }
+    return there && MPI_Get_count(&status, MPI_BYTE, &bytes) == MPI_SUCCESS && bytes >= (int)HEAD_BYTES &&
+           p->in->size_bytes == (uint32_t)bytes - HEAD_BYTES;
+}
+
+bool mail_take(mail *m, uint32_t *rank, const letter **out)
+{
+    for (int i = 0; i < m->ranks; i++) {
+        uint32_t from = m->next++ % (uint32_t)m->ranks;
+        if (!take_from(m, (int)from))
+            continue;
+        *rank = from;
+        *out = m->peers[from].in;
+        return true;
+    }
+    return false;
+}
+
+void mail_close(mail *m, int timeout_ms, int code)
+{
+    int64_t end_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
+    bool lost = false, waiting = true;
+    while (waiting && clock_now_ns() < end_ns) {
+        waiting = false;
+        for (int i = 0; m->peers && i < m->ranks; i++) {
+            if (!m->peers[i].lost)
+                collect(&m->peers[i]);
+            lost = lost || m->peers[i].lost;
+            waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (lost || waiting)
+        MPI_Abort(MPI_COMM_WORLD, code); /* leaving together would wait for who is gone */
+    MPI_Finalize();
+    for (int i = 0; m->peers && i < m->ranks; i++) {
+        for (size_t k = 0; k < m->peers[i].under_way; k++)
+            free(m->peers[i].out[k].letter);
+        free(m->peers[i].out);
+        free(m->peers[i].in);
+    }
+    free(m->peers);
+    free(m);
+}

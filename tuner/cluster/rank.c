@@ -1,0 +1,356 @@
+#define _GNU_SOURCE /* ppoll */
+/* autotune-rank: what each rank of an MPI launch is.
+ *
+ * Rank 0 starts the tuner and carries frames between it and the workers of the other ranks; each other
+ * rank starts the workers that are asked for, which are confined as ever and know nothing of MPI. Nobody
+ * waits for anybody: a rank that says nothing for long is lost, and so are its workers. */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cores.h"
+#include "base/interrupt.h"
+#include "cluster/channel.h"
+#include "cluster/mail.h"
+#include "cluster/wire.h"
+
+enum {
+    BEAT_MS = 1000,
+    SILENCE_MS = 20 * 1000,
+    BUSY_MS = 20,           /* for so long after a letter the next is looked for at once */
+    LEAVE_MS = 10 * 1000
+};
+
+typedef struct relay {
+    mail *mail;
+    channel_table channels;
+    char program[PATH_MAX]; /* autotune */
+    pid_t tuner;            /* rank 0: 0 once it has ended */
+    int code;               /* its exit code */
+    int control;            /* rank 0: the tuner's socket; -1: closed */
+    uint32_t last_channel;
+    bool over;
+    int64_t beat_ns, letter_ns; /* the last of each */
+    int64_t heard_ns[CLUSTER_MOST_RANKS];
+    bool dropped[CLUSTER_MOST_RANKS];
+    cluster_hello hello;
+    uint32_t greeted;
+} relay;
+
+static uint32_t usable_cores(const mail *m)
+{
+    size_t usable = cores_usable(), of_host = mail_ranks_of_host(m);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    /* Ranks that are not bound to cores of their own share them. */
+    if (online > 0 && usable * of_host > (size_t)online)
+        usable = (size_t)online / of_host;
+    return usable > 0 ? (uint32_t)usable : 1;
+}
+
+/* ---- rank 0 ---- */
+
+static void become_tuner(const relay *r, int fd, pid_t parent, char **argv)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", fd);
+    setenv(CLUSTER_VARIABLE, number, 1);
+    /* Interrupts reach it once, from here. */
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    interrupt_release();
+    if (getppid() == parent)
+        execv(r->program, argv);
+    _exit(127);
+}
+
+static at_status start_tuner(relay *r, char **argv, at_error *error)
+{
+    int ends[2];
+    pid_t parent = getpid();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+        return error_set_errno(error, errno, "cannot make a socket for the tuner");
+    r->tuner = fork();
+    if (r->tuner == 0) {
+        close(ends[0]);
+        become_tuner(r, ends[1], parent, argv);
+    }
+    close(ends[1]);
+    r->control = ends[0];
+    return r->tuner < 0 ? error_set_errno(error, errno, "cannot start the tuner") : AT_OK;
+}
+
+static void close_control(relay *r)
+{
+    if (r->control >= 0)
+        close(r->control);
+    r->control = -1;
+}
+
+/* The tuner wants a worker, and passes the socket that is to be it. */
+static void take_wish(relay *r)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    cluster_open wanted;
+    struct iovec data = {.iov_base = &wanted, .iov_len = sizeof wanted};
+    struct msghdr m = {.msg_iov = &data,
+                       .msg_iovlen = 1,
+                       .msg_control = control.bytes,
+                       .msg_controllen = sizeof control.bytes};
+    ssize_t n = recvmsg(r->control, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    struct cmsghdr *c = n == (ssize_t)sizeof wanted ? CMSG_FIRSTHDR(&m) : NULL;
+    if (!c || c->cmsg_type != SCM_RIGHTS) {
+        close_control(r);
+        return;
+    }
+    worker end = {.pid = WORKER_ELSEWHERE};
+    memcpy(&end.fd, CMSG_DATA(c), sizeof end.fd);
+    if (wanted.rank == 0 || wanted.rank >= mail_ranks(r->mail) || mail_lost(r->mail, wanted.rank) ||
+        channel_add(&r->channels, wanted.rank, ++r->last_channel, end, NULL)) {
+        close(end.fd);
+        return;
+    }
+    mail_send(r->mail, wanted.rank, LETTER_OPEN, r->last_channel, wanted.program, sizeof wanted.program);
+}
+
+static void greet(relay *r, uint32_t rank, const letter *l)
+{
+    if (r->tuner == 0 || r->greeted == mail_ranks(r->mail) || r->hello.cores[rank] ||
+        l->size_bytes != sizeof(uint32_t))
+        return;
+    memcpy(&r->hello.cores[rank], l->bytes, sizeof(uint32_t));
+    if (++r->greeted == mail_ranks(r->mail))
+        send(r->control, &r->hello, sizeof r->hello, MSG_NOSIGNAL);
+}
+
+static void watch_tuner(relay *r)
+{
+    int status, signal_number = interrupt_take();
+    if (r->tuner > 0 && signal_number)
+        kill(r->tuner, signal_number);
+    if (r->tuner <= 0 || waitpid(r->tuner, &status, WNOHANG) != r->tuner)
+        return;
+    r->tuner = 0;
+    r->code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    r->over = true;
+}
+
+/* ---- the other ranks ---- */
+
+static void open_worker(relay *r, uint32_t rank, const letter *l)
+{
+    char name[CLUSTER_NAME_BYTES];
+    worker w;
+    if (l->size_bytes != sizeof name)
+        return;
+    memcpy(name, l->bytes, sizeof name);
+    name[sizeof name - 1] = '\0';
+    if (worker_spawn(r->program, name, &w, NULL) || channel_add(&r->channels, rank, l->channel, w, NULL))
+        mail_send(r->mail, rank, LETTER_CLOSE, l->channel, NULL, 0);
+}
+
+/* ---- all ---- */
+
+static void deliver(relay *r, uint32_t rank, const letter *l)
+{
+    channel *c = channel_find(&r->channels, rank, l->channel);
+    r->letter_ns = r->heard_ns[rank] = clock_now_ns();
+    switch (l->kind) {
+    case LETTER_HELLO:
+        greet(r, rank, l);
+        break;
+    case LETTER_OPEN:
+        if (mail_rank(r->mail) != 0 && !c)
+            open_worker(r, rank, l);
+        break;
+    case LETTER_DATA:
+        if (c && (!channel_put(c, l->bytes, l->size_bytes) || !channel_flush(c)))
+            c->closing = true; /* its end is read from the socket */
+        break;
+    case LETTER_CLOSE:
+        if (c) {
+            c->closing = true;
+            if (mail_rank(r->mail) != 0 || !channel_flush(c))
+                channel_remove(&r->channels, c);
+        }
+        break;
+    case LETTER_QUIT:
+        r->over = r->over || mail_rank(r->mail) != 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Reads what a socket has, as long as there is room for it on its way. */
+static bool carry(relay *r, channel *c)
+{
+    unsigned char bytes[MAIL_MOST_BYTES];
+    while (mail_has_room(r->mail, c->rank)) {
+        ssize_t n = recv(c->worker.fd, bytes, sizeof bytes, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            return true;
+        if (n <= 0)
+            return false;
+        mail_send(r->mail, c->rank, LETTER_DATA, c->number, bytes, (size_t)n);
+        r->letter_ns = clock_now_ns();
+    }
+    return true;
+}
+
+static void serve(relay *r, const struct pollfd *ready, size_t count)
+{
+    /* From behind: who is removed is replaced by the last. */
+    for (size_t i = count; i-- > 0;) {
+        channel *c = &r->channels.items[i];
+        bool open = true;
+        if (ready[i].revents & POLLOUT)
+            open = channel_flush(c);
+        if (open && ready[i].revents & (POLLIN | POLLHUP | POLLERR))
+            open = carry(r, c);
+        if (open)
+            continue;
+        if (!c->closing)
+            mail_send(r->mail, c->rank, LETTER_CLOSE, c->number, NULL, 0);
+        channel_remove(&r->channels, c);
+    }
+}
+
+static void drop(relay *r, uint32_t rank)
+{
+    mail_lose(r->mail, rank);
+    r->dropped[rank] = true;
+    if (mail_rank(r->mail) != 0) {
+        r->over = true;
+        return;
+    }
+    fprintf(stderr, "autotune: rank %u is lost\n", rank);
+    for (size_t i = r->channels.count; i-- > 0;)
+        if (r->channels.items[i].rank == rank)
+            channel_remove(&r->channels, &r->channels.items[i]);
+}
+
+/* Says that this rank lives, and finds those that do not. */
+static void beat(relay *r)
+{
+    int64_t now_ns = clock_now_ns();
+    if (now_ns - r->beat_ns < BEAT_MS * INT64_C(1000000))
+        return;
+    /* Who was stopped itself has heard nobody. */
+    bool slept = now_ns - r->beat_ns > SILENCE_MS / 2 * INT64_C(1000000);
+    r->beat_ns = now_ns;
+    for (uint32_t i = 0; i < mail_ranks(r->mail); i++) {
+        if (i == mail_rank(r->mail) || (i != 0 && mail_rank(r->mail) != 0) || r->dropped[i])
+            continue;
+        if (slept || r->heard_ns[i] == 0)
+            r->heard_ns[i] = now_ns;
+        mail_send(r->mail, i, LETTER_BEAT, 0, NULL, 0);
+        if (mail_lost(r->mail, i) || now_ns - r->heard_ns[i] > SILENCE_MS * INT64_C(1000000))
+            drop(r, i);
+    }
+}
+
+static at_status turn(relay *r, at_error *error)
+{
+    size_t count = r->channels.count;
+    struct pollfd *fds = calloc(count + 1, sizeof *fds);
+    uint32_t from;
+    const letter *l;
+    if (!fds)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        const channel *c = &r->channels.items[i];
+        fds[i] = (struct pollfd){.fd = c->worker.fd,
+                                 .events = (short)((mail_has_room(r->mail, c->rank) ? POLLIN : 0) |
+                                                   (c->waiting_bytes ? POLLOUT : 0))};
+    }
+    fds[count] = (struct pollfd){.fd = r->control, .events = POLLIN};
+    bool busy = clock_now_ns() - r->letter_ns < BUSY_MS * INT64_C(1000000);
+    ppoll(fds, (nfds_t)count + 1, &(struct timespec){.tv_nsec = busy ? 100 * 1000 : 2 * 1000 * 1000}, NULL);
+    serve(r, fds, count);
+    if (fds[count].revents)
+        take_wish(r);
+    for (int i = 0; i < 64 && mail_take(r->mail, &from, &l); i++)
+        deliver(r, from, l);
+    free(fds);
+    if (mail_rank(r->mail) == 0)
+        watch_tuner(r);
+    beat(r);
+    return AT_OK;
+}
+
+static at_status find_program(char *out, at_error *error)
+{
+    ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
+    size_t ending = strlen("-rank");
+    if (n <= (ssize_t)ending || strncmp(out + n - ending, "-rank", ending) != 0)
+        return error_set(error, AT_IO, "cannot find autotune beside autotune-rank");
+    out[(size_t)n - ending] = '\0';
+    return AT_OK;
+}
+
+static at_status run(relay *r, char **argv, at_error *error)
+{
+    uint32_t cores;
+    at_status status = find_program(r->program, error);
+    if (!status)
+        status = mail_open(CLUSTER_MOST_RANKS, &r->mail, error);
+    if (status)
+        return status;
+    cores = usable_cores(r->mail);
+    r->hello.ranks = mail_ranks(r->mail);
+    r->beat_ns = clock_now_ns();
+    if (mail_rank(r->mail) == 0) {
+        r->hello.cores[0] = cores;
+        r->greeted = 1;
+        status = start_tuner(r, argv, error);
+        if (!status && r->greeted == r->hello.ranks)
+            send(r->control, &r->hello, sizeof r->hello, MSG_NOSIGNAL);
+    } else {
+        mail_send(r->mail, 0, LETTER_HELLO, 0, &cores, sizeof cores);
+    }
+    while (!status && !r->over)
+        status = turn(r, error);
+    for (uint32_t i = 1; mail_rank(r->mail) == 0 && i < mail_ranks(r->mail); i++)
+        mail_send(r->mail, i, LETTER_QUIT, 0, NULL, 0);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    at_error error = {0};
+    relay *r = calloc(1, sizeof *r);
+    (void)argc;
+    if (!r)
+        return 5;
+    r->control = -1;
+    interrupt_hold();
+    signal(SIGPIPE, SIG_IGN);
+    at_status status = run(r, argv, &error);
+    if (status) {
+        fprintf(stderr, "autotune: %s\n", error.message);
+        r->code = 4;
+    }
+    int code = r->code;
+    channel_table_deinit(&r->channels);
+    close_control(r);
+    if (r->mail)
+        mail_close(r->mail, LEAVE_MS, code);
+    free(r);
+    return code;
+}
