@@ -12,6 +12,7 @@ static const command *const table[] = {
     &cmd_importance,
     &cmd_compare,
     &cmd_plot,
+    &cmd_report,
     &cmd_space,
     &cmd_pick,
     &cmd_export,

@@ -237,7 +237,7 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
                 "\nunset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
                 "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#2171b5')\n"
                 "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n"
-                "plot $d using 1:2:3 with image, $d using 1:2:4 with labels\n",
+                "plot $d using 1:2:3 with image pixels, $d using 1:2:4 with labels\n",
                 (double)columns - 0.5, (double)rows - 0.5);
     }
     free(row);

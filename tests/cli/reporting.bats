@@ -1,0 +1,59 @@
+load helpers
+
+RESULTS="$BATS_TEST_DIRNAME/../../results"
+
+page() {
+    tool report vector_add transpose --results "$RESULTS" -o report.html
+    succeeds
+}
+
+@test "a report says why the winner wins, and needs nothing but itself" {
+    page
+    grep -q 'It keeps more bytes in flight' report.html
+    grep -q '<td>bank conflicts</td>' report.html
+    grep -q 'autotune transpose.lua --set rows=8192' report.html
+    ! grep -Eo '(src|href)="[^"]{0,20}' report.html | grep -Ev '"(data:|#)'
+    ! grep -q 'url(' report.html
+}
+
+@test "a pattern without a record is refused" {
+    tool report nothing --results "$RESULTS" -o report.html
+    fails_with 2 'no record of nothing'
+}
+
+# What stands over something else, or is wider than the page, told by the page itself.
+probe() {
+    cat report.html
+    cat <<'HTML'
+<script>
+var all = [].slice.call(document.querySelectorAll('h1,h2,h3,p,pre,.wide,figure,ul,nav')), bad = [];
+if (document.documentElement.scrollWidth > innerWidth) bad.push('wider than the page');
+all.forEach(function (a, i) {
+    var r = a.getBoundingClientRect();
+    var next = all[i + 1] && all[i + 1].getBoundingClientRect();
+    if (next && next.top < r.bottom - 1) bad.push(a.tagName + ' ' + i + ' overlaps');
+});
+document.querySelector('table.sort th button').click();
+parent.postMessage(innerWidth + ' ' + (bad.join('; ') || 'nothing overlaps'), '*');
+</script>
+HTML
+}
+
+@test "in Chromium the page has no error, and nothing overlaps on a phone, a laptop or a large screen" {
+    browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is missing: apt-get install chromium"
+    page
+    probe >probe.html
+    for width in 380 1280 1920; do
+        # A window is never narrower than 500 pixels; a frame is.
+        cat >frame.html <<HTML
+<script>onmessage = function (e) { document.documentElement.setAttribute('data-probe', e.data) }</script>
+<iframe src="probe.html" style="width:${width}px;height:2000px;border:0"></iframe>
+HTML
+        timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/profile" \
+            --window-size=2000,2100 --virtual-time-budget=3000 --enable-logging=stderr --dump-dom \
+            "file://$WORK/frame.html" >dom.html 2>log.txt
+        grep -o 'data-probe="[^"]*"' dom.html || true
+        grep -q "data-probe=\"$width nothing overlaps\"" dom.html
+        ! grep CONSOLE log.txt
+    done
+}
