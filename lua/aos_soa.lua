@@ -4,13 +4,20 @@
 --
 -- Layouts: "aos"; "soa"; "tiles", arrays of `tile` particles, one behind the other; "packed", the halves
 -- of each particle in two arrays of four numbers, the last 0 where a half has three. All have room for
--- a multiple of 128 particles, which are all handled.
+-- a multiple of 128 particles, which are all handled. "any": all of them in one space, for an update.
 local at = require "autotune"
 
 -- Numbers in the storage of a layout.
 local function storage(layout)
   return ("(room * (%s == 'packed' and 8 or fields))"):format(layout)
 end
+
+local arrangements, kept_tile = { "aos", "soa", "packed" }, ""
+for _, tile in ipairs { 4, 8, 16, 32, 64, 128 } do
+  arrangements[#arrangements + 1] = "tiles_" .. tile
+  kept_tile = kept_tile .. ("arrangement == 'tiles_%d' and %d or "):format(tile, tile)
+end
+kept_tile = kept_tile .. "tile"
 
 return at.pattern {
   name = "aos_soa",
@@ -22,6 +29,8 @@ return at.pattern {
   simulated = { n = 1 << 13 },
 
   space = {
+    -- The layout, where any may do.
+    arrangement = at.when("layout == 'any'", arrangements, "as_said"),
     -- How structs are taken: direct: number by number; vector: in vectors (also of neighbouring particles,
     -- in the other layouts); shared: the block's by way of shared memory; shuffle: the warp's as if they
     -- were an array, and each lane has its particle's numbers from the other lanes.
@@ -36,13 +45,17 @@ return at.pattern {
                                 { "none", "streaming" })),
     store_hint = { "none", "streaming", "through" },
   },
+  layout = { "arrangement" },
   derived = {
     room = "round_up(n, 128)",
-    structs = "layout == 'aos' or operation == 'convert' and to == 'aos'",
+    kept = "arrangement == 'as_said' and (layout == 'any' and 'aos' or layout) or "
+      .. "string.sub(arrangement, 1, 6) == 'tiles_' and 'tiles' or arrangement",
+    kept_tile = kept_tile,
+    structs = "kept == 'aos' or operation == 'convert' and to == 'aos'",
   },
   where = {
     "(fields == 6 or fields == 8) and (dtype == 'float' or dtype == 'double')",
-    "operation == 'update' or operation == 'convert'",
+    "operation == 'update' or operation == 'convert' and layout ~= 'any'",
     "is_pow2(tile) and tile >= 4 and tile <= 128",
     "algorithm == 'direct' or algorithm == 'vector' or structs",
     "algorithm ~= 'shared' or block * width * (fields + pad) * sizeof(dtype) <= 48 * 1024",
@@ -52,10 +65,10 @@ return at.pattern {
   baseline = { algorithm = "direct", block = 256 },
 
   buffers = {
-    src = at.input { dtype = "dtype", count = "operation == 'update' and 1 or " .. storage "layout" },
+    src = at.input { dtype = "dtype", count = "operation == 'update' and 1 or " .. storage "kept" },
     dst = at.inout {
       dtype = "dtype",
-      count = ("operation == 'update' and %s or %s"):format(storage "layout", storage "to"),
+      count = ("operation == 'update' and %s or %s"):format(storage "kept", storage "to"),
     },
   },
   kernel = { template = "aos_soa.cu.tmpl", entry = "aos_soa", args = { "src", "dst" } },

@@ -1,6 +1,7 @@
 -- A filter of size x size coefficients over an image: each output is a weighted sum of the pixels
 -- around it; what is outside the image is 0. The coefficients are 1, 2, 3 ... row by row: whoever uses
--- the kernel with others puts them into the buffer `weights`, behind its first element, or into
+-- the kernel with others puts them into the buffer `weights`, behind its first element, into the numbers of
+-- the arguments, or into
 -- coefficient() of conv2d.cu.tmpl when they are known as early as the size is.
 local at = require "autotune"
 
@@ -8,6 +9,19 @@ local at = require "autotune"
 local pack = "min(width, 16 // sizeof(dtype))"
 local tile_bytes = ("(block_y * height + size) * (block_x * width + 2 * round_up(size // 2, %s)) * sizeof(dtype)")
   :format(pack)
+
+-- Coefficients by value, those of the largest filter: a struct has 32 members at most.
+local function numbers(first, last)
+  local members = {}
+  for i = first, last do members[#members + 1] = at.float(i) end
+  return at.struct(members)
+end
+
+local function launch(fields)
+  fields.grid = { "ceil_div(cols, block_x * width)", "ceil_div(rows, block_y * height)" }
+  fields.block = { "block_x", "block_y" }
+  return fields
+end
 
 return at.pattern {
   name = "conv2d",
@@ -24,9 +38,9 @@ return at.pattern {
     block_y = at.pow2(1, 16),
     width = { 1, 2, 4, 8 },         -- neighbouring outputs of a thread along a row
     height = { 1, 2, 4, 8, 16 },    -- and rows of them
-    -- Where coefficients come from: the instruction itself, constant memory, or a buffer by way of
-    -- registers.
-    coefficients = { "immediate", "constant", "registers" },
+    -- Where coefficients come from: the instruction itself, constant memory, the kernel's arguments, or a
+    -- buffer by way of registers.
+    coefficients = { "immediate", "constant", "argument", "registers" },
     store_hint = { "none", "streaming" },
   },
   where = {
@@ -41,6 +55,7 @@ return at.pattern {
     -- A few hundred show what coefficients cost; the rest has them where they cost nothing.
     "coefficients == 'immediate' or store_hint == 'none' and block_x <= 64 and width ~= 8",
     "coefficients == 'immediate' or height <= 4",
+    "coefficients ~= 'argument' or is_float(dtype) and dtype ~= 'double'",
   },
   baseline = {
     algorithm = "direct", block_x = 16, block_y = 16, width = 1, height = 1,
@@ -56,9 +71,12 @@ return at.pattern {
     dst = at.output { dtype = "dtype", count = "rows * cols", shape = { "rows", "cols" } },
   },
   kernel = { template = "conv2d.cu.tmpl", entry = "conv2d", args = { "src", "weights", "dst" } },
-  launch = {
-    grid = { "ceil_div(cols, block_x * width)", "ceil_div(rows, block_y * height)" },
-    block = { "block_x", "block_y" },
+  launches = {
+    launch { when = "coefficients ~= 'argument'" },
+    launch {
+      when = "coefficients == 'argument'",
+      args = { "src", "weights", "dst", numbers(1, 25), numbers(26, 49) },
+    },
   },
   traffic = "2 * rows * cols * sizeof(dtype)",
   reference = at.reference { template = "conv2d_ref.cu.tmpl" },

@@ -95,6 +95,14 @@ load helpers
     says '"ok": 5'
 }
 
+@test "particles in any layout are one space" {
+    tool aos_soa --set layout=any --device sim:sm_90 --strategy random --budget 8 --json --quiet
+    succeeds
+    says '"ok": 8'
+    tool check aos_soa --set layout=any --config arrangement=tiles_64,algorithm=vector,width=2
+    succeeds
+}
+
 @test "sparse matrices and constant coefficients are filled and checked" {
     for pattern in csr luma; do
         tool "$FIXTURES/$pattern.lua" --device sim:sm_90 --strategy random --budget 8 --json --quiet
