@@ -41,3 +41,16 @@ END
     tool pick "$FIXTURES/scale.lua" --gpu nonsense
     fails_with 2 "'NVIDIA H200'"
 }
+
+@test "emit --best prints the source of what pick gives, with its launch" {
+    record
+    tool emit "$FIXTURES/scale.lua" --best --set n=4096 --arch sm_90
+    succeeds
+    says "// scale: block=128,vec=4,cached=true"
+    says "// by rule: same_capability"
+    says "// scale: grid 8 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory"
+    says "//   arguments: src, dst, 8 bytes 0x0000000000001000, 8 bytes 0x4008000000000000"
+    says "__global__"
+    tool emit "$FIXTURES/scale.lua" --best --config block=128
+    fails_with 2 "--best is a configuration"
+}

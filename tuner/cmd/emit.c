@@ -4,6 +4,8 @@
 
 #include "cmd/commands.h"
 #include "compile/compile.h"
+#include "library/pattern.h"
+#include "record/pick.h"
 #include "script/emit.h"
 #include "run/setup.h"
 
@@ -57,6 +59,84 @@ static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *e
     return status;
 }
 
+/* What the records give for the script's problem on this GPU; *rule says by which rule. */
+static at_status find_best(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
+                           pick_rule *rule, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    record_set records = {0};
+    record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
+    pick_candidate found;
+    if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
+        return error_set_at(error, AT_SCRIPT, p->path, 0, "nothing is recorded of more than %d names",
+                            RECORD_MAX_VALUES);
+    at_status status = record_load_all(o->run.results_dir, p->name, &records, error);
+    if (status && status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    library_check check = {.script = s, .indices = indices};
+    const record_values problem = library_problem(p, pairs), fallback = library_default(p, defaults);
+    const pick_target target = {.gpu = gpu->name,
+                                .major = gpu->major,
+                                .minor = gpu->minor,
+                                .problem = &problem,
+                                .fits = library_fits,
+                                .context = &check,
+                                .fallback = &fallback};
+    *rule = pick(&records, &target, &found);
+    record_set_deinit(&records);
+    if (*rule != PICK_NONE)
+        return AT_OK;
+    return error_set_at(error, AT_USAGE, p->path, 0,
+                        "nothing that is known is possible for this problem; 'autotune pick %s' says "
+                        "why",
+                        p->name);
+}
+
+static void print_arguments(const launch_plan *plan, const kernel_launch *l,
+                            const problem_plan *problem, FILE *to)
+{
+    fputs("//   arguments:", to);
+    for (uint32_t i = 0; i < l->argument_count; i++) {
+        const argument_plan *a = &plan->arguments[l->first_argument + i];
+        const unsigned char *bytes = plan_argument_value(plan, a);
+        fputs(i ? ", " : " ", to);
+        if (a->is_buffer) {
+            fputs(problem->buffers[a->buffer].name, to);
+            continue;
+        }
+        fprintf(to, "%u bytes 0x", (unsigned)a->size_bytes);
+        for (size_t b = a->size_bytes; b-- > 0;)
+            fprintf(to, "%02x", bytes[b]);
+    }
+    fputs("\n", to);
+}
+
+/* The launch of the source below it: what a program that compiles the source needs to know. */
+static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, FILE *to,
+                              at_error *error)
+{
+    char configuration[CONFIGURATION_BYTES];
+    launch_plan plan;
+    problem_plan problem;
+    at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &plan, error);
+    if (!status)
+        status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &problem, error);
+    if (status)
+        return status;
+    script_format_configuration(s, indices, configuration, sizeof configuration);
+    fprintf(to, "// %s: %s\n// by rule: %s\n", script_pattern(s)->name, configuration,
+            pick_rule_name(rule));
+    for (uint32_t i = 0; i < plan.launch_count; i++) {
+        const kernel_launch *l = &plan.launches[i];
+        fprintf(to, "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
+                l->entry, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                l->dynamic_shared_bytes);
+        print_arguments(&plan, l, &problem, to);
+    }
+    return AT_OK;
+}
+
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
@@ -65,7 +145,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     uint16_t *indices = NULL;
     emitted source = {0};
     FILE *to = NULL;
-    at_status status = target_find(o->run.arch, &arch, error);
+    pick_rule rule = PICK_NONE;
+    if (o->best && o->configuration)
+        return error_set(error, AT_USAGE, "--best is a configuration: it does not go with --config");
+    at_status status = o->best && !o->run.arch ? target_here(&arch, error)
+                                               : target_find(o->run.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &s, error);
     if (status)
@@ -76,13 +160,19 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    status = script_parse_configuration(s, o->configuration ? o->configuration : "", indices, error);
+    status = o->best ? find_best(o, s, &arch, indices, &rule, error)
+                     : script_parse_configuration(s, o->configuration ? o->configuration : "", indices,
+                                                  error);
     if (!status)
         status = warn_if_invalid(s, indices, error);
     if (!status)
         status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
     if (!status)
         status = open_output(o->output, &to, error);
+    if (status)
+        goto cleanup;
+    if (o->best && !o->ptx)
+        status = print_launch(s, indices, rule, to, error);
     if (status)
         goto cleanup;
     if (o->ptx)
@@ -98,14 +188,16 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_SET,   OPTION_ARCH,
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_BEST,  OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
                                           OPTION_PTX,    OPTION_PLAIN, OPTION_OUTPUT};
 
 const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .details = "Without --config it is the script's default. The source is what the tuner compiles;\n"
+    .details = "Without --config it is the script's default; with --best what the records give for the\n"
+               "problem on the GPU that is here, or on one of --arch, with grid, block, shared bytes and\n"
+               "arguments in a comment. The source is what the tuner compiles;\n"
                "#line directives lead back to the template, --no-line leaves them out.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,

@@ -40,6 +40,7 @@ typedef enum option_id {
     OPTION_CACHE,
     OPTION_NO_CACHE,
     OPTION_GPU,
+    OPTION_BEST,
     OPTION_RESULTS,
     OPTION_RECORD,
     OPTION_NO_RECORD,
@@ -83,6 +84,7 @@ typedef struct options {
     const char *fail_on; /* "slower" */
     const char *kind, *by;
     const char *gpu;
+    bool best;
     const char *format;
     const char *output;
     const char *trace; /* NULL: none */

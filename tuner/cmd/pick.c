@@ -51,17 +51,6 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
                      o->gpu, *known ? "; there are: " : "", *known ? known + 2 : "");
 }
 
-/* The script's problem with what --set says. */
-static record_values problem_of(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])
-{
-    record_values out = {0, pairs};
-    for (; out.count < p->problem_count && out.count < RECORD_MAX_VALUES; out.count++) {
-        const pattern_variable *v = &p->problems[PROBLEM_TUNED][out.count];
-        pairs[out.count] = (record_pair){v->name, v->value};
-    }
-    return out;
-}
-
 /* What a candidate was measured for. */
 static void describe(const pick_candidate *c, char *text, size_t size_bytes)
 {
@@ -204,7 +193,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
             records.records[own.count++] = moved;
         }
     library_check check = {.script = s};
-    const record_values problem = problem_of(p, pairs);
+    const record_values problem = library_problem(p, pairs);
     const record_values fallback = library_default(p, defaults);
     pick_target target = {.gpu = gpu.name,
                           .major = gpu.major,

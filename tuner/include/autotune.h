@@ -105,8 +105,9 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* ---- results ---- */
 
-/* Reads all records under `folder`. AT_NOT_FOUND without such a folder; AT_FORMAT names the file
- * and line that is damaged or of another version. */
+/* Reads all records under `folder`; NULL: under $AUTOTUNE_RESULTS, ./results and the folder that was
+ * installed with autotune, those that are there, of equals the first. AT_NOT_FOUND without such a
+ * folder; AT_FORMAT names the file and line that is damaged or of another version. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 AT_API void at_close(at_results *results);
 

@@ -39,20 +39,66 @@ static at_status no_memory(at_error *error)
 
 /* ---- results ---- */
 
+/* Appends what is under `folder`; without such a folder nothing, and *found stays. */
+static at_status add_folder(record_set *all, const char *folder, bool *found, at_error *error)
+{
+    record_set more;
+    at_error none = {0};
+    at_status status = record_load_all(folder, NULL, &more, error ? error : &none);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    if (status)
+        return status;
+    *found = true;
+    if (more.count == 0)
+        return AT_OK;
+    record *larger = realloc(all->records, (all->count + more.count) * sizeof *larger);
+    if (!larger) {
+        record_set_deinit(&more);
+        return no_memory(error);
+    }
+    memcpy(larger + all->count, more.records, more.count * sizeof *larger);
+    all->records = larger;
+    all->count += more.count;
+    free(more.records);
+    return AT_OK;
+}
+
+/* The first that is met comes first among equals. */
+static at_status search_folders(record_set *all, at_error *error)
+{
+    const char *given = getenv("AUTOTUNE_RESULTS");
+    char installed[LIBRARY_PATH_BYTES];
+    bool found = false;
+    at_status status = AT_OK;
+    if (given && *given)
+        status = add_folder(all, given, &found, error);
+    if (!status)
+        status = add_folder(all, "results", &found, error);
+    if (!status && library_installed_results(installed, sizeof installed))
+        status = add_folder(all, installed, &found, error);
+    if (!status && !found)
+        status = error_set(error, AT_NOT_FOUND,
+                           "no results: neither $AUTOTUNE_RESULTS, nor ./results, nor the installed "
+                           "folder is there");
+    return status;
+}
+
 at_status at_open(const char *folder, at_results **out, at_error *error)
 {
     if (!out)
         return library_refuse_null("at_open", "out", error);
     *out = NULL;
-    if (!folder)
-        return library_refuse_null("at_open", "folder", error);
     error_clear(error);
     at_results *results = calloc(1, sizeof *results);
     if (!results)
         return no_memory(error);
-    at_status status = record_load_all(folder, NULL, &results->all, error);
+    at_status status = folder ? record_load_all(folder, NULL, &results->all, error)
+                              : search_folders(&results->all, error);
     if (status)
-        free(results);
+        at_close(results);
     else
         *out = results;
     return status;

@@ -60,6 +60,16 @@ static at_status find_share(const at_kernel_options *o, paths *p, at_error *erro
     return paths_find(p, error);
 }
 
+bool library_installed_results(char *out, size_t size_bytes)
+{
+    paths p;
+    at_error none = {0};
+    if (find_share(NULL, &p, &none))
+        return false;
+    char *slash = strrchr(p.lua_dir, '/');
+    return slash && snprintf(out, size_bytes, "%.*s/results", (int)(slash - p.lua_dir), p.lua_dir) > 0;
+}
+
 /* ---- the script for the problem ---- */
 
 enum { VALUE_BYTES = 300 };
@@ -126,6 +136,16 @@ bool library_fits(void *context, const record_values *configuration)
     else if (check->indices)
         memcpy(check->indices, indices, p->parameter_count * sizeof *indices);
     return valid;
+}
+
+record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])
+{
+    record_values out = {0, pairs};
+    for (; out.count < p->problem_count && out.count < RECORD_MAX_VALUES; out.count++) {
+        const pattern_variable *v = &p->problems[PROBLEM_TUNED][out.count];
+        pairs[out.count] = (record_pair){v->name, v->value};
+    }
+    return out;
 }
 
 record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VALUES])

@@ -6,6 +6,11 @@
 #include "library/library.h"
 #include "script/script.h"
 
+enum { LIBRARY_PATH_BYTES = 4200 };
+
+/* The folder of the records that were installed with autotune; false where that is not known. */
+bool library_installed_results(char *out, size_t size_bytes);
+
 /* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be NULL.
  * AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. The caller frees *out. */
 at_status library_load_script(const at_choice *c, const at_kernel_options *o,
@@ -20,6 +25,9 @@ typedef struct library_check {
 /* pick_target.fits for a library_check: one of the script's configurations that no constraint forbids.
  */
 bool library_fits(void *check, const record_values *configuration);
+
+/* The problem that the script was loaded for; borrows from both. */
+record_values library_problem(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);
 
 /* The pattern's default; borrows from both. */
 record_values library_default(const pattern *p, record_pair pairs[RECORD_MAX_VALUES]);

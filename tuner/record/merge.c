@@ -16,6 +16,9 @@
 
 enum { PATH_BYTES = 4096 };
 
+/* As many as the finals take beside the best. */
+enum { CONTENDERS = 4 };
+
 /* Merging takes milliseconds: who holds the lock longer is stuck. */
 enum { LOCK_TIMEOUT_MS = 30000 };
 
@@ -28,7 +31,7 @@ static const char *const entry_members[] = {
     "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",
     "verdict",          "resources",     "search",        "baseline", "hashes",
     "device",           "measured",      "date",          "tool",
-    "proof",
+    "proof",            "contenders",
 };
 
 static json_t *pack_problem(const run_summary *s)
@@ -77,6 +80,22 @@ static json_t *pack_baseline(const run_summary *s, const run_result *r)
         json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
     }
     return object;
+}
+
+/* What came next to the best, and met the default in the same blocks. */
+static json_t *pack_contenders(const run_summary *s)
+{
+    json_t *list = json_array();
+    size_t kept = 0;
+    for (size_t i = 1; i < s->result_count && kept < CONTENDERS; i++) {
+        const run_result *r = &s->results[i];
+        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || (s->has_baseline && i == s->baseline))
+            continue;
+        json_append(&list, json_pack("{so so}", "configuration", pack_configuration(s, r), "time",
+                                     pack_time(&r->time)));
+        kept++;
+    }
+    return list;
 }
 
 static json_t *pack_search(const run_summary *s)
@@ -134,6 +153,8 @@ static json_t *pack_entry(const run_summary *s)
         json_put(&entry, "proof",
                  best->proven ? json_pack("{sb}", "proven", 1)
                               : json_pack("{sb ss?}", "proven", 0, "why", best->unproven));
+    if (entry)
+        json_put(&entry, "contenders", pack_contenders(s));
     if (entry && best->energy_j > 0)
         json_put(&entry, "energy",
                  json_pack("{so so}", "launch_j", json_rounded(best->energy_j, 4), "power_w",

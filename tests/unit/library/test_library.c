@@ -63,6 +63,21 @@ static void pick_size(fixture *f, const at_gpu *gpu, int64_t n)
     assert_ok(at_pick(f->results, "copied", gpu, problem, 1, &f->choice, &f->error), f->error);
 }
 
+static void without_a_folder_the_known_ones_are_searched(void **state)
+{
+    fixture *f = *state;
+    at_results *found = NULL;
+    setenv("AUTOTUNE_RESULTS", results_dir, 1);
+    assert_ok(at_open(NULL, &found, &f->error), f->error);
+    const at_variable problem[] = {at_integer("n", 4096)};
+    at_choice *choice = NULL;
+    assert_ok(at_pick(found, "copied", &h200, problem, 1, &choice, &f->error), f->error);
+    assert_int_equal(at_choice_rule(choice), AT_RULE_EXACT);
+    at_choice_free(choice);
+    at_close(found);
+    unsetenv("AUTOTUNE_RESULTS");
+}
+
 static void the_rule_and_the_values_are_told(void **state)
 {
     fixture *f = *state;
@@ -257,7 +272,6 @@ static void freeing_nothing_is_fine(void **state)
 
 /* One call each, with one argument that is NULL and must not be; the others are as they should be. */
 #define NULL_CALLS(CALL)                                                                           \
-    CALL("folder", at_open(NULL, &results, e))                                                     \
     CALL("out", at_open(results_dir, NULL, e))                                                     \
     CALL("out", at_current_gpu(NULL, e))                                                           \
     CALL("results", at_pick(NULL, "copied", &h200, n, 1, &choice, e))                              \
@@ -275,7 +289,6 @@ static void freeing_nothing_is_fine(void **state)
 static void an_argument_that_is_null_is_named(void **state)
 {
     fixture *f = *state;
-    at_results *results;
     at_choice *choice;
     at_kernel *kernel;
     at_variable v;
@@ -411,6 +424,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(the_rule_and_the_values_are_told),
+        TEST(without_a_folder_the_known_ones_are_searched),
         TEST(each_rule_has_its_turn),
         TEST(a_choice_keeps_nothing_of_the_callers),
         TEST(a_pipe_among_the_records_is_not_waited_for),
