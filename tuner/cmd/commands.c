@@ -20,6 +20,7 @@ static const command *const table[] = {
     &cmd_convert,
     &cmd_devices,
     &cmd_sweep,
+    &cmd_completion,
 };
 
 const command *const *commands_all(size_t *count)

@@ -128,7 +128,8 @@ static int run(const command *c, int argc, char **argv)
     at_status status = options_parse(argc, argv, c, &o, &error);
     if (!status && o.help)
         options_print_help(c, stdout);
-    else if (!status)
+    o.commands = commands_all(&o.command_count);
+    if (!status && !o.help)
         status = c->run(&o, &code, &error);
     if (fflush(stdout) != 0 && !status)
         status = error_set(&error, AT_IO, "stdout could not be written");

@@ -366,6 +366,18 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
+bool options_describe(const command *c, size_t i, const char **name, const char **argument, const char **help)
+{
+    for (int id = 0; id < OPTION_COUNT; id++)
+        if (command_takes(c, (option_id)id) && i-- == 0) {
+            *name = table[id].name;
+            *argument = table[id].argument;
+            *help = table[id].help;
+            return true;
+        }
+    return false;
+}
+
 static void print_strategies(FILE *to)
 {
     size_t count;

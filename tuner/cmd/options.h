@@ -67,7 +67,11 @@ typedef enum option_id {
 
 enum { OPTIONS_MAX_OPERANDS = 64 };
 
+struct command;
+
 typedef struct options {
+    const struct command *const *commands; /* all, for a command that speaks of the others; main.c sets it */
+    size_t command_count;
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
     const char *operands[OPTIONS_MAX_OPERANDS];
     size_t operand_count;
@@ -108,6 +112,11 @@ typedef struct command {
  * one. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
+
+/* Describes the option at place `i` among those that the command takes; false past the last. *argument is NULL
+ * where it takes none. Static storage. */
+bool options_describe(const command *command, size_t i, const char **name, const char **argument,
+                      const char **help);
 
 /* Prints the command's --help. */
 void options_print_help(const command *command, FILE *to);

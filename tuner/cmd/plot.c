@@ -425,7 +425,7 @@ static void put_head(const drawing *d)
     fputs("\n", d->to);
 }
 
-at_status plot_write(const recorded *r, const plot_request *q, FILE *to, at_error *error)
+static at_status write_program(const recorded *r, const plot_request *q, FILE *to, at_error *error)
 {
     drawing d = {.r = r, .q = q, .to = to, .rates = true};
     size_t kind = 0;
@@ -460,7 +460,7 @@ at_status plot_draw(const recorded *r, const plot_request *q, at_error *error)
     FILE *memory = open_memstream(&program, &size_bytes);
     if (!memory)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = plot_write(r, q, memory, error);
+    at_status status = write_program(r, q, memory, error);
     fclose(memory);
     if (!status && q->format == PLOT_TERMINAL && strncmp(program, "set ", 4) != 0) {
         fputs(program, stdout); /* drawn already */

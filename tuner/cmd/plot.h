@@ -1,7 +1,6 @@
 /* Pictures of recorded measurements, drawn by gnuplot.
  *
- * In: recorded measurements and what to draw. Out: a program for gnuplot, with the data in it, or the
- * picture that gnuplot makes of it. Colours are Okabe & Ito's, which people with any colour vision tell
+ * In: recorded measurements and what to draw. Out: the picture. Colours are Okabe & Ito's, which people with any colour vision tell
  * apart, each with a dash and a point of its own for print. */
 #ifndef AUTOTUNE_CMD_PLOT_H
 #define AUTOTUNE_CMD_PLOT_H
@@ -23,11 +22,9 @@ typedef struct plot_request {
     size_t columns;     /* of the terminal */
 } plot_request;
 
-/* Writes the program. AT_USAGE for an unknown kind or parameter, AT_NOT_FOUND where the recording lacks what
- * the kind draws, saying what does have it. */
-at_status plot_write(const recorded *r, const plot_request *q, FILE *to, at_error *error);
-
-/* Draws: runs gnuplot. AT_NO_TOOLCHAIN, with the package's name, where there is none. */
+/* Draws: writes a program with the data in it and has gnuplot run it. AT_USAGE for an unknown kind or parameter,
+ * AT_NOT_FOUND where the recording lacks what the kind draws, saying what does have it, AT_NO_TOOLCHAIN, with
+ * the package's name, where there is no gnuplot. */
 at_status plot_draw(const recorded *r, const plot_request *q, at_error *error);
 
 #endif
