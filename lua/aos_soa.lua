@@ -49,9 +49,9 @@ return at.pattern {
   derived = {
     room = "round_up(n, 128)",
     kept = "arrangement == 'as_said' and (layout == 'any' and 'aos' or layout) or "
-      .. "string.sub(arrangement, 1, 6) == 'tiles_' and 'tiles' or arrangement",
+      .. "(arrangement == 'aos' or arrangement == 'soa' or arrangement == 'packed') and arrangement or 'tiles'",
     kept_tile = kept_tile,
-    structs = "kept == 'aos' or operation == 'convert' and to == 'aos'",
+    structs = "arrangement == 'aos' or arrangement == 'as_said' and layout == 'aos' or operation == 'convert' and to == 'aos'",
   },
   where = {
     "(fields == 6 or fields == 8) and (dtype == 'float' or dtype == 'double')",
