@@ -23,7 +23,7 @@ load helpers
 }
 
 @test "explain refuses a configuration that breaks a constraint" {
-    tool explain transpose.lua --arch sm_90 --config load_vec=4,store_vec=1
+    tool explain transpose.lua --arch sm_90 --config pad=1,swizzle=xor
     fails_with 2 "constraint"
 }
 

@@ -46,7 +46,7 @@ static at_status choose_one(checking *c, const char *text, at_error *error)
     size_t broken;
     at_status status = allocate(c, 1, error);
     if (!status)
-        status = script_parse_configuration(c->script, text ? text : "", c->indices, error);
+        status = setup_choose_configuration(c->script, PROBLEM_TUNED, text, NULL, c->indices, error);
     if (!status)
         status = script_valid(c->script, PROBLEM_TUNED, c->indices, &valid, &broken, error);
     if (!status && !valid)
@@ -214,7 +214,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_SET,  OPTION_BUDGET, OPTION_SEED,
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET,  OPTION_BUDGET, OPTION_SEED,
                                           OPTION_ARCH,   OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
 
 const command cmd_check = {

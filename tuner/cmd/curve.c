@@ -247,7 +247,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 }
 
 static const option_id options_taken[] = {
-    OPTION_SET,      OPTION_OVER,     OPTION_DEVICE,     OPTION_STRATEGY, OPTION_BUDGET,
+    OPTION_SET,      OPTION_ONLY,     OPTION_OVER,     OPTION_DEVICE,     OPTION_STRATEGY, OPTION_BUDGET,
     OPTION_EFFORT,   OPTION_STOP_AT,  OPTION_SEED,       OPTION_FIXED,    OPTION_FINALS,
     OPTION_TIE,      OPTION_PROVE,    OPTION_JOBS,       OPTION_CACHE,    OPTION_NO_CACHE,
     OPTION_RECORDED, OPTION_PICTURE,  OPTION_JSON,       OPTION_QUIET,    OPTION_RESULTS,

@@ -53,8 +53,11 @@ static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *e
     at_status status = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, error);
     if (!status && !valid) {
         const space_constraint *c = &script_pattern(s)->constraints[broken];
-        fprintf(stderr, "autotune: warning: the configuration breaks the constraint of line %d: %s\n",
-                c->line, c->text);
+        if (c->line)
+            fprintf(stderr, "autotune: warning: the configuration breaks the constraint of line %d: %s\n",
+                    c->line, c->text);
+        else
+            fprintf(stderr, "autotune: warning: the configuration breaks %s\n", c->text);
     }
     return status;
 }
@@ -161,7 +164,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         goto cleanup;
     }
     status = o->best ? find_best(o, s, &arch, indices, &rule, error)
-                     : script_parse_configuration(s, o->configuration ? o->configuration : "", indices,
+                     : setup_choose_configuration(s, PROBLEM_TUNED, o->configuration, NULL, indices,
                                                   error);
     if (!status)
         status = warn_if_invalid(s, indices, error);
@@ -188,7 +191,7 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_BEST,  OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
                                           OPTION_PTX,    OPTION_PLAIN, OPTION_OUTPUT};
 
 const command cmd_emit = {

@@ -90,7 +90,7 @@ static at_status read_configuration(explained *x, const char *text, at_error *er
     x->indices = calloc(p->parameter_count ? p->parameter_count : 1, sizeof *x->indices);
     if (!x->indices)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = script_parse_configuration(x->script, text ? text : "", x->indices, error);
+    at_status status = setup_choose_configuration(x->script, x->problem, text, NULL, x->indices, error);
     bool valid;
     size_t broken;
     if (!status)
@@ -219,7 +219,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_SET, OPTION_ARCH, OPTION_JSON};
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON};
 
 const command cmd_explain = {
     .name = "explain",

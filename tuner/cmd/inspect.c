@@ -97,7 +97,7 @@ static void print_row(const inspected *a, size_t row)
     }
     if (!r->valid) {
         const space_constraint *c = &script_pattern(a->script)->constraints[r->broken];
-        printf("  rejected: line %d: %s\n", c->line, c->text);
+        c->line ? printf("  rejected: line %d: %s\n", c->line, c->text) : printf("  rejected: %s\n", c->text);
     } else if (r->outcome != COMPILE_OK) {
         char why[128];
         first_line(r->log, why, sizeof why);
@@ -243,7 +243,7 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_OVER, OPTION_ARCH, OPTION_SET,
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_SET,
                                           OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
 
 const command cmd_inspect = {

@@ -21,7 +21,7 @@ typedef enum cell_type {
     CELL_INT,              /* int, likewise */
     CELL_NUMBER,           /* double, likewise; kept times `scale` */
     CELL_CHOICE,           /* bool: which of the two words of `argument`, "false|true" */
-    CELL_SET, CELL_OVER,   /* script_setting: NAME=VALUE, one more each time */
+    CELL_SET, CELL_ONLY, CELL_OVER, /* script_setting: NAME=VALUE, one more each time */
     CELL_BUDGET, CELL_EFFORT
 } cell_type;
 
@@ -41,8 +41,10 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
                     CELL_SET},
     [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
-                       "the configuration; what is not named has the script's default", CELL_TEXT,
+                       "the configuration; what is not named has the script's default, or the value of the nearest valid one", CELL_TEXT,
                        AT(configuration)},
+    [OPTION_ONLY] = {"only", "NAME=V1,V2,...",
+                     "narrow the space to these values of a parameter; repeatable", CELL_ONLY},
     [OPTION_OVER] = {"over", "NAME[=V1,V2,...]",
                      "go over these values; V1,V2,...,VN continues the series; repeatable", CELL_OVER},
     [OPTION_DEVICE] = {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them", CELL_TEXT,
@@ -181,7 +183,7 @@ static at_status read_assignment(const option_info *info, const char *text, scri
         return AT_OK;
     }
     if (!equals || equals == text)
-        return error_set(error, AT_USAGE, "--%s takes NAME=VALUE, not '%s'", info->name, text);
+        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->argument, text);
     if (*count == OPTIONS_MAX_REPEATS)
         return error_set(error, AT_USAGE, "--%s may be given %d times at most", info->name,
                          OPTIONS_MAX_REPEATS);
@@ -256,6 +258,9 @@ static at_status read_option(const option_info *info, const char *text, options 
     case CELL_SET:
         status =
             read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
+        break;
+    case CELL_ONLY:
+        status = read_assignment(info, text, out->run.only, &out->run.only_count, error);
         break;
     case CELL_OVER:
         status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);

@@ -237,7 +237,7 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_SET, OPTION_ARCH, OPTION_LIST, OPTION_JSON};
+static const option_id options_taken[] = {OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON};
 
 const command cmd_space = {
     .name = "space",

@@ -441,7 +441,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 }
 
 static const option_id options_taken[] = {
-    OPTION_CONFIG, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE, OPTION_SHARED_SPILLS, OPTION_WHOLE,
+    OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE, OPTION_SHARED_SPILLS, OPTION_WHOLE,
     OPTION_SET, OPTION_SEED, OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
 
 const command cmd_spills = {

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/setup.h"
+
 /* Appends a value; false when the sweep has it already. */
 static bool append(sweep_axis *axis, uint16_t v)
 {
@@ -82,7 +84,7 @@ static at_status add_axis(const script *s, const script_setting *over, sweep *w,
     return AT_OK;
 }
 
-at_status sweep_init(const script *s, const char *configuration, const script_setting *overs,
+at_status sweep_init(script *s, const char *configuration, const script_setting *overs,
                      size_t over_count, sweep *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
@@ -91,10 +93,16 @@ at_status sweep_init(const script *s, const char *configuration, const script_se
     out->axes = calloc(over_count + 1, sizeof *out->axes);
     if (!out->base || !out->axes)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status =
-        script_parse_configuration(s, configuration ? configuration : "", out->base, error);
-    for (size_t i = 0; !status && i < over_count; i++)
+    bool is_swept[PATTERN_MAX_PARAMETERS] = {false};
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < over_count; i++) {
         status = add_axis(s, &overs[i], out, error);
+        if (!status)
+            is_swept[out->axes[i].parameter] = true;
+    }
+    if (!status)
+        status = setup_choose_configuration(s, PROBLEM_TUNED, configuration, is_swept, out->base,
+                                            error);
     return status;
 }
 

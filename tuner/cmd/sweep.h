@@ -29,7 +29,7 @@ enum { SWEEP_MOST_ROWS = 100000 };
 
 /* Reads --config and every --over. AT_USAGE names the wrong parameter or value and the right ones.
  * The caller calls sweep_deinit, also after a failure. */
-at_status sweep_init(const script *s, const char *configuration, const script_setting *overs,
+at_status sweep_init(script *s, const char *configuration, const script_setting *overs,
                      size_t over_count, sweep *out, at_error *error);
 void sweep_deinit(sweep *w);
 

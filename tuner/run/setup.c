@@ -54,8 +54,40 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                                          .template_dir = p.template_dir,
                                          .settings = o->variables,
                                          .setting_count = o->variable_count,
+                                         .only = o->only,
+                                         .only_count = o->only_count,
                                          .device = *limits},
                        out, error);
+}
+
+/* Of the configuration, what is not as `asked`. */
+static void tell_completed(const script *s, const uint16_t *asked, const uint16_t *indices)
+{
+    const pattern *p = script_pattern(s);
+    fputs("autotune: the nearest valid configuration has", stderr);
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        char text[64];
+        if (asked[i] == indices[i])
+            continue;
+        value_format(p->parameters[i].values[indices[i]], text, sizeof text);
+        fprintf(stderr, " %s=%s", p->parameters[i].name, text);
+    }
+    fputs(" as well\n", stderr);
+}
+
+at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
+                                     const bool *is_swept, uint16_t *indices, at_error *error)
+{
+    bool is_given[PATTERN_MAX_PARAMETERS], changed = false;
+    uint16_t asked[PATTERN_MAX_PARAMETERS];
+    at_status status = script_parse_given(s, text ? text : "", indices, is_given, error);
+    memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
+    if (!status)
+        status = script_complete_configuration(s, problem, is_given, is_swept, indices, &changed,
+                                               error);
+    if (!status && changed)
+        tell_completed(s, asked, indices);
+    return status;
 }
 
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)

@@ -28,6 +28,12 @@ at_status target_check_script(const settings *o, at_error *error);
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error);
 
+/* The configuration that --config asks for (NULL: the script's default), completed to the nearest valid
+ * one, of which stderr tells; parameters that are swept (NULL: none) may change freely. When there is no
+ * valid one it is as asked. Errors: as script_parse_configuration(). */
+at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
+                                     const bool *is_swept, uint16_t *indices, at_error *error);
+
 /* Writes what a problem is called in messages: "the ragged problem rows=204 cols=308", with the
  * variables that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);

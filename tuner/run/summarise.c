@@ -209,10 +209,12 @@ static void fill_stages(builder *b)
     stage_s[STAGE_FINALS] = (double)c->finals_ns / 1e9;
 }
 
-/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short is
- * none. */
+/* A run that tried everything is exhaustive, whatever was asked for; one that was cut short, or that
+ * had a part of the space, is none. */
 static const char *effort_of(const summarise_input *in)
 {
+    if (in->settings->only_count > 0)
+        return NULL;
     if (in->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
     bool cut_short = in->end == RUN_END_INTERRUPTED || in->end == RUN_END_SECONDS;

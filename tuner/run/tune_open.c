@@ -21,7 +21,10 @@ static void find_baseline(tune *t)
 {
     const pattern *p = script_pattern(t->session.script);
     t->has_baseline = p->baseline && space_find(t->session.space, p->baseline, &t->baseline);
-    if (p->baseline && !t->has_baseline)
+    if (p->baseline && !t->has_baseline && t->settings->only_count > 0)
+        run_summary_warn(&t->summary, "--only leaves out the script's default configuration: there is "
+                                      "no baseline to compare with");
+    else if (p->baseline && !t->has_baseline)
         run_summary_warn(&t->summary, "the script's default configuration is not valid for this "
                                       "problem: there is no baseline to compare with");
 }
@@ -129,11 +132,11 @@ static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
     return count;
 }
 
-/* With --effort, a record that took as much is final. */
+/* With --effort, a record that took as much is final; of a part of the space none is. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
-    if (!o->has_effort || !t->session.device || t->session.properties.predicted)
+    if (!o->has_effort || o->only_count > 0 || !t->session.device || t->session.properties.predicted)
         return;
     t->summary.device = t->session.properties;
     t->summary.warm_cache = o->warm_cache;

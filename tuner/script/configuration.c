@@ -108,6 +108,41 @@ static void list_values(const space_parameter *p, char *text, size_t size_bytes)
     }
 }
 
+/* Of the values that are texts, the one that may have been meant; NULL: none. */
+static const char *nearest_text(const space_parameter *p, const char *typed)
+{
+    enum { MOST_COMPARED = 256 };
+    const char *texts[MOST_COMPARED];
+    size_t count = 0;
+    for (size_t i = 0; i < p->value_count && count < MOST_COMPARED; i++)
+        if (p->values[i].kind == VALUE_STRING)
+            texts[count++] = p->values[i].string;
+    return nearest_name(typed, texts, count);
+}
+
+size_t script_item_length(const char *list)
+{
+    char quote = '\0';
+    size_t length = 0;
+    for (; list[length] && (quote || list[length] != ','); length++)
+        if (quote ? list[length] == quote : list[length] == '"' || list[length] == '\'')
+            quote = quote ? '\0' : list[length];
+    /* A quote that no one ends is a letter. */
+    return quote ? strcspn(list, ",") : length;
+}
+
+char *script_bare(char *word)
+{
+    word += strspn(word, " \t");
+    size_t length = strlen(word);
+    while (length > 0 && (word[length - 1] == ' ' || word[length - 1] == '\t'))
+        word[--length] = '\0';
+    bool quoted = length >= 2 && (word[0] == '"' || word[0] == '\'') && word[length - 1] == word[0];
+    if (quoted)
+        word[length - 1] = '\0';
+    return word + quoted;
+}
+
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)
 {
@@ -123,8 +158,10 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
     }
     char values[1024];
     list_values(p, values, sizeof values);
-    return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s", typed, p->name,
-                     values);
+    const char *nearest = nearest_text(p, typed);
+    return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s%s%s%s", typed, p->name,
+                     values, nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
 }
 
 /* One NAME=VALUE of `length` bytes. */
@@ -141,22 +178,30 @@ static at_status parse_item(const script *s, const char *item, size_t length, bo
         return error_set(error, AT_USAGE, "--config: '%s' is not NAME=VALUE", text);
     *equals = '\0';
     size_t parameter;
-    at_status status = script_find_parameter(s, text, &parameter, error);
+    const char *name = script_bare(text);
+    at_status status = script_find_parameter(s, name, &parameter, error);
     if (status)
         return status;
     if (given[parameter])
-        return error_set(error, AT_USAGE, "--config: %s is given twice", text);
+        return error_set(error, AT_USAGE, "--config: %s is given twice", name);
     given[parameter] = true;
-    return script_find_value(s, parameter, equals + 1, &indices[parameter], error);
+    return script_find_value(s, parameter, script_bare(equals + 1), &indices[parameter], error);
 }
 
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error)
 {
-    bool given[SCRIPT_MAX_NAMES] = {false};
+    bool given[SCRIPT_MAX_NAMES];
+    return script_parse_given(s, text, indices, given, error);
+}
+
+at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
+                             at_error *error)
+{
+    memset(given, 0, s->pattern.parameter_count * sizeof *given);
     memcpy(indices, s->pattern.baseline, s->pattern.parameter_count * sizeof *indices);
     for (const char *item = text; *item;) {
-        size_t length = strcspn(item, ",");
+        size_t length = script_item_length(item);
         at_status status = parse_item(s, item, length, given, indices, error);
         if (status)
             return status;

@@ -131,7 +131,7 @@ static at_status make_space(script *s, making *m, script_test *test, space_limit
     if (!beyond)
         return status;
     error_clear(error);
-    bool has_baseline = test->problem < PROBLEM_RAGGED;
+    bool has_baseline = test->problem < PROBLEM_RAGGED && !s->has_only;
     end_making(m);
     status = has_baseline ? check_baseline(s, test->problem, error) : AT_OK;
     begin_making(m, s, m->limits);
@@ -174,8 +174,8 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
         status = tell_empty(s, &test, &within, error);
     }
     end_making(&m);
-    /* Edges may rule the baseline out; the problem that is tuned may not. */
-    if (!status && problem < PROBLEM_RAGGED)
+    /* Edges and the user may rule the baseline out; the problem that is tuned may not. */
+    if (!status && problem < PROBLEM_RAGGED && !s->has_only)
         status = check_baseline(s, problem, error);
     if (status)
         space_free(made);

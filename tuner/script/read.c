@@ -240,13 +240,72 @@ static space_constraint read_constraint(lua_State *L, expression *test)
         .text = test->text, .line = test->line, .parameters = read, .parameter_count = read_count};
 }
 
-/* What conditional parameters say, then what the script does. */
+/* Adds the value as Lua spells it; strings of values have no control characters. */
+static void add_literal(luaL_Buffer *b, value v)
+{
+    char number[64];
+    if (v.kind != VALUE_STRING) {
+        value_format(v, number, sizeof number);
+        luaL_addstring(b, number);
+        return;
+    }
+    luaL_addchar(b, '"');
+    for (const char *c = v.string; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            luaL_addchar(b, '\\');
+        luaL_addchar(b, *c);
+    }
+    luaL_addchar(b, '"');
+}
+
+/* NAME=V1,V2,... of --only, as a constraint that shows itself as it was typed. */
+static space_constraint read_only(lua_State *L, script *s, const script_setting *only,
+                                  expression *test)
+{
+    size_t parameter;
+    uint16_t index;
+    at_error error = {0};
+    luaL_Buffer code;
+    at_status status = script_find_parameter(s, only->name, &parameter, &error);
+    luaL_buffinit(L, &code);
+    for (const char *item = only->text; !status;) {
+        char typed[512];
+        size_t length = script_item_length(item);
+        snprintf(typed, sizeof typed, "%.*s", (int)length, item);
+        status = script_find_value(s, parameter, script_bare(typed), &index, &error);
+        if (status)
+            break;
+        luaL_addstring(&code, only->name);
+        luaL_addstring(&code, " == ");
+        add_literal(&code, s->parameters[parameter].values[index]);
+        item += length;
+        if (!*item)
+            break;
+        luaL_addstring(&code, " or ");
+        item++;
+    }
+    if (status)
+        sandbox_raise(L, status, NULL, 0, "--only: %s", error.message);
+    luaL_pushresult(&code);
+    *test = (expression){.text = script_copy(L, lua_tostring(L, -1)), .what = "what is asked for"};
+    expression_compile(L, test, REACH_ALL);
+    expression_prepare_tests(L, test);
+    lua_pushfstring(L, "--only %s=%s", only->name, only->text);
+    test->text = script_copy(L, lua_tostring(L, -1));
+    lua_pop(L, 2);
+    size_t *read = script_allocate(L, sizeof *read);
+    *read = parameter;
+    return (space_constraint){.text = test->text, .parameters = read, .parameter_count = 1};
+}
+
+/* What conditional parameters say, then what the script does, then what the user does. */
 static void read_constraints(lua_State *L, script *s)
 {
     static const char *const fields[] = {"conditions", "constraints"};
     size_t most = SCRIPT_MAX_NAMES + SCRIPT_MAX_CONSTRAINTS, total = 0;
-    s->constraint_tests = script_allocate(L, most * sizeof *s->constraint_tests);
-    space_constraint *constraints = script_allocate(L, most * sizeof *constraints);
+    size_t only_count = s->options.only_count;
+    s->constraint_tests = script_allocate(L, (most + only_count) * sizeof *s->constraint_tests);
+    space_constraint *constraints = script_allocate(L, (most + only_count) * sizeof *constraints);
     for (size_t f = 0; f < 2; f++) {
         size_t count = enter_list(L, fields[f]);
         for (size_t i = 0; i < count && total < most; i++, total++) {
@@ -258,6 +317,9 @@ static void read_constraints(lua_State *L, script *s)
         if (count)
             lua_pop(L, 1);
     }
+    for (size_t i = 0; i < only_count; i++, total++)
+        constraints[total] = read_only(L, s, &s->options.only[i], &s->constraint_tests[total]);
+    s->has_only = only_count > 0;
     s->pattern.constraint_count = total;
     s->pattern.constraints = constraints;
 }

@@ -175,6 +175,8 @@ at_status script_load(const char *path, const script_options *options, script **
     }
     s->options.settings = NULL;
     s->options.setting_count = 0;
+    s->options.only = NULL;
+    s->options.only_count = 0;
     *out = s;
     return AT_OK;
 }

@@ -31,6 +31,8 @@ typedef struct script_options {
     const char *template_dir;  /* installed templates; the script's own folder is searched first */
     const script_setting *settings;
     size_t setting_count;
+    const script_setting *only; /* NAME=V1,V2,...: the space has no other values of the parameter */
+    size_t only_count;
     arch_limits device;        /* what `device.*` means in expressions */
     size_t memory_limit_bytes;   /* 0: 256 MiB */
     uint64_t instruction_limit;  /* 0: a default that a page of Lua never reaches, a few seconds */
@@ -113,9 +115,21 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
                             at_error *error);
 
 /* Parses "tile=64,vec=4,..." into value indices; parameters that are not named keep the baseline's
- * value. Errors: AT_USAGE naming the nearest parameter or listing the valid values. */
+ * value. Names and values may stand in quotes, with blanks around them. Errors: AT_USAGE naming the nearest parameter or listing the valid values. */
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
+
+/* As script_parse_configuration; given[i] tells whether the text names parameter i. */
+at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
+                             at_error *error);
+
+/* Makes the configuration valid under `problem` when it is not: the nearest that has the values of the
+ * parameters which are given, by how many others differ, then by how many values; those of `is_swept`
+ * (NULL: none) may differ freely. *changed is false, and `indices` as it was, when it is valid already
+ * or no valid one was found (in a space that takes more than 10 s to enumerate, in a sample). */
+at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
+                                        const bool *is_swept, uint16_t *indices, bool *changed,
+                                        at_error *error);
 
 /* Writes "tile=64,vec=4,..." in the parameters' order; what snprintf would return, less than
  * CONFIGURATION_BYTES. */

@@ -111,6 +111,7 @@ struct script {
     pattern_variable *problems[PROBLEM_KINDS];
     space_parameter *parameters;
     script_choice *choices; /* one a parameter */
+    bool has_only;          /* the user narrowed the space: the baseline may lie outside */
     size_t derived_count;
     script_derived *derived;
     const struct emission *emission; /* in progress, for the derived values that a template reads */
@@ -183,6 +184,11 @@ script_range *script_new_range(lua_State *L);
 /* In script/emit.c: loads template.lua; compiles the templates. Both raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
+
+/* The length of the first item of a list whose items commas part; those in quotes do not. */
+size_t script_item_length(const char *list);
+/* Takes the blanks around and then the quotes off a word, in place. */
+char *script_bare(char *word);
 
 /* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */
 typedef struct script_test {

@@ -32,7 +32,7 @@ static int unload(void **state)
     return 0;
 }
 
-static at_status make(const script *s, const script_setting *overs, size_t count, sweep *out,
+static at_status make(script *s, const script_setting *overs, size_t count, sweep *out,
                       at_error *error)
 {
     return sweep_init(s, "vec=2", overs, count, out, error);
