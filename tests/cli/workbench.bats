@@ -1,0 +1,61 @@
+load helpers
+
+@test "a new pattern tunes as it stands" {
+    tool new mine
+    succeeds
+    [ -f mine.lua ] && [ -f mine.cu.tmpl ] && [ -f mine_ref.cu.tmpl ]
+    ! grep -l starter mine*
+    tool mine.lua --device sim:sm_90 --budget 3 --json
+    succeeds
+    says '"pattern": "mine"'
+    says '"ok": 3'
+}
+
+@test "a new pattern has nothing odd" {
+    tool new mine
+    tool lint mine.lua --arch sm_90
+    succeeds
+    says "nothing is odd"
+}
+
+@test "new writes over nothing" {
+    echo precious >mine_ref.cu.tmpl
+    tool new mine
+    fails_with 2 "mine_ref.cu.tmpl exists"
+    [ ! -e mine.lua ]
+    [ "$(cat mine_ref.cu.tmpl)" = precious ]
+}
+
+@test "new refuses what is no pattern's name" {
+    for name in ../mine 1st "two words" mine.lua ""; do
+        tool new "$name"
+        fails_with 2 "is not a pattern's name"
+    done
+}
+
+@test "help lists what scripts and templates have, from their comments" {
+    tool help scripts
+    succeeds
+    says "at.pow2"
+    says "tolerance *"
+    tool help templates
+    succeeds
+    says "vector_type(dtype, n)"
+    says "make_vector(element, parts)"
+    says_nothing_of "transpose_common.tmpl"
+    tool help template
+    fails_with 2 "did you mean 'templates'?"
+}
+
+@test "lint says what is odd" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4, 1024 }, unread = { 1, 2 }/; s/"cached or vec > 1",/"cached or vec > 1", "block > 1",/; /ragged  =/d; s/scale_ref.cu.tmpl/scale.cu.tmpl/' scale.lua
+    tool lint scale.lua --arch sm_90
+    succeeds
+    says "unread: no template"
+    says "vec=1024: no valid configuration has it"
+    says "block > 1"
+    says "no ragged problem"
+    says "the reference is made by the template of the variants"
+    says_nothing_of "cached: no template"
+}
