@@ -153,6 +153,8 @@ static void what_is_written_reads_back_the_same(void **state)
     size_t count;
     const recorded_format *const *formats = recorded_formats(&count);
     for (size_t f = 0; f < count; f++) {
+        if (!formats[f]->write) /* one that is only read */
+            continue;
         char *written = NULL;
         at_error error = {0};
         assert_ok(recorded_write(&r, formats[f]->name, &written, &error), error);

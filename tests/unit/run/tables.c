@@ -418,6 +418,8 @@ void tables_open(session *s)
     assert_ok(compile_pool_new(&compiler, &s->pool, &error), error);
     assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->device, &error),
               error);
+    s->own.pool = s->pool;
+    s->own.device = s->device;
     device_event opened;
     assert_ok(device_worker_take(s->device, 0, &opened, &error), error);
     device_event_deinit(&opened);

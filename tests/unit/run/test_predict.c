@@ -48,6 +48,7 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
                                &o->error),
               o->error);
     assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->pool, &o->error), o->error);
+    s->own.pool = s->pool;
 }
 
 /* The predicted time of a stride; the space has this one parameter. */
