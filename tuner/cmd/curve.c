@@ -260,7 +260,8 @@ const command cmd_sweep = {
     .details =
         "Each point of --over is tuned as 'autotune SCRIPT --set NAME=V' would, in one run with one\n"
         "set of workers; budgets are a point's. Its best configuration is recorded under its problem,\n"
-        "so that --recorded prints the curve again. Several --over span their product, the first\n"
+        "so that --recorded prints the curve again (with --json an object for each GPU). Several\n"
+        "--over span their product, the first\n"
         "varying slowest. '...' between whole numbers goes on as they began: 1,2,...,64 by ones,\n"
         "1,2,4,...,64 by doubling.\n",
     .options = options_taken,

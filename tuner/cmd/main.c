@@ -1,5 +1,6 @@
 /* The program: picks the subcommand, prints its error, turns its status into an exit code. */
 #include <poll.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "cluster/cluster.h"
 #include "cmd/commands.h"
 #include "compile/worker.h"
+#include "base/paths.h"
 #include "base/nearest.h"
 #include "base/plain_text.h"
 #include "base/version.h"
@@ -147,12 +149,18 @@ static int run(const command *c, int argc, char **argv)
 static const char *misspelt_command(const char *word)
 {
     struct stat s;
+    paths places;
+    char found[PATH_MAX];
     if (strpbrk(word, "./") || stat(word, &s) == 0)
+        return NULL;
+    if (!paths_find(&places, NULL) && !paths_find_script(&places, word, found, sizeof found, NULL))
         return NULL;
     size_t count;
     const command *const *all = commands_all(&count);
-    const char *names[32];
-    for (size_t i = 0; i < count && i < 32; i++)
+    const char *names[64];
+    if (count > sizeof names / sizeof names[0])
+        count = sizeof names / sizeof names[0];
+    for (size_t i = 0; i < count; i++)
         names[i] = all[i]->name;
     return nearest_name(word, names, count);
 }

@@ -1,0 +1,84 @@
+load helpers
+
+# A hundred scripts that would never end, or never stop growing: twenty-five ways, each in four places. Each
+# ends by itself with exit code 2, within the limits of the sandbox.
+
+ways() {
+    cat <<'LUA'
+while true do end
+repeat until false
+for i = 1, math.maxinteger do end
+goto again ::again:: goto again
+local function f() return 1 + f() end f()
+local function f() return f() end f()
+local t = {} while true do t[#t + 1] = ("x"):rep(100) end
+local t = {} while true do t[#t + 1] = t end
+local s = "x" while true do s = s .. s end
+("("):rep(1 << 22):find("%b()")
+("a"):rep(1 << 22):find(("a"):rep(1 << 12) .. "b", 1, true)
+while true do ("a"):rep(1 << 14):find(".-.-.-b") end
+while true do ("a"):rep(1 << 20):match("[%a%d%s]*b") end
+while true do for _ in ("a"):rep(1 << 20):gmatch("a*") do end end
+while true do ("a"):rep(1 << 18):gsub("a", "aa") end
+while true do ("ab"):rep(1 << 18):gsub("(a)(b)", "%2%1") end
+while true do ("x"):rep(1 << 20):upper() end
+while true do ("x"):rep(1 << 20):reverse() end
+while true do ("x"):rep(1 << 20):byte(1, 200) end
+while true do string.format("%200s", ("x"):rep(1 << 16)) end
+local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table.sort(t) end
+local t = {} for i = 1, 1000 do t[i] = "x" end while true do table.concat(t, ("y"):rep(1 << 10)) end
+local t = {} for i = 1, 100000 do t[i] = -i end while true do table.sort(t, function(a, b) return a < b end) end
+local t = setmetatable({}, { __index = function(t, k) return t[k + 1] end }) while true do local _ = t[1] end
+while true do pcall(function() while true do end end) end
+LUA
+}
+
+# fails_in_time ARGUMENT...: exit code 2 and a message that names a file, and that within a minute. (Where
+# memory runs out, it is the script that is named: its modules and templates share one limit.)
+fails_in_time() {
+    status=0
+    timeout 60 "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq 2 ] && grep -qE '^autotune: [a-z./]+(:[0-9]+)*: ' err.txt ||
+        { echo "exit $status of: $way"; head -3 err.txt; return 1; }
+}
+
+pattern() { # pattern: one that uses mine.cu.tmpl
+    cat >mine.lua <<'LUA'
+local at = require "autotune"
+return at.pattern {
+  name = "mine", problem = { n = 1024 }, space = { block = { 32, 64 } }, baseline = { block = 32 },
+  kernel = { template = "mine.cu.tmpl" }, launch = { grid = 1, block = "block" },
+}
+LUA
+}
+
+@test "in a script" {
+    while read -r way; do
+        echo "$way" >endless.lua
+        fails_in_time space endless.lua
+    done < <(ways)
+}
+
+@test "in a module that a script asks for" {
+    echo 'require "endless" return nil' >asking.lua
+    while read -r way; do
+        echo "$way" >endless.lua
+        fails_in_time space asking.lua
+    done < <(ways)
+}
+
+@test "in a line of a template" {
+    pattern
+    while read -r way; do
+        printf '%% %s\n' "$way" >mine.cu.tmpl
+        fails_in_time emit mine.lua
+    done < <(ways)
+}
+
+@test "in an expression of a template" {
+    pattern
+    while read -r way; do
+        printf '${(function() %s end)()}\n' "$way" >mine.cu.tmpl
+        fails_in_time emit mine.lua
+    done < <(ways)
+}
