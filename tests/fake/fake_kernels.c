@@ -156,15 +156,6 @@ static fake_end timed(const fake_launch *l)
     return good(l);
 }
 
-/* (src, dst, count, time_ns, whether it skips what is left over of 32) */
-static fake_end timed_edge(const fake_launch *l)
-{
-    uint64_t count = U64(l, 2);
-    fake_spend(U64(l, 3));
-    memcpy(POINTER(l, 1), POINTER(l, 0), 4 * (U64(l, 4) ? count / 32 * 32 : count));
-    return FAKE_OK;
-}
-
 static fake_end skips_last(const fake_launch *l)
 {
     memcpy(POINTER(l, 1), POINTER(l, 0), 4 * U64(l, 2) - 4);
@@ -344,7 +335,6 @@ static const fake_kernel kernels[] = {
     {"good", good, 0, 3},
     {"reference", good, 0, 3},
     {"timed", timed, 0, 4},
-    {"timed_edge", timed_edge, 0, 5},
     {"good_shared", good, 65536, 3},
     {"skips_last", skips_last, 0, 3},
     {"skips_edge", skips_edge, 0, 3},

@@ -39,11 +39,6 @@ end_run() {
     errors=$(cat err.txt)
 }
 
-variants_in_journal() {
-    cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep -v '"asked"' |
-        sed -n 's/.*"config[a-z]*":"\([^"]*\)".*/\1/p' | sort -u | wc -l
-}
-
 worker_of() { # worker_of PID NAME: the process id of a worker
     pgrep -P "$1" -x "$2" | head -n 1
 }

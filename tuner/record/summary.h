@@ -68,7 +68,6 @@ typedef struct run_result {
     bool tied;             /* with the best; never set for the best itself */
     bool from_journal;     /* its figures are an earlier, interrupted run's */
     double energy_j, power_w; /* of one launch; 0 unknown */
-    bool ragged_due;       /* too slow to win, so not checked on the ragged problems */
     bool proven;           /* it did nothing wrong on a simulated device */
     char *unproven;        /* why not, where that was to be shown; owned; may be NULL */
     char source_hash[33];

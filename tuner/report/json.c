@@ -9,8 +9,7 @@
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, ceiling_fraction, registers, spill_bytes (stores and loads),
- * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, message (why it is not ok),
- * ragged_checked (false: too slow to win, so checked on the tuned problem alone), proven (on a
+ * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, message (why it is not ok), proven (on a
  * simulated device), unproven (why not, of what a GPU measured). What is not known is null. A device
  * of kind "none" is an architecture that was only compiled for. */
 #include <errno.h>
@@ -47,7 +46,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so sb ss? sb sb ss?}", "config",
+        "{so ss so so so so so so so so so so sb ss? sb ss?}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
@@ -58,8 +57,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         "shared_bytes",
         count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
         "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "message",
-        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "ragged_checked", (int)!r->ragged_due,
-        "proven", (int)r->proven, "unproven", r->unproven);
+        r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven);
 }
 
 static json_t *pack_problem(const run_summary *s)

@@ -123,7 +123,7 @@ static void print_verdict(const run_summary *s, const sheet *on)
 static void print_counts(const run_summary *s, const sheet *on)
 {
     char text[UNITS_BYTES];
-    uint64_t tried = 0, due = 0;
+    uint64_t tried = 0;
     line l = {.used = 0};
     for (int o = 0; o < OUTCOME_COUNT; o++)
         tried += s->counts[o];
@@ -141,11 +141,6 @@ static void print_counts(const run_summary *s, const sheet *on)
                  outcome_name((outcome)o));
         separator = ", ";
     }
-    for (size_t i = 0; i < s->result_count; i++)
-        due += s->results[i].ragged_due;
-    if (due)
-        line_add(&l, "; %s of them too slow to win, and so not checked on ragged problems",
-                 units_count(due, text));
     print_labelled(on, "variants", l.text);
 }
 

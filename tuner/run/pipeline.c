@@ -33,7 +33,6 @@ struct pipeline {
 
     size_t compiling; /* candidates with a compile request out */
     gpus gpus;        /* none of them ready without a device */
-    bool defer_ragged; /* see pipeline_defer_ragged() */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
@@ -110,11 +109,6 @@ void pipeline_look_far_ahead(pipeline *p)
     p->far_ahead = true;
 }
 
-void pipeline_defer_ragged(pipeline *p)
-{
-    p->defer_ragged = p->gpus.count == 1;
-}
-
 /* A search that learns from what it is told knows less the further it runs ahead, and takes longer: it
  * has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
@@ -172,35 +166,24 @@ static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *
     return status;
 }
 
-static bool accepts_ragged(const candidate *c)
-{
-    for (size_t i = 1; i < DEVICE_SLOTS; i++)
-        if (c->present[i])
-            return true;
-    return false;
-}
-
 /* Does the slot need a compilation of its own? */
 static bool differs(const candidate *c, const sources *all, size_t slot)
 {
-    return candidate_takes(c, slot) && !c->images[slot] &&
-           (slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0);
+    return c->present[slot] && (slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0);
 }
 
-static at_status set_keys(const pipeline *p, candidate *c, const sources *all, at_error *error)
+static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
 {
     journal_launch launches[DEVICE_SLOTS];
     size_t count = 0;
-    if (!p->log)
-        return AT_OK;
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         if (c->present[i])
             launches[count++] =
                 (journal_launch){.source_hash = all->of[i].hash, .plan = &c->launches[i]};
-    if (p->gpus.count == 1) {
-        at_status status = journal_key_of(p->log, launches, 1, &c->tuned_key, error);
-        return status ? status : journal_key_of(p->log, launches, count, &c->key, error);
-    }
+    if (!p->log)
+        return AT_OK;
+    if (p->gpus.count == 1)
+        return journal_key_of(p->log, launches, count, &c->key, error);
     if (!c->keys)
         c->keys = calloc(p->gpus.count, sizeof *c->keys);
     if (!c->keys)
@@ -233,7 +216,7 @@ static void keep_in_journal(pipeline *p, const candidate *c)
     char text[CONFIGURATION_BYTES];
     format_configuration(p, c, text, sizeof text);
     at_error trouble = {0};
-    journal_append(p->log, c->ragged_due ? c->tuned_key : c->key,
+    journal_append(p->log, c->key,
                    &(journal_entry){.configuration = text,
                                     .stage = "screen",
                                     .gpu = c->gpu,
@@ -243,45 +226,37 @@ static void keep_in_journal(pipeline *p, const candidate *c)
         p->state.journal_trouble = trouble;
 }
 
-/* What the journal knows under a key, if that is enough. */
-static bool find_entry(const pipeline *p, journal_key key, journal_entry *entry)
+/* What the journal knows of a variant on the GPU that it is put on. */
+static bool find_entry(const pipeline *p, const candidate *c, journal_entry *entry)
 {
-    return p->log && journal_find(p->log, key, entry) &&
+    return p->log && journal_find(p->log, c->key, entry) &&
            (entry->found.outcome != OUTCOME_OK || entry->found.sample_count >= p->samples) &&
            entry->found.sample_count <= DEVICE_MAX_SAMPLES;
 }
 
-/* An outcome of the journal stands for the work. */
-static bool take_entry(pipeline *p, candidate *c, const journal_entry *entry)
+/* An outcome of the journal stands for the work: home's, or else another GPU's. */
+static bool take_from_journal(pipeline *p, candidate *c)
 {
+    journal_entry entry;
+    put_on(c, p->gpus.home);
+    bool found = find_entry(p, c, &entry);
+    for (size_t i = 0; !found && c->keys && i < p->gpus.count; i++) {
+        put_on(c, i);
+        found = find_entry(p, c, &entry);
+    }
+    if (!found)
+        return false;
     c->from_journal = true;
-    measurement whole = entry->found;
+    measurement whole = entry.found;
     measurement_own(&whole);
     measurement_deinit(&c->found);
     c->found = whole;
     /* Another configuration may have the same kernel: a reader of the journal must find both. */
     char text[CONFIGURATION_BYTES];
     format_configuration(p, c, text, sizeof text);
-    if (strcmp(text, entry->configuration) != 0)
+    if (strcmp(text, entry.configuration) != 0)
         keep_in_journal(p, c);
     return true;
-}
-
-/* Home's, or else another GPU's. What was found on the tuned problem alone comes first: a run that goes
- * on finds what it had found, in the order in which it had found it. */
-static bool take_from_journal(pipeline *p, candidate *c)
-{
-    journal_entry entry;
-    if (c->ragged_due && !c->completing && find_entry(p, c->tuned_key, &entry))
-        return take_entry(p, c, &entry);
-    put_on(c, p->gpus.home);
-    bool found = find_entry(p, c->key, &entry);
-    for (size_t i = 0; !found && c->keys && i < p->gpus.count; i++) {
-        put_on(c, i);
-        found = find_entry(p, c->key, &entry);
-    }
-    c->ragged_due = c->ragged_due && !found;
-    return found && take_entry(p, c, &entry);
 }
 
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
@@ -303,19 +278,15 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         status = emit_ragged(p, c, &all, error);
     }
     if (!status)
-        status = set_keys(p, c, &all, error);
+        status = set_key(p, c, &all, error);
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
     if (status)
         goto cleanup;
-    if (!c->finished)
-        c->ragged_due = p->defer_ragged && accepts_ragged(c);
     if (resumable && take_from_journal(p, c)) {
-        p->state.resumed += !c->finished;
-        status = c->finished ? AT_OK : finish(p, c, error);
-        c->failed_ragged = c->completing && c->found.outcome != OUTCOME_OK;
-        c->completing = false;
+        p->state.resumed++;
+        status = finish(p, c, error);
         goto cleanup;
     }
     for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
@@ -324,11 +295,9 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         status = submit(p, c, &all.of[i], i, error);
         parts++;
     }
-    if (!status && parts > 0) {
+    if (!status) {
         c->parts = parts;
         p->compiling++;
-    } else if (!status) {
-        status = queue_push(&p->compiled, c->id, error);
     }
 cleanup:
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
@@ -348,14 +317,6 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
     return emit_and_submit(p, c, false, error);
 }
 
-at_status pipeline_complete(pipeline *p, candidate *c, at_error *error)
-{
-    if (!c->finished || !c->ragged_due || c->completing)
-        return AT_OK;
-    c->completing = true;
-    return emit_and_submit(p, c, true, error);
-}
-
 static outcome compile_failure(compile_outcome o)
 {
     return o == COMPILE_TIMEOUT ? OUTCOME_TIMEOUT
@@ -365,26 +326,11 @@ static outcome compile_failure(compile_outcome o)
 
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
 {
-    if (c->completing)
-        return queue_push(&p->compiled, c->id, error);
     if (c->finished) /* compiled again for the race */
         return AT_OK;
     if (p->session->device)
         return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
     return finish(p, c, error);
-}
-
-/* The outcome on all problems of one that had worked on the tuned one. */
-static at_status completed(pipeline *p, candidate *c, outcome o, const char *message)
-{
-    c->completing = c->ragged_due = false;
-    if (o != OUTCOME_OK) {
-        c->failed_ragged = true;
-        candidate_reject(c, o, message);
-        candidate_drop_images(c);
-    }
-    keep_in_journal(p, c);
-    return AT_OK;
 }
 
 static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
@@ -406,8 +352,6 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     }
     bool last = --c->parts == 0;
     p->compiling -= last;
-    if (r->outcome != COMPILE_OK && c->completing)
-        return completed(p, c, compile_failure(r->outcome), r->log);
     if (r->outcome != COMPILE_OK && !c->finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
         at_status status = finish(p, c, error);
@@ -430,17 +374,15 @@ static at_status feed_devices(pipeline *p, at_error *error)
 {
     while (p->compiled.count) {
         candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
-        bool wanted = !c->finished || c->completing;
-        gpu *to = wanted ? find_room(p, c) : NULL;
-        if (wanted && !to)
+        gpu *to = c->finished ? NULL : find_room(p, c);
+        if (!c->finished && !to)
             break;
         queue_pop(&p->compiled);
-        if (!wanted) /* its other half did not compile */
+        if (c->finished) /* its other half did not compile */
             continue;
         device_variant variant;
         candidate_variant(c, &variant);
-        at_status status = device_worker_try(to->worker, c->id, &variant,
-                                             c->completing ? 0 : p->samples, error);
+        at_status status = device_worker_try(to->worker, c->id, &variant, p->samples, error);
         if (status)
             return status;
         put_on(c, (size_t)(to - p->gpus.items));
@@ -453,15 +395,13 @@ static at_status feed_devices(pipeline *p, at_error *error)
 static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
-    if (!c || (c->finished && !c->completing) || !from->trying)
+    if (!c || c->finished || !from->trying)
         return error_set(error, AT_INTERNAL, "the device tried what was not asked");
     from->trying--;
     c->under_way = false;
     p->state.check_ns += e->check_ns;
     p->state.measure_ns += e->measure_ns;
-    c->found.check_ns += e->check_ns;
-    if (c->completing)
-        return completed(p, c, e->outcome, e->message);
+    c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
     at_status status = finish(p, c, error);
     keep_in_journal(p, c);

@@ -43,14 +43,6 @@ size_t pipeline_room(const pipeline *p);
  * under way. */
 void pipeline_look_far_ahead(pipeline *p);
 
-/* From now on variants are compiled for the tuned problem and checked there; those that could win are
- * to be completed. Ragged problems cost as much as the tuned one, and most variants are too slow. */
-void pipeline_defer_ragged(pipeline *p);
-
-/* Compiles a finished candidate that is due for its ragged problems, and checks it on all: its outcome
- * is not ok any more where it fails there. It is done when candidate->completing is false. */
-at_status pipeline_complete(pipeline *p, candidate *c, at_error *error);
-
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 

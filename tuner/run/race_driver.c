@@ -36,39 +36,21 @@ struct race_driver {
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
     bool read_energy;                 /* the winner's alone */
     energy_estimate *energies;   /* one for each entrant */
-    race_standing *reranked;    /* the ranking, where it is not by time alone */
+    race_standing *by_energy;    /* the ranking, when energies are known */
     race_result result;          /* what points to it */
     race_driver_state state;
 };
 
-/* Of those that were checked on all problems, or INT64_MAX. */
-static int64_t fastest_right_ns(const candidates *all)
+/* Those whose samples are of the GPU that runs the race. */
+static bool may_enter(const race_driver *c, const candidate *one)
 {
-    int64_t fastest_ns = INT64_MAX;
-    for (size_t i = 0; i < all->count; i++) {
-        const candidate *one = all->items[i];
-        int64_t ns = measurement_fastest_ns(&one->found);
-        if (one->finished && one->found.outcome == OUTCOME_OK && !one->ragged_due && ns && ns < fastest_ns)
-            fastest_ns = ns;
-    }
-    return fastest_ns;
-}
-
-/* One that failed on a ragged problem already is out when its turn comes, like those of which that is
- * not known yet: a race that is resumed, which knows of others, goes the same way. But none that is
- * wrong sets the pace, and only those whose samples are of the GPU that runs the race. */
-static bool enters(const race_driver *c, const candidate *one, int64_t right_ns)
-{
-    return one->finished && one->gpu == c->home &&
-           (one->found.outcome == OUTCOME_OK ||
-            (one->failed_ragged && measurement_fastest_ns(&one->found) > right_ns));
+    return one->finished && one->found.outcome == OUTCOME_OK && one->gpu == c->home;
 }
 
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)
 {
-    int64_t right_ns = fastest_right_ns(all);
     for (size_t i = 0; i < all->count; i++)
-        c->count += enters(c, all->items[i], right_ns);
+        c->count += may_enter(c, all->items[i]);
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
@@ -77,8 +59,8 @@ static at_status allocate(race_driver *c, const candidates *all, at_error *error
     c->in_block = calloc(c->count, sizeof *c->in_block);
     c->ids = calloc(c->count, sizeof *c->ids);
     c->energies = calloc(c->count, sizeof *c->energies);
-    c->reranked = calloc(c->count, sizeof *c->reranked);
-    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies || !c->reranked)
+    c->by_energy = calloc(c->count, sizeof *c->by_energy);
+    if (!c->entrants || !c->asked || !c->held || !c->in_block || !c->ids || !c->energies || !c->by_energy)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     return AT_OK;
 }
@@ -93,7 +75,6 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
                       const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
-    int64_t right_ns = fastest_right_ns(all);
     race_entrant *entrants = NULL;
     race_options rules = race_defaults();
     race_driver *c = calloc(1, sizeof *c);
@@ -124,7 +105,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     if (o->tie_margin >= 0)
         rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (enters(c, all->items[i], right_ns))
+        if (may_enter(c, all->items[i]))
             c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
@@ -160,7 +141,7 @@ void race_driver_free(race_driver *c)
     free(c->in_block);
     free(c->ids);
     free(c->energies);
-    free(c->reranked);
+    free(c->by_energy);
     free(c);
 }
 
@@ -181,36 +162,6 @@ static at_status release_dropped(race_driver *c, const uint32_t *order, size_t c
     return AT_OK;
 }
 
-static void exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
-{
-    candidate_reject(c->entrants[entrant], o, message);
-    race_exclude(c->race, entrant);
-    c->held[entrant] = false;
-    c->state.excluded++;
-}
-
-/* Nobody is measured beside the others who was not checked on every problem. Who fails there is out. */
-static at_status complete(race_driver *c, const uint32_t *order, size_t count, at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < count; i++) {
-        candidate *one = c->entrants[order[i]];
-        while (!status && one->ragged_due && !pipeline_room(c->pipeline))
-            status = pipeline_step(c->pipeline, STEP_MS, error);
-        if (!status)
-            status = pipeline_complete(c->pipeline, one, error);
-    }
-    while (!status && pipeline_in_flight(c->pipeline))
-        status = pipeline_step(c->pipeline, STEP_MS, error);
-    for (size_t i = 0; !status && i < count; i++) {
-        const candidate *one = c->entrants[order[i]];
-        /* Proofs are heeded later. */
-        if (one->found.outcome != OUTCOME_OK && one->verdict != PROOF_CONVICTED)
-            exclude(c, order[i], one->found.outcome, one->found.message);
-    }
-    return status;
-}
-
 /* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
 static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
@@ -227,6 +178,14 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
     if (!status && pipeline_home(c->pipeline) != c->home)
         status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;
+}
+
+static void exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
+{
+    candidate_reject(c->entrants[entrant], o, message);
+    race_exclude(c->race, entrant);
+    c->held[entrant] = false;
+    c->state.excluded++;
 }
 
 static at_status await(race_driver *c, device_question question, device_event *out, at_error *error)
@@ -421,9 +380,7 @@ static at_status race_block(race_driver *c, const uint32_t *order, size_t count,
     device_event e;
     uint64_t excluded = c->state.excluded;
     at_status status = release_dropped(c, order, count, error);
-    if (!status)
-        status = complete(c, order, count, error);
-    if (status || c->state.excluded != excluded)
+    if (status)
         return status;
     for (size_t i = 0; i < count; i++)
         c->asked[i] = c->entrants[order[i]];
@@ -663,58 +620,32 @@ static void rank_by_energy(race_driver *c, const race_result *by_time)
         size_t at = i;
         if (launch_j > 0 && !s.failed) {
             at = ranked++;
-            memmove(&c->reranked[at + 1], &c->reranked[at], (i - at) * sizeof s);
-            while (at > 0 && c->energies[c->reranked[at - 1].entrant].launch_j > launch_j) {
-                c->reranked[at] = c->reranked[at - 1];
+            memmove(&c->by_energy[at + 1], &c->by_energy[at], (i - at) * sizeof s);
+            while (at > 0 && c->energies[c->by_energy[at - 1].entrant].launch_j > launch_j) {
+                c->by_energy[at] = c->by_energy[at - 1];
                 at--;
             }
         }
-        c->reranked[at] = s;
-        c->reranked[at].tied = false;
+        c->by_energy[at] = s;
+        c->by_energy[at].tied = false;
     }
     c->result = *by_time;
-    c->result.ranking = c->reranked;
-    c->result.winner = c->result.fastest = c->reranked[0].entrant;
+    c->result.ranking = c->by_energy;
+    c->result.winner = c->result.fastest = c->by_energy[0].entrant;
     energy_estimate best = c->energies[c->result.winner];
     c->result.tied = 0;
     for (size_t i = 1; i < ranked; i++) {
-        c->reranked[i].tied = c->energies[c->reranked[i].entrant].low_j <= best.high_j;
-        c->result.tied += c->reranked[i].tied;
+        c->by_energy[i].tied = c->energies[c->by_energy[i].entrant].low_j <= best.high_j;
+        c->result.tied += c->by_energy[i].tied;
     }
     c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
     c->result.half_width = best.high_j / best.launch_j - 1;
     c->result.noisy = false;
 }
 
-static bool is_sure(const race_driver *c, uint32_t entrant)
-{
-    return !c->entrants[entrant]->ragged_due && !c->entrants[entrant]->failed_ragged;
-}
-
-/* A race that was ended early may have begun with those that were not checked on all problems: the
- * fastest of the others wins. */
-static const race_result *rank_complete_first(race_driver *c, const race_result *by_time)
-{
-    size_t first = 0;
-    while (first < by_time->count &&
-           (by_time->ranking[first].failed || !is_sure(c, by_time->ranking[first].entrant)))
-        first++;
-    if (first == by_time->count)
-        return by_time;
-    memcpy(c->reranked, by_time->ranking, by_time->count * sizeof *c->reranked);
-    memmove(c->reranked + 1, c->reranked, first * sizeof *c->reranked);
-    c->reranked[0] = by_time->ranking[first];
-    c->result = *by_time;
-    c->result.ranking = c->reranked;
-    c->result.winner = c->result.fastest = c->reranked[0].entrant;
-    return &c->result;
-}
-
 const race_result *race_driver_result(race_driver *c)
 {
     const race_result *by_time = race_conclude(c->race);
-    if (by_time->has_winner && !is_sure(c, by_time->winner))
-        return rank_complete_first(c, by_time);
     bool known = c->energy_wanted && by_time->has_winner && by_time->verdict != RACE_INCONCLUSIVE &&
                  c->energies[by_time->winner].launch_j > 0;
     if (!known)

@@ -20,11 +20,6 @@ static at_status keep(tune *t, at_error *error)
     if (!o->record || !t->session.device || t->session.properties.predicted ||
         !t->summary.best_found)
         return AT_OK;
-    if (run_summary_best(&t->summary)->ragged_due) {
-        run_summary_warn(&t->summary, "nothing is recorded: the run ended before the best variant was "
-                                      "checked on the ragged problems");
-        return AT_OK;
-    }
     record_change change;
     at_status status = record_merge(o->results_dir, &t->summary, &change, error);
     if (!status && change == RECORD_KEPT)

@@ -10,9 +10,6 @@
 
 enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
 
-/* A space of fewer configurations is checked on all problems at once: nearly all would race. */
-enum { DEFER_FROM = 512 };
-
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
  * gets one that a newcomer waits for. */
 static const double SIMULATED_BUDGET_S = 40;
@@ -157,15 +154,6 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* Only where everything is tried, so that what the search learns does not matter, where the race has the
- * time to make up for it, and where most variants are too slow to get there. */
-static bool defers_ragged(const tune *t)
-{
-    return t->session.device && !t->session.properties.predicted && tune_races(t) &&
-           t->limits.seconds <= 0 && space_count(t->session.space) >= DEFER_FROM &&
-           tune_evaluations(t) == space_count(t->session.space);
-}
-
 at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
@@ -211,8 +199,6 @@ at_status tune_open(tune *t, at_error *error)
         status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
-    if (!status && defers_ragged(t))
-        pipeline_defer_ragged(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {
         status = prover_new(t->session.script, t->session.pool, t->session.properties.arch,

@@ -2,7 +2,6 @@
 #include "run/tune_state.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 
@@ -35,54 +34,6 @@ static at_status try_baseline(tune *t, const candidate **out, at_error *error)
     for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
         tune_learn(t, c);
     *out = all->items[all->count - 1];
-    return tune_unless_interrupted(t, status, error);
-}
-
-/* The fastest that are due for their ragged problems, best first; returns how many, 0 where the fastest
- * of all is not due. */
-static size_t list_due(const tune *t, candidate **fastest, size_t most)
-{
-    const candidates *all = pipeline_candidates(t->pipeline);
-    size_t count = 0;
-    int64_t best_ns = INT64_MAX;
-    for (size_t i = 0; i < all->count; i++) {
-        candidate *c = all->items[i];
-        int64_t ns = measurement_fastest_ns(&c->found);
-        if (!c->finished || c->found.outcome != OUTCOME_OK || !ns)
-            continue;
-        if (!c->ragged_due) {
-            best_ns = ns < best_ns ? ns : best_ns;
-            continue;
-        }
-        size_t at = count;
-        while (at > 0 && measurement_fastest_ns(&fastest[at - 1]->found) > ns)
-            at--;
-        if (at == most)
-            continue;
-        count += count < most;
-        memmove(&fastest[at + 1], &fastest[at], (count - at - 1) * sizeof *fastest);
-        fastest[at] = c;
-    }
-    return count && measurement_fastest_ns(&fastest[0]->found) < best_ns ? count : 0;
-}
-
-/* A race begins by leaving out who is far slower than the fastest, which so has to be right. */
-static at_status complete_fastest(tune *t, at_error *error)
-{
-    enum { AT_ONCE = 64 };
-    candidate *due[AT_ONCE];
-    at_status status = AT_OK;
-    for (size_t count; !status && (count = list_due(t, due, AT_ONCE)) > 0 && !tune_interrupted(t);) {
-        for (size_t i = 0; !status && i < count; i++) {
-            status = pipeline_complete(t->pipeline, due[i], error);
-            while (!status && !pipeline_room(t->pipeline))
-                status = pipeline_step(t->pipeline, STEP_MS, error);
-        }
-        while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
-            status = pipeline_step(t->pipeline, STEP_MS, error);
-        for (size_t i = 0; i < count; i++)
-            t->failed += due[i]->found.outcome != OUTCOME_OK;
-    }
     return tune_unless_interrupted(t, status, error);
 }
 
@@ -122,8 +73,6 @@ static bool moved_home(tune *t)
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
     at_status status = gather(t, baseline, error);
-    if (!status && t->end != RUN_END_INTERRUPTED)
-        status = complete_fastest(t, error);
     if (!status)
         status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND) {

@@ -59,24 +59,6 @@ void tune_learn(tune *t, candidate *c)
     thin_out(t, c);
 }
 
-/* The fastest so far is checked on all problems at once, so that a run that ends early has a winner. One
- * at a time: the race sees to the others. */
-static at_status complete_best(tune *t, candidate *c, at_error *error)
-{
-    candidate *was = t->completing;
-    if (was && !was->completing) {
-        if (was->found.outcome == OUTCOME_OK)
-            t->sure_ns = measurement_fastest_ns(&was->found);
-        t->completing = NULL;
-    }
-    int64_t fastest_ns = measurement_fastest_ns(&c->found);
-    if (!c->ragged_due || c->found.outcome != OUTCOME_OK || !fastest_ns || t->completing ||
-        (t->sure_ns && fastest_ns >= t->sure_ns))
-        return AT_OK;
-    t->completing = c;
-    return pipeline_complete(t->pipeline, c, error);
-}
-
 /* With --prove all. A variant that is found wrong has been told to the strategy as what it seemed to be. */
 static at_status take_proofs(tune *t, at_error *error)
 {
@@ -167,10 +149,8 @@ static at_status search(tune *t, at_error *error)
             break;
         if (!status)
             status = pipeline_step(t->pipeline, STEP_MS, error);
-        for (candidate *c; !status && (c = pipeline_take(t->pipeline));) {
+        for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
             tune_learn(t, c);
-            status = complete_best(t, c, error);
-        }
         if (!status && t->settings->prove_all)
             status = take_proofs(t, error);
         status = tune_unless_interrupted(t, status, error);

@@ -42,8 +42,6 @@ struct tune {
     size_t proof_next; /* candidate, with --prove all */
     bool has_baseline;
     uint64_t baseline; /* configuration */
-    candidate *completing; /* the fastest on its way through the ragged problems; or NULL */
-    int64_t sure_ns;   /* the fastest that was checked on all problems; 0: none */
     int64_t best_ns;   /* of the search so far; 0: none */
     uint64_t asked, failed;
     run_end end;

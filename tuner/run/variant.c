@@ -73,16 +73,11 @@ int64_t candidate_median_ns(const candidate *c)
     return all.median_ns;
 }
 
-bool candidate_takes(const candidate *c, size_t slot)
-{
-    return c->present[slot] && (slot == 0 || !c->ragged_due || c->completing);
-}
-
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
-        out->present[i] = candidate_takes(c, i);
+        out->present[i] = c->present[i];
         out->launches[i] = c->launches[i];
         out->images[i] = (device_image){.bytes = c->images[i],
                                         .size_bytes = c->image_bytes[i],

@@ -29,10 +29,6 @@ typedef struct candidate {
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
     bool moved;             /* for the GPU of the race alone */
-    journal_key tuned_key;  /* of what it is on the tuned problem alone; where there is one GPU */
-    bool ragged_due;        /* it was checked on the tuned problem alone so far; it may not win */
-    bool failed_ragged;     /* it was right on the tuned problem, where it was measured */
-    bool completing;        /* the rest is on its way: pipeline_complete() */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
     uint32_t layout;        /* of its data, as the device numbers it */
@@ -68,9 +64,6 @@ void candidate_judge(candidate *c, proof *found);
 
 /* The median of its samples, 0 without one. */
 int64_t candidate_median_ns(const candidate *c);
-
-/* Is it compiled for this problem, and checked there? */
-bool candidate_takes(const candidate *c, size_t slot);
 
 /* What the device worker wants to know of it; borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
