@@ -34,7 +34,7 @@ static at_status blame(const char *kernel, at_status status, at_error *error)
     if (status != AT_COMPILE && status != AT_DEVICE)
         return status;
     error->status = AT_SCRIPT;
-    return error_prefix(error, kernel);
+    return error_prefix(error, "%s", kernel);
 }
 
 static at_status blame_reference(at_status status, at_error *error)
