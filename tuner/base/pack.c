@@ -30,7 +30,7 @@ unsigned char *pack_grow(pack *p, size_t size_bytes)
         p->bytes = bytes;
         p->capacity_bytes = capacity;
     }
-    unsigned char *at = p->bytes + p->size_bytes;
+    unsigned char *at = p->bytes ? p->bytes + p->size_bytes : NULL; /* nothing, put into nothing */
     p->size_bytes += size_bytes;
     return at;
 }
