@@ -13,7 +13,8 @@ unsigned char *pack_grow(pack *p, size_t size_bytes)
 {
     if (p->failed)
         return NULL;
-    if (size_bytes > p->capacity_bytes - p->size_bytes) {
+    /* NULL says that it failed: nothing, put into nothing, has a place too. */
+    if (!p->bytes || size_bytes > p->capacity_bytes - p->size_bytes) {
         size_t capacity = p->capacity_bytes ? p->capacity_bytes : 256;
         while (capacity - p->size_bytes < size_bytes) {
             if (capacity > SIZE_MAX / 2) {
@@ -30,7 +31,7 @@ unsigned char *pack_grow(pack *p, size_t size_bytes)
         p->bytes = bytes;
         p->capacity_bytes = capacity;
     }
-    unsigned char *at = p->bytes ? p->bytes + p->size_bytes : NULL; /* nothing, put into nothing */
+    unsigned char *at = p->bytes + p->size_bytes;
     p->size_bytes += size_bytes;
     return at;
 }
