@@ -39,6 +39,18 @@ at_status json_text_format(const json_t *root, size_t indent, char **out, at_err
     return error_set(error, AT_NO_MEMORY, "no memory to write JSON");
 }
 
+at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error)
+{
+    char *text = NULL;
+    at_status status = root ? json_text_format(root, indent, &text, error)
+                            : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        fprintf(to, "%s\n", text);
+    free(text);
+    json_decref(root);
+    return status;
+}
+
 json_t *json_from_value(value v)
 {
     switch (v.kind) {

@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/error.h"
 #include "base/value.h"
@@ -21,6 +22,10 @@ at_status json_text_parse(const char *text, size_t size_bytes, const char *path,
  * reads back the same. `indent` 0: one line. The caller frees *out; it has no trailing newline.
  * AT_NO_MEMORY. */
 at_status json_text_format(const json_t *root, size_t indent, char **out, at_error *error);
+
+/* Writes the text and a newline to a stream, and takes `root`. AT_NO_MEMORY, also when `root` is NULL: what was
+ * put together has failed. */
+at_status json_text_print(json_t *root, size_t indent, FILE *to, at_error *error);
 
 /* A script's value as JSON (new reference), NULL when out of memory or not valid UTF-8. */
 json_t *json_from_value(value v);

@@ -341,14 +341,7 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
                                      c->high, "a_ns", c->a->time_ns, "b_ns", c->b->time_ns, "a_config",
                                      c->a->configuration, "b_config", c->b->configuration));
     }
-    char *text = NULL;
-    at_status status = list ? json_text_format(list, 1, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
-        puts(text);
-    free(text);
-    json_decref(list);
-    return status;
+    return json_text_print(list, 1, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)

@@ -63,14 +63,7 @@ static at_status print_json(const recorded *r, const importance *m, at_error *er
     json_put(&root, "whole", json_boolean(m->whole));
     json_put(&root, "parameters", parameters);
     json_put(&root, "pairs", pairs);
-    char *text = NULL;
-    at_status status = root ? json_text_format(root, 1, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
-        puts(text);
-    free(text);
-    json_decref(root);
-    return status;
+    return json_text_print(root, 1, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)

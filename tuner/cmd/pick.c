@@ -154,14 +154,7 @@ static at_status print_json(const char *pattern_name, const arch_limits *gpu,
     json_t *root = json_pack("{ss ss so ss ss so sO}", "pattern", pattern_name, "gpu", gpu->name,
                              "problem", values, "rule", pick_rule_name(a->choice.rule), "measured",
                              what, "configuration", given, "refused", a->refused);
-    char *text = NULL;
-    at_status status = root ? json_text_format(root, 2, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
-        puts(text);
-    free(text);
-    json_decref(root);
-    return status;
+    return json_text_print(root, 2, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)

@@ -71,14 +71,7 @@ static at_status print_json(const char *path, const replay_result *result,
         json_rounded(result->score_in_time, DIGITS), "methodology_score",
         json_rounded(result->rank_score, DIGITS), "methodology_score_in_time",
         json_rounded(result->rank_score_in_time, DIGITS));
-    char *text = NULL;
-    at_status status = root ? json_text_format(root, 2, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "no memory for the result");
-    if (!status)
-        puts(text);
-    free(text);
-    json_decref(root);
-    return status;
+    return json_text_print(root, 2, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)

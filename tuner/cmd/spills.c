@@ -342,14 +342,7 @@ static at_status print_json(const explored *all, size_t count, at_error *error)
         json_append(&archs, one);
     }
     json_put(&root, "archs", archs);
-    char *text = NULL;
-    at_status status = root ? json_text_format(root, 1, &text, error)
-                            : error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
-        puts(text);
-    free(text);
-    json_decref(root);
-    return status;
+    return json_text_print(root, 1, stdout, error);
 }
 
 /* ---- the command ---- */

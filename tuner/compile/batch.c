@@ -109,7 +109,7 @@ static void compile_together(compiler *c, task *const *tasks, size_t count)
     nvrtc_output_deinit(&output);
 }
 
-static bool take_request(compiler *c, task *t)
+static bool take_request(compiler *c, task *t, bool several)
 {
     if (message_receive(c->fd, -1, &t->request, NULL))
         return false;
@@ -120,7 +120,7 @@ static bool take_request(compiler *c, task *t)
     t->key = compile_cache_key(compiler_identity(c, &t->r), t->request.body.bytes + sizeof t->r.id,
                                t->request.body.size_bytes - sizeof t->r.id);
     t->answered = compiler_fetch(c, t->key, t->r.id, &t->reply);
-    t->groupable = !t->answered && !t->r.want_ptx && !t->r.header_count &&
+    t->groupable = several && !t->answered && !t->r.want_ptx && !t->r.header_count &&
                    group_member_init(t->r.source, t->r.name, t->r.entry, &t->member);
     return true;
 }
@@ -161,7 +161,7 @@ at_status batch_answer(compiler *c, message *batch)
         return AT_NO_MEMORY;
     at_status status = AT_OK;
     for (size_t i = 0; i < count && !status; i++)
-        status = take_request(c, &tasks[i]) ? AT_OK : AT_WORKER;
+        status = take_request(c, &tasks[i], count > 1) ? AT_OK : AT_WORKER;
     if (!status)
         compile_batch(c, tasks, count);
     for (size_t i = 0; i < count && !status; i++)

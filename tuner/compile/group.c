@@ -5,43 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Text that grows. */
-typedef struct text {
-    char *bytes;
-    size_t size, capacity;
-    bool failed;
-} text;
+#include "base/pack.h"
 
-static void put(text *t, const char *bytes, size_t size)
+static void put(pack *t, const char *bytes, size_t size)
 {
-    if (t->failed)
-        return;
-    if (t->size + size + 1 > t->capacity) {
-        size_t capacity = 2 * (t->size + size) + 64;
-        char *grown = realloc(t->bytes, capacity);
-        if (!grown) {
-            t->failed = true;
-            return;
-        }
-        t->bytes = grown;
-        t->capacity = capacity;
-    }
-    memcpy(t->bytes + t->size, bytes, size);
-    t->size += size;
-    t->bytes[t->size] = '\0';
+    unsigned char *at = pack_grow(t, size);
+    if (at && size > 0)
+        memcpy(at, bytes, size);
 }
 
-static void puts_to(text *t, const char *s)
+static void puts_to(pack *t, const char *s)
 {
     put(t, s, strlen(s));
 }
 
-static char *finish(text *t)
+/* As a string, owned by the caller; NULL when memory ran out. */
+static char *finish(pack *t)
 {
-    put(t, "", 0);
+    put(t, "", 1);
     if (!t->failed)
-        return t->bytes;
-    free(t->bytes);
+        return (char *)t->bytes;
+    pack_deinit(t);
     return NULL;
 }
 
@@ -63,11 +47,12 @@ static bool word_among(word w, const char *const *names)
     return false;
 }
 
-/* Whether the list, names that each end in '\n', has the word. */
-static bool listed(const text *list, word w)
+/* Whether a list of `size` bytes, names that each end in '\n', has the word. */
+static bool listed(const void *list, size_t size, word w)
 {
-    for (const char *p = list->bytes; p && *p;) {
-        size_t n = strcspn(p, "\n");
+    const char *end = (const char *)list + size;
+    for (const char *p = list; p < end;) {
+        size_t n = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) - p);
         if (n == w.size && memcmp(p, w.start, n) == 0)
             return true;
         p += n + 1;
@@ -75,9 +60,9 @@ static bool listed(const text *list, word w)
     return false;
 }
 
-static void list_add(text *list, word w)
+static void list_add(pack *list, word w)
 {
-    if (listed(list, w))
+    if (listed(list->bytes, list->size_bytes, w))
         return;
     put(list, w.start, w.size);
     puts_to(list, "\n");
@@ -100,7 +85,7 @@ static const char *const kinds[] = {"struct", "class", "union", "enum", NULL};
 
 typedef struct reader {
     const char *at;
-    text includes, renamed, declared, macros, dynamic;
+    pack includes, renamed, declared, macros, dynamic;
     const char *array; /* where `extern` of a dynamic shared array stands */
     int braces, parens;
     bool fits;
@@ -173,7 +158,7 @@ static void read_directive(reader *r)
     } else if (word_is(name, "define") && (isalpha((unsigned char)*p) || *p == '_')) {
         list_add(&r->macros, read_word(p));
         r->declared_anything = true;
-    } else if (word_is(name, "undef") && listed(&r->macros, read_word(p))) {
+    } else if (word_is(name, "undef") && listed(r->macros.bytes, r->macros.size_bytes, read_word(p))) {
         ;
     } else {
         r->fits = false;
@@ -315,11 +300,12 @@ static void read_source(reader *r)
  * the source's own. */
 static bool alignment_is_known(const reader *r)
 {
-    for (const char *p = r->dynamic.bytes; p && *p; p++) {
+    const char *p = (const char *)r->dynamic.bytes, *end = p + r->dynamic.size_bytes;
+    while (p < end) { /* every name ends in '\n': no word goes past the end */
         word w = read_word(p);
-        if (w.size && listed(&r->declared, w))
+        if (w.size && listed(r->declared.bytes, r->declared.size_bytes, w))
             return false;
-        p += w.size ? w.size - 1 : 0;
+        p += w.size ? w.size : 1;
     }
     return true;
 }
@@ -376,7 +362,7 @@ void group_suffix(size_t index, char out[COMPILE_SUFFIX_BYTES])
 }
 
 /* Writes `before`name`between`name`after` for each name of a list. */
-static void put_each(text *t, const char *list, const char *before, const char *suffix)
+static void put_each(pack *t, const char *list, const char *before, const char *suffix)
 {
     for (const char *p = list; *p;) {
         size_t n = strcspn(p, "\n");
@@ -393,7 +379,7 @@ static void put_each(text *t, const char *list, const char *before, const char *
 }
 
 /* The source without its includes, every `#line N "file"` as `#line N "index|file"`. */
-static void put_body(text *t, const group_member *m, size_t index)
+static void put_body(pack *t, const group_member *m, size_t index)
 {
     for (const char *p = m->source; *p;) {
         size_t n = strcspn(p, "\n");
@@ -422,7 +408,7 @@ static void put_body(text *t, const group_member *m, size_t index)
 
 char *group_source(const group_member *members, size_t count)
 {
-    text t = {0}, names = {0};
+    pack t = {0}, names = {0};
     /* `shared` and the like are good names for an array, and what the toolkit's macros are made of. */
     puts_to(&t, "#undef __shared__\n#define __shared__ __attribute__((__shared__))\n");
     puts_to(&t, members[0].includes);
@@ -433,7 +419,8 @@ char *group_source(const group_member *members, size_t count)
             p += n + 1;
         }
     puts_to(&t, "namespace at_none {}\n");
-    for (const char *p = names.bytes; p && *p;) {
+    char *aliases = finish(&names);
+    for (const char *p = aliases; p && *p;) {
         size_t n = strcspn(p, "\n");
         puts_to(&t, "#line 1 \"" NAMES_MARK);
         put(&t, p, n);
@@ -455,8 +442,8 @@ char *group_source(const group_member *members, size_t count)
         put_each(&t, members[i].renamed, "#undef ", NULL);
         put_each(&t, members[i].macros, "#undef ", NULL);
     }
-    t.failed |= names.failed;
-    free(names.bytes);
+    t.failed |= !aliases;
+    free(aliases);
     return finish(&t);
 }
 
@@ -474,8 +461,8 @@ static int marked_member(const char *p, size_t *size)
 static void mark_declaring(const group_member *members, size_t count, word name, bool *broken)
 {
     for (size_t i = 0; i < count; i++) {
-        text names = {.bytes = members[i].declared};
-        broken[i] |= listed(&names, name);
+        const char *declared = members[i].declared;
+        broken[i] |= listed(declared, strlen(declared), name);
     }
 }
 
@@ -507,7 +494,7 @@ size_t group_broken(const group_member *members, size_t count, const char *log, 
 }
 
 /* Copies the line without the member's marks: "3|", "_at3_", "at3_::". */
-static void put_unmarked(text *t, const char *line, size_t size, size_t index)
+static void put_unmarked(pack *t, const char *line, size_t size, size_t index)
 {
     char mark[16], suffix[COMPILE_SUFFIX_BYTES], scope[16];
     snprintf(mark, sizeof mark, "%zu|", index);
@@ -536,7 +523,7 @@ char *group_log(const char *log, size_t index)
 {
     static const char remark[] =
         "Remark: The warnings can be suppressed with \"-diag-suppress <warning-number>\"\n\n";
-    text t = {0};
+    pack t = {0};
     bool has_remark = strstr(log, "Remark: The warnings can be suppressed") != NULL;
     bool own = false, remarked = false, warned = false;
     for (const char *p = log; *p;) {

@@ -256,7 +256,6 @@ static json_t *pack_point(const curve *c, const curve_point *p)
 at_status curve_print_json(const curve *c, FILE *to, at_error *error)
 {
     json_t *over = json_array(), *points = json_array();
-    char *text = NULL;
     for (size_t i = 0; i < c->axis_count; i++)
         json_append(&over, json_string(c->names[i]));
     for (size_t i = 0; i < c->count; i++)
@@ -264,11 +263,7 @@ at_status curve_print_json(const curve *c, FILE *to, at_error *error)
     json_t *root = json_pack("{ss? ss? sb ss so so}", "pattern", c->pattern, "device", c->device,
                              "predicted", (int)c->predicted, "cache",
                              c->warm_cache ? "warm" : "cold", "over", over, "points", points);
-    at_status status = root ? json_text_format(root, 2, &text, error) : no_memory(error);
-    if (!status)
-        fprintf(to, "%s\n", text);
-    free(text);
-    json_decref(root);
+    at_status status = json_text_print(root, 2, to, error);
     return status ? status : finish(to, error);
 }
 
