@@ -164,10 +164,21 @@ static char *nested(const char *head, const char *open_text, size_t n, const cha
     return source;
 }
 
-/* Keeps the front end busy for minutes. */
+/* Keeps the preprocessor busy for hours and takes no memory: each macro is the one before it twice, and the
+ * first of them is nothing. */
 static char *endless_source(void)
 {
-    return nested("extern \"C\" __global__ void k(int *p) {", "{", 300000, "", "}", "}");
+    enum { DOUBLINGS = 50 };
+    char *source = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&source, &size);
+    assert_non_null(f);
+    fputs("#define D0\n", f);
+    for (int i = 1; i <= DOUBLINGS; i++)
+        fprintf(f, "#define D%d D%d D%d\n", i, i - 1, i - 1);
+    fprintf(f, "extern \"C\" __global__ void k(int *p) { D%d }", DOUBLINGS);
+    assert_int_equal(fclose(f), 0);
+    return source;
 }
 
 static void what_ptxas_refuses_is_said_with_the_templates_line(void **state)
