@@ -74,7 +74,7 @@ function kernel.read_buffers(description, names_taken)
     local filled = role == "input" or role == "inout"
     for _, field in ipairs { "fill", "limit", "block", "values" } do
       if b[field] ~= nil and not filled then
-        fail(child(where, field), "only inputs are filled, and this is at.%s", role)
+        fail(child(where, field), "only inputs are filled, and this is at.%s; what a kernel reads and writes is at.inout, which is filled", role)
       end
     end
     local fill, values

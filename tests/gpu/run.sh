@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every test that needs a GPU, on a machine that has one. Usage: tests/gpu/run.sh [BUILD_FOLDER]
-# (default build/release). Exit status: 0 all passed, 77 there is no GPU, else what failed.
+# Every test that needs a GPU, on a machine that has one. Usage: tests/gpu/run.sh [BUILD_FOLDER
+# [SEEDS]] (default build/release, 1). Each mutant is tried with the seeds 1 to SEEDS. Exit status: 0 all passed, 77 there is no GPU, else what failed.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -19,7 +19,7 @@ echo "== wrong kernels"
 "$here/wrong_kernels/run.sh" "$build/bin/autotune" cuda:0 || failed=1
 
 echo "== mutants"
-"$here/../mutants/run.sh" "$build/bin/autotune" cuda:0 1 8 || failed=1
+"$here/../mutants/run.sh" "$build/bin/autotune" cuda:0 1 8 "${2:-1}" || failed=1
 
 echo "== device out of memory"
 large=$(mktemp)

@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Ends every mutant of mutants.txt as it says there? Usage: run.sh BINARY [DEVICE [EVERY [JOBS]]]
+# Ends every mutant of mutants.txt as it says there? Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
 #
 # DEVICE check (the default): 'autotune check' convicts it, without a GPU. DEVICE cuda:0: the GPU is tuned
-# with the mutant as its only variant, and nothing is recorded. EVERY 5 runs each fifth one; JOBS of them at
+# with the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1),
+# which draw other data. EVERY 5 runs each fifth one; JOBS of them at
 # a time (default 2). A mutant that is not a mistake is proven, and recorded. Exit code 1 when one is not.
 set -u
 binary=$(realpath "$1")
 device=${2:-check}
 every=${3:-1}
 jobs=${4:-2}
+seeds=${5:-1}
 here=$(dirname "$(realpath "$0")")
 house=$(dirname "$(dirname "$here")")
 
@@ -34,6 +36,15 @@ function at.pattern(p) for name, v in pairs { $list} do p.baseline[name] = v end
         printf '%s' "$mutated"
 }
 
+verdict() { # verdict, with what run_one has, STATUS [SEED]: says what ended otherwise than as wanted
+    local wanted=1
+    [ "$8" = wrong ] || wanted=0
+    [ "$9" = "$wanted" ] && return
+    echo "FAIL $1 $2 $3 $4${10:-}: '$6' -> '$7': exit $9, not $wanted: $(head -c 600 out.txt)"
+    cd "$here" && rm -rf "$work"
+    return 1
+}
+
 run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
     local work status=0 text
     work=$(mktemp -d)
@@ -53,22 +64,19 @@ run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
     for setting in $5; do settings+=(--set "$setting"); done
     if [ "$device" = check ]; then
         "$binary" check "$work/$2.lua" --arch sm_90 --jobs 1 "${settings[@]}" >out.txt 2>&1 || status=$?
+        verdict "$@" "$status" || return 1
     else
-        XDG_STATE_HOME=$work/state "$binary" tune "$work/$2.lua" --device "$device" --budget 1 --quiet \
-            --results "$work/results" "${settings[@]}" >out.txt 2>&1 || status=$?
-        [ "$8" = harmless ] || [ -z "$(find "$work/results" -name '*.json' 2>/dev/null)" ] || status=recorded
+        for ((seed = 1; seed <= seeds; seed++)); do
+            status=0
+            XDG_STATE_HOME=$work/state$seed "$binary" tune "$work/$2.lua" --device "$device" --budget 1 --quiet \
+                --seed "$seed" --results "$work/results" "${settings[@]}" >out.txt 2>&1 || status=$?
+            [ "$8" = harmless ] || [ -z "$(find "$work/results" -name '*.json' 2>/dev/null)" ] || status=recorded
+            verdict "$@" "$status" ", seed $seed" || return 1
+        done
     fi
-    local wanted=1
-    [ "$8" = wrong ] || wanted=0
+    echo "ok   $1 $2 $3 $4"
     cd "$here" || return 1
-    if [ "$status" = "$wanted" ]; then
-        echo "ok   $1 $2 $3 $4"
-        rm -rf "$work"
-    else
-        echo "FAIL $1 $2 $3 $4: '$6' -> '$7': exit $status, not $wanted: $(head -c 600 "$work/out.txt")"
-        rm -rf "$work"
-        return 1
-    fi
+    rm -rf "$work"
 }
 
 number=0 failed=0 running=0
