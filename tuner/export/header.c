@@ -228,6 +228,30 @@ static const export_column *find_variable(const export_model *m, const char *nam
     return &m->variables[i];
 }
 
+/* What a node asks, in C. What cannot be asked of a type is never so, as record/pick.c has it. */
+static void print_question(const export_model *m, const record_node *n, FILE *to)
+{
+    const export_column *c = find_variable(m, n->variable);
+    const export_column *times = n->times ? find_variable(m, n->times) : c;
+    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    if (n->multiple_of && c->type <= EXPORT_LONG) {
+        fprintf(to, "problem->%s %% ", c->identifier);
+        export_print_long(n->multiple_of, to);
+        fputs(" == 0", to);
+    } else if (n->multiple_of || (number && (c->type > EXPORT_NUMBER || times->type > EXPORT_NUMBER))) {
+        fputs("false", to);
+    } else if (number) {
+        fprintf(to, "(double)problem->%s", c->identifier);
+        if (n->times)
+            fprintf(to, " * (double)problem->%s", times->identifier);
+        fprintf(to, " < (double)%.17g",
+                n->bound.kind == VALUE_INTEGER ? (double)n->bound.integer : n->bound.number);
+    } else {
+        fprintf(to, "problem->%s == ", c->identifier);
+        export_print_value(m, c, n->bound, to);
+    }
+}
+
 /* Nodes are numbered; children come behind their parents. */
 static void print_tree(const export_model *m, const record_portfolio *p, FILE *to)
 {
@@ -237,15 +261,8 @@ static void print_tree(const export_model *m, const record_portfolio *p, FILE *t
         if (!n->variable) {
             print_leaf(p, n, to);
         } else {
-            const export_column *c = find_variable(m, n->variable);
-            bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
-            fprintf(to, "node = %sproblem->%s %s ", number ? "(double)" : "", c->identifier,
-                    number ? "<" : "==");
-            if (number)
-                fprintf(to, "(double)%.17g",
-                        n->bound.kind == VALUE_INTEGER ? (double)n->bound.integer : n->bound.number);
-            else
-                export_print_value(m, c, n->bound, to);
+            fputs("node = ", to);
+            print_question(m, n, to);
             fprintf(to, " ? %zu : %zu;\n", n->then, n->otherwise);
         }
         fputs("        }\n", to);

@@ -211,9 +211,12 @@ static at_status visit_portfolio(const export_model *m, export_column *c, const 
 {
     const value *v = record_get(&p->fixed, c->name);
     at_status status = v ? visit(m, c, *v, error) : AT_OK;
-    for (size_t n = 0; !status && n < p->node_count; n++)
-        if (p->nodes[n].variable && strcmp(p->nodes[n].variable, c->name) == 0)
-            status = visit(m, c, p->nodes[n].bound, error);
+    for (size_t i = 0; !status && i < p->node_count; i++) {
+        const record_node *n = &p->nodes[i];
+        /* A product's bound and a divisor are no values of the variable. */
+        if (n->variable && !n->times && !n->multiple_of && strcmp(n->variable, c->name) == 0)
+            status = visit(m, c, n->bound, error);
+    }
     return status;
 }
 
@@ -356,19 +359,23 @@ static bool has_columns(const record_values *values, const export_column *column
     return true;
 }
 
+static const export_column *find_variable(const export_model *m, const char *name)
+{
+    for (size_t v = 0; v < m->variable_count; v++)
+        if (strcmp(m->variables[v].name, name) == 0)
+            return &m->variables[v];
+    return NULL;
+}
+
 /* Names of variables that the model has not: it is of another script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
-    size_t known = 0, asked = 0;
-    for (size_t v = 0; v < m->variable_count; v++) {
-        known += record_get(&p->fixed, m->variables[v].name) != NULL;
-        for (size_t n = 0; n < p->node_count; n++)
-            asked += p->nodes[n].variable && strcmp(p->nodes[n].variable, m->variables[v].name) == 0;
-    }
-    size_t inner = 0;
-    for (size_t n = 0; n < p->node_count; n++)
-        inner += p->nodes[n].variable != NULL;
-    bool has = known == p->fixed.count && asked == inner;
+    bool has = true;
+    for (size_t i = 0; i < p->fixed.count && has; i++)
+        has = find_variable(m, p->fixed.pairs[i].name) != NULL;
+    for (size_t n = 0; n < p->node_count && has; n++)
+        has = !p->nodes[n].variable || (find_variable(m, p->nodes[n].variable) &&
+                                        (!p->nodes[n].times || find_variable(m, p->nodes[n].times)));
     for (size_t i = 0; i < p->configuration_count && has; i++)
         has = has_columns(&p->configurations[i], m->parameters, m->parameter_count);
     return has;

@@ -71,10 +71,14 @@ int pick_preference(const record_entry *e)
 static bool goes_to_then(const record_node *n, const record_values *problem)
 {
     const value *v = record_get(problem, n->variable);
-    if (!v)
+    const value *by = n->times ? record_get(problem, n->times) : NULL;
+    if (!v || (n->times && !(by && is_number(*by))))
         return false;
-    return is_number(n->bound) ? is_number(*v) && number_of(*v) < number_of(n->bound)
-                               : value_equal(*v, n->bound);
+    if (n->multiple_of)
+        return v->kind == VALUE_INTEGER && v->integer % n->multiple_of == 0;
+    if (!is_number(n->bound))
+        return value_equal(*v, n->bound);
+    return is_number(*v) && number_of(*v) * (by ? number_of(*by) : 1) < number_of(n->bound);
 }
 
 /* The place of configuration `index` in the order of the leaf for the problem; -1: the portfolio is

@@ -37,13 +37,23 @@ static at_status read_node(const record_reading *r, const json_t *j, const recor
     if (!variable)
         return read_order(r, json_object_get(j, "order"), p, out);
     const json_t *below = json_object_get(j, "below"), *is = json_object_get(j, "is");
+    const json_t *times = json_object_get(j, "times"), *multiple = json_object_get(j, "multiple_of");
     const json_t *then = json_object_get(j, "then"), *otherwise = json_object_get(j, "else");
     out->variable = json_string_value(variable);
     if (!out->variable || !record_is_name(out->variable))
         return record_bad(r, "variable", "an identifier");
-    if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
-              : !json_to_value(is, &out->bound) || json_is_number(is))
-        return record_bad(r, "a node of the tree", "with a number \"below\" or a text \"is\"");
+    out->times = json_string_value(times);
+    if (times && (!below || !out->times || !record_is_name(out->times)))
+        return record_bad(r, "times", "an identifier, beside a number \"below\"");
+    out->multiple_of = json_integer_value(multiple);
+    if (multiple && (!json_is_integer(multiple) || out->multiple_of < 1 || below || is))
+        return record_bad(r, "multiple_of", "a whole number from 1 on, alone");
+    if (multiple)
+        out->bound = (value){.kind = VALUE_INTEGER, .integer = out->multiple_of};
+    else if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
+                   : !json_to_value(is, &out->bound) || json_is_number(is))
+        return record_bad(r, "a node of the tree",
+                          "with a number \"below\", a text \"is\" or a number \"multiple_of\"");
     out->then = (size_t)json_integer_value(then);
     out->otherwise = (size_t)json_integer_value(otherwise);
     if (!json_is_integer(then) || !json_is_integer(otherwise) || json_integer_value(then) < 0 ||

@@ -61,10 +61,12 @@ typedef struct record_entry {
 } record_entry;
 
 /* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they
- * are to be tried; any other asks for one variable: below `bound`, or, where that is no number, equal
- * to it? */
+ * are to be tried. Any other asks for one variable, or its product with another: is it below `bound`;
+ * or, where that is no number, equal to it; or, where `multiple_of` is not 0, a whole multiple of that? */
 typedef struct record_node {
     const char *variable; /* NULL: a leaf */
+    const char *times;    /* the other; NULL: the variable alone is asked for */
+    int64_t multiple_of;
     value bound;
     size_t then, otherwise;
     uint8_t order[RECORD_MAX_KEPT];

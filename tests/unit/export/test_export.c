@@ -152,9 +152,12 @@ static int write_portfolio(rng *r, char *text, size_t size)
         "], \"portfolios\": [{\"fixed\": {\"dtype\": \"float\"},"
         " \"configurations\": [{\"id\": 100}, {\"id\": 101}, {\"id\": 102}],"
         " \"tree\": [{\"variable\": \"n\", \"below\": %d, \"then\": 1, \"else\": 2},"
-        " {\"order\": [1, 2, 0]}, {\"variable\": \"m\", \"below\": 2.25, \"then\": 3, \"else\": 4},"
-        " {\"order\": [2, 0, 1]}, {\"order\": [0, 1, 2]}], \"problems\": [",
-        1 << rng_below(r, 14));
+        " {\"variable\": \"n\", \"multiple_of\": %d, \"then\": 4, \"else\": 5},"
+        " {\"variable\": \"m\", \"below\": 2.25, \"then\": 4, \"else\": 3},"
+        " {\"variable\": \"n\", \"times\": \"m\", \"below\": %d, \"then\": 5, \"else\": 6},"
+        " {\"order\": [1, 2, 0]}, {\"order\": [2, 0, 1]},"
+        " {\"order\": [0, 1, 2]}], \"problems\": [",
+        1 << rng_below(r, 14), 2 + (int)rng_below(r, 7), 1 << rng_below(r, 16));
     for (int i = 0; i < 6; i++)
         used += snprintf(text + used, size - (size_t)used,
                          "%s{\"problem\": {\"n\": %d, \"m\": 1.5, \"dtype\": \"float\"},"

@@ -225,13 +225,51 @@ static void a_portfolio_is_asked_by_its_tree(void **state)
     record_deinit(&r);
 }
 
+/* What a tree asks first, and of which rows (of 64 columns) it is so. */
+static void a_tree_asks_for_divisors_and_products(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *asks;
+        int64_t rows;
+        bool is_so;
+    } cases[] = {{"\"multiple_of\": 4", 64, true},
+                 {"\"multiple_of\": 4", 66, false},
+                 {"\"times\": \"cols\", \"below\": 4096", 63, true},
+                 {"\"times\": \"cols\", \"below\": 4096", 64, false},
+                 {"\"times\": \"none\", \"below\": 4096", 1, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        at_error error = {0};
+        fixture f = {.set = {1, f.records}};
+        snprintf(text, sizeof text,
+                 "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+                 " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
+                 " \"configurations\": [{\"tile\": 1}, {\"tile\": 2}], \"tree\": [{\"variable\": \"rows\","
+                 " %s, \"then\": 1, \"else\": 2}, {\"order\": [0, 1]}, {\"order\": [1, 0]}]}]}",
+                 cases[i].asks);
+        assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+        record_pair pairs[2] = {{"rows", {.kind = VALUE_INTEGER, .integer = cases[i].rows}},
+                                {"cols", {.kind = VALUE_INTEGER, .integer = 64}}};
+        record_values problem = {2, pairs};
+        pick_candidate found;
+        pick(&f.set, &(pick_target){.gpu = "G", .major = 9, .problem = &problem}, &found);
+        assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].is_so ? 1 : 2);
+        record_deinit(&f.records[0]);
+    }
+}
+
 static void damaged_portfolios_are_refused(void **state)
 {
     (void)state;
     static const char *const damages[][2] = {
         {"[2, 0, 1]", "[2, 2, 1]"},  {"[2, 0, 1]", "[2, 0, 3]"}, {"[2, 0, 1]", "[2, 0]"},
         {"\"then\": 1", "\"then\": 0"}, {"\"then\": 1", "\"then\": 9"}, {"4096", "\"x\""},
-        {"[90, 80, null]", "[90]"},  {"\"rows\", \"below\"", "\"a b\", \"below\""}};
+        {"[90, 80, null]", "[90]"},  {"\"rows\", \"below\"", "\"a b\", \"below\""},
+        {"\"below\": 4096", "\"multiple_of\": 0"},   {"\"below\": 4096", "\"multiple_of\": 4.5"},
+        {"\"below\": 4096", "\"multiple_of\": 4, \"below\": 4"},
+        {"\"below\": 4096", "\"times\": \"rows\", \"multiple_of\": 4"},
+        {"\"below\": 4096", "\"times\": 3, \"below\": 4"}};
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         char text[sizeof portfolio + 64];
         at_error error = {0};
@@ -272,6 +310,7 @@ int main(void)
         TEST(warm_results_stand_back_behind_cold_ones),
         TEST(what_is_impossible_is_never_picked),
         cmocka_unit_test(a_portfolio_is_asked_by_its_tree),
+        cmocka_unit_test(a_tree_asks_for_divisors_and_products),
         cmocka_unit_test(damaged_portfolios_are_refused),
         cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),
     };
