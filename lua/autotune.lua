@@ -29,7 +29,8 @@
 --               arrays, padding). Buffers, fills and the reference may read these; each combination
 --               has data and a reference of its own, and what brings data there is not timed
 --   buffers *   NAME = at.input, at.output, at.inout or at.scratch { dtype, count, shape *; for what
---               is read: fill *, limit *, block *, values * } (fills: below)
+--               is read: fill *, limit *, block *, values * (fills: below); for what is written:
+--               tolerance * (the pattern's when left out) }
 --   prepare *   at.kernel { ... as at.reference ... }: a kernel of the script's own ("prepare") that
 --               fills inputs beyond what fills can say, after them and before the reference
 --   kernel      { template, entry * (the pattern's name), args *, shared * (dynamic shared memory,
@@ -45,8 +46,11 @@
 --   reference * at.reference { template, entry * ("reference"), args * (the kernel's), grid *, block *
 --               (one thread an element of the first output, 256 a block), shared *, options * };
 --               without one, the pattern can be emitted and inspected, not tuned
---   tolerance * 0 (bit for bit), or an error relative to the output's largest magnitude
---   deterministic * do two launches agree bit for bit? True when the tolerance is 0.
+--   tolerance * 0 (bit for bit, also when left out), or an error relative to the output's largest
+--               magnitude; at.relative(E), an error relative to each element's own magnitude;
+--               at.absolute(E); at.ulps(N), up to N representable values away (of integers: their
+--               difference). Not a number and infinities equal only themselves
+--   deterministic * do two launches agree bit for bit? True when every tolerance is 0.
 --
 -- An argument is a buffer's name or an expression: an integer is an int, true or false a bool;
 -- at.int8 to at.int64, at.uint8 to at.uint64, at.half, at.bfloat16, at.float, at.double and at.bool
@@ -76,11 +80,13 @@ local check = host.own "check.lua"
 local space = host.own "space.lua"
 local problem = host.own "problem.lua"
 local kernel = host.own "kernel.lua"
+local tolerance = host.own "tolerance.lua"
 local fail, show, KIND, expression = check.fail, check.show, check.KIND, check.expression
 
 local at = {}
 
 for _, name in ipairs { "pow2", "range", "list", "when" } do at[name] = space[name] end
+for _, name in ipairs { "relative", "absolute", "ulps" } do at[name] = tolerance[name] end
 
 -- Buffers, arguments, references
 
@@ -187,7 +193,7 @@ function at.pattern(description)
              .. "traffic = \"2 * rows * cols * sizeof(dtype)\"")
   end
   p.traffic = expression(description.traffic or 0, { "traffic" })
-  p.tolerance = expression(description.tolerance or 0, { "tolerance" })
+  p.tolerance = tolerance.read(description.tolerance or 0, { "tolerance" })
   p.deterministic = description.deterministic
   if p.deterministic ~= nil and type(p.deterministic) ~= "boolean" then
     fail({ "deterministic" }, "is %s; write true or false", show(p.deterministic))

@@ -3,6 +3,7 @@
 local host = ...
 
 local check = host.own "check.lua"
+local tolerance = host.own "tolerance.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
 local line_of, ordered_keys, KIND = check.line_of, check.ordered_keys, check.KIND
 local expression, optional, expressions = check.expression, check.optional, check.expressions
@@ -15,7 +16,7 @@ kernel.ARGUMENTS = {
   "float", "double", "bool",
 }
 
-local BUFFER_FIELDS = { "dtype", "count", "fill", "limit", "block", "values", "shape" }
+local BUFFER_FIELDS = { "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance" }
 
 local FILLS = {
   "uniform", "bits", "zero", "constant", "values", "index", "permutation", "below", "modulo", "sorted",
@@ -77,6 +78,9 @@ function kernel.read_buffers(description, names_taken)
         fail(child(where, field), "only inputs are filled, and this is at.%s; what a kernel reads and writes is at.inout, which is filled", role)
       end
     end
+    if b.tolerance ~= nil and role ~= "output" and role ~= "inout" then
+      fail(child(where, "tolerance"), "only what is written is compared, and this is at.%s", role)
+    end
     local fill, values
     if filled and (b.fill ~= nil or b.values ~= nil) then
       fill, values = read_fill(b, where, taken)
@@ -94,6 +98,7 @@ function kernel.read_buffers(description, names_taken)
       values = values,
       limit = optional(b.limit, child(where, "limit")),
       block = optional(b.block, child(where, "block")),
+      tolerance = b.tolerance ~= nil and tolerance.read(b.tolerance, child(where, "tolerance")) or nil,
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end

@@ -13,9 +13,11 @@ enum Type { INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLO
 enum Fill {
     UNIFORM, BITS, INDEX, MODULO, VALUES, PERMUTATION, SORTED, LOCAL, SKEWED, OFFSETS
 };
+// In the order of tolerance_kind in device/tolerance.h.
+enum Tolerance { EXACT, SCALED, RELATIVE, ABSOLUTE, ULPS };
 // Words of the result block, in the order of cuda_result in cuda/queue.h. All start at zero, so a
 // minimum is kept as the maximum of the complement.
-enum Result { WRONG, FIRST_INVERTED, WORST, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
+enum Result { WRONG, FIRST_INVERTED, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
 static __device__ u64 thread_index()
 {
@@ -404,31 +406,97 @@ extern "C" __global__ void at_compare_exact(const u8 *found, const u8 *expected,
     report(t, results);
 }
 
+static __device__ double infinity()
+{
+    return __longlong_as_double(0x7ff0000000000000ll);
+}
+
+static __device__ bool is_float(int type)
+{
+    return type >= HALF;
+}
+
+// The largest finite magnitude.
 extern "C" __global__ void at_magnitude(const void *expected, u64 count, int type, u64 *results)
 {
     double largest = 0;
-    for (u64 i = thread_index(); i < count; i += thread_count())
-        largest = fmax(largest, fabs(load_element(expected, i, type)));
+    for (u64 i = thread_index(); i < count; i += thread_count()) {
+        double magnitude = fabs(load_element(expected, i, type));
+        if (magnitude < infinity())
+            largest = fmax(largest, magnitude);
+    }
     // Doubles that are not negative order as their bits do.
     atomicMax(&results[MAGNITUDE], (u64)__double_as_longlong(largest));
 }
 
-// Within `tolerance` of the magnitude that at_magnitude left in `results`; NaN is never within.
-extern "C" __global__ void at_compare_close(const void *found, const void *expected, u64 count,
-                                            int type, double tolerance, u64 *results)
+// Sign and magnitude to a place on one line: neighbours differ by 1, and both zeros are one place.
+static __device__ u64 place_of_float(u64 bits, int width)
 {
-    double magnitude = __longlong_as_double((long long)results[MAGNITUDE]);
-    double limit = tolerance * magnitude, worst = 0;
-    Tally t = {0, ~0ull};
-    for (u64 i = thread_index(); i < count; i += thread_count()) {
-        double error = fabs(load_element(found, i, type) - load_element(expected, i, type));
-        if (!(error <= limit))
-            count_wrong(t, i);
-        worst = fmax(worst, error);
+    const u64 middle = 1ull << 63, sign = 1ull << (width - 1);
+    return bits & sign ? middle - (bits & (sign - 1)) : middle + bits;
+}
+
+static __device__ u64 place_of(const void *data, u64 i, int type)
+{
+    const u64 middle = 1ull << 63;
+    switch (type) {
+    case INT8:
+        return middle + (u64)(long long)((const signed char *)data)[i];
+    case UINT8:
+        return ((const u8 *)data)[i];
+    case INT16:
+        return middle + (u64)(long long)((const short *)data)[i];
+    case UINT16:
+        return ((const u16 *)data)[i];
+    case INT32:
+        return middle + (u64)(long long)((const int *)data)[i];
+    case UINT32:
+        return ((const u32 *)data)[i];
+    case INT64:
+        return middle + ((const u64 *)data)[i];
+    case HALF:
+    case BFLOAT16:
+        return place_of_float(((const u16 *)data)[i], 16);
+    case FLOAT:
+        return place_of_float(((const u32 *)data)[i], 32);
+    case DOUBLE:
+        return place_of_float(((const u64 *)data)[i], 64);
+    default:
+        return ((const u64 *)data)[i];
     }
+}
+
+// As tolerance_accepts() in device/tolerance.c, but for what is exact.
+static __device__ bool accepts(const void *found, const void *expected, u64 i, int type, int kind,
+                               double limit, double magnitude)
+{
+    const double x = load_element(found, i, type), y = load_element(expected, i, type);
+    const u64 a = place_of(found, i, type), b = place_of(expected, i, type);
+    const u64 steps = a > b ? a - b : b - a;
+    if (is_float(type) && (x != x || y != y))
+        return x != x && y != y;
+    if (is_float(type) && (fabs(x) == infinity() || fabs(y) == infinity()))
+        return x == y;
+    double allowed = limit;
+    if (kind == SCALED)
+        allowed *= magnitude;
+    if (kind == RELATIVE)
+        allowed *= fabs(y);
+    if (is_float(type) && kind != ULPS)
+        return fabs(x - y) <= allowed;
+    return allowed >= 0x1p64 || steps <= (u64)allowed;
+}
+
+// `results` has what at_magnitude left there when `kind` is SCALED.
+extern "C" __global__ void at_compare_close(const void *found, const void *expected, u64 count,
+                                            int type, int kind, double limit, u64 *results)
+{
+    const double magnitude = __longlong_as_double((long long)results[MAGNITUDE]);
+    Tally t = {0, ~0ull};
+    for (u64 i = thread_index(); i < count; i += thread_count())
+        if (!accepts(found, expected, i, type, kind, limit, magnitude))
+            count_wrong(t, i);
     report(t, results);
-    if (worst > 0 && magnitude > 0)
-        atomicMax(&results[WORST], (u64)__double_as_longlong(worst / magnitude));
 }
 
 // For a given place a bijection of the word, so that changing one word always changes the sum, and

@@ -118,7 +118,6 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
     };
     p.plan = (problem_plan){.buffer_count = 2,
                             .deterministic = true,
-                            .tolerance = problem->tolerance,
                             .traffic_bytes = 2 * count * dtype_get(problem->type)->size_bytes,
                             .seed = 20};
     static const char *const names[] = {"src", "dst"};
@@ -133,6 +132,7 @@ static device_problem plan_problem(const gpu_bench *b, const gpu_problem *proble
     }
     p.plan.buffers[0].role = BUFFER_INPUT;
     p.plan.buffers[1].role = problem->role ? problem->role : BUFFER_OUTPUT;
+    p.plan.buffers[1].tolerance = tolerance_of(problem->tolerance);
     return p;
 }
 

@@ -56,7 +56,8 @@ enum { MOST_SCRIPTS = 256 };
 static bool is_own(const char *file)
 {
     static const char *const own[] = {"autotune.lua", "check.lua", "kernel.lua",
-                                      "problem.lua",  "space.lua", "template.lua"};
+                                      "problem.lua",  "space.lua", "template.lua",
+                                      "tolerance.lua"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], file) == 0)
             return true;

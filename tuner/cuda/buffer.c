@@ -181,58 +181,6 @@ at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_rep
     return AT_OK;
 }
 
-static double half_value(uint16_t bits)
-{
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31;
-    uint32_t fraction = bits & 0x3ff, out;
-    float x;
-    if (exponent == 0) {
-        x = (float)fraction * 0x1p-24f;
-        return sign ? -x : x;
-    }
-    out = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | fraction << 13;
-    memcpy(&x, &out, sizeof x);
-    return x;
-}
-
-static double bfloat16_value(uint16_t bits)
-{
-    uint32_t out = (uint32_t)bits << 16;
-    float x;
-    memcpy(&x, &out, sizeof x);
-    return x;
-}
-
-#define READER(name, c_type, convert)                                                              \
-    static double read_##name(const void *bytes)                                                   \
-    {                                                                                              \
-        c_type v;                                                                                  \
-        memcpy(&v, bytes, sizeof v);                                                               \
-        return convert(v);                                                                         \
-    }
-
-READER(int8, int8_t, (double))
-READER(uint8, uint8_t, (double))
-READER(int16, int16_t, (double))
-READER(uint16, uint16_t, (double))
-READER(int32, int32_t, (double))
-READER(uint32, uint32_t, (double))
-READER(int64, int64_t, (double))
-READER(uint64, uint64_t, (double))
-READER(half, uint16_t, half_value)
-READER(bfloat16, uint16_t, bfloat16_value)
-READER(float, float, (double))
-READER(double, double, (double))
-
-static double (*const readers[DTYPE_COUNT])(const void *) = {
-    [DTYPE_INT8] = read_int8,     [DTYPE_UINT8] = read_uint8,
-    [DTYPE_INT16] = read_int16,   [DTYPE_UINT16] = read_uint16,
-    [DTYPE_INT32] = read_int32,   [DTYPE_UINT32] = read_uint32,
-    [DTYPE_INT64] = read_int64,   [DTYPE_UINT64] = read_uint64,
-    [DTYPE_HALF] = read_half,     [DTYPE_BFLOAT16] = read_bfloat16,
-    [DTYPE_FLOAT] = read_float,   [DTYPE_DOUBLE] = read_double,
-};
-
 /* Brings the values of the first wrong element to the host. */
 static at_status read_elements(device *d, const device_buffer *found, const device_buffer *expected,
                                dtype type, device_comparison *out, at_error *error)
@@ -254,8 +202,8 @@ static at_status read_elements(device *d, const device_buffer *found, const devi
         status = cuda_wait(d, what, error);
     if (status)
         return status;
-    out->found = readers[type](host);
-    out->expected = readers[type](host + ELEMENT_BYTES);
+    out->found = element_value(type, host);
+    out->expected = element_value(type, host + ELEMENT_BYTES);
     return AT_OK;
 }
 
@@ -270,34 +218,36 @@ static at_status queue_exact(device *d, const device_buffer *found, const device
 }
 
 static at_status queue_close(device *d, const device_buffer *found, const device_buffer *expected,
-                             const buffer_plan *plan, double tolerance, at_error *error)
+                             const buffer_plan *plan, at_error *error)
 {
     CUdeviceptr f = found->data, e = expected->data, results = d->results;
     uint64_t count = plan->count;
-    int type = (int)plan->type;
+    int type = (int)plan->type, kind = (int)plan->tolerance.kind;
+    double limit = plan->tolerance.limit;
     void *magnitude[] = {&e, &count, &type, &results};
-    at_status status = cuda_support_queue(d, SUPPORT_MAGNITUDE, count, magnitude, error);
+    at_status status = plan->tolerance.kind == TOLERANCE_SCALED
+                           ? cuda_support_queue(d, SUPPORT_MAGNITUDE, count, magnitude, error)
+                           : AT_OK;
     if (status)
         return status;
-    void *arguments[] = {&f, &e, &count, &type, &tolerance, &results};
+    void *arguments[] = {&f, &e, &count, &type, &kind, &limit, &results};
     return cuda_support_queue(d, SUPPORT_COMPARE_CLOSE, count, arguments, error);
 }
 
 at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
-                              const buffer_plan *plan, double tolerance, device_comparison *out,
-                              at_error *error)
+                              const buffer_plan *plan, device_comparison *out, at_error *error)
 {
     *out = (device_comparison){0};
     at_status status = clear_results(d, error);
     if (!status)
-        status = tolerance > 0 ? queue_close(d, found, expected, plan, tolerance, error)
-                               : queue_exact(d, found, expected, plan, error);
+        status = plan->tolerance.kind == TOLERANCE_EXACT
+                     ? queue_exact(d, found, expected, plan, error)
+                     : queue_close(d, found, expected, plan, error);
     if (!status)
         status = read_results(d, "the comparison failed", error);
     if (status)
         return status;
     out->wrong = d->results_host[RESULT_WRONG];
-    memcpy(&out->worst, &d->results_host[RESULT_WORST], sizeof out->worst);
     if (out->wrong == 0)
         return AT_OK;
     out->first = ~d->results_host[RESULT_FIRST_INVERTED];

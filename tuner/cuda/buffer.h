@@ -23,7 +23,6 @@ at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum,
 at_status cuda_buffer_guards(device *d, const device_buffer *b, device_guard_report *out,
                              at_error *error);
 at_status cuda_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
-                              const buffer_plan *plan, double tolerance, device_comparison *out,
-                              at_error *error);
+                              const buffer_plan *plan, device_comparison *out, at_error *error);
 
 #endif

@@ -22,7 +22,7 @@ typedef enum support_kernel {
 /* Words of the block in which support kernels leave their results; all start at zero, so a minimum
  * is kept as the maximum of the complement. The support source has the same list. */
 typedef enum cuda_result {
-    RESULT_WRONG, RESULT_FIRST_INVERTED, RESULT_WORST, RESULT_MAGNITUDE, RESULT_SUM,
+    RESULT_WRONG, RESULT_FIRST_INVERTED, RESULT_MAGNITUDE, RESULT_SUM,
     RESULT_BEFORE_INVERTED, RESULT_AFTER_INVERTED, RESULT_COUNT
 } cuda_result;
 

@@ -49,7 +49,6 @@ typedef struct device_comparison {
     uint64_t wrong;      /* elements that differ */
     uint64_t first;      /* index of the first of them */
     double expected, found; /* its values */
-    double worst;        /* largest error relative to the expected output's largest magnitude */
 } device_comparison;
 
 typedef struct device_guard_report {
@@ -95,9 +94,9 @@ typedef struct device_api {
     at_status (*checksum)(device *d, const device_buffer *b, uint64_t *sum, at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
+    /* Element by element, as the plan's tolerance says. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
-                         const buffer_plan *plan, double tolerance, device_comparison *out,
-                         at_error *error);
+                         const buffer_plan *plan, device_comparison *out, at_error *error);
 
     /* Loads the kernels that `plan` launches, all of one image. AT_COMPILE when the image or a launch
      * cannot work on this device. */

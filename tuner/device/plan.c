@@ -10,6 +10,11 @@ uint64_t plan_buffer_bytes(const buffer_plan *plan)
     return plan->count * dtype_get(plan->type)->size_bytes;
 }
 
+bool plan_is_compared(const buffer_plan *plan)
+{
+    return plan->role == BUFFER_OUTPUT || plan->role == BUFFER_INOUT;
+}
+
 /* Entry and buffer names are bytes of a struct: terminated, and short enough. */
 static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
 {
@@ -102,12 +107,65 @@ static bool get_buffer(pack *m, buffer_plan *b)
     return b->count > 0 && b->count <= PLAN_MAX_ELEMENTS && get_fill(m, b);
 }
 
+/* The first buffer whose contents are compared; NULL: none is. */
+static const buffer_plan *first_compared(const problem_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]))
+            return &plan->buffers[i];
+    return NULL;
+}
+
+/* What one number says of all that is compared; `several` where that takes more. */
+static const double several = -1;
+
+static double common_tolerance(const problem_plan *plan)
+{
+    const buffer_plan *first = first_compared(plan);
+    if (!first)
+        return 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]) &&
+            !tolerance_equal(plan->buffers[i].tolerance, first->tolerance))
+            return several;
+    return first->tolerance.kind <= TOLERANCE_SCALED ? first->tolerance.limit : several;
+}
+
+/* One number for all where that will do, as journals' keys have it. */
+static void put_tolerances(pack *m, const problem_plan *plan)
+{
+    double common = common_tolerance(plan);
+    pack_put_f64(m, common);
+    for (uint32_t i = 0; common == several && i < plan->buffer_count; i++) {
+        pack_put_u32(m, plan->buffers[i].tolerance.kind);
+        pack_put_f64(m, plan->buffers[i].tolerance.limit);
+    }
+}
+
+static bool get_tolerances(pack *m, problem_plan *out)
+{
+    double common = pack_get_f64(m);
+    bool valid = isfinite(common) && (common >= 0 || common == several);
+    for (uint32_t i = 0; valid && i < out->buffer_count; i++) {
+        buffer_plan *b = &out->buffers[i];
+        if (common != several) {
+            b->tolerance = plan_is_compared(b) ? tolerance_of(common) : tolerance_of(0);
+            continue;
+        }
+        uint32_t kind;
+        valid = get_below(m, TOLERANCE_KINDS, &kind);
+        b->tolerance = (tolerance){.kind = (tolerance_kind)kind, .limit = pack_get_f64(m)};
+        valid = valid && tolerance_is_valid(b->tolerance);
+    }
+    return valid;
+}
+
 void plan_put_problem(pack *m, const problem_plan *plan)
 {
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
-    pack_put_f64(m, plan->tolerance);
+    put_tolerances(m, plan);
     pack_put_u32(m, plan->deterministic);
     pack_put_u64(m, plan->traffic_bytes);
     pack_put_u64(m, plan->seed);
@@ -122,12 +180,12 @@ at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return corrupt(m, "problem", error);
-    out->tolerance = pack_get_f64(m);
+    bool is_tolerance = get_tolerances(m, out);
     bool is_boolean = get_below(m, 2, &deterministic);
     out->deterministic = deterministic == 1;
     out->traffic_bytes = pack_get_u64(m);
     out->seed = pack_get_u64(m);
-    if (m->failed || !is_boolean || !isfinite(out->tolerance) || out->tolerance < 0)
+    if (m->failed || !is_boolean || !is_tolerance)
         return corrupt(m, "problem", error);
     return AT_OK;
 }

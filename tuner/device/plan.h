@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/pack.h"
 #include "base/value.h"
+#include "device/tolerance.h"
 
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
@@ -56,6 +57,7 @@ typedef struct buffer_plan {
     buffer_role role;
     buffer_fill fill;
     dtype type;
+    tolerance tolerance; /* of what is compared with the reference; exact for all others */
     uint64_t count;      /* elements */
     uint64_t fill_limit; /* of the random integers: exclusive upper bound; FILL_OFFSETS: the last */
     uint64_t fill_block; /* FILL_LOCAL */
@@ -104,11 +106,13 @@ typedef struct launch_plan {
 typedef struct problem_plan {
     uint32_t buffer_count;
     buffer_plan buffers[PLAN_MAX_BUFFERS];
-    double tolerance;      /* 0: bit for bit; else relative to the expected output's largest magnitude */
     bool deterministic;    /* two launches must agree bit for bit */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns */
     uint64_t seed;         /* of the fills */
 } problem_plan;
+
+/* Is what kernels leave there compared with what the reference does? */
+bool plan_is_compared(const buffer_plan *plan);
 
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);

@@ -128,6 +128,20 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
+static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const script_tolerance *from)
+{
+    double limit = expression_number(L, &from->limit, e->problem, NULL);
+    if (limit < 0)
+        expression_raise(L, &from->limit, "is negative");
+    if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
+        expression_raise(L, &from->limit, "gives %g: with a relative error of 1 or more zeros pass; "
+                         "ULPs are at.ulps(...), and a plain number is of the largest magnitude", limit);
+    if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
+        expression_raise(L, &from->limit, "gives %g where a whole number of ULPs is needed", limit);
+    return from->kind == TOLERANCE_SCALED ? tolerance_of(limit)
+                                          : (tolerance){.kind = from->kind, .limit = limit};
+}
+
 static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
                             buffer_plan *to)
 {
@@ -136,6 +150,8 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     to->type = evaluate_type(L, e, &from->type);
     to->count = (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
     evaluate_fill(L, e, from, to);
+    if (plan_is_compared(to))
+        to->tolerance = evaluate_tolerance(L, e, from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance);
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
         to->shape[i] =
@@ -157,11 +173,11 @@ static int evaluate_problem(lua_State *L)
     plan->buffer_count = (uint32_t)s->buffer_count;
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
-    plan->tolerance = expression_number(L, &s->tolerance, e->problem, NULL);
-    if (plan->tolerance < 0)
-        expression_raise(L, &s->tolerance, "is negative");
     /* Where results are compared bit for bit, launches agree bit for bit. */
-    plan->deterministic = s->deterministic_given ? s->deterministic : plan->tolerance == 0;
+    bool exact = evaluate_tolerance(L, e, &s->tolerance).kind == TOLERANCE_EXACT;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        exact = exact && plan->buffers[i].tolerance.kind == TOLERANCE_EXACT;
+    plan->deterministic = s->deterministic_given ? s->deterministic : exact;
     plan->traffic_bytes = (uint64_t)expression_integer(L, &s->traffic, e->problem, NULL,
                                                        s->pattern.measurable ? 1 : 0, INT64_MAX);
     return 0;

@@ -390,6 +390,22 @@ static void read_layout(lua_State *L, script *s)
         lua_pop(L, 1);
 }
 
+static script_tolerance read_tolerance(lua_State *L)
+{
+    static const char *const names[] = {[TOLERANCE_EXACT] = "exact",       [TOLERANCE_SCALED] = "scaled",
+                                        [TOLERANCE_RELATIVE] = "relative", [TOLERANCE_ABSOLUTE] = "absolute",
+                                        [TOLERANCE_ULPS] = "ulps",         [TOLERANCE_KINDS] = NULL};
+    script_tolerance t = {0};
+    if (lua_getfield(L, -1, "tolerance") == LUA_TTABLE) {
+        lua_getfield(L, -1, "how");
+        t.kind = (tolerance_kind)luaL_checkoption(L, -1, NULL, names);
+        lua_pop(L, 1);
+        t.limit = read_expression_field(L, "limit", REACH_PROBLEM);
+    }
+    lua_pop(L, 1);
+    return t;
+}
+
 static void read_buffers(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "buffers");
@@ -405,6 +421,7 @@ static void read_buffers(lua_State *L, script *s)
         b->fill = read_expression_field(L, "fill", REACH_LAYOUT);
         b->limit = read_expression_field(L, "limit", REACH_LAYOUT);
         b->block = read_expression_field(L, "block", REACH_LAYOUT);
+        b->tolerance = read_tolerance(L);
         b->rank = (uint32_t)read_expression_list(L, "shape", REACH_LAYOUT, b->shape, 4);
         b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
         b->value_count = (uint32_t)read_expression_list(L, "values", REACH_LAYOUT, b->values,
@@ -538,7 +555,7 @@ void script_read_pattern(lua_State *L)
     read_layout(L, s);
     read_buffers(L, s);
     s->traffic = read_expression_field(L, "traffic", REACH_PROBLEM);
-    s->tolerance = read_expression_field(L, "tolerance", REACH_PROBLEM);
+    s->tolerance = read_tolerance(L);
     s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
     s->deterministic = lua_toboolean(L, -1);
     lua_pop(L, 1);

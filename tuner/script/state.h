@@ -24,6 +24,11 @@ typedef struct arena_block {
     struct arena_block *next;
 } arena_block;
 
+typedef struct script_tolerance {
+    tolerance_kind kind;
+    expression limit; /* text NULL when absent */
+} script_tolerance;
+
 typedef struct script_buffer {
     const char *name;
     int line;
@@ -32,6 +37,7 @@ typedef struct script_buffer {
     expression fill, limit, block; /* text NULL when absent */
     uint32_t value_count;
     expression *values;
+    script_tolerance tolerance;
     uint32_t rank;
     expression shape[4];
 } script_buffer;
@@ -120,7 +126,8 @@ struct script {
     expression *constraint_tests;
     size_t buffer_count;
     script_buffer *buffers;
-    expression traffic, tolerance;
+    expression traffic;
+    script_tolerance tolerance; /* of buffers that have none of their own */
     bool deterministic_given, deterministic;
     size_t layout_count;
     size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */

@@ -1,10 +1,8 @@
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/device.h"
 #include "sim/fill.h"
@@ -150,30 +148,6 @@ at_status sim_buffer_guards(device *d, const device_buffer *b, device_guard_repo
     return AT_OK;
 }
 
-static double element(const uint8_t *bytes, uint64_t i, dtype type)
-{
-    union {
-        int8_t s8; uint8_t u8; int16_t s16; uint16_t u16; int32_t s32; uint32_t u32; int64_t s64;
-        uint64_t u64; float f; double d;
-    } v;
-    size_t size = dtype_get(type)->size_bytes;
-    memcpy(&v, bytes + i * size, size);
-    switch (type) {
-    case DTYPE_INT8: return v.s8;
-    case DTYPE_UINT8: return v.u8;
-    case DTYPE_INT16: return v.s16;
-    case DTYPE_UINT16: return v.u16;
-    case DTYPE_INT32: return v.s32;
-    case DTYPE_UINT32: return v.u32;
-    case DTYPE_INT64: return (double)v.s64;
-    case DTYPE_UINT64: return (double)v.u64;
-    case DTYPE_HALF: return half_to_float(v.u16);
-    case DTYPE_BFLOAT16: return bfloat_to_float(v.u16);
-    case DTYPE_FLOAT: return v.f;
-    default: return v.d;
-    }
-}
-
 static void note_wrong(device_comparison *out, uint64_t i)
 {
     if (out->wrong++ == 0)
@@ -190,40 +164,32 @@ static void compare_exact(const device_buffer *found, const device_buffer *expec
             note_wrong(out, i);
 }
 
-/* Relative to the largest magnitude that is expected; NaN is never right. */
 static void compare_close(const device_buffer *found, const device_buffer *expected,
-                          const buffer_plan *plan, double tolerance, device_comparison *out)
+                          const buffer_plan *plan, device_comparison *out)
 {
-    double magnitude = 0, worst = 0;
+    size_t bytes = dtype_get(plan->type)->size_bytes;
+    double magnitude = element_magnitude(plan->type, expected->bytes, plan->count);
     for (uint64_t i = 0; i < plan->count; i++)
-        magnitude = fmax(magnitude, fabs(element(expected->bytes, i, plan->type)));
-    for (uint64_t i = 0; i < plan->count; i++) {
-        double error = fabs(element(found->bytes, i, plan->type) -
-                            element(expected->bytes, i, plan->type));
-        if (!(error <= tolerance * magnitude))
+        if (!tolerance_accepts(plan->tolerance, magnitude, plan->type, found->bytes + i * bytes,
+                               expected->bytes + i * bytes))
             note_wrong(out, i);
-        worst = fmax(worst, error);
-    }
-    if (worst > 0 && magnitude > 0)
-        out->worst = worst / magnitude;
 }
 
 at_status sim_buffer_compare(device *d, const device_buffer *found, const device_buffer *expected,
-                             const buffer_plan *plan, double tolerance, device_comparison *out,
-                             at_error *error)
+                             const buffer_plan *plan, device_comparison *out, at_error *error)
 {
     (void)d;
     size_t bytes = dtype_get(plan->type)->size_bytes;
     *out = (device_comparison){0};
     if (plan->count > found->size_bytes / bytes || plan->count > expected->size_bytes / bytes)
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
-    if (tolerance > 0)
-        compare_close(found, expected, plan, tolerance, out);
-    else
+    if (plan->tolerance.kind == TOLERANCE_EXACT)
         compare_exact(found, expected, plan->count, bytes, out);
+    else
+        compare_close(found, expected, plan, out);
     if (out->wrong > 0) {
-        out->expected = element(expected->bytes, out->first, plan->type);
-        out->found = element(found->bytes, out->first, plan->type);
+        out->expected = element_value(plan->type, expected->bytes + out->first * bytes);
+        out->found = element_value(plan->type, found->bytes + out->first * bytes);
     }
     return AT_OK;
 }

@@ -278,13 +278,38 @@ static void a_tolerance_forgives_small_errors_but_not_nan_or_a_race(void **state
     (void)state;
     fixture f;
     start(&f);
-    f.problems[0].plan.tolerance = f.problems[1].plan.tolerance = 1e-5;
+    for (int i = 0; i < 2; i++)
+        f.problems[i].plan.buffers[1].tolerance = tolerance_of(1e-5);
     set_up(&f);
     expect_outcome(try_entry(&f, 1, "close_to", 1), OUTCOME_OK, "");
     expect_outcome(try_entry(&f, 2, "not_a_number", 1), OUTCOME_WRONG_RESULT, "found nan");
     expect_outcome(try_entry(&f, 3, "unstable", 1), OUTCOME_WRONG_RESULT, "two launches");
     expect_outcome(try_entry(&f, 4, "zeros", 1), OUTCOME_WRONG_RESULT, "elements of dst");
     end(&f);
+}
+
+/* "close_to" is 1e-7 off, which is a few representable values away. */
+static void a_buffer_has_a_tolerance_of_its_own(void **state)
+{
+    static const struct {
+        tolerance allowed;
+        outcome result;
+        const char *message;
+    } cases[] = {
+        {{TOLERANCE_EXACT, 0}, OUTCOME_WRONG_RESULT, "1 of "},
+        {{TOLERANCE_ULPS, 1}, OUTCOME_WRONG_RESULT, " within 1 ULPs, found "},
+        {{TOLERANCE_ULPS, 1000}, OUTCOME_OK, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        start(&f);
+        f.problems[0].plan.buffers[1].tolerance = cases[i].allowed;
+        f.problems[1].plan.buffers[1].tolerance = cases[i].allowed;
+        set_up(&f);
+        expect_outcome(try_entry(&f, 1, "close_to", 1), cases[i].result, cases[i].message);
+        end(&f);
+    }
 }
 
 static void an_in_out_buffer_gets_its_input_back_before_every_launch(void **state)
@@ -719,6 +744,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),
         cmocka_unit_test(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others),
         cmocka_unit_test(a_tolerance_forgives_small_errors_but_not_nan_or_a_race),
+        cmocka_unit_test(a_buffer_has_a_tolerance_of_its_own),
         cmocka_unit_test(an_in_out_buffer_gets_its_input_back_before_every_launch),
         cmocka_unit_test(dynamic_shared_memory_past_48_KiB_is_asked_for),
         cmocka_unit_test(a_refused_launch_is_a_launch_error_and_costs_no_worker),

@@ -3,6 +3,14 @@
 #include "base/rng.h"
 #include "script_fixture.h"
 
+static tolerance random_tolerance(rng *r)
+{
+    const tolerance_kind kind = (tolerance_kind)rng_below(r, TOLERANCE_KINDS);
+    const double limit = (double)(1 + rng_below(r, 1000));
+    return kind == TOLERANCE_EXACT ? tolerance_of(0)
+                                   : (tolerance){kind, kind == TOLERANCE_ULPS ? limit : limit / 1e6};
+}
+
 static problem_plan random_problem(rng *r)
 {
     problem_plan p;
@@ -24,7 +32,11 @@ static problem_plan random_problem(rng *r)
         for (uint32_t d = 0; d < b->rank; d++)
             b->shape[d] = rng_below(r, 1000);
     }
-    p.tolerance = (double)rng_below(r, 1000) / 1e6;
+    const tolerance common = tolerance_of((double)rng_below(r, 1000) / 1e6);
+    const bool own = rng_below(r, 2);
+    for (uint32_t i = 0; i < p.buffer_count; i++)
+        if (plan_is_compared(&p.buffers[i]))
+            p.buffers[i].tolerance = own ? random_tolerance(r) : common;
     p.deterministic = rng_below(r, 2);
     p.traffic_bytes = rng_below(r, UINT64_MAX);
     p.seed = rng_below(r, UINT64_MAX);
@@ -117,9 +129,9 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
                 assert_in_range(problem.buffers[b].role, 0, BUFFER_SCRATCH);
                 assert_in_range(problem.buffers[b].rank, 0, 4);
                 assert_in_range(problem.buffers[b].count, 1, PLAN_MAX_ELEMENTS);
+                assert_true(tolerance_is_valid(problem.buffers[b].tolerance));
                 assert_non_null(memchr(problem.buffers[b].name, 0, PLAN_NAME_BYTES));
             }
-            assert_true(problem.tolerance >= 0);
             status = plan_get_launch(&m, &launch, NULL);
         }
         if (status == AT_OK) {
@@ -164,12 +176,38 @@ static void a_problem_is_evaluated(void **state)
     assert_int_equal(p.buffers[1].rank, 2);
     assert_int_equal(p.buffers[1].shape[1], 20);
     assert_int_equal(p.buffers[2].type, DTYPE_FLOAT);
-    assert_true(p.tolerance == 1e-2);
+    assert_true(tolerance_equal(p.buffers[0].tolerance, tolerance_of(1e-2)));
+    assert_true(tolerance_equal(p.buffers[1].tolerance, tolerance_of(0))); /* an input */
     assert_false(p.deterministic);
     assert_int_equal(p.traffic_bytes, 20);
     assert_int_equal(p.seed, 42);
     assert_ok(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), error);
     assert_int_equal(p.buffers[1].count, 60);
+    script_free(s);
+}
+
+static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **state)
+{
+    (void)state;
+    fixture_write("p.cu.tmpl", "x\n");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 10, allowed = 8 }, ragged = false,",
+        .extra = "buffers = { a = at.output { dtype = 'float', count = 1, tolerance = at.ulps 'allowed // 2' },\n"
+                 "b = at.inout { dtype = 'half', count = 1, tolerance = at.relative(1e-3) },\n"
+                 "c = at.output { dtype = 'double', count = 1, tolerance = at.absolute(0.5) },\n"
+                 "d = at.output { dtype = 'double', count = 1, tolerance = 0 },\n"
+                 "e = at.output { dtype = 'double', count = 1, tolerance = 1e-4 },\n"
+                 "f = at.output { dtype = 'int32', count = 1 } },\n"
+                 "tolerance = at.ulps(2), traffic = 1,"});
+    static const tolerance expected[] = {{TOLERANCE_ULPS, 4},     {TOLERANCE_RELATIVE, 1e-3},
+                                         {TOLERANCE_ABSOLUTE, 0.5}, {TOLERANCE_EXACT, 0},
+                                         {TOLERANCE_SCALED, 1e-4},  {TOLERANCE_ULPS, 2}};
+    problem_plan p;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
+    for (uint32_t i = 0; i < 6; i++)
+        assert_true(tolerance_equal(p.buffers[i].tolerance, expected[i]));
+    assert_false(p.deterministic);
     script_free(s);
 }
 
@@ -195,6 +233,13 @@ static const plan_case problem_cases[] = {
      "the shape has 4 elements and the count is 6"},
     {"tolerance = -1,", "is negative"},
     {"tolerance = '0/0',", "not a finite number"},
+    {"tolerance = at.relative(1.5),", "zeros pass"},
+    {"tolerance = at.ulps 'n / 3',", "gives 341.333 where a whole number of ULPs"},
+    {"tolerance = at.absolute '-n',", "is negative"},
+    {"buffers = { a = at.output { dtype = 'float', count = 1, tolerance = at.absolute(-1) } },",
+     "is negative"},
+    {"buffers = { a = at.inout { dtype = 'float', count = 1, tolerance = '1e9 * 1e300' } },",
+     "not a finite number"},
     {"traffic = 'n.x',", "attempt to index a number value"},
 };
 
@@ -298,6 +343,7 @@ int main(void)
         cmocka_unit_test(plans_come_back_as_they_were),
         cmocka_unit_test(a_corrupt_plan_is_an_error_or_a_plan),
         cmocka_unit_test(a_problem_is_evaluated),
+        cmocka_unit_test(each_buffer_has_its_own_tolerance_or_that_of_the_pattern),
         cmocka_unit_test(problems_that_cannot_be_are_told),
         cmocka_unit_test(a_launch_is_evaluated),
         cmocka_unit_test(launches_that_cannot_be_are_told),

@@ -28,7 +28,8 @@ static int set_up(void **state)
         (device_properties){.kind = "cuda", .uuid = "GPU-1", .driver = "580.1", .arch = "sm_90"};
     snprintf(f.device.limits.name, sizeof f.device.limits.name, "NVIDIA H200");
     f.problem = (problem_plan){.buffer_count = 1, .traffic_bytes = 1024, .seed = 1};
-    snprintf(f.problem.buffers[0].name, PLAN_NAME_BYTES, "src");
+    snprintf(f.problem.buffers[0].name, PLAN_NAME_BYTES, "dst");
+    f.problem.buffers[0].role = BUFFER_OUTPUT;
     f.facts = (journal_facts){.pattern = "transpose",
                               .device = &f.device,
                               .nvrtc_version = "13.0",
@@ -234,7 +235,7 @@ static void each_fact_that_changes_invalidates(void **state)
             f->facts.warm_cache = true;
             break;
         case 7:
-            f->problem.tolerance = 1e-6;
+            f->problem.buffers[0].tolerance = tolerance_of(1e-6);
             break;
         case 8:
             f->facts.problem_count = 0;

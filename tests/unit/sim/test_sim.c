@@ -94,11 +94,11 @@ static void a_copy_is_exact_and_a_planted_difference_is_found(void **state)
     assert_ok(device_sim_api.poison(b.device, b.buffers[1], 0, &error), error);
     assert_ok(device_sim_api.launch(b.device, k, &b.launch, b.buffers, &error), error);
     assert_null(device_sim_api.complaint(b.device, &result));
-    assert_ok(device_sim_api.compare(b.device, b.buffers[1], b.buffers[0], &floats, 0, &c, &error), error);
+    assert_ok(device_sim_api.compare(b.device, b.buffers[1], b.buffers[0], &floats, &c, &error), error);
     assert_int_equal(c.wrong, 0);
     buffer_plan other = floats;
     assert_ok(device_sim_api.fill(b.device, b.buffers[2], &other, 6, &error), error);
-    assert_ok(device_sim_api.compare(b.device, b.buffers[2], b.buffers[0], &floats, 0, &c, &error), error);
+    assert_ok(device_sim_api.compare(b.device, b.buffers[2], b.buffers[0], &floats, &c, &error), error);
     assert_true(c.wrong > COUNT / 2);
     device_sim_api.kernel_free(b.device, k);
     close_bench(&b);

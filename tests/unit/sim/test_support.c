@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/rng.h"
 #include "base/value.h"
+#include "device/tolerance.h"
 #include "sim_fixture.h"
 
-enum { BAND = 1000, RESULTS = 7, BEFORE_INVERTED = 5, AFTER_INVERTED = 6 };
+enum { BAND = 1000, RESULTS = 6, WRONG = 0, FIRST_INVERTED = 1, BEFORE_INVERTED = 4, AFTER_INVERTED = 5 };
 
 static char *support; /* PTX */
 static unsigned char before[BAND], after[BAND];
@@ -137,6 +139,78 @@ static void all_of_shared_memory_is_filled(void **state)
     sim_test_deinit(&t);
 }
 
+/* Of each type: zeros, infinities, not a number, the ends of its range, and neighbours of what is expected. */
+static void make_elements(rng *r, dtype type, unsigned char *found, unsigned char *expected, size_t count)
+{
+    static const uint64_t special[] = {0, 1, 0x8000, 0x7c00, 0xfc00, 0x7e01, 0x7bff, 0x7f80, 0x80000000,
+                                       0x7f800000, 0xff800000, 0x7fc00001, 0x7f7fffff, UINT64_MAX,
+                                       UINT64_C(1) << 63, UINT64_C(0x7ff0000000000000),
+                                       UINT64_C(0xfff0000000000000), UINT64_C(0x7ff8000000000001),
+                                       UINT64_C(0x7fefffffffffffff), INT64_MAX};
+    const size_t size = dtype_get(type)->size_bytes;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t kinds = sizeof special / sizeof *special;
+        const uint64_t e = rng_below(r, 3) ? rng_next(r) : special[rng_below(r, kinds)];
+        const uint64_t f = rng_below(r, 4) ? e + rng_below(r, 9) - 4 : special[rng_below(r, kinds)];
+        memcpy(expected + i * size, &e, size);
+        memcpy(found + i * size, &f, size);
+    }
+}
+
+/* What at_compare_close finds, after at_magnitude where that is needed. */
+static void compare_on_device(dtype type, tolerance t, unsigned char *found, unsigned char *expected, uint64_t count)
+{
+    const uint64_t size = count * dtype_get(type)->size_bytes;
+    memset(results, 0, sizeof results);
+    for (int pass = t.kind == TOLERANCE_SCALED ? 0 : 1; pass < 2; pass++) {
+        sim_test s;
+        uint64_t limit;
+        memcpy(&limit, &t.limit, sizeof limit);
+        sim_test_init_ptx(&s, support, pass ? "at_compare_close" : "at_magnitude");
+        if (pass)
+            sim_test_u64(&s, sim_test_buffer(&s, "found", found, size, true));
+        sim_test_u64(&s, sim_test_buffer(&s, "expected", expected, size, true));
+        sim_test_u64(&s, count);
+        sim_test_u32(&s, (uint32_t)type);
+        if (pass) {
+            sim_test_u32(&s, (uint32_t)t.kind);
+            sim_test_u64(&s, limit);
+        }
+        sim_test_u64(&s, sim_test_buffer(&s, "results", results, sizeof results, true));
+        sim_test_run_well(&s, 1, 1, 256, 1, 0);
+        sim_test_deinit(&s);
+    }
+}
+
+static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
+{
+    (void)state;
+    enum { COUNT = 400 };
+    static unsigned char found[8 * COUNT], expected[8 * COUNT];
+    static const double limits[TOLERANCE_KINDS] = {
+        [TOLERANCE_SCALED] = 1e-3, [TOLERANCE_RELATIVE] = 1e-3, [TOLERANCE_ABSOLUTE] = 2, [TOLERANCE_ULPS] = 2};
+    rng r = rng_seeded(7);
+    for (int type = 0; type < DTYPE_COUNT; type++)
+        for (int kind = TOLERANCE_SCALED; kind < TOLERANCE_KINDS; kind++) {
+            const tolerance t = {(tolerance_kind)kind, limits[kind]};
+            const size_t size = dtype_get((dtype)type)->size_bytes;
+            uint64_t wrong = 0, first = UINT64_MAX;
+            make_elements(&r, (dtype)type, found, expected, COUNT);
+            const double magnitude = element_magnitude((dtype)type, expected, COUNT);
+            for (size_t i = COUNT; i-- > 0;)
+                if (!tolerance_accepts(t, magnitude, (dtype)type, found + i * size, expected + i * size)) {
+                    wrong++;
+                    first = i;
+                }
+            assert_true(wrong > 0 && wrong < COUNT);
+            compare_on_device((dtype)type, t, found, expected, COUNT);
+            if (results[WRONG] != wrong || ~results[FIRST_INVERTED] != first)
+                fail_msg("%s, kind %d: %d wrong instead of %d, the first %d instead of %d",
+                         dtype_get((dtype)type)->name, kind, (int)results[WRONG], (int)wrong,
+                         (int)~results[FIRST_INVERTED], (int)first);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +219,7 @@ int main(void)
         cmocka_unit_test(the_band_of_another_buffer_or_side_is_damage),
         cmocka_unit_test(what_is_read_there_shows),
         cmocka_unit_test(all_of_shared_memory_is_filled),
+        cmocka_unit_test(a_gpu_finds_the_elements_wrong_that_the_host_finds),
     };
     return cmocka_run_group_tests(tests, read_support, free_support);
 }

@@ -1,0 +1,40 @@
+-- How far results may be from the reference's: of the whole pattern, and of each buffer. What scripts
+-- call is documented in autotune.lua.
+
+local host = ...
+
+local check = host.own "check.lua"
+local fail, show, KIND, expression = check.fail, check.show, check.KIND, check.expression
+
+local tolerance = {}
+
+local function limited(how, example)
+  return function(limit)
+    if type(limit) ~= "number" and type(limit) ~= "string" then
+      error(string.format("at.%s takes a number or an expression, not %s: %s", how,
+                          limit == nil and "nothing" or show(limit), example), 2)
+    end
+    return { [KIND] = "tolerance", how = how, limit = limit }
+  end
+end
+
+--- An error up to `limit` times the magnitude of the element that is expected.
+tolerance.relative = limited("relative", "at.relative(1e-5)")
+--- An error up to `limit`.
+tolerance.absolute = limited("absolute", "at.absolute(1e-6)")
+--- Up to `limit` representable values away from what is expected; of integers that is their difference.
+tolerance.ulps = limited("ulps", "at.ulps(4)")
+
+--- 0, an error relative to the largest magnitude, or what the functions above made.
+function tolerance.read(given, path)
+  if type(given) == "table" and given[KIND] == "tolerance" then
+    return { how = given.how, limit = expression(given.limit, path) }
+  end
+  if type(given) ~= "number" and type(given) ~= "string" then
+    fail(path, "is %s; write 0, an error relative to the largest magnitude such as 1e-5, or "
+               .. "at.relative(1e-5), at.absolute(1e-6), at.ulps(4)", show(given))
+  end
+  return { how = "scaled", limit = expression(given, path) }
+end
+
+return tolerance

@@ -1,0 +1,207 @@
+/* Tolerances against definitions that share nothing with them: tables of all values of a type, steps to
+ * the neighbour, wide arithmetic. */
+#include "check.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/half.h"
+#include "base/rng.h"
+#include "device/tolerance.h"
+
+/* Holds what any two elements are apart. */
+__extension__ typedef __int128 integer;
+
+static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found, const void *expected)
+{
+    return tolerance_accepts((tolerance){kind, limit}, 1, type, found, expected);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Place of each finite value of a type of 16 bits among all of them; zeros share theirs. */
+static void rank_values(dtype type, int32_t rank[65536])
+{
+    static double sorted[65536];
+    size_t count = 0;
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const double v = element_value(type, &(uint16_t){(uint16_t)bits});
+        if (isfinite(v) && bits != 0x8000)
+            sorted[count++] = v;
+    }
+    qsort(sorted, count, sizeof *sorted, by_value);
+    for (uint32_t bits = 0; bits < 65536; bits++) {
+        const double v = element_value(type, &(uint16_t){(uint16_t)bits});
+        const double *at = isfinite(v) ? bsearch(&v, sorted, count, sizeof *sorted, by_value) : NULL;
+        rank[bits] = at ? (int32_t)(at - sorted) : -1;
+    }
+}
+
+static void ulps_of_16_bits_are_places_in_the_table_of_all_values(void **state)
+{
+    (void)state;
+    static int32_t rank[65536];
+    static const dtype types[] = {DTYPE_HALF, DTYPE_BFLOAT16};
+    rng r = rng_seeded(1);
+    for (int t = 0; t < 2; t++) {
+        rank_values(types[t], rank);
+        for (int i = 0; i < 200000; i++) {
+            const uint16_t a = (uint16_t)rng_below(&r, 65536);
+            const uint16_t b = rng_below(&r, 2) ? (uint16_t)(a + rng_below(&r, 9) - 4)
+                                                : (uint16_t)(a ^ 0x8000 ^ rng_below(&r, 4));
+            if (rank[a] < 0 || rank[b] < 0)
+                continue;
+            const double allowed = (double)rng_below(&r, 6);
+            assert_int_equal(accepts(TOLERANCE_ULPS, allowed, types[t], &a, &b),
+                             abs(rank[a] - rank[b]) <= allowed);
+        }
+    }
+}
+
+static void ulps_are_steps_to_the_neighbour(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(2);
+    for (int i = 0; i < 20000; i++) {
+        uint64_t bits = rng_next(&r);
+        double d, wide;
+        float f, narrow;
+        memcpy(&d, &bits, sizeof d);
+        memcpy(&f, &bits, sizeof f);
+        if (rng_below(&r, 4) == 0)
+            d = 0, f = 0;
+        const double to = rng_below(&r, 2) ? INFINITY : -INFINITY;
+        const uint64_t steps = rng_below(&r, 5);
+        wide = d, narrow = f;
+        for (uint64_t s = 0; s < steps; s++)
+            wide = nextafter(wide, to), narrow = nextafterf(narrow, (float)to);
+        if (isfinite(d) && isfinite(wide)) {
+            assert_true(accepts(TOLERANCE_ULPS, (double)steps, DTYPE_DOUBLE, &wide, &d));
+            assert_true(steps == 0 || !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_DOUBLE, &wide, &d));
+        }
+        if (isfinite(f) && isfinite(narrow)) {
+            assert_true(accepts(TOLERANCE_ULPS, (double)steps, DTYPE_FLOAT, &narrow, &f));
+            assert_true(steps == 0 || !accepts(TOLERANCE_ULPS, (double)steps - 1, DTYPE_FLOAT, &narrow, &f));
+        }
+    }
+}
+
+/* One of the type's extremes, or any bits. */
+static uint64_t random_integer(rng *r)
+{
+    static const uint64_t special[] = {0, 1, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX};
+    return rng_below(r, 3) ? rng_next(r) >> rng_below(r, 64) : special[rng_below(r, 5)];
+}
+
+static integer wide_integer(dtype type, uint64_t bits)
+{
+    switch (type) {
+    case DTYPE_INT8: return (int8_t)bits;
+    case DTYPE_UINT8: return (uint8_t)bits;
+    case DTYPE_INT16: return (int16_t)bits;
+    case DTYPE_UINT16: return (uint16_t)bits;
+    case DTYPE_INT32: return (int32_t)bits;
+    case DTYPE_UINT32: return (uint32_t)bits;
+    case DTYPE_INT64: return (int64_t)bits;
+    default: return bits;
+    }
+}
+
+static void integers_are_compared_without_rounding(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(3);
+    for (int i = 0; i < 100000; i++) {
+        const dtype type = (dtype)rng_below(&r, DTYPE_UINT64 + 1);
+        const uint64_t e = random_integer(&r), f = rng_below(&r, 2) ? e + rng_below(&r, 7) - 3 : random_integer(&r);
+        integer apart = wide_integer(type, f) - wide_integer(type, e);
+        apart = apart < 0 ? -apart : apart;
+        const double limit = (double)rng_below(&r, 5);
+        assert_int_equal(accepts(TOLERANCE_ABSOLUTE, limit, type, &f, &e), apart <= (integer)limit);
+        assert_int_equal(accepts(TOLERANCE_ULPS, limit, type, &f, &e), apart <= (integer)limit);
+        const integer magnitude = wide_integer(type, e) < 0 ? -wide_integer(type, e) : wide_integer(type, e);
+        /* A power of two: the product is exact where the magnitude is. */
+        if (magnitude < (integer)1 << 53)
+            assert_int_equal(accepts(TOLERANCE_RELATIVE, 0.25, type, &f, &e), 4 * apart <= magnitude);
+    }
+}
+
+static void errors_of_floats_are_differences(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(4);
+    for (int i = 0; i < 50000; i++) {
+        const float e = (float)ldexp((double)rng_below(&r, 1000) - 500, (int)rng_below(&r, 9) - 4);
+        const float f = e + (float)ldexp((double)rng_below(&r, 65) - 32, -8);
+        const double apart = fabs((double)f - (double)e);
+        assert_int_equal(accepts(TOLERANCE_ABSOLUTE, 0x1p-5, DTYPE_FLOAT, &f, &e), apart <= 0x1p-5);
+        assert_int_equal(accepts(TOLERANCE_RELATIVE, 0x1p-5, DTYPE_FLOAT, &f, &e), apart <= 0x1p-5 * fabs((double)e));
+        assert_int_equal(tolerance_accepts(tolerance_of(0x1p-7), 8, DTYPE_FLOAT, &f, &e), apart <= 0x1p-4);
+    }
+}
+
+static void not_a_number_and_infinities_equal_only_themselves(void **state)
+{
+    (void)state;
+    static const uint64_t bits[][6] = {
+        /* nan, another nan, infinity, -infinity, the largest, 1 */
+        [DTYPE_HALF] = {0x7e00, 0xfe01, 0x7c00, 0xfc00, 0x7bff, 0x3c00},
+        [DTYPE_BFLOAT16] = {0x7fc0, 0xffc1, 0x7f80, 0xff80, 0x7f7f, 0x3f80},
+        [DTYPE_FLOAT] = {0x7fc00000, 0xffc00001, 0x7f800000, 0xff800000, 0x7f7fffff, 0x3f800000},
+        [DTYPE_DOUBLE] = {0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000000,
+                          0xfff0000000000000, 0x7fefffffffffffff, 0x3ff0000000000000},
+    };
+    static const double limits[TOLERANCE_KINDS] = {
+        [TOLERANCE_SCALED] = 100, [TOLERANCE_RELATIVE] = 0.5, [TOLERANCE_ABSOLUTE] = DBL_MAX, [TOLERANCE_ULPS] = 0x1p53};
+    for (int type = DTYPE_HALF; type <= DTYPE_DOUBLE; type++)
+        for (int kind = TOLERANCE_SCALED; kind < TOLERANCE_KINDS; kind++)
+            for (int f = 0; f < 6; f++)
+                for (int e = 0; e < 6; e++) {
+                    if (f > 3 && e > 3)
+                        continue;
+                    const bool same = f == e || (f < 2 && e < 2);
+                    assert_int_equal(tolerance_accepts((tolerance){(tolerance_kind)kind, limits[kind]}, DBL_MAX,
+                                                       (dtype)type, &bits[type][f], &bits[type][e]),
+                                     same);
+                }
+}
+
+static void an_exact_comparison_is_of_bits(void **state)
+{
+    (void)state;
+    const float zero = 0, minus_zero = -0.0f, nan = NAN;
+    assert_false(accepts(TOLERANCE_EXACT, 0, DTYPE_FLOAT, &zero, &minus_zero));
+    assert_true(accepts(TOLERANCE_EXACT, 0, DTYPE_FLOAT, &nan, &nan));
+    assert_true(accepts(TOLERANCE_ULPS, 0, DTYPE_FLOAT, &zero, &minus_zero));
+}
+
+/* What is expected to be infinite does not make everything right. */
+static void the_largest_magnitude_is_a_finite_one(void **state)
+{
+    (void)state;
+    const float values[] = {1, -3, INFINITY, NAN, 2};
+    assert_true(element_magnitude(DTYPE_FLOAT, values, 5) == 3);
+    assert_true(element_magnitude(DTYPE_FLOAT, values + 2, 2) == 0);
+    const int64_t least = INT64_MIN;
+    assert_true(element_magnitude(DTYPE_INT64, &least, 1) == 0x1p63);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ulps_of_16_bits_are_places_in_the_table_of_all_values),
+        cmocka_unit_test(ulps_are_steps_to_the_neighbour),
+        cmocka_unit_test(integers_are_compared_without_rounding),
+        cmocka_unit_test(errors_of_floats_are_differences),
+        cmocka_unit_test(not_a_number_and_infinities_equal_only_themselves),
+        cmocka_unit_test(an_exact_comparison_is_of_bits),
+        cmocka_unit_test(the_largest_magnitude_is_a_finite_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

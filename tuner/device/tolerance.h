@@ -1,0 +1,53 @@
+/* How far an element that a kernel wrote may be from the one that the reference made.
+ *
+ * templates/device_support.cu decides the same on a GPU; tests/unit/sim/test_support.c holds the two
+ * to one another. Nothing here allocates or fails. */
+#ifndef AUTOTUNE_DEVICE_TOLERANCE_H
+#define AUTOTUNE_DEVICE_TOLERANCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/value.h"
+
+/* Of all but the first: not a number is right where that is expected, an infinity where the same one
+ * is; zeros of either sign are equal. */
+typedef enum tolerance_kind {
+    TOLERANCE_EXACT,    /* bit for bit */
+    TOLERANCE_SCALED,   /* an error up to limit * the largest finite magnitude that is expected */
+    TOLERANCE_RELATIVE, /* up to limit * the magnitude of the element that is expected */
+    TOLERANCE_ABSOLUTE, /* up to the limit */
+    TOLERANCE_ULPS,     /* up to `limit` representable values away; of integers that is their difference */
+    TOLERANCE_KINDS
+} tolerance_kind;
+
+typedef struct tolerance {
+    tolerance_kind kind;
+    double limit; /* 0 where it is exact */
+} tolerance;
+
+/* The plain number of a script: 0 is exact, another one is of the largest magnitude. */
+tolerance tolerance_of(double limit);
+
+/* Is the limit one that the kind can have? Finite, not negative, of ULPs a whole number. */
+bool tolerance_is_valid(tolerance t);
+
+bool tolerance_equal(tolerance a, tolerance b);
+
+/* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. */
+enum { TOLERANCE_TEXT_BYTES = 64 };
+void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
+
+/* An element as a double; 64-bit integers are rounded. */
+double element_value(dtype type, const void *element);
+
+/* The largest finite magnitude of the elements; 0 when there is none. */
+double element_magnitude(dtype type, const void *elements, uint64_t count);
+
+/* Is `found` right where `expected` is? `magnitude` is what element_magnitude() gives of all that are
+ * expected; only TOLERANCE_SCALED reads it. */
+bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
+                       const void *expected);
+
+#endif
