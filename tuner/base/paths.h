@@ -2,6 +2,7 @@
 #ifndef AUTOTUNE_BASE_PATHS_H
 #define AUTOTUNE_BASE_PATHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -16,6 +17,9 @@ typedef struct paths {
 /* Finds share/autotune: $AUTOTUNE_SHARE if set, else beside the running binary (../share/autotune),
  * which is right for an installed tree and for a build tree. AT_NOT_FOUND says where it looked. */
 at_status paths_find(paths *out, at_error *error);
+
+/* The folder of the records that were installed beside them; false: its path is too long. */
+bool paths_results(const paths *p, char *out, size_t out_bytes);
 
 /* Resolves a script name: with a slash as it is; without, in the current folder, then among the
  * installed scripts; ".lua" may be left out. AT_USAGE names where it looked and the nearest

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "cmd/commands.h"
+#include "cmd/known.h"
 #include "cmd/series.h"
 #include "record/record.h"
 #include "report/curve.h"
@@ -210,7 +211,7 @@ static at_status sweep_recorded(const options *o, const course *c, int *exit_cod
     if (!status)
         status = target_load_script(&o->run, &limits, &s, error);
     if (!status)
-        status = record_load_all(o->run.results_dir, script_pattern(s)->name, &set, error);
+        status = known_records(o, script_pattern(s)->name, false, &set, error);
     for (size_t k = 0; !status && k < set.count; k++) {
         curve *found;
         status = curve_new(c->names, c->axis_count, &found, error);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/known.h"
 #include "compile/compile.h"
 #include "library/pattern.h"
 #include "record/pick.h"
@@ -73,10 +74,9 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
     if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
         return error_set_at(error, AT_SCRIPT, p->path, 0, "nothing is recorded of more than %d names",
                             RECORD_MAX_VALUES);
-    at_status status = record_load_all(o->run.results_dir, p->name, &records, error);
-    if (status && status != AT_NOT_FOUND)
+    at_status status = known_records(o, p->name, true, &records, error);
+    if (status)
         return status;
-    error_clear(error);
     library_check check = {.script = s, .indices = indices};
     const record_values problem = library_problem(p, pairs), fallback = library_default(p, defaults);
     const pick_target target = {.gpu = gpu->name,

@@ -5,6 +5,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/exported.h"
+#include "cmd/known.h"
 #include "export/export.h"
 #include "base/file.h"
 #include "cmd/options.h"
@@ -47,11 +48,11 @@ static at_status write_text(const options *o, const char *text, size_t size_byte
     return AT_OK;
 }
 
-static void say_what_is_missing(const options *o, const export_model *m)
+static void say_what_is_missing(const export_model *m)
 {
     if (m->row_count == 0)
-        fprintf(stderr, "autotune: no results for %s under %s: only the default is exported\n",
-                m->pattern, o->run.results_dir);
+        fprintf(stderr, "autotune: no results for %s: only the default is exported\n",
+                m->pattern);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
@@ -80,7 +81,7 @@ static at_status export_model_text(const options *o, const exporter *e, const ex
                               : write_text(o, text, size_bytes, error);
     free(text);
     if (!status)
-        say_what_is_missing(o, m);
+        say_what_is_missing(m);
     return status;
 }
 
@@ -103,15 +104,13 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         return found;
     }
     name_from_operand(s ? script_pattern(s)->name : o->operand, name);
-    status = record_load_all(o->run.results_dir, name, &records, error);
-    if (status && status != AT_NOT_FOUND)
+    status = known_records(o, name, true, &records, error);
+    if (status)
         goto cleanup;
     if (!s && records.count == 0) {
-        status = error_set(error, AT_USAGE, "%s; nor are there results for '%s' under %s",
-                           not_found.message, name, o->run.results_dir);
+        status = error_set(error, AT_USAGE, "%s; nor are there results for '%s'", not_found.message, name);
         goto cleanup;
     }
-    error_clear(error);
     status = exported_model(name, &records, s, &model, error);
     if (!status)
         status = export_model_text(o, e, &model, error);

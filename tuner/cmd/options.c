@@ -100,8 +100,9 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_BEST] = {"best", NULL,
                      "the configuration that 'autotune pick' gives, with its launch in a comment",
                      CELL_TRUE, AT(best)},
-    [OPTION_RESULTS] = {"results", "DIR", "folder of the records (default: results)", CELL_TEXT,
-                        AT(run.results_dir)},
+    [OPTION_RESULTS] = {"results", "DIR",
+                        "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed ones)",
+                        CELL_TEXT, AT(results)},
     [OPTION_RECORD] = {"record", NULL, "write a record (what a run on a GPU does anyway)",
                        CELL_TRUE, AT(run.must_record)},
     [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", CELL_FALSE,
@@ -354,6 +355,8 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     }
     if (out->help)
         return AT_OK;
+    if (out->results)
+        out->run.results_dir = out->results;
     size_t most = c->operands_most ? c->operands_most : c->operand ? 1 : 0;
     size_t least = c->operands_most ? c->operands_least : most;
     for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS; optind++)

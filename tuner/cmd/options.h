@@ -89,6 +89,7 @@ typedef struct options {
     const char *fail_on; /* "slower" */
     const char *kind, *by;
     const char *gpu;
+    const char *results; /* folder of the records; NULL: the known ones are searched */
     bool best;
     const char *format;
     const char *output;

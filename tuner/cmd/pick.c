@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "base/paths.h"
 #include "cmd/commands.h"
+#include "cmd/known.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup.h"
@@ -166,10 +167,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
     at_status status = target_check_script(&o->run, error);
     if (!status)
-        status = record_load_all(o->run.results_dir, NULL, &records, error);
-    if (status == AT_NOT_FOUND)
-        status = AT_OK;
-    error_clear(error);
+        status = known_records(o, NULL, true, &records, error);
     if (!status)
         status = find_gpu(o, &records, &gpu, error);
     if (!status)
@@ -177,7 +175,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (status)
         goto cleanup;
     const pattern *p = script_pattern(s);
-    record_set own = {0, records.records};
+    record_set own = {.records = records.records};
     /* Records of other patterns are only asked for their GPUs' names. */
     for (size_t i = 0; i < records.count; i++)
         if (strcmp(records.records[i].pattern, p->name) == 0) {

@@ -13,6 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/explained.h"
 #include "cmd/html.h"
+#include "cmd/known.h"
 #include "cmd/plot.h"
 #include "record/record.h"
 
@@ -259,13 +260,15 @@ static void put_picture(FILE *to, const recorded *all, const char *kind, const c
     unlink(path);
 }
 
-static void put_pictures(FILE *to, const char *results, const record *r)
+/* Of the landscape that lies beside the record. */
+static void put_pictures(FILE *to, const record *r)
 {
-    char path[PATHS_BYTES], slug[PATHS_SLUG_BYTES];
+    char path[PATHS_BYTES];
     recorded all = {0};
     at_error error = {0};
-    paths_slug(r->gpu, slug);
-    snprintf(path, sizeof path, "%s/%s/landscapes/%s.json.gz", results, slug, r->pattern);
+    const char *slash = strrchr(r->path, '/');
+    int folder = slash ? (int)(slash - r->path) : 0;
+    snprintf(path, sizeof path, "%.*s/landscapes/%s.json.gz", folder, r->path, r->pattern);
     if (recorded_read(path, &all, &error))
         return;
     all.kernel = r->pattern;
@@ -276,7 +279,7 @@ static void put_pictures(FILE *to, const char *results, const record *r)
     recorded_deinit(&all);
 }
 
-static void put_record(FILE *to, const char *results, const record *r)
+static void put_record(FILE *to, const record *r)
 {
     const record_entry *e = &r->entries[0];
     counts baseline = {0}, winner = {0};
@@ -311,7 +314,7 @@ static void put_record(FILE *to, const char *results, const record *r)
         html_text(to, !e->baseline.count ? "the record has no baseline" : *baseline.why_not ? baseline.why_not : winner.why_not);
         fputs("</p>\n", to);
     }
-    put_pictures(to, results, r);
+    put_pictures(to, r);
     put_tried(to, r);
 }
 
@@ -331,12 +334,12 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     record_set set = {0};
     char *page = NULL;
     size_t size_bytes = 0, count = 0;
-    at_status status = record_load_all(o->run.results_dir, NULL, &set, error);
+    at_status status = known_records(o, NULL, false, &set, error);
     for (size_t i = 0; i < set.count && !status; i++)
         count += is_wanted(o, &set.records[i]);
     if (!status && count == 0)
-        status = error_set(error, AT_USAGE, "no record of %s in %s", o->operand ? o->operand : "anything",
-                           o->run.results_dir);
+        status = error_set(error, AT_USAGE, "no record of %s; --results names the folder of the records",
+                           o->operand ? o->operand : "anything");
     FILE *to = status ? NULL : open_memstream(&page, &size_bytes);
     if (!status && !to)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
@@ -351,7 +354,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         fputs("</nav>\n", to);
         for (size_t i = 0; i < set.count; i++)
             if (is_wanted(o, &set.records[i]))
-                put_record(to, o->run.results_dir, &set.records[i]);
+                put_record(to, &set.records[i]);
         html_end(to);
         if (fclose(to) != 0)
             status = error_set(error, AT_NO_MEMORY, "out of memory");

@@ -107,8 +107,13 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* Reads all records under `folder`; NULL: under $AUTOTUNE_RESULTS, ./results and the folder that was
  * installed with autotune, those that are there, of equals the first. AT_NOT_FOUND without such a
- * folder; AT_FORMAT names the file and line that is damaged or of another version. */
+ * folder. An entry that is damaged, or a file that is so as a whole, of a newer version or not to be
+ * opened, costs itself alone: at_results_problem() tells of it. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
+
+/* "FILE:LINE: what could not be read, and the remedy", for each thing that was left out; NULL past the
+ * last. It lives as long as the results. */
+AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
 /* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or context.

@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/version.h"
 #include "library/pattern.h"
+#include "record/folders.h"
 
 const char *at_version(void)
 {
@@ -39,53 +40,6 @@ static at_status no_memory(at_error *error)
 
 /* ---- results ---- */
 
-/* Appends what is under `folder`; without such a folder nothing, and *found stays. */
-static at_status add_folder(record_set *all, const char *folder, bool *found, at_error *error)
-{
-    record_set more;
-    at_error none = {0};
-    at_status status = record_load_all(folder, NULL, &more, error ? error : &none);
-    if (status == AT_NOT_FOUND) {
-        error_clear(error);
-        return AT_OK;
-    }
-    if (status)
-        return status;
-    *found = true;
-    if (more.count == 0)
-        return AT_OK;
-    record *larger = realloc(all->records, (all->count + more.count) * sizeof *larger);
-    if (!larger) {
-        record_set_deinit(&more);
-        return no_memory(error);
-    }
-    memcpy(larger + all->count, more.records, more.count * sizeof *larger);
-    all->records = larger;
-    all->count += more.count;
-    free(more.records);
-    return AT_OK;
-}
-
-/* The first that is met comes first among equals. */
-static at_status search_folders(record_set *all, at_error *error)
-{
-    const char *given = getenv("AUTOTUNE_RESULTS");
-    char installed[LIBRARY_PATH_BYTES];
-    bool found = false;
-    at_status status = AT_OK;
-    if (given && *given)
-        status = add_folder(all, given, &found, error);
-    if (!status)
-        status = add_folder(all, "results", &found, error);
-    if (!status && library_installed_results(installed, sizeof installed))
-        status = add_folder(all, installed, &found, error);
-    if (!status && !found)
-        status = error_set(error, AT_NOT_FOUND,
-                           "no results: neither $AUTOTUNE_RESULTS, nor ./results, nor the installed "
-                           "folder is there");
-    return status;
-}
-
 at_status at_open(const char *folder, at_results **out, at_error *error)
 {
     if (!out)
@@ -95,8 +49,10 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
     at_results *results = calloc(1, sizeof *results);
     if (!results)
         return no_memory(error);
-    at_status status = folder ? record_load_all(folder, NULL, &results->all, error)
-                              : search_folders(&results->all, error);
+    paths own;
+    record_folders folders;
+    record_folders_find(folder, library_find_share(&own) ? &own : NULL, &folders);
+    at_status status = record_search(&folders, NULL, &results->all, error);
     if (status)
         at_close(results);
     else
@@ -110,6 +66,11 @@ void at_close(at_results *results)
         return;
     record_set_deinit(&results->all);
     free(results);
+}
+
+const char *at_results_problem(const at_results *results, size_t index)
+{
+    return results && index < results->all.faults.count ? results->all.faults.items[index].text : NULL;
 }
 
 /* ---- the GPU at hand ---- */
@@ -239,8 +200,10 @@ static at_status copy_records(at_choice *c, const at_results *results, at_error 
     for (size_t i = 0; i < results->all.count; i++)
         if (strcmp(results->all.records[i].pattern, c->pattern) == 0)
             c->records.records[c->records.count++] = results->all.records[i];
+    const char *problem = at_results_problem(results, 0);
     if (c->records.count == 0)
-        return error_set(error, AT_NOT_FOUND, "there are no results for '%s'", c->pattern);
+        return error_set(error, AT_NOT_FOUND, "there are no results for '%s'%s%.1000s", c->pattern,
+                         problem ? "; what could not be read: " : "", problem ? problem : "");
     return AT_OK;
 }
 

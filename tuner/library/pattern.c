@@ -60,14 +60,10 @@ static at_status find_share(const at_kernel_options *o, paths *p, at_error *erro
     return paths_find(p, error);
 }
 
-bool library_installed_results(char *out, size_t size_bytes)
+bool library_find_share(paths *out)
 {
-    paths p;
     at_error none = {0};
-    if (find_share(NULL, &p, &none))
-        return false;
-    char *slash = strrchr(p.lua_dir, '/');
-    return slash && snprintf(out, size_bytes, "%.*s/results", (int)(slash - p.lua_dir), p.lua_dir) > 0;
+    return find_share(NULL, out, &none) == AT_OK;
 }
 
 /* ---- the script for the problem ---- */

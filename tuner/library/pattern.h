@@ -2,14 +2,14 @@
 #ifndef AUTOTUNE_LIBRARY_PATTERN_H
 #define AUTOTUNE_LIBRARY_PATTERN_H
 
+#include "base/paths.h"
 #include "device/arch.h"
 #include "library/library.h"
 #include "script/script.h"
 
-enum { LIBRARY_PATH_BYTES = 4200 };
-
-/* The folder of the records that were installed with autotune; false where that is not known. */
-bool library_installed_results(char *out, size_t size_bytes);
+/* Where the scripts, templates and records are that were installed with the library; false where that
+ * is not known. */
+bool library_find_share(paths *out);
 
 /* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be NULL.
  * AT_NOT_FOUND, AT_USAGE, AT_SCRIPT. The caller frees *out. */

@@ -252,7 +252,7 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
     json_t *entries = json_object_get(root, "entries");
     size_t at = find_entry(s, old);
     bool exists = at < old->entry_count;
-    json_t *earlier = exists ? json_array_get(entries, at) : NULL;
+    json_t *earlier = exists ? json_array_get(entries, old->entries[at].place) : NULL;
     if (exists && keep_earlier(s, &old->entries[at], earlier)) {
         *change = RECORD_KEPT;
         return AT_OK;
@@ -261,7 +261,7 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
     json_t *entry = pack_entry(s);
     bool done =
         entry && (!exists || keep_unknown(entry, earlier)) &&
-        (exists ? json_array_set(entries, at, entry) : json_array_append(entries, entry)) == 0;
+        (exists ? json_array_set(entries, old->entries[at].place, entry) : json_array_append(entries, entry)) == 0;
     json_decref(entry);
     if (!done)
         return error_set(error, AT_NO_MEMORY,

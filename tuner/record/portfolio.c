@@ -111,6 +111,16 @@ static at_status read_portfolio(const record_reading *r, const json_t *j, record
     return status;
 }
 
+static void portfolio_deinit(record_portfolio *p)
+{
+    for (size_t c = 0; c < p->configuration_count; c++)
+        free(p->configurations[c].pairs);
+    free(p->configurations);
+    free(p->nodes);
+    free(p->fixed.pairs);
+    *p = (record_portfolio){0};
+}
+
 at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out)
 {
     const json_t *list = json_object_get(root, "portfolios");
@@ -118,14 +128,22 @@ at_status record_read_portfolios(const record_reading *r, const json_t *root, re
     if (!list || json_is_null(list))
         return AT_OK;
     if (!json_is_array(list) || count > RECORD_MAX_ENTRIES)
-        return record_bad(r, "portfolios", "an array of 10000 at most");
+        return record_leave_out(r, record_bad(r, "portfolios", "an array of 10000 at most"),
+                                "portfolios", 0);
     out->portfolios = calloc(count ? count : 1, sizeof *out->portfolios);
     if (!out->portfolios)
         return record_no_memory(r);
     at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = read_portfolio(r, json_array_get(list, i),
-                                &out->portfolios[out->portfolio_count++]);
+    for (size_t i = 0; i < count && !status; i++) {
+        record_portfolio *p = &out->portfolios[out->portfolio_count++];
+        p->place = i;
+        status = read_portfolio(r, json_array_get(list, i), p);
+        if (status) {
+            portfolio_deinit(p);
+            out->portfolio_count--;
+            status = record_leave_out(r, status, "portfolios", i);
+        }
+    }
     return status;
 }
 
@@ -168,12 +186,17 @@ static at_status note_problem(const record_reading *r, const json_t *j, const re
     return AT_OK;
 }
 
+static const json_t *problems_of(const json_t *portfolios, const record_portfolio *p)
+{
+    return json_object_get(json_array_get(portfolios, p->place), "problems");
+}
+
 at_status record_note_seen(const record_reading *r, const json_t *root, record *out)
 {
     const json_t *portfolios = json_object_get(root, "portfolios");
     size_t problems = 0;
     for (size_t i = 0; i < out->portfolio_count; i++)
-        problems += json_array_size(json_object_get(json_array_get(portfolios, i), "problems"));
+        problems += json_array_size(problems_of(portfolios, &out->portfolios[i]));
     if (problems > RECORD_MAX_ENTRIES)
         return record_bad(r, "problems", "10000 at most");
     out->seen = calloc(out->entry_count * (RECORD_MAX_CONTENDERS + 1) +
@@ -186,23 +209,20 @@ at_status record_note_seen(const record_reading *r, const json_t *root, record *
         note_entry(out, &out->entries[i]);
     at_status status = AT_OK;
     for (size_t i = 0; i < out->portfolio_count; i++) {
-        const json_t *list = json_object_get(json_array_get(portfolios, i), "problems");
-        for (size_t p = 0; p < json_array_size(list) && !status; p++)
+        const json_t *list = problems_of(portfolios, &out->portfolios[i]);
+        for (size_t p = 0; p < json_array_size(list) && !status; p++) {
             status = note_problem(r, json_array_get(list, p), &out->portfolios[i], out);
+            if (status)
+                status = record_leave_out(r, status, "portfolios", out->portfolios[i].place);
+        }
     }
     return status;
 }
 
 void record_portfolios_deinit(record *r)
 {
-    for (size_t i = 0; i < r->portfolio_count; i++) {
-        record_portfolio *p = &r->portfolios[i];
-        for (size_t c = 0; c < p->configuration_count; c++)
-            free(p->configurations[c].pairs);
-        free(p->configurations);
-        free(p->nodes);
-        free(p->fixed.pairs);
-    }
+    for (size_t i = 0; i < r->portfolio_count; i++)
+        portfolio_deinit(&r->portfolios[i]);
     for (size_t i = 0; i < r->seen_problem_count; i++)
         free(r->seen_problems[i].pairs);
     free(r->portfolios);

@@ -1,7 +1,9 @@
 /* What every reader of a record needs: names, texts, values, and what is said of bad ones. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/json_text.h"
 #include "record/record.h"
@@ -52,6 +54,56 @@ at_status record_no_memory(const record_reading *r)
     return error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
 }
 
+at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
+                            const at_error *why, at_error *error)
+{
+    char line[16] = "";
+    record_fault *larger = array_grow(faults->items, faults->count, sizeof *larger);
+    size_t room = strlen(path) + sizeof line + strlen(why->message) + 8;
+    record_fault f = {.path = strdup(path),
+                      .line = why->line,
+                      .message = strdup(why->message),
+                      .text = malloc(room)};
+    faults->items = larger ? larger : faults->items;
+    if (!larger || !f.path || !f.message || !f.text) {
+        free(f.path);
+        free(f.message);
+        free(f.text);
+        error_clear(error);
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    }
+    if (f.line)
+        snprintf(line, sizeof line, ":%d", f.line);
+    snprintf(f.pointer, sizeof f.pointer, "%s", pointer);
+    snprintf(f.text, room, "%s%s: %s", path, line, f.message);
+    faults->items[faults->count++] = f;
+    return AT_OK;
+}
+
+void record_faults_deinit(record_faults *faults)
+{
+    for (size_t i = 0; i < faults->count; i++) {
+        free(faults->items[i].path);
+        free(faults->items[i].message);
+        free(faults->items[i].text);
+    }
+    free(faults->items);
+    *faults = (record_faults){0};
+}
+
+at_status record_leave_out(const record_reading *r, at_status status, const char *list,
+                           size_t place)
+{
+    char pointer[64];
+    if (status != AT_FORMAT || !r->faults)
+        return status;
+    snprintf(pointer, sizeof pointer, "/%s/%zu", list, place);
+    status = record_faults_add(r->faults, r->path, pointer, r->error, r->error);
+    if (!status)
+        error_clear(r->error);
+    return status;
+}
+
 at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
                              record_values *out)
 {
@@ -98,4 +150,10 @@ bool record_same_values(const record_values *a, const record_values *b)
             return false;
     }
     return true;
+}
+
+bool record_same_question(const record_entry *a, const record_entry *b)
+{
+    return a->warm_cache == b->warm_cache && a->energy == b->energy &&
+           record_same_values(&a->problem, &b->problem);
 }

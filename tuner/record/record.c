@@ -190,11 +190,13 @@ static at_status read_version(const record_reading *r, const json_t *root)
         return error_set_at(r->error, AT_FORMAT, r->path, 0,
                             "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
                             "\"); move it away or choose another results folder");
-    if (json_integer_value(version) != RECORD_VERSION)
+    if (json_integer_value(version) < 1)
+        return record_bad(r, "version", "a whole number from 1 on");
+    if (json_integer_value(version) > RECORD_VERSION)
         return error_set_at(r->error, AT_FORMAT, r->path, 0,
                             "a record of version %" JSON_INTEGER_FORMAT
-                            "; autotune %s reads version %d: use the autotune that wrote it, or "
-                            "choose another results folder",
+                            ", which a newer autotune wrote; autotune %s reads versions up to %d: "
+                            "update autotune, or choose another results folder",
                             json_integer_value(version), version_text(), RECORD_VERSION);
     return AT_OK;
 }
@@ -218,34 +220,58 @@ static at_status read_head(const record_reading *r, const json_t *root, record *
     return status;
 }
 
-static at_status read_root(const char *path, record *out, at_error *error)
+static void entry_deinit(record_entry *e)
 {
-    record_reading r = {.path = path, .error = error};
+    free(e->problem.pairs);
+    free(e->configuration.pairs);
+    free(e->baseline.pairs);
+    for (size_t c = 0; c < e->contender_count; c++)
+        free(e->contenders[c].configuration.pairs);
+    *e = (record_entry){0};
+}
+
+static at_status read_entries(record_reading *r, const json_t *entries, record *out)
+{
+    size_t count = json_array_size(entries);
+    if (!json_is_array(entries) || count > RECORD_MAX_ENTRIES)
+        return record_bad(r, "entries", "an array of 10000 entries at most");
+    out->entries = calloc(count ? count : 1, sizeof *out->entries);
+    if (!out->entries)
+        return record_no_memory(r);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count && !status; i++) {
+        record_entry *e = &out->entries[out->entry_count++];
+        r->entry = i + 1;
+        e->place = i;
+        status = read_entry(r, json_array_get(entries, i), e);
+        if (status) {
+            entry_deinit(e);
+            out->entry_count--;
+            status = record_leave_out(r, status, "entries", i);
+        }
+    }
+    r->entry = 0;
+    return status;
+}
+
+static at_status read_root(const char *path, record_faults *faults, record *out, at_error *error)
+{
+    record_reading r = {.path = path, .faults = faults, .error = error};
     const json_t *root = out->root;
     at_status status = read_head(&r, root, out);
     if (status)
         return status;
-    const json_t *entries = json_object_get(root, "entries");
-    size_t count = json_array_size(entries);
-    if (!json_is_array(entries) || count > RECORD_MAX_ENTRIES)
-        return record_bad(&r, "entries", "an array of 10000 entries at most");
     out->path = strdup(path);
-    out->entries = calloc(count ? count : 1, sizeof *out->entries);
-    if (!out->path || !out->entries)
+    if (!out->path)
         return record_no_memory(&r);
-    for (size_t i = 0; i < count && !status; i++) {
-        r.entry = i + 1;
-        out->entry_count = i + 1;
-        status = read_entry(&r, json_array_get(entries, i), &out->entries[i]);
-    }
-    r.entry = 0;
+    status = read_entries(&r, json_object_get(root, "entries"), out);
     if (!status)
         status = record_read_portfolios(&r, root, out);
     return status ? status : record_note_seen(&r, root, out);
 }
 
-at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
-                       at_error *error)
+static at_status parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
+                       record *out, at_error *error)
 {
     *out = (record){0};
     json_t *root;
@@ -253,13 +279,19 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
     if (status)
         return status;
     out->root = root;
-    status = read_root(path, out, error);
+    status = read_root(path, faults, out, error);
     if (status)
         record_deinit(out);
     return status;
 }
 
-at_status record_read(const char *path, record *out, at_error *error)
+at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
+                       at_error *error)
+{
+    return parse(text, size_bytes, path, NULL, out, error);
+}
+
+static at_status read_from(const char *path, record_faults *faults, record *out, at_error *error)
 {
     char *text;
     size_t size_bytes;
@@ -267,20 +299,20 @@ at_status record_read(const char *path, record *out, at_error *error)
     at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
     if (status)
         return status;
-    status = record_parse(text, size_bytes, path, out, error);
+    status = parse(text, size_bytes, path, faults, out, error);
     free(text);
     return status;
 }
 
+at_status record_read(const char *path, record *out, at_error *error)
+{
+    return read_from(path, NULL, out, error);
+}
+
 void record_deinit(record *r)
 {
-    for (size_t i = 0; i < r->entry_count; i++) {
-        free(r->entries[i].problem.pairs);
-        free(r->entries[i].configuration.pairs);
-        free(r->entries[i].baseline.pairs);
-        for (size_t c = 0; c < r->entries[i].contender_count; c++)
-            free(r->entries[i].contenders[c].configuration.pairs);
-    }
+    for (size_t i = 0; i < r->entry_count; i++)
+        entry_deinit(&r->entries[i]);
     record_portfolios_deinit(r);
     free(r->entries);
     free(r->path);
@@ -307,10 +339,15 @@ static at_status set_add(record_set *set, const char *path, at_error *error)
     if (!larger)
         return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
     set->records = larger;
-    at_status status = record_read(path, &set->records[set->count], error);
+    at_error why = {0};
+    at_status status = read_from(path, &set->faults, &set->records[set->count], &why);
     if (!status)
         set->count++;
-    return status;
+    else if (status == AT_NO_MEMORY)
+        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
+    else
+        return record_faults_add(&set->faults, path, "", &why, error);
+    return AT_OK;
 }
 
 static bool is_record_file(const char *name, const char *pattern_name)
@@ -379,5 +416,6 @@ void record_set_deinit(record_set *set)
     for (size_t i = 0; i < set->count; i++)
         record_deinit(&set->records[i]);
     free(set->records);
+    record_faults_deinit(&set->faults);
     *set = (record_set){0};
 }

@@ -3,8 +3,9 @@
  * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it,
  * and for the exporters and the library the entries as plain data. The schema is documented in
  * results/README.md. Files come from other people too: everything is bounded and checked when it
- * is read (sizes, types, names that are identifiers, no control characters), and a file that cannot
- * be understood is an error that leaves it as it is. Merging reads, changes and replaces the file
+ * is read (sizes, types, names that are identifiers, no control characters). For those who write, a
+ * file that cannot be understood is an error that leaves it as it is; for those who only read, an
+ * entry that cannot costs itself and no other. Merging reads, changes and replaces the file
  * under a lock of its folder, atomically; what this version does not know is kept. */
 #ifndef AUTOTUNE_RECORD_RECORD_H
 #define AUTOTUNE_RECORD_RECORD_H
@@ -50,6 +51,7 @@ typedef struct record_entry {
     record_values configuration;
     record_values baseline;                     /* the pattern's default; count 0: not recorded */
     int64_t baseline_low_ns, baseline_high_ns;  /* its interval; 0: not recorded */
+    size_t place;                               /* among the file's entries, from 0 */
     size_t contender_count;                     /* what came next to the best, best first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
     int64_t time_ns, time_low_ns, time_high_ns; /* median of a launch, its 95 % interval */
@@ -82,6 +84,7 @@ typedef struct record_portfolio {
     size_t held_out;     /* problems that it was tried on; 0: none */
     double mean_regret, worst_regret; /* there: by how much slower than the problem's own best, relative */
     const char *date;
+    size_t place;        /* among the file's portfolios, from 0 */
 } record_portfolio;
 
 /* A configuration that was timed beside the pattern's default. */
@@ -106,9 +109,24 @@ typedef struct record {
     void *root; /* the parsed file, which owns the texts */
 } record;
 
+/* What could not be read, and was left out. */
+typedef struct record_fault {
+    char *path;         /* of the file */
+    char pointer[64];   /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
+    int line;           /* of the file; 0 not known */
+    char *message;      /* with the remedy */
+    char *text;         /* "FILE:LINE: MESSAGE" */
+} record_fault;
+
+typedef struct record_faults {
+    size_t count;
+    record_fault *items;
+} record_faults;
+
 typedef struct record_set {
     size_t count;
     record *records; /* by GPU name, then pattern */
+    record_faults faults;
 } record_set;
 
 /* The entry of these records for a run's GPU, problem, cache mode and objective; NULL: none. */
@@ -146,7 +164,14 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
 at_status record_read(const char *path, record *out, at_error *error);
 void record_deinit(record *r);
 
-/* Reads the records of all GPUs under `results_dir`, of one pattern (NULL: all). A folder that does
+/* Notes what `error` says of `pointer` in a file. AT_NO_MEMORY. */
+at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
+                            const at_error *why, at_error *error);
+void record_faults_deinit(record_faults *faults);
+
+/* Reads the records of all GPUs under `results_dir`, of one pattern (NULL: all). Entries and portfolios
+ * that cannot be understood are left out and noted in out->faults, and so are files of which nothing can
+ * be: their syntax, head or version. A folder that does
  * not exist is AT_NOT_FOUND; finding no record is not an error (count 0). */
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error);
@@ -154,6 +179,9 @@ void record_set_deinit(record_set *set);
 
 /* The same names with equal values, in whatever order? */
 bool record_same_values(const record_values *a, const record_values *b);
+
+/* Do two entries of one GPU and pattern answer the same question: problem, cache, objective? */
+bool record_same_question(const record_entry *a, const record_entry *b);
 
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);

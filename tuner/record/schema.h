@@ -14,6 +14,7 @@
 typedef struct record_reading {
     const char *path;
     size_t entry; /* 1-based; 0: the head of the file */
+    record_faults *faults; /* NULL: the first thing that cannot be understood ends the reading */
     at_error *error;
 } record_reading;
 
@@ -26,6 +27,11 @@ bool record_is_text(const char *text);
 /* "entry 3: WHAT must be EXPECTED". */
 at_status record_bad(const record_reading *r, const char *what, const char *expected);
 at_status record_no_memory(const record_reading *r);
+
+/* Where faults are noted, notes that `list` has a bad element at `place` ("entries", 2) and returns
+ * AT_OK: it is left out. Otherwise `status`. */
+at_status record_leave_out(const record_reading *r, at_status status, const char *list,
+                           size_t place);
 
 /* An object of values, by names; *out is the caller's, also after an error. */
 at_status record_read_values(const record_reading *r, const json_t *object, const char *what,

@@ -225,7 +225,7 @@ static void ask_pattern(work *w, const char *name)
     script *own;
     export_model m;
     record records[2] = {0};
-    record_set set = {2, records};
+    record_set set = {.count = 2, .records = records};
     assert_ok(load(name, 0, NULL, 0, &own, &error), error);
     const pattern *p = script_pattern(own);
     if (!p->measurable) {

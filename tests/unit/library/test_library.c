@@ -152,8 +152,13 @@ static void a_pipe_among_the_records_is_not_waited_for(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/gpu/copied.json", f->folder);
     assert_int_equal(mkfifo(path, 0600), 0);
-    assert_int_equal(at_open(f->folder, &none, &f->error), AT_IO);
+    assert_ok(at_open(f->folder, &none, &f->error), f->error);
+    assert_non_null(strstr(at_results_problem(none, 0), "gpu/copied.json: "));
+    assert_non_null(strstr(at_results_problem(none, 0), "device or pipe"));
+    assert_null(at_results_problem(none, 1));
+    assert_int_equal(at_pick(none, "copied", &h200, NULL, 0, &f->choice, &f->error), AT_NOT_FOUND);
     assert_non_null(strstr(f->error.message, "device or pipe"));
+    at_close(none);
 }
 
 static void the_current_gpu_is_the_contexts(void **state)

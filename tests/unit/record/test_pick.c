@@ -44,7 +44,7 @@ static int set_up(void **state)
         strcat(text, "]}");
         assert_ok(record_parse(text, strlen(text), "r.json", &f.records[r], &error), error);
     }
-    f.set = (record_set){4, f.records};
+    f.set = (record_set){.count = 4, .records = f.records};
     *state = &f;
     return 0;
 }

@@ -275,7 +275,7 @@ static void a_file_of_another_version_is_named_and_left_alone(void **state)
     assert_int_equal(record_check_writable(f->folder, "NVIDIA H200", "transpose", &f->error),
                      AT_FORMAT);
     assert_string_equal(f->error.file, f->path);
-    assert_non_null(strstr(f->error.message, "version 2"));
+    assert_non_null(strstr(f->error.message, "version 2, which a newer autotune wrote"));
     assert_non_null(strstr(f->error.message, "choose another results folder"));
     sample_run(&s, &p, 140000);
     assert_int_equal(record_merge(f->folder, &s, &change, &f->error), AT_FORMAT);
@@ -485,8 +485,6 @@ static void all_records_of_a_pattern_are_found(void **state)
     record_set_deinit(&set);
     snprintf(other, sizeof other, "%s/nothing", f->folder);
     assert_int_equal(record_load_all(other, NULL, &set, &f->error), AT_NOT_FOUND);
-    put_file(f, "{");
-    assert_int_equal(record_load_all(f->folder, NULL, &set, &f->error), AT_FORMAT);
 }
 
 int main(void)

@@ -1,0 +1,128 @@
+#include "record/folders.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Two names of one folder are searched once. */
+static bool is_listed(const record_folders *f, const char *path)
+{
+    struct stat a, b;
+    for (size_t i = 0; i < f->count; i++)
+        if (strcmp(f->paths[i], path) == 0 ||
+            (stat(f->paths[i], &a) == 0 && stat(path, &b) == 0 && a.st_dev == b.st_dev &&
+             a.st_ino == b.st_ino))
+            return true;
+    return false;
+}
+
+static void add(record_folders *f, const char *path)
+{
+    if (path && *path && strlen(path) < PATHS_BYTES && !is_listed(f, path))
+        snprintf(f->paths[f->count++], PATHS_BYTES, "%s", path);
+}
+
+void record_folders_find(const char *given, const paths *own, record_folders *out)
+{
+    char installed[PATHS_BYTES];
+    *out = (record_folders){0};
+    add(out, given);
+    if (given)
+        return;
+    add(out, getenv("AUTOTUNE_RESULTS"));
+    add(out, "results");
+    if (own && paths_results(own, installed, sizeof installed))
+        add(out, installed);
+}
+
+/* "A, B and C". */
+static void list_names(const record_folders *f, char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < f->count && used < size_bytes; i++)
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s",
+                                 i == 0 ? "" : i + 1 < f->count ? ", " : " and ", f->paths[i]);
+}
+
+/* Has one of the first `count` records this entry's GPU, pattern, problem and way of measuring? */
+static bool is_repeated(const record_set *all, size_t count, const record *r, const record_entry *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        const record *other = &all->records[i];
+        if (strcmp(other->gpu, r->gpu) != 0 || strcmp(other->pattern, r->pattern) != 0)
+            continue;
+        for (size_t k = 0; k < other->entry_count; k++)
+            if (record_same_question(&other->entries[k], e))
+                return true;
+    }
+    return false;
+}
+
+static bool adds_nothing(const record_set *all, size_t count, const record *r)
+{
+    bool nothing = r->portfolio_count == 0 && r->entry_count > 0;
+    for (size_t i = 0; i < r->entry_count && nothing; i++)
+        nothing = is_repeated(all, count, r, &r->entries[i]);
+    return nothing;
+}
+
+/* Moves what `more` has behind what is there. */
+static at_status append(record_set *all, record_set *more, at_error *error)
+{
+    size_t before = all->count;
+    record *records = realloc(all->records, (before + more->count + 1) * sizeof *records);
+    if (records)
+        all->records = records;
+    size_t faults = all->faults.count + more->faults.count;
+    record_fault *items = realloc(all->faults.items, (faults + 1) * sizeof *items);
+    if (items)
+        all->faults.items = items;
+    if (!records || !items) {
+        record_set_deinit(more);
+        return error_set(error, AT_NO_MEMORY, "no memory to read the records");
+    }
+    for (size_t i = 0; i < more->faults.count; i++)
+        items[all->faults.count++] = more->faults.items[i];
+    for (size_t i = 0; i < more->count; i++) {
+        if (adds_nothing(all, before, &more->records[i]))
+            record_deinit(&more->records[i]);
+        else
+            records[all->count++] = more->records[i];
+    }
+    free(more->records);
+    free(more->faults.items);
+    return AT_OK;
+}
+
+at_status record_search(const record_folders *folders, const char *pattern_name, record_set *out,
+                        at_error *error)
+{
+    bool found = false;
+    at_status status = AT_OK;
+    *out = (record_set){0};
+    for (size_t i = 0; i < folders->count && !status; i++) {
+        record_set more;
+        at_error none = {0};
+        status = record_load_all(folders->paths[i], pattern_name, &more, error ? error : &none);
+        if (!status) {
+            found = true;
+            status = append(out, &more, error);
+        } else if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            status = AT_OK;
+        }
+    }
+    if (!status && !found) {
+        char names[3 * PATHS_BYTES];
+        list_names(folders, names, sizeof names);
+        status = error_set(error, AT_NOT_FOUND,
+                           folders->count == 1 ? "there is no results folder %.1000s"
+                                               : "there is no results folder: neither %.1000s is there",
+                           names);
+    }
+    if (status)
+        record_set_deinit(out);
+    return status;
+}
