@@ -53,7 +53,7 @@ default 64" ]
 
 @test "an unknown format lists the known ones" {
     tool export transpose --format xml
-    fails_with 2 "no format 'xml'; there is: header"
+    fails_with 2 "no format 'xml'; there is: header, json, wisdom, t4"
 }
 
 @test "a damaged record is named with its line, and stays" {
@@ -70,4 +70,166 @@ default 64" ]
     tool export transpose -o /dev/full
     [ "$status" -ne 0 ]
     [[ "$errors" == *"No space left on device"* ]]
+}
+
+@test "a full disk leaves none of several files half" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    tool export scale --format t4 -o /dev/full
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"No space left on device"* ]]
+}
+
+# The same as record() for a pattern of another name.
+record_called() { # record_called NAME FOLDER GPU CAPABILITY
+    record "$2" "$3" "$4"
+    sed "s/\"pattern\": \"scale\"/\"pattern\": \"$1\"/" "$2/scale.json" >"$2/$1.json"
+}
+
+@test "several patterns share one header, which says what their own say" {
+    record_called twist results/nvidia-h200 "NVIDIA H200" 9.0
+    tool export scale twist -o both.h
+    succeeds
+    cat >main.c <<END
+#include "both.h"
+#include <stdio.h>
+int main(void)
+{
+    autotune_scale_problem p = {4096};
+    autotune_twist_problem q = {4096};
+    autotune_device d = autotune_device_named("NVIDIA H200", 9, 0);
+    printf("%d %d\n", autotune_scale_find(&d, &p).config.block, autotune_twist_find(&d, &q).config.block);
+    return 0;
+}
+END
+    cc -std=c11 -Wall -Wextra -Werror -pedantic main.c -o c
+    [ "$(./c)" = "128 128" ]
+    tool export scale twist -o apart/
+    succeeds
+    [ "$(ls apart)" = "scale.h
+twist.h" ]
+    tool export scale scale
+    fails_with 2 "'scale' is named twice"
+}
+
+@test "patterns whose names would meet do not share a header" {
+    record_called Scale results/nvidia-h200 "NVIDIA H200" 9.0
+    mkdir -p results/nvidia-a100
+    for name in scale scale_a; do
+        column=$([ "$name" = scale ] && echo a_b || echo b)
+        cat >results/nvidia-h200/$name.json <<END
+{"schema": "autotune-record", "version": 1, "pattern": "$name", "gpu": "G",
+ "compute_capability": "9.0", "entries": [{"problem": {"n": 1}, "configuration": {"$column": "x"},
+ "baseline": {"configuration": {"$column": "y"}},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+    done
+    tool export scale scale_a
+    fails_with 2 "would both have AUTOTUNE_SCALE_A_B_X"
+}
+
+@test "json has the records whole and keeps to its schema" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    record results/nvidia-a100 "NVIDIA A100" 8.0
+    tool export scale transpose --format json -o all.json
+    succeeds
+    python3 - "$BATS_TEST_DIRNAME/../../docs/export.schema.json" <<'END'
+import json, sys
+d = json.load(open("all.json"))
+scale, transpose = d["patterns"]
+assert scale["records"] == [json.load(open(f"results/nvidia-{g}/scale.json")) for g in ("a100", "h200")]
+assert scale["default"] == {"block": 64}
+assert transpose["records"] == [] and transpose["default"]["tile_x"] == 32
+assert any("load_vec" in c for c in transpose["constraints"])
+try:
+    import jsonschema
+except ImportError:
+    sys.exit()
+schema = json.load(open(sys.argv[1]))
+jsonschema.validate(d, schema)
+d["patterns"][0]["records"][0]["entries"][0]["time"]["median_ns"] = "fast"
+try:
+    jsonschema.validate(d, schema)
+except jsonschema.ValidationError:
+    sys.exit()
+sys.exit("the schema allows anything")
+END
+}
+
+# A record of several GPUs, problems and configurations that came next.
+measured() {
+    for gpu in "NVIDIA H200" "NVIDIA A100"; do
+        folder=results/$(echo "$gpu" | tr 'A-Z ' 'a-z-')
+        mkdir -p "$folder"
+        cat >"$folder/scale.json" <<END
+{"schema": "autotune-record", "version": 1, "pattern": "scale", "gpu": "$gpu",
+ "compute_capability": "9.0", "entries": [
+ {"problem": {"n": 4096, "dtype": "float"}, "configuration": {"block": 128, "cached": true},
+  "baseline": {"configuration": {"block": 64, "cached": true}}, "speedup": 2,
+  "time": {"median_ns": 1000000, "low_ns": 990000, "high_ns": 1010000}},
+ {"problem": {"n": 8192, "dtype": "half"}, "configuration": {"block": 256, "cached": false},
+  "baseline": {"configuration": {"block": 64, "cached": true}},
+  "time": {"median_ns": 3000000, "low_ns": 2990000, "high_ns": 3010000}}]}
+END
+    done
+}
+
+@test "wisdom is a file for each key, as Kernel Launcher names and reads it" {
+    measured
+    tool export scale --format wisdom -o wisdom/
+    succeeds
+    [ "$(ls wisdom)" = "scale_float.wisdom
+scale_half.wisdom" ]
+    python3 - <<'END'
+import json
+head, *lines = [json.loads(l) for l in open("wisdom/scale_float.wisdom")]
+assert head == {"version": "1.0", "objective": "time", "tunable_parameters": ["block", "cached"], "key": "scale_float"}
+assert [l["environment"]["device_name"] for l in lines] == ["NVIDIA A100", "NVIDIA H200"]
+for l in lines:
+    assert l["config"] == [128, True] and l["problem_size"] == [4096] and l["time"] == 1.0
+END
+    tool export scale --format wisdom -o one.wisdom
+    fails_with 2 "this makes 2 files (scale_float.wisdom, scale_half.wisdom)"
+    tool replay wisdom/scale_float.wisdom --repeat 1
+    succeeds
+    says "optimum 1 (time)"
+    cp "$FIXTURES"/scale* .
+    tool space scale.lua --arch sm_90
+    succeeds
+    echo '{"config": [1], "time": 2}' >>wisdom/scale_float.wisdom
+    tool replay wisdom/scale_float.wisdom
+    [ "$status" -ne 0 ]
+    [[ "$errors" == *"wisdom/scale_float.wisdom:4"* ]]
+}
+
+@test "a problem of four sizes is no wisdom" {
+    mkdir -p results/g
+    cat >results/g/four.json <<END
+{"schema": "autotune-record", "version": 1, "pattern": "four", "gpu": "G",
+ "compute_capability": "9.0", "entries": [{"problem": {"a": 1, "b": 2, "c": 3, "d": 4},
+ "configuration": {"block": 128}, "baseline": {"configuration": {"block": 64}},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+    tool export four --format wisdom
+    fails_with 2 "a problem of four has 4 sizes"
+}
+
+@test "t4 is a file for each GPU and problem, with the default, and reads back" {
+    measured
+    tool export scale --format t4 -o t4/
+    succeeds
+    [ "$(ls t4 | wc -l)" -eq 4 ]
+    [ -f t4/scale.nvidia-h200.4096-float.json ]
+    python3 - <<'END'
+import json
+d = json.load(open("t4/scale.nvidia-h200.4096-float.json"))
+assert d["metadata"]["device"] == "NVIDIA H200" and d["metadata"]["kernel"] == "scale"
+assert [(r["configuration"]["block"], r["measurements"][0]["value"]) for r in d["results"]] == [(128, 1.0), (64, 2.0)]
+END
+    tool convert t4/scale.nvidia-h200.4096-float.json --format kernel-tuner
+    succeeds
+    cp "$FIXTURES"/scale* .
+    tool scale.lua --set n=4096 --device sim:sm_90 --budget 2 --warm-start t4/scale.nvidia-h200.4096-float.json --no-record
+    succeeds
+    tool export transpose --results nowhere --format t4
+    fails_with 2 "nothing is recorded of transpose"
 }

@@ -49,7 +49,8 @@ const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
     .summary = "Write recorded measurements in the format of another tool",
-    .details = "FILE is a journal of autotune, a Kernel Tuner cache or T4 results, gzip or not. Formats:\n"
+    .details = "FILE is a journal of autotune, a Kernel Tuner cache, T4 results or wisdom of Kernel Launcher, gzip or\n"
+               "not. Formats:\n"
                "\n"
                "  kernel-tuner             a cache file of Kernel Tuner\n"
                "  t4                       T4 results\n",

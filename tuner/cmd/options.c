@@ -65,7 +65,7 @@ static const option_info table[OPTION_COUNT] = {
                         "stop searching at this share of the measured ceiling", CELL_NUMBER,
                         AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
     [OPTION_WARM_START] = {"warm-start", "FILE",
-                           "try first what was fast in a Kernel Tuner cache, T4 file or journal",
+                           "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
                            CELL_TEXT, AT(run.warm_start)},
     [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", CELL_COUNT,
                      AT(run.seed), 0, 0x1p64},

@@ -1,20 +1,26 @@
 /* Exporters: what was recorded, in forms that other programs use without autotune.
  *
- * An exporter is a name and a function that writes a model as text. Adding one is adding a file and
+ * An exporter is a name and a function that writes models as files. Adding one is adding a file and
  * a line of the table in export/export.c. */
 #ifndef AUTOTUNE_EXPORT_EXPORT_H
 #define AUTOTUNE_EXPORT_EXPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/error.h"
+#include "export/files.h"
 #include "export/model.h"
 
 typedef struct exporter {
-    const char *name;    /* as --format takes it */
-    const char *summary; /* one line */
-    void (*write)(const export_model *m, FILE *to);
+    const char *name;      /* as --format takes it */
+    const char *summary;   /* one line */
+    const char *extension; /* of the file that it writes, ".h" */
+    bool several;          /* patterns may share a file; else each has files of its own */
+    /* Adds files for the models; `stem` is what the file is called without its extension. AT_USAGE
+     * for what the format cannot say, AT_NO_MEMORY. */
+    at_status (*write)(const export_model *const *models, size_t count, const char *stem,
+                       export_files *files, at_error *error);
 } exporter;
 
 /* All exporters; static storage. */
@@ -24,5 +30,8 @@ const exporter *const *exporters(size_t *count);
 at_status exporter_find(const char *name, const exporter **out, at_error *error);
 
 extern const exporter export_header; /* export/header.c */
+extern const exporter export_json;   /* export/json.c */
+extern const exporter export_wisdom; /* export/wisdom.c */
+extern const exporter export_t4;     /* export/t4.c */
 
 #endif

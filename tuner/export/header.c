@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "device/field.h"
 #include "export/export.h"
+#include "export/names.h"
 #include "export/prelude.h"
 #include "export/text.h"
 
@@ -442,7 +443,7 @@ static void print_find(const export_model *m, FILE *to)
         to);
 }
 
-static void write_header(const export_model *m, FILE *to)
+static void print_model(const export_model *m, FILE *to)
 {
     print_intro(m, to);
     /* Constants have no small letters: none is the guard. */
@@ -464,8 +465,28 @@ static void write_header(const export_model *m, FILE *to)
     fputs("\n#endif\n", to);
 }
 
+static at_status write_header(const export_model *const *models, size_t count, const char *stem,
+                              export_files *files, at_error *error)
+{
+    char name[EXPORT_FILE_NAME_BYTES];
+    FILE *to;
+    snprintf(name, sizeof name, "%.100s.h", stem);
+    at_status status = export_check_names(models, count, error);
+    if (!status)
+        status = export_files_open(files, name, &to, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++) {
+        fputs(i ? "\n" : "", to);
+        print_model(models[i], to);
+    }
+    return export_files_close(files, error);
+}
+
 const exporter export_header = {
     .name = "header",
     .summary = "C header with all recorded configurations and an inline look-up (C11, C++17)",
+    .extension = ".h",
+    .several = true,
     .write = write_header,
 };

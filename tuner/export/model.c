@@ -367,6 +367,24 @@ static const export_column *find_variable(const export_model *m, const char *nam
     return NULL;
 }
 
+bool export_has_parameters(const export_model *m, const record_values *configuration)
+{
+    return has_columns(configuration, m->parameters, m->parameter_count);
+}
+
+bool export_is_first(const export_model *m, size_t row)
+{
+    const export_row *r = &m->rows[row];
+    if (!r->entry)
+        return false;
+    /* Rows are sorted by preference. */
+    for (size_t i = 0; i < row; i++)
+        if (m->rows[i].entry && m->rows[i].from == r->from &&
+            record_same_values(&m->rows[i].entry->problem, &r->entry->problem))
+            return false;
+    return true;
+}
+
 /* Names of variables that the model has not: it is of another script. */
 static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
@@ -525,7 +543,7 @@ static at_status choose_default(export_model *m, const record_set *records, cons
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error)
 {
-    *m = (export_model){.pattern = pattern_name};
+    *m = (export_model){.pattern = pattern_name, .records = records};
     const record_entry *latest = latest_entry(records);
     at_status status = AT_OK;
     if (!record_is_name(pattern_name))

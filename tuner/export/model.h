@@ -63,6 +63,7 @@ typedef struct export_seen {
 
 typedef struct export_model {
     const char *pattern;
+    const record_set *records;             /* borrowed */
     size_t variable_count, parameter_count;
     export_column *variables, *parameters; /* owned */
     size_t row_count;
@@ -92,6 +93,12 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
  * a need for brackets, and its column. NULL: there is none, or it has values of several kinds. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
+
+/* Has this configuration a value of each parameter, and no other? */
+bool export_has_parameters(const export_model *m, const record_values *configuration);
+
+/* Is the row an entry, and of its GPU and problem the one that a caller who says nothing more wants? */
+bool export_is_first(const export_model *m, size_t row);
 
 /* The word for a value's text; NULL when the column has none. */
 const export_word *export_find_word(const export_column *c, value v);

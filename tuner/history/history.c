@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "history/journal_file.h"
+#include "history/wisdom.h"
 
 /* Unpacked: a few MiB of gzip may become anything. */
 static const size_t size_limit_bytes = (size_t)512 << 20;
@@ -53,7 +54,7 @@ static at_status read_document(recorded *out, const char *path, at_error *error)
         if (formats[i]->detect(out->root))
             return formats[i]->read(out, path, error);
     return error_set_at(error, AT_FORMAT, path, 0,
-                        "neither a run's --json, a Kernel Tuner cache, T4 results nor a journal");
+                        "neither a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal");
 }
 
 /* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an array
@@ -92,6 +93,8 @@ at_status recorded_parse(const char *text, size_t size_bytes, const char *path, 
     *out = (recorded){.device = "", .kernel = "", .objective = "time"};
     at_status status = recorded_journal_detect(text, size_bytes)
                            ? recorded_journal_read(text, size_bytes, out, error)
+                       : recorded_wisdom_detect(text, size_bytes)
+                           ? recorded_wisdom_read(text, size_bytes, path, out, error)
                            : parse_json(text, size_bytes, path, out, error);
     if (!status)
         status = recorded_drop_repeated(out, error);

@@ -1,5 +1,5 @@
 /* Files of recorded measurements, read and written: Kernel Tuner's cache, T4 results, our own
- * journal; plain or gzip.
+ * journal; Kernel Launcher's wisdom, read only; plain or gzip.
  *
  * The formats are a table in history/history.c. Files come from other people: what is missing or of
  * the wrong type is an error that names the file and the result. */

@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "check.h"
 #include "cmd/exported.h"
-#include "export/export.h"
+#include "export_fixture.h"
 #include "temporary.h"
 
 static const struct {
@@ -241,10 +241,11 @@ static void ask_pattern(work *w, const char *name)
 
     char path[TEMPORARY_BYTES + 80];
     snprintf(path, sizeof path, "%s/%s.h", w->folder, name);
-    FILE *header = fopen(path, "w");
-    assert_non_null(header);
-    export_header.write(&m, header);
-    fclose(header);
+    const export_model *models[] = {&m};
+    size_t size;
+    char *header = exported_text(&export_header, models, 1, 0, &size);
+    assert_ok(file_replace(path, header, size, &error), error);
+    free(header);
     fprintf(w->source, "#include \"%s.h\"\n", name);
     write_printer(w->source, &m);
     fprintf(w->source, "static void ask_%s(void)\n{\n", name);

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 
 #include "check.h"
-#include "export/export.h"
+#include "export_fixture.h"
 #include "base/file.h"
 #include "base/paths.h"
 #include "record/pick.h"
@@ -64,9 +64,8 @@ static char *write_export(fixture *f, const char *pattern_name, const pattern *p
     char *text, path[TEMPORARY_BYTES + 16];
     size_t size;
     assert_ok(export_model_init(&m, pattern_name, &f->set, p, &f->error), f->error);
-    FILE *to = open_memstream(&text, &size);
-    export_header.write(&m, to);
-    fclose(to);
+    const export_model *models[] = {&m};
+    text = exported_text(&export_header, models, 1, 0, &size);
     export_model_deinit(&m);
     snprintf(path, sizeof path, "%s/exported.h", f->folder);
     assert_ok(file_replace(path, text, size, &f->error), f->error);

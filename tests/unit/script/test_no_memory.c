@@ -176,18 +176,20 @@ static at_status make_model(fixture *f, char **output, at_error *error)
 {
     record_set set = {0};
     export_model m;
-    size_t size;
+    const export_model *models[] = {&m};
+    size_t count;
+    const exporter *const *all = exporters(&count);
     at_status status = record_load_all(f->folder, "transpose", &set, error);
     if (status)
         return status;
     status = export_model_init(&m, "transpose", &set, NULL, error);
     if (!status) {
-        long left = until_failure;
-        until_failure = -1;
-        FILE *to = open_memstream(output, &size);
-        export_header.write(&m, to);
-        fclose(to);
-        until_failure = left;
+        export_files files = {0};
+        for (size_t i = 0; i < count && !status; i++)
+            status = all[i]->write(models, 1, "exported", &files, error);
+        if (!status)
+            *output = __real_strdup(files.files[0]->text);
+        export_files_deinit(&files);
         export_model_deinit(&m);
     }
     record_set_deinit(&set);
