@@ -16,7 +16,7 @@ static void read_answer(pack *m)
     if (answer.outcome >= OUTCOME_COUNT || answer.sample_count > m->size_bytes / 8 ||
         strlen(answer.message) > m->size_bytes)
         abort();
-    free(answer.samples_ns);
+    device_answer_deinit(&answer);
 }
 
 /* What is read as a whole packs to as many bytes again. */

@@ -316,6 +316,7 @@ void device_bench_deinit(device_bench *b)
 {
     clear(b);
     free(b->samples_ns);
+    free(b->counters);
 }
 
 /* Requests. */
@@ -583,4 +584,52 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
     answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);
+}
+
+/* One pass after the other: what each of them may take, and the buffers as they were. */
+typedef struct passes {
+    device_bench *bench;
+    const loaded_variant *variant;
+    uint64_t done;
+} passes;
+
+static at_status renew_pass(void *context, at_error *error)
+{
+    passes *p = context;
+    notify(p->bench, "counting", p->done++, load_limit_ns + PLAN_MAX_LAUNCHES * p->bench->watchdog_ns);
+    return device_slot_restore(&p->variant->stage->slots[0], error);
+}
+
+void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
+                        device_answer *answer)
+{
+    at_error error = {0};
+    const loaded_variant *v = find_held(b, id);
+    at_status status = AT_OK;
+    if (!b->api->count) {
+        answer->message = "this kind of device has no hardware counters";
+        return;
+    }
+    if (!b->counters)
+        b->counters = calloc((size_t)PLAN_MAX_LAUNCHES * DEVICE_MAX_METRICS, sizeof *b->counters);
+    if (!b->counters)
+        status = error_set(&error, AT_NO_MEMORY, "no memory for counters");
+    if (!status && !v)
+        status = error_set(&error, AT_FORMAT, "the variant is no longer held");
+    if (!status) {
+        passes p = {.bench = b, .variant = v};
+        device_counting what = {metrics, count, b->cache, renew_pass, &p};
+        notify(b, "opening the counters", 0, load_limit_ns);
+        status = b->api->count(b->device, v->kernels[0], &v->launches[0], v->stage->slots[0].buffers,
+                               &what, b->counters, &error);
+    }
+    if (status == AT_NO_DEVICE) {
+        snprintf(b->text, sizeof b->text, "%s", error.message);
+        answer->message = b->text;
+    } else if (status) {
+        answer_failure(b, status, &error, answer);
+    } else {
+        answer->counters = b->counters;
+        answer->counter_count = count * v->launches[0].launch_count;
+    }
 }

@@ -46,6 +46,7 @@ typedef struct device_bench {
     size_t held_count;
     int64_t *samples_ns; /* of the answer in progress; grown before sampling */
     size_t sample_capacity;
+    double *counters;    /* of the answer in progress; PLAN_MAX_LAUNCHES times DEVICE_MAX_METRICS */
     char text[DEVICE_TEXT_BYTES]; /* message of the answer in progress */
 } device_bench;
 
@@ -65,6 +66,9 @@ void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool
  * the answer's message says why. `chunks` 0: only what throttles the chip and who else computes on
  * it. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
+/* Reads counters of the held variant `id`; where they cannot be read the answer's message says why. */
+void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
+                        device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);
 
 #endif

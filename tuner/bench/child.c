@@ -186,13 +186,28 @@ static at_status do_energy(child *c, uint64_t id, message *m, device_answer *ans
     return AT_OK;
 }
 
+static at_status do_count(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+{
+    (void)error;
+    const char *metrics[DEVICE_MAX_METRICS];
+    uint32_t count = pack_get_u32(&m->body);
+    if (m->body.failed || count > DEVICE_MAX_METRICS)
+        return refuse(answer);
+    for (uint32_t i = 0; i < count; i++)
+        metrics[i] = pack_get_string(&m->body);
+    if (!pack_complete(&m->body))
+        return refuse(answer);
+    device_bench_count(&c->bench, id, metrics, count, answer);
+    return AT_OK;
+}
+
 typedef at_status (*handler)(child *c, uint64_t id, message *m, device_answer *answer,
                              at_error *error);
 
 static const handler handlers[] = {
     [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
     [REQUEST_RELEASE] = do_release, [REQUEST_BLOCK] = do_block, [REQUEST_RECHECK] = do_recheck,
-    [REQUEST_ENERGY] = do_energy,
+    [REQUEST_ENERGY] = do_energy,   [REQUEST_COUNT] = do_count,
 };
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)

@@ -251,3 +251,14 @@ at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
     pack_put_u32(&m.body, chunks);
     return submit(w, &m, id, error);
 }
+
+at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics, size_t count,
+                              at_error *error)
+{
+    message m;
+    begin_request(w, &m, REQUEST_COUNT, id);
+    pack_put_u32(&m.body, (uint32_t)count);
+    for (size_t i = 0; i < count; i++)
+        pack_put_string(&m.body, metrics[i]);
+    return submit(w, &m, id, error);
+}

@@ -39,7 +39,8 @@ enum {
     DEVICE_MAX_BLOCK = 65536, /* variants a block */
     DEVICE_LABEL_BYTES = 160,
     DEVICE_MAX_LAYOUTS = 64,
-    DEVICE_MAX_PROBLEMS = DEVICE_MAX_LAYOUTS * DEVICE_SLOTS
+    DEVICE_MAX_PROBLEMS = DEVICE_MAX_LAYOUTS * DEVICE_SLOTS,
+    DEVICE_MAX_METRICS = 256
 };
 
 typedef struct device_worker_options {
@@ -80,6 +81,7 @@ typedef enum device_event_kind {
     DEVICE_BLOCK,     /* answers device_worker_block */
     DEVICE_RECHECKED, /* answers device_worker_recheck */
     DEVICE_ENERGY,    /* answers device_worker_energy */
+    DEVICE_COUNTED,   /* answers device_worker_count */
     DEVICE_FAILED     /* for good; `status` and `message` say why */
 } device_event_kind;
 
@@ -96,9 +98,9 @@ typedef struct device_ready {
 
 typedef struct device_event {
     device_event_kind kind;
-    uint64_t id;         /* TRIED, HELD, RECHECKED: the request's. BLOCK that is not OUTCOME_OK: the
+    uint64_t id;         /* TRIED, HELD, RECHECKED, COUNTED: the request's. BLOCK that is not OUTCOME_OK: the
                             variant to blame, no longer held (when it says crashed or timeout) */
-    outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK */
+    outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
     at_status status;    /* FAILED */
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
     uint64_t *ids;       /* owned; BLOCK: the variants in the order sampled */
@@ -113,6 +115,9 @@ typedef struct device_event {
     energy_estimate energy; /* ENERGY */
     uint64_t throttle;      /* ENERGY: reasons, as board_throttle_text() spells them */
     uint32_t others;        /* ENERGY: other processes that compute on the GPU */
+    double *counters;       /* owned; COUNTED: of each launch all metrics, not a number where the
+                               device has none of that name; NULL: `message` says why */
+    size_t counter_count;
     device_ready ready;  /* READY */
 } device_event;
 
@@ -195,6 +200,13 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
  * why. */
 at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
                                at_error *error);
+
+/* Reads hardware counters of each launch of a held variant, by Nsight Compute's names
+ * (DEVICE_MAX_METRICS at most). Answered by DEVICE_COUNTED; where they cannot be read (no library, no
+ * permission, a simulated device) the outcome is ok, there are no counters, and the event's message
+ * says why. */
+at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics, size_t count,
+                              at_error *error);
 
 /* Describes the devices of one kind ("cuda", "sim"; NULL: of all), from a process of its own that
  * ends with the call. AT_NO_DEVICE says in one line why there are none. */

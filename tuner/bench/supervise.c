@@ -28,6 +28,7 @@ void device_event_deinit(device_event *e)
     free(e->message);
     free(e->ids);
     free(e->samples_ns);
+    free(e->counters);
     *e = (device_event){0};
 }
 
@@ -225,7 +226,7 @@ static device_event_kind event_kind(uint32_t type)
         [REQUEST_SETUP] = DEVICE_READY, [REQUEST_TRY] = DEVICE_TRIED,
         [REQUEST_HOLD] = DEVICE_HELD,   [REQUEST_BLOCK] = DEVICE_BLOCK,
         [REQUEST_RECHECK] = DEVICE_RECHECKED,
-        [REQUEST_ENERGY] = DEVICE_ENERGY,
+        [REQUEST_ENERGY] = DEVICE_ENERGY, [REQUEST_COUNT] = DEVICE_COUNTED,
     };
     return kinds[type];
 }
@@ -253,7 +254,7 @@ static uint64_t *block_ids(request *r, size_t *count)
     return ids;
 }
 
-/* Makes the event of an answered request; takes over answer->samples_ns. */
+/* Makes the event of an answered request; takes over what the answer owns. */
 static at_status push_answer(device_worker *w, request *r, device_answer *answer, at_error *error)
 {
     device_event e = {.kind = event_kind(r->message.type),
@@ -270,8 +271,11 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
                       .energy = answer->energy,
                       .throttle = answer->throttle,
                       .others = answer->others,
+                      .counters = answer->counters,
+                      .counter_count = answer->counter_count,
                       .ready = answer->ready};
     answer->samples_ns = NULL;
+    answer->counters = NULL;
     size_t ids = 0;
     if (e.kind == DEVICE_BLOCK) {
         e.ids = block_ids(r, &ids);
@@ -540,6 +544,20 @@ static bool is_in_block(request *r, uint64_t id)
     return false;
 }
 
+/* Are these the counters that were asked for: of every metric, of one launch or several; or none? */
+static bool are_counters_of(request *r, const device_answer *a)
+{
+    if (r->message.type != REQUEST_COUNT)
+        return a->counter_count == 0;
+    r->message.body.position = 0;
+    pack_get_u64(&r->message.body);
+    pack_get_u64(&r->message.body);
+    uint32_t asked = pack_get_u32(&r->message.body);
+    return a->counter_count == 0 ||
+           (a->outcome == OUTCOME_OK && asked > 0 && a->counter_count % asked == 0 &&
+            a->counter_count / asked <= PLAN_MAX_LAUNCHES);
+}
+
 /* Is this an answer to that request? Kind and number say so; what it holds must agree. */
 static bool answers(request *r, const device_answer *a)
 {
@@ -549,6 +567,8 @@ static bool answers(request *r, const device_answer *a)
         return false;
     if (ok ? asked != SIZE_MAX && a->sample_count != asked : a->sample_count != 0)
         return false;
+    if (!are_counters_of(r, a))
+        return false;
     return block && !ok ? is_in_block(r, a->id) : a->id == r->id;
 }
 
@@ -557,7 +577,7 @@ static const char *request_name(uint32_t type)
     static const char *const names[] = {
         [REQUEST_SETUP] = "set up", [REQUEST_TRY] = "try",         [REQUEST_HOLD] = "load",
         [REQUEST_RELEASE] = "unload", [REQUEST_BLOCK] = "block",   [REQUEST_RECHECK] = "check again",
-        [REQUEST_ENERGY] = "energy",
+        [REQUEST_ENERGY] = "energy",    [REQUEST_COUNT] = "count",
     };
     return names[type];
 }
@@ -570,7 +590,7 @@ static at_status on_answer(device_worker *w, message *m, at_error *error)
         return status;
     if (w->phase != PHASE_SERVING || !request_queue_started(&w->queue) ||
         !answers(w->queue.first, &answer)) {
-        free(answer.samples_ns);
+        device_answer_deinit(&answer);
         return error_set(error, AT_WORKER, "the device worker answered what it was not asked");
     }
     show(w, request_name(w->queue.first->message.type));
@@ -585,7 +605,7 @@ static at_status on_answer(device_worker *w, message *m, at_error *error)
             status = status ? status : restarted;
         }
     }
-    free(answer.samples_ns);
+    device_answer_deinit(&answer);
     if (!w->failed && answer.usable)
         expect_request(w);
     return status;

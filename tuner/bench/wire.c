@@ -258,9 +258,33 @@ void device_put_answer(pack *m, const device_answer *answer)
     put_energy(m, &answer->energy);
     pack_put_u64(m, answer->throttle);
     pack_put_u32(m, answer->others);
+    pack_put_u64(m, answer->counter_count);
+    for (size_t i = 0; i < answer->counter_count; i++)
+        pack_put_f64(m, answer->counters[i]);
     pack_put_u64(m, answer->sample_count);
     for (size_t i = 0; i < answer->sample_count; i++)
         put_i64(m, answer->samples_ns[i]);
+}
+
+/* As many numbers of 8 bytes as the message says there are; *count is 0 and the result NULL where it has
+ * not that many. */
+static void *get_array(pack *m, size_t *count)
+{
+    uint64_t said = pack_get_u64(m);
+    *count = 0;
+    if (m->failed || said > (m->size_bytes - m->position) / 8)
+        m->failed = true;
+    else
+        *count = (size_t)said;
+    return *count ? malloc(*count * 8) : NULL;
+}
+
+void device_answer_deinit(device_answer *answer)
+{
+    free(answer->samples_ns);
+    free(answer->counters);
+    answer->samples_ns = NULL;
+    answer->counters = NULL;
 }
 
 at_status device_get_answer(pack *m, device_answer *out, at_error *error)
@@ -279,19 +303,25 @@ at_status device_get_answer(pack *m, device_answer *out, at_error *error)
     get_energy(m, &out->energy);
     out->throttle = pack_get_u64(m);
     out->others = pack_get_u32(m);
-    uint64_t count = pack_get_u64(m);
-    if (m->failed || what >= OUTCOME_COUNT || status > AT_INTERNAL ||
-        count != (m->size_bytes - m->position) / 8)
+    out->counters = get_array(m, &out->counter_count);
+    for (size_t i = 0; out->counters && i < out->counter_count; i++)
+        out->counters[i] = pack_get_f64(m);
+    bool memory = out->counters || out->counter_count == 0;
+    if (memory)
+        out->samples_ns = get_array(m, &out->sample_count);
+    for (size_t i = 0; out->samples_ns && i < out->sample_count; i++)
+        out->samples_ns[i] = get_i64(m);
+    memory = memory && (out->samples_ns || out->sample_count == 0);
+    if (memory && (what >= OUTCOME_COUNT || status > AT_INTERNAL || !pack_complete(m))) {
+        device_answer_deinit(out);
         return error_set(error, AT_WORKER, "the device worker's answer makes no sense");
+    }
+    if (!memory) {
+        device_answer_deinit(out);
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu samples",
+                         out->sample_count + out->counter_count);
+    }
     out->outcome = (outcome)what;
     out->status = (at_status)status;
-    if (count == 0)
-        return AT_OK;
-    out->samples_ns = malloc((size_t)count * sizeof *out->samples_ns);
-    if (!out->samples_ns)
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu samples", (size_t)count);
-    out->sample_count = (size_t)count;
-    for (size_t i = 0; i < out->sample_count; i++)
-        out->samples_ns[i] = get_i64(m);
     return AT_OK;
 }

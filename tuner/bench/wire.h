@@ -20,6 +20,7 @@ typedef enum device_message {
     REQUEST_BLOCK,     /* id 0, with_copy, count, ids */
     REQUEST_RECHECK,   /* id, seed */
     REQUEST_ENERGY,    /* id, chunks */
+    REQUEST_COUNT,     /* id, count, names of metrics */
     /* replies */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
@@ -56,6 +57,8 @@ typedef struct device_answer {
     uint32_t others;        /* ENERGY */
     size_t sample_count;
     int64_t *samples_ns;
+    size_t counter_count;   /* COUNT */
+    double *counters;
 } device_answer;
 
 void device_put_image(pack *m, const device_image *image);
@@ -72,8 +75,9 @@ void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);
-/* out->samples_ns is allocated (NULL when there are none) and the caller's. AT_WORKER for an answer
- * that makes no sense, AT_NO_MEMORY; nothing is allocated then. */
+/* out->samples_ns and out->counters are allocated (NULL when there are none): device_answer_deinit().
+ * AT_WORKER for an answer that makes no sense, AT_NO_MEMORY; nothing is allocated then. */
 at_status device_get_answer(pack *m, device_answer *out, at_error *error);
+void device_answer_deinit(device_answer *answer);
 
 #endif

@@ -7,6 +7,7 @@ static const command *const table[] = {
     &cmd_check,
     &cmd_emit,
     &cmd_explain,
+    &cmd_profile,
     &cmd_inspect,
     &cmd_spills,
     &cmd_importance,

@@ -172,7 +172,8 @@ static at_status prove(explained *x, at_error *error)
     return status;
 }
 
-at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error)
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
+                          at_error *error)
 {
     arch_limits arch;
     at_status status = target_find(wanted->arch, &arch, error);
@@ -183,7 +184,7 @@ at_status explained_make(const settings *wanted, const char *configuration, expl
     if (status)
         return status;
     const pattern *p = script_pattern(x->script);
-    x->problem = p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
+    x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
     status = read_configuration(x, configuration, error);
     if (!status)
         status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
@@ -195,9 +196,13 @@ at_status explained_make(const settings *wanted, const char *configuration, expl
         status = find_places(x, error);
     if (!status)
         status = compile(x, error);
-    if (!status)
-        status = run_sample(x, error);
-    if (!status && p->measurable)
+    return status ? status : run_sample(x, error);
+}
+
+at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error)
+{
+    at_status status = explained_count(wanted, configuration, true, x, error);
+    if (!status && script_pattern(x->script)->measurable)
         status = prove(x, error);
     /* A fault is told once, by the proof, which names the template's line. */
     for (uint32_t i = 0; i < x->launch.launch_count; i++)

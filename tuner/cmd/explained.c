@@ -218,9 +218,9 @@ static json_t *scaled(uint64_t count, double scale)
     return scale > 1 ? json_real((double)count * scale) : json_integer((json_int_t)count);
 }
 
-/* The names are Nsight Compute's. */
-static json_t *metrics_json(const sim_totals *t, double scale)
+const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
 {
+    const sim_totals *t = &x->launches[launch].found.profile.totals;
     const struct {
         const char *name;
         uint64_t count;
@@ -233,9 +233,20 @@ static json_t *metrics_json(const sim_totals *t, double scale)
         {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", t->shared_store.conflicts},
         {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", t->shared_load.wavefronts},
         {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", t->shared_store.wavefronts}};
+    if (i >= sizeof metrics / sizeof *metrics)
+        return NULL;
+    *count = (double)metrics[i].count * x->launches[launch].explanation.scale;
+    return metrics[i].name;
+}
+
+static json_t *metrics_json(const explained *x, uint32_t launch)
+{
     json_t *out = json_object();
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; i++)
-        json_object_set_new(out, metrics[i].name, scaled(metrics[i].count, scale));
+    bool whole = x->launches[launch].explanation.scale <= 1;
+    const char *name;
+    double count;
+    for (size_t i = 0; (name = explained_metric(x, launch, i, &count)) != NULL; i++)
+        json_object_set_new(out, name, whole ? json_integer((json_int_t)count) : json_real(count));
     return out;
 }
 
@@ -308,7 +319,7 @@ static void add_launch(json_t *out, const explained *x, uint32_t i)
     json_object_set_new(out, "blocks", json_integer((json_int_t)l->found.profile.blocks));
     json_object_set_new(out, "blocks_counted", json_integer((json_int_t)l->found.profile.sampled));
     json_object_set_new(out, "registers", json_integer(x->compiled.resources.registers));
-    json_object_set_new(out, "metrics", metrics_json(&l->found.profile.totals, e->scale));
+    json_object_set_new(out, "metrics", metrics_json(x, i));
     for (size_t k = 0; k < e->line_count; k++)
         append_line(x, e->scale, &e->lines[k], lines);
     json_object_set_new(out, "lines", lines);

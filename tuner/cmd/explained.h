@@ -40,6 +40,15 @@ typedef struct explained {
 at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error);
 void explained_deinit(explained *x);
 
+/* The same without the proof; of the script's problem for simulated devices, if it has one, or of the tuned
+ * one. */
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
+                          at_error *error);
+
+/* What of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the last.
+ * *count is of the whole grid, however many of its blocks were run. */
+const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
+
 /* Did a launch end in a fault? */
 bool explained_faulted(const explained *x);
 

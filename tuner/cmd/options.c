@@ -124,6 +124,8 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
                               "compile what spills once more, to shared memory (CUDA 13)", CELL_TRUE,
                               AT(shared_spills)},
+    [OPTION_METRICS] = {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)",
+                        CELL_TEXT, AT(metrics)},
     [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", CELL_TRUE, AT(json)},
     [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", CELL_TRUE, AT(run.quiet)},
     [OPTION_TRACE] = {"trace", "FILE",

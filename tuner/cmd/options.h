@@ -55,6 +55,7 @@ typedef enum option_id {
     OPTION_KIND,
     OPTION_BY,
     OPTION_SHARED_SPILLS,
+    OPTION_METRICS,
     OPTION_JSON,
     OPTION_QUIET,
     OPTION_TRACE,
@@ -88,6 +89,7 @@ typedef struct options {
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */
     const char *kind, *by;
+    const char *metrics; /* NULL: those that are worth a look */
     const char *gpu;
     const char *results; /* folder of the records; NULL: the known ones are searched */
     bool best;

@@ -6,6 +6,7 @@
 
 #include "cuda/batch.h"
 #include "cuda/buffer.h"
+#include "cuda/counters.h"
 #include "cuda/queue.h"
 #include "cuda/timer.h"
 
@@ -160,6 +161,7 @@ static void close_device(device *d)
         d->cuda.cuDevicePrimaryCtxRelease(d->handle);
     }
     nvml_close(d->board);
+    cuda_counters_free(d);
     cuda_driver_close(&d->cuda);
     free(d);
 }
@@ -293,6 +295,7 @@ const device_api device_cuda_api = {
     .repeat = repeat,
     .board = board,
     .others = others,
+    .count = cuda_count,
     .warm_up = cuda_warm_up,
     .floor = cuda_floor,
     .sm_clock = cuda_sm_clock,

@@ -178,28 +178,34 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
+                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
+                                  CUstream stream, at_error *error)
+{
+    CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
+    void *arguments[PLAN_MAX_ARGUMENTS];
+    const kernel_launch *launch = &plan->launches[place];
+    for (uint32_t j = 0; j < launch->argument_count; j++) {
+        const argument_plan *a = &plan->arguments[launch->first_argument + j];
+        pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
+        /* The driver promises nothing, and changes nothing. */
+        arguments[j] = a->is_buffer ? (void *)&pointers[j]
+                                    : (void *)(uintptr_t)plan_argument_value(plan, a);
+    }
+    CUresult result = queue_one(cuda, l->functions[place], launch, arguments, stream);
+    return cuda_check(cuda, result, cuda_refusal_status(result),
+                      launch->cooperative          ? "the cooperative launch was refused"
+                      : cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
+                                                   : "the launch was refused",
+                      error);
+}
+
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error)
 {
-    CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
-    void *arguments[PLAN_MAX_ARGUMENTS];
-    for (uint32_t i = 0; i < plan->launch_count; i++) {
-        const kernel_launch *launch = &plan->launches[i];
-        for (uint32_t j = 0; j < launch->argument_count; j++) {
-            const argument_plan *a = &plan->arguments[launch->first_argument + j];
-            pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
-            /* The driver promises nothing, and changes nothing. */
-            arguments[j] = a->is_buffer ? (void *)&pointers[j]
-                                        : (void *)(uintptr_t)plan_argument_value(plan, a);
-        }
-        CUresult result = queue_one(cuda, l->functions[i], launch, arguments, stream);
-        if (result != CUDA_SUCCESS)
-            return cuda_check(cuda, result, cuda_refusal_status(result),
-                              launch->cooperative          ? "the cooperative launch was refused"
-                              : cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
-                                                           : "the launch was refused",
-                              error);
-    }
-    return AT_OK;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
+        status = cuda_launcher_queue_one(l, cuda, plan, i, buffers, stream, error);
+    return status;
 }

@@ -40,7 +40,12 @@ at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
                              const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                              at_error *error);
 
-/* Queues the launches. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+/* Queues the launch at `place`. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
+                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
+                                  CUstream stream, at_error *error);
+
+/* Queues all of them, in their order. */
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error);

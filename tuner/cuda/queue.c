@@ -123,6 +123,14 @@ at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan
     return cuda_launcher_queue(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
 }
 
+at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
+                                device_buffer *const *buffers, at_error *error)
+{
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    list_addresses(plan, buffers, ranges);
+    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, d->stream, error);
+}
+
 void cuda_kernel_free(device *d, device_kernel *k)
 {
     if (!k)

@@ -55,6 +55,7 @@ struct device {
     cuda_clock clock;
     bool scrubs; /* the kernel that fills shared memory may take all of it */
     nvml *board; /* NULL: not asked for yet, or there is none */
+    struct cupti *counters; /* NULL: not asked for yet, or there are none */
 };
 
 struct device_buffer {
@@ -89,6 +90,10 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
 /* Queues a variant's launches. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
+
+/* Queues one of them. */
+at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
+                                device_buffer *const *buffers, at_error *error);
 
 /* Fills the module's constants, and raises the limits of dynamic shared memory and clusters to what
  * `plan` needs. AT_COMPILE when they cannot be. */

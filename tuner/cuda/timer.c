@@ -116,7 +116,7 @@ static at_status queue_read(device *d, CUdeviceptr data, uint64_t size_bytes, at
 }
 
 /* The read leaves no dirty line of the write behind. */
-static at_status queue_flush(device *d, at_error *error)
+at_status cuda_flush_queue(device *d, at_error *error)
 {
     const cuda_clock *c = &d->clock;
     at_status status = queue_write(d, c->flush_write, c->flush_bytes, error);
@@ -162,7 +162,7 @@ static at_status record(device *d, CUevent event, at_error *error)
 
 at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
 {
-    at_status status = cache == DEVICE_CACHE_COLD ? queue_flush(d, error) : AT_OK;
+    at_status status = cache == DEVICE_CACHE_COLD ? cuda_flush_queue(d, error) : AT_OK;
     if (!status)
         status = queue_gate(d, error);
     return status ? status : record(d, d->clock.start, error);

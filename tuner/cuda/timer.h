@@ -13,6 +13,9 @@
 at_status cuda_clock_new(device *d, at_error *error);
 void cuda_clock_free(device *d);
 
+/* Queues what empties the L2 of everything else. */
+at_status cuda_flush_queue(device *d, at_error *error);
+
 /* Everything in front of timed work: the flush (cold), the gate, the first event. What is timed is
  * queued next, then cuda_sample_end lets the stream go, waits, and reads the time; it is called also
  * when queueing failed (`queued` is that failure, and its result), so that nothing is left behind. */

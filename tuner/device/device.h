@@ -57,6 +57,16 @@ typedef struct device_guard_report {
     uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
 } device_guard_report;
 
+/* Which counters are read, and what is done between the passes that it takes. */
+typedef struct device_counting {
+    const char *const *metrics; /* Nsight Compute's names */
+    size_t count;
+    device_cache cache;         /* cold: the L2 is flushed before each pass */
+    /* Called before each pass: gives the buffers their contents back. */
+    at_status (*renew)(void *context, at_error *error);
+    void *context;
+} device_counting;
+
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
     bool in_process;  /* computed in this process, without a driver: once open it needs no file */
@@ -151,6 +161,12 @@ typedef struct device_api {
     at_status (*board)(device *d, board_reading *out, at_error *error);
     /* Other processes that compute on the device; known once board() has worked. */
     uint32_t (*others)(device *d);
+    /* Hardware counters of each launch of the plan, as many passes of it as they take: values[launch * count
+     * + metric], not a number where the device has no such metric. AT_NO_DEVICE says why they cannot be
+     * had (no library, no permission); the device is fine. NULL: such devices have none. */
+    at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
+                       device_buffer *const *buffers, const device_counting *what, double *values,
+                       at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
     /* The SM clock since the call before, from counters on the chip; 0 when that is not known: the

@@ -91,6 +91,7 @@ static void properties_survive_the_way(void **state)
 static void put_some_answer(pack *m)
 {
     int64_t samples_ns[] = {1, -2, INT64_MAX};
+    double counters[] = {0.5, -1e300};
     const device_answer answer = {.id = 9,
                                   .outcome = OUTCOME_WRONG_RESULT,
                                   .status = AT_DEVICE,
@@ -98,6 +99,8 @@ static void put_some_answer(pack *m)
                                   .message = "story",
                                   .ceiling_ns = 5,
                                   .ready = {.floor_ns = 2, .batch = 8},
+                                  .counter_count = 2,
+                                  .counters = counters,
                                   .sample_count = 3,
                                   .samples_ns = samples_ns};
     device_put_answer(m, &answer);
@@ -117,7 +120,9 @@ static void an_answer_survives_the_way(void **state)
     assert_int_equal(back.ready.batch, 8);
     assert_int_equal(back.sample_count, 3);
     assert_true(back.samples_ns[2] == INT64_MAX);
-    free(back.samples_ns);
+    assert_int_equal(back.counter_count, 2);
+    assert_true(back.counters[0] == 0.5 && back.counters[1] == -1e300);
+    device_answer_deinit(&back);
     pack_deinit(&m);
 }
 
@@ -137,8 +142,8 @@ static void damaged_messages_are_refused_or_harmless(void **state)
         m.size_bytes -= (size_t)rng_below(&random, m.size_bytes);
         if (device_get_answer(&m, &answer, NULL) == AT_OK) {
             assert_true(answer.outcome < OUTCOME_COUNT);
-            assert_true(answer.sample_count <= m.size_bytes / 8);
-            free(answer.samples_ns);
+            assert_true(answer.sample_count + answer.counter_count <= m.size_bytes / 8);
+            device_answer_deinit(&answer);
         }
         m.position = 0;
         m.failed = false;

@@ -1,0 +1,90 @@
+load helpers
+
+# On the fake driver, with a CUPTI that counts what it is told.
+counting() {
+    gpu
+    needs_the_fake
+    export AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
+}
+
+@test "profile prints what the GPU counts beside what the simulated device does, by Nsight Compute's names" {
+    counting
+    # 4,096 floats: 128 requests of four sectors each way.
+    export FAKE_CUPTI_COUNTS=l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum=512,l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum=640
+    tool profile "$TIMED" --device cuda:0
+    succeeds
+    [[ "$output" =~ 'global load sectors '\ +512\ +512\ +no ]]
+    [[ "$output" =~ 'global store sectors '\ +640\ +512\ +'-20.00 %' ]]
+    says '    l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum'
+    [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' out.txt)" -le 80 ]
+}
+
+@test "profile --json has both counts of each launch; --metrics says which" {
+    counting
+    tool profile "$TIMED" --device cuda:0 --config a=10,b=6 --json \
+        --metrics l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum,dram__bytes_read.sum
+    succeeds
+    python3 - out.txt <<'END'
+import json, sys
+run = json.load(open(sys.argv[1]))
+assert run["config"] == "a=10,b=6" and run["time_ns"] == 24000 and run["problem"] == {"n": 4096}, run
+(launch,) = run["launches"]
+assert launch["entry"] == "timed", launch
+assert launch["counters"] == {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 4700,
+                              "dram__bytes_read.sum": 2000}, launch
+assert launch["simulated"] == {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 128}, launch
+END
+}
+
+@test "the variant runs once a pass, each of its launches in a range of its own" {
+    counting
+    export FAKE_CUPTI_PASSES=2 FAKE_CUPTI_LOG=$WORK/log
+    tool profile "$TIMED" --device cuda:0
+    succeeds
+    [ "$(tr '\n' ';' <log)" = "pass;range 0000;pass;range 0000;disable;" ]
+}
+
+@test "a counter that the chip does not have is left out of the usual ones, and a mistake in --metrics" {
+    counting
+    tool profile "$TIMED" --device cuda:0 --metrics dram__bytes_read.sum,no__such.sum
+    fails_with 2 "counts no 'no__such.sum'"
+    tool profile "$TIMED" --device cuda:0 --metrics dram__bytes_read
+    fails_with 2 "counts no 'dram__bytes_read'"
+}
+
+@test "whatever CUPTI refuses is exit code 3, and names the call" {
+    counting
+    FAKE_CUPTI_FAIL=cuptiRangeProfilerStart=999 tool profile "$TIMED" --device cuda:0
+    fails_with 3 "no counters: cuptiRangeProfilerStart said FAKE_ERROR_999"
+}
+
+@test "who may not read counters is told how to be allowed to" {
+    counting
+    FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable=35 tool profile "$TIMED" --device cuda:0
+    fails_with 3 "ERR_NVGPUCTRPERM"
+    [[ "$errors" == *NVreg_RestrictProfilingToAdminUsers=0* ]]
+    FAKE_CUPTI_FAIL=cuptiRangeProfilerEnable=26 tool profile "$TIMED" --device cuda:0
+    fails_with 3 "another profiler holds the counters"
+}
+
+@test "without CUPTI, or with one that is too old, profile says what is missing and where it is to be had" {
+    counting
+    AUTOTUNE_LIBCUPTI=$WORK/none.so tool profile "$TIMED" --device cuda:0
+    fails_with 3 "there is no CUPTI library"
+    AUTOTUNE_LIBCUPTI=$FAKE_NVML tool profile "$TIMED" --device cuda:0
+    fails_with 3 "the CUPTI library is too old: it has no cuptiProfilerInitialize"
+}
+
+@test "a variant that is wrong is not counted: exit code 1" {
+    counting
+    sed 's/"timed"/"skips_last"/; s/, at.uint64 "20000.*" }/ }/; s/"dst", at/"dst", at/' "$BATS_TEST_DIRNAME/timed.lua" >wrong.lua
+    cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
+    sed -i 's/\btimed\b/skips_last/' timed.cu.tmpl
+    tool profile wrong.lua --device cuda:0
+    fails_with 1 "wrong_result, and not counted"
+}
+
+@test "on a simulated device there is nothing to count: exit code 3 names the command that simulates" {
+    tool profile "$FIXTURES/scale.lua" --device sim:sm_90
+    fails_with 3 "autotune explain"
+}
