@@ -37,8 +37,7 @@ return at.pattern {
     sm_threads = "block * blocks_per_sm",
   },
   where = {
-    -- A simulated device has no copy engine.
-    "algorithm == 'threads' or device.major >= 9 and not string.find(device.name, 'simulated')",
+    "algorithm == 'threads' or device.major >= 9",
     "algorithm == 'threads' or width * sizeof(dtype) == 16 and 32 * block * items <= 48 * 1024 - 16",
     "schedule == 'one_shot' or sm_threads >= 512 and sm_threads <= device.max_threads_per_sm",
     "layout == 'packed' or width ~= 2",

@@ -68,6 +68,7 @@ static const struct family {
     {"ld", decode_load},
     {"ldu", decode_load},
     {"match", decode_match},
+    {"mbarrier", decode_mbarrier},
     {"membar", decode_fence},
     {"mov", decode_mov},
     {"nanosleep", decode_ignored},

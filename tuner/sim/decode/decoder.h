@@ -76,6 +76,19 @@ at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t
 bool type_is_signed(ptx_type t);
 uint32_t type_lane_bytes(ptx_type t); /* 4 or 8 */
 
+typedef struct place { /* an address operand */
+    int32_t slot;
+    uint8_t width;
+    int64_t offset;
+    ptx_space space;
+} place;
+
+/* The state space that the opcode names; PTX_SPACE_GENERIC without one. */
+ptx_space decode_space(const decoder *d);
+/* An operand in brackets, of the space that the opcode names. */
+at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out);
+void decode_put_place(sim_instruction *c, const place *p);
+
 /* Families of instructions, by the file that knows them. */
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 at_status decode_mov(decoder *d);
@@ -89,6 +102,8 @@ at_status decode_load(decoder *d);
 at_status decode_store(decoder *d);
 at_status decode_atomic(decoder *d);
 at_status decode_cp(decoder *d);
+at_status decode_bulk(decoder *d); /* cp.async.bulk */
+at_status decode_mbarrier(decoder *d);
 at_status decode_isspacep(decoder *d);
 at_status decode_ignored(decoder *d); /* hints: prefetch, createpolicy ... */
 at_status decode_fence(decoder *d);

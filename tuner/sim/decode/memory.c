@@ -2,7 +2,7 @@
 
 #include "sim/decode/decoder.h"
 
-static ptx_space space_of(const decoder *d)
+ptx_space decode_space(const decoder *d)
 {
     static const struct {
         const char *name;
@@ -43,14 +43,7 @@ static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_spa
     return own ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL;
 }
 
-typedef struct place { /* an address operand */
-    int32_t slot;
-    uint8_t width;
-    int64_t offset;
-    ptx_space space;
-} place;
-
-static at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out)
+at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out)
 {
     if (o->kind != PTX_OPERAND_ADDRESS)
         return decode_fail(d, "an address in brackets is needed");
@@ -75,7 +68,7 @@ static at_status decode_address(decoder *d, const ptx_operand *o, ptx_space spac
     return decode_source(d, base, out->width, PTX_U64, &out->slot);
 }
 
-static void put_place(sim_instruction *c, const place *p)
+void decode_put_place(sim_instruction *c, const place *p)
 {
     c->a = p->slot;
     c->source_width = p->width;
@@ -141,7 +134,7 @@ at_status decode_load(decoder *d)
     if (!status)
         status = memory_type(d, &type);
     if (!status)
-        status = decode_address(d, decode_operand(d, 1), space_of(d), &at);
+        status = decode_address(d, decode_operand(d, 1), decode_space(d), &at);
     if (!status)
         status = operands_of(d, decode_operand(d, 0), vector, &to);
     uint32_t width = status ? 0 : type_lane_bytes(type);
@@ -154,7 +147,7 @@ at_status decode_load(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_LOAD, class_of(at.space));
     if (!c)
         return AT_NO_MEMORY;
-    put_place(c, &at);
+    decode_put_place(c, &at);
     put_order(d, c);
     c->op = (uint8_t)hint_of(d);
     c->type = (uint8_t)type;
@@ -180,7 +173,7 @@ at_status decode_store(decoder *d)
     if (!status)
         status = memory_type(d, &type);
     if (!status)
-        status = decode_address(d, decode_operand(d, 0), space_of(d), &at);
+        status = decode_address(d, decode_operand(d, 0), decode_space(d), &at);
     if (!status)
         status = operands_of(d, decode_operand(d, 1), vector, &from);
     if (!status && (at.space == PTX_SPACE_PARAM || at.space == PTX_SPACE_CONST))
@@ -195,7 +188,7 @@ at_status decode_store(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_STORE, class_of(at.space));
     if (!c)
         return AT_NO_MEMORY;
-    put_place(c, &at);
+    decode_put_place(c, &at);
     put_order(d, c);
     c->type = (uint8_t)type;
     c->vector = vector;
@@ -242,7 +235,7 @@ at_status decode_atomic(decoder *d)
     at_status status = memory_type(d, &type);
     if (status)
         return status;
-    ptx_space space = space_of(d);
+    ptx_space space = decode_space(d);
     bool reachable = space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
     if (op < 0 || vector_of(d) != 1 || !atomic_fits((sim_atomic_op)op, type) ||
         decode_has(d, "async") || !reachable)
@@ -268,7 +261,7 @@ at_status decode_atomic(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
     if (!c)
         return AT_NO_MEMORY;
-    put_place(c, &at);
+    decode_put_place(c, &at);
     put_order(d, c);
     c->op = (uint8_t)op;
     c->type = (uint8_t)type;
@@ -301,7 +294,7 @@ static at_status decode_copy_async(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
     if (!c)
         return AT_NO_MEMORY;
-    put_place(c, &from);
+    decode_put_place(c, &from);
     c->b = to.slot;
     c->op = to.width;
     c->d2 = (int32_t)to.offset;
@@ -312,8 +305,9 @@ static at_status decode_copy_async(decoder *d)
 
 at_status decode_cp(decoder *d)
 {
-    if (!decode_has(d, "async") || decode_has(d, "bulk") || decode_has(d, "mbarrier") ||
-        decode_has(d, "reduce"))
+    if (decode_has(d, "bulk"))
+        return decode_bulk(d);
+    if (!decode_has(d, "async") || decode_has(d, "mbarrier") || decode_has(d, "reduce"))
         return decode_unknown(d);
     bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");
     if (!commit && !wait_all && !decode_has(d, "wait_group"))
@@ -347,7 +341,7 @@ at_status decode_isspacep(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_SPACE_TEST, SIM_CLASS_PREDICATE);
     if (!c)
         return AT_NO_MEMORY;
-    c->space = (uint8_t)space_of(d);
+    c->space = (uint8_t)decode_space(d);
     c->d = p;
     c->a = a;
     return AT_OK;
@@ -375,6 +369,7 @@ at_status decode_fence(decoder *d)
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     if (!c)
         return AT_NO_MEMORY;
-    c->publishes = !decode_has(d, "cta");
+    c->proxy = decode_has(d, "proxy");
+    c->publishes = !c->proxy && !decode_has(d, "cta");
     return AT_OK;
 }

@@ -338,7 +338,9 @@ static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, 
             sim_counter_add_turns(n, p->address, mask);
         if (b->launch->observer)
             b->launch->observer(b->launch->observer_context, c,
-                                c->kind == SIM_STORE || c->kind == SIM_ATOMIC, &s);
+                                c->kind == SIM_STORE || c->kind == SIM_ATOMIC ||
+                                    c->kind == SIM_BULK_STORE,
+                                &s);
     }
 }
 
@@ -381,6 +383,50 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
         mask &= ~inside;
     }
     return mask == 0 || access_space(b, w, c, mask, PTX_SPACE_GLOBAL, &p);
+}
+
+static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                         uint32_t bytes, bool is_write, places *p)
+{
+    p->address[lane] = address;
+    if (!resolve_global(b, w, c, 1u << lane, bytes, is_write, p))
+        return false;
+    for (uint32_t at = 0; at < bytes; at += 16 * SIM_LANES) {
+        places piece;
+        uint32_t left = (bytes - at) / 16, lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
+        SIM_EACH_LANE(l) piece.address[l] = address + at + 16u * (uint32_t)l;
+        count_access(b, c, lanes, PTX_SPACE_GLOBAL, &piece, 16);
+    }
+    return true;
+}
+
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                   uint32_t bytes, uint8_t *to)
+{
+    places p;
+    if (!resolve_bulk(b, w, c, lane, address, bytes, false, &p) ||
+        (b->launch->check &&
+         (!touch(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_READ, NULL) ||
+          !check_written(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, "copy"))))
+        return false;
+    for (uint32_t i = 0; i < bytes; i++)
+        to[i] = (uint8_t)load_bytes(p.at[lane] + i, 1);
+    return true;
+}
+
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                    uint32_t bytes, const uint8_t *from)
+{
+    places p;
+    if (!resolve_bulk(b, w, c, lane, address, bytes, true, &p) ||
+        (b->launch->check && !touch(b, w, c, lane, PTX_SPACE_GLOBAL, &p, bytes, SIM_TOUCH_WRITE, from)))
+        return false;
+    for (uint32_t i = 0; i < bytes; i++) {
+        store_bytes(p.at[lane] + i, 1, from[i]);
+        if (p.valid[lane])
+            __atomic_store_n(&p.valid[lane][i], 1, __ATOMIC_RELAXED);
+    }
+    return true;
 }
 
 static bool queue_copy(sim_warp *w, const sim_copy *copy)

@@ -3,6 +3,9 @@
 
 #include "sim/machine/machine.h"
 
+/* A kernel may count its questions before it gives up. */
+enum { STALLED_ROUNDS = 1000 };
+
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {
     uint32_t *d = sim_lanes32(w, slot);
@@ -105,6 +108,7 @@ void sim_block_deinit(sim_block *b)
     free(b->cells);
     free(b->local_valid);
     free(b->counters);
+    sim_engine_free(b->engine);
     *b = (sim_block){0};
 }
 
@@ -121,6 +125,7 @@ static void start_warps(sim_block *b)
         w->executed = 0;
         w->copy_count = 0;
         w->copy_group = 0;
+        w->observed = 0;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
         for (int k = 0; k < 3; k++)
@@ -137,23 +142,34 @@ void sim_block_run(sim_block *b, uint64_t index)
     b->block[1] = (uint32_t)(index / grid[0] % grid[1]);
     b->block[2] = (uint32_t)(index / grid[0] / grid[1]);
     b->fault.kind = SIM_FAULT_NONE;
-    b->epoch = 0;
+    b->epoch = b->moment = 0;
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         b->barriers[i] = (sim_barrier_state){.all = true};
     sim_shared_reset(b);
+    sim_engine_reset(b);
     start_warps(b);
-    while (sim_warps_left(b) > 0) {
-        bool ran = false;
+    for (uint32_t idle = 0; sim_warps_left(b) > 0;) {
+        bool ran = false, polled = false;
+        uint32_t moment = b->moment;
         for (uint32_t i = 0; i < b->warp_count; i++) {
-            if (b->warps[i].state != SIM_READY)
+            sim_warp *w = &b->warps[i];
+            if (w->state != SIM_READY && w->state != SIM_POLLING)
                 continue;
-            ran = true;
-            if (!sim_warp_run(b, &b->warps[i]))
+            w->state = SIM_READY;
+            if (!sim_warp_run(b, w))
                 return;
+            ran = ran || w->state != SIM_POLLING;
+            polled = polled || w->state == SIM_POLLING;
         }
-        if (!sim_barriers_open(b) && !ran) {
+        if (sim_barriers_open(b) || ran || b->moment != moment)
+            idle = 0;
+        else if (!polled) {
             sim_report_deadlock(b);
+            return;
+        } else if (++idle == STALLED_ROUNDS) {
+            sim_engine_report_stall(b);
             return;
         }
     }
+    sim_engine_ends(b);
 }

@@ -114,7 +114,8 @@ static uint32_t thread_of(const access *a)
     return a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* Is this access ordered after one by `thread` of the block `block` (+ 1)? */
+/* Is this access ordered after one by `thread` of the block `block` (+ 1)? A barrier in shared memory that
+ * the warp has seen complete is taken to have ordered all that the block did before. */
 static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t epoch, uint32_t order,
                     uint32_t fence)
 {
@@ -122,7 +123,7 @@ static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t e
     uint32_t t = thread_of(a);
     if (block - 1 != b->index)
         return fences_of(b->watch, block - 1) > fence;
-    return epoch != b->epoch || t == thread ||
+    return epoch != b->epoch || t == thread || a->warp->observed > 0 ||
            (thread / SIM_LANES == t / SIM_LANES && sim_warp_orders(a->warp, t, thread, order));
 }
 

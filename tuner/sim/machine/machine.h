@@ -2,7 +2,7 @@
  *
  * From above to below: run.c shares out blocks, block.c schedules the warps of one, warp.c
  * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c and global.c watch
- * memory for races, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
+ * memory for races, engine.c moves whole arrays, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
  * went wrong. No other folder includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
@@ -17,7 +17,8 @@ typedef struct sim_path { /* lanes that are at the same place */
     uint32_t mask;
 } sim_path;
 
-typedef enum sim_warp_state { SIM_READY, SIM_WAITING, SIM_DONE } sim_warp_state;
+/* POLLING: it asked a barrier in shared memory that is not complete, and lets others go on. */
+typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } sim_warp_state;
 
 typedef struct sim_copy { /* a cp.async that has not landed */
     uint32_t lane, to, bytes;
@@ -42,16 +43,19 @@ typedef struct sim_warp {
     sim_copy *copies;
     size_t copy_count, copy_capacity;
     uint32_t copy_group;    /* being filled */
-    int32_t wait_pc;        /* WAITING: of the barrier */
+    int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;
+    uint32_t observed;      /* moment of the last completion that a barrier in shared memory told it */
 } sim_warp;
 
 typedef struct sim_cell { /* who touched a piece of shared memory last */
     uint32_t write_epoch, read_epoch;   /* block epoch + 1; 0 never */
     uint32_t write_order, read_order;   /* epoch of that warp then */
+    uint32_t write_moment, read_moment; /* sim_block.moment then */
     uint16_t writer, reader;            /* linear thread */
     uint8_t many_readers;               /* SIM_READERS_* */
     uint8_t atomic;                     /* the last write was one */
+    uint8_t engine;                     /* or the end of a bulk copy */
 } sim_cell;
 
 typedef struct sim_barrier_state {
@@ -63,6 +67,7 @@ typedef struct sim_barrier_state {
 } sim_barrier_state;
 
 typedef struct sim_watch sim_watch;
+typedef struct sim_engine sim_engine;
 
 typedef struct sim_block {
     const sim_launch *launch;
@@ -76,6 +81,8 @@ typedef struct sim_block {
     sim_cell *cells;                /* NULL when not checking */
     uint32_t shared_bytes;
     uint32_t epoch;                 /* block-wide barriers passed */
+    uint32_t moment;                /* grows with all that barriers in shared memory and proxy fences do */
+    sim_engine *engine;             /* NULL until something needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters;          /* this host thread's own; NULL when not counting */
     uint64_t limit;
@@ -108,6 +115,30 @@ void sim_copy_commit(sim_warp *w);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
+/* The copy engine and the barriers in shared memory that it reports to. What a thread did before such a
+ * barrier completed is taken as ordered before what a warp does that has seen it complete. */
+bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask);
+/* A thread writes to shared memory: false where a copy still reads there. */
+bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
+                             uint32_t offset, uint32_t bytes);
+/* Did the thread of this write, or the one that copies it, order it for the engine since? */
+bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread);
+/* The block ends: false where a copy still reads its shared memory. */
+bool sim_engine_ends(sim_block *b);
+/* All warps ask for what nothing completes. */
+void sim_engine_report_stall(sim_block *b);
+void sim_engine_reset(sim_block *b);
+void sim_engine_free(sim_engine *engine); /* NULL is fine */
+
+/* The engine's end in global memory: checked like an access of `lane`, counted in requests of 512 bytes. */
+bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                   uint32_t bytes, uint8_t *to);
+bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
+                    uint32_t bytes, const uint8_t *from);
+
 /* Applies an atomic at host address `at` of one lane; returns the old value. */
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
                           uint64_t other);
@@ -123,6 +154,12 @@ void sim_shared_reset(sim_block *b);
  * its end no thread may read there. */
 bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            uint32_t offset, uint32_t bytes);
+
+/* A bulk copy into shared memory, begun by `thread`, has landed. */
+void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_t bytes);
+/* A bulk copy reads shared memory: false where that is a race, also one with what was not fenced. */
+bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
+                       uint32_t bytes);
 
 /* What a byte of shared_valid says. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN, SIM_COPY_UNDER_WAY };

@@ -36,6 +36,10 @@ typedef enum sim_kind {
     SIM_SHUFFLE, SIM_VOTE, SIM_MATCH, SIM_REDUCE, SIM_ACTIVE_MASK,
     SIM_CLOCK,     /* d = a counter that grows */
     SIM_FENCE, SIM_NOTHING,
+    SIM_MBARRIER,   /* the barrier in shared memory at a: sim_mbarrier_op */
+    SIM_BULK_LOAD,  /* c bytes from global a to shared b, told to the barrier at e */
+    SIM_BULK_STORE, /* c bytes from shared b to global a */
+    SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
     SIM_SPACE_TEST /* predicate d = is address a in `space`? */
 } sim_kind;
 
@@ -68,6 +72,11 @@ typedef enum sim_barrier_op {
     SIM_BARRIER_SYNC, SIM_BARRIER_ARRIVE, SIM_BARRIER_POPC, SIM_BARRIER_AND, SIM_BARRIER_OR
 } sim_barrier_op;
 
+typedef enum sim_mbarrier_op {
+    SIM_MBARRIER_INIT, SIM_MBARRIER_DROP, SIM_MBARRIER_ARRIVE, SIM_MBARRIER_EXPECT,
+    SIM_MBARRIER_ARRIVE_EXPECT, SIM_MBARRIER_COMPLETE, SIM_MBARRIER_TEST, SIM_MBARRIER_TEST_PARITY
+} sim_mbarrier_op;
+
 typedef enum sim_rounding { /* of conversions and arithmetic */
     SIM_ROUND_NONE, SIM_ROUND_NEAREST, SIM_ROUND_ZERO, SIM_ROUND_DOWN, SIM_ROUND_UP,
     SIM_ROUND_INTEGER_NEAREST, SIM_ROUND_INTEGER_ZERO, SIM_ROUND_INTEGER_DOWN,
@@ -85,7 +94,8 @@ typedef struct sim_instruction {
     uint8_t source_width; /* of a, where it may differ */
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* conversions */
-    uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding;
+    uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
+                             sim_mbarrier_op;
                              loads: sim_hint */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */
@@ -95,6 +105,7 @@ typedef struct sim_instruction {
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
     bool strong;          /* a memory access that is volatile or names an order */
+    bool proxy;           /* a fence: between what threads and what the copy engine do */
     bool publishes;       /* what the block did before it is visible to other blocks after it */
     int32_t guard;        /* slot; SIM_NO_SLOT */
     int32_t d, d2;        /* slots */
@@ -103,6 +114,7 @@ typedef struct sim_instruction {
     int32_t list;         /* vector loads and stores: slots in sim_program.lists */
     int32_t target;       /* branches: instruction, or first of `target_count` in lists */
     int32_t target_count;
+    int32_t e_offset;     /* bulk loads: added to e */
     int32_t reconverge;   /* branches: where the paths meet again */
     union {
         sim_compute compute;
