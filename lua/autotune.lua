@@ -42,7 +42,16 @@
 --   launches *  instead of launch: a list of launches, run one after the other, timed and checked as a
 --               whole. Each is a launch with entry *, args * and shared * of its own (the kernel's
 --               when left out) and when *: an expression without which it is left out
---   traffic     bytes that a perfect kernel must move
+--   traffic *   bytes that a perfect kernel must move: GB/s are these over the time. Traffic, flops or
+--               items must be given; all three may be
+--   flops *     floating-point operations of a launch: GFLOP/s
+--   items *     { NAME = COUNT }: what else it gets done, such as { keys = "n" }: Gkeys/s
+--   ceiling *   what bounds it, of which shares are told: "copy", "read" or "write" (as many bytes, which
+--               each run measures), "l2", "shared", "host_to_device" or "device_to_host" (traffic), "fp32"
+--               or "fp64" (flops), "atomics" or "launches" (items), all of which `autotune ceilings`
+--               measures; "none"; or an expression that gives one. When left out: of traffic the copy, or
+--               the read or write where one side is sixteen times the other; else of flops FP32, or FP64
+--               where a result is double; else none
 --   reference * at.reference { template, entry * ("reference"), args * (the kernel's), grid *, block *
 --               (one thread an element of the first output, 256 a block), shared *, options * };
 --               without one, the pattern can be emitted and inspected, not tuned
@@ -81,7 +90,8 @@ local space = host.own "space.lua"
 local problem = host.own "problem.lua"
 local kernel = host.own "kernel.lua"
 local tolerance = host.own "tolerance.lua"
-local fail, show, KIND, expression = check.fail, check.show, check.KIND, check.expression
+local work = host.own "work.lua"
+local fail, show, KIND = check.fail, check.show, check.KIND
 
 local at = {}
 
@@ -143,7 +153,7 @@ end)
 
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
-  "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "reference", "tolerance", "deterministic",
+  "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "flops", "items", "ceiling", "reference", "tolerance", "deterministic",
 }
 
 --- A problem variable that has one of these values; the first when nothing is said.
@@ -188,11 +198,7 @@ function at.pattern(description)
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)
   p.prepare = kernel.read_prepare(description, p.buffers)
-  if description.traffic == nil and p.measurable then
-    fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
-             .. "traffic = \"2 * rows * cols * sizeof(dtype)\"")
-  end
-  p.traffic = expression(description.traffic or 0, { "traffic" })
+  work.read(description, p, taken)
   p.tolerance = tolerance.read(description.tolerance or 0, { "tolerance" })
   p.deterministic = description.deterministic
   if p.deterministic ~= nil and type(p.deterministic) ~= "boolean" then

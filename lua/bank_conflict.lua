@@ -42,8 +42,9 @@ return at.pattern {
     shared = ("%s > 48 * 1024 and %s or 0"):format(shared_bytes, shared_bytes),
   },
   launch = { grid = "ceil_div(n, block)", block = "block" },
-  -- Global memory only: time tells the rest.
-  traffic = "4 * n * (max(stride, 1) + 1)",
+  -- Of shared memory, that threads read. A broadcast gives a warp many times what its banks do.
+  traffic = ("4 * n * passes * %s"):format(length),
+  ceiling = "stride == 0 and 'none' or 'shared'",
   reference = at.reference { template = "bank_conflict_ref.cu.tmpl" },
   tolerance = 0,
 }

@@ -164,6 +164,20 @@ local function expressions(v, path, most)
   return list
 end
 
+-- A word that names itself ("float", "below") unless an expression can read something of that name.
+function check.word(v, path, words, taken)
+  local e = expression(v, path)
+  if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then
+    for _, w in ipairs(words) do
+      if w == v then e.text = string.format("%q", v) end
+    end
+    if #v < 100 and string.find(v, "^[%a_][%w_]*$") and e.text == v then
+      fail(path, "'%s' is none of %s%s", v, table.concat(words, ", "), meant(v, words))
+    end
+  end
+  return e
+end
+
 -- Tables that at.* functions make carry their kind under this key.
 check.KIND = "(kind)"
 check.SCALARS = SCALARS

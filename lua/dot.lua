@@ -43,7 +43,7 @@ return at.pattern {
   buffers = {
     a = at.input { dtype = "dtype", count = "n" },
     b = at.input { dtype = "dtype", count = "n" },
-    result = at.inout { dtype = "double", count = 1 },
+    result = at.inout { dtype = "double", count = 1, tolerance = at.relative(1e-4) },
     partial = at.scratch { dtype = "double", count = "ceil_div(n, 64)" }, -- a block's sum each
     finished = at.inout { dtype = "uint32", count = 1, fill = "modulo", limit = 1 }, -- blocks: 0
   },
@@ -57,12 +57,12 @@ return at.pattern {
     block = "block",
   },
   traffic = "2 * n * sizeof(dtype)",
+  ceiling = "read",
   reference = at.reference {
     template = "dot_ref.cu.tmpl",
     args = { "a", "b", "result" },
     grid = 1,
     block = 1024,
   },
-  tolerance = 1e-4,
   deterministic = false,
 }

@@ -53,6 +53,8 @@ return at.pattern {
   kernel = { template = "histogram.cu.tmpl", entry = "histogram", args = { "src", "counts" } },
   launch = { grid = ("min(%s, device.sm_count * blocks_per_sm)"):format(shares), block = "block" },
   traffic = "n",
+  items = { values = "n" },
+  ceiling = "read",
   reference = at.reference {
     template = "histogram_ref.cu.tmpl",
     grid = "min(ceil_div(n, 1 << 12), 2048)",

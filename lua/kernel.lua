@@ -7,6 +7,7 @@ local tolerance = host.own "tolerance.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
 local line_of, ordered_keys, KIND = check.line_of, check.ordered_keys, check.KIND
 local expression, optional, expressions = check.expression, check.optional, check.expressions
+local word = check.word
 
 local kernel = {}
 
@@ -23,20 +24,6 @@ local FILLS = {
   "skewed", "local", "offsets",
 }
 local MOST_VALUES = 32
-
--- A word that names itself ("float", "below") unless an expression can read something of that name.
-local function word(v, path, words, taken)
-  local e = expression(v, path)
-  if type(v) == "string" and (not taken[v] or taken[v] == "buffer") then
-    for _, w in ipairs(words) do
-      if w == v then e.text = string.format("%q", v) end
-    end
-    if #v < 100 and string.find(v, "^[%a_][%w_]*$") and e.text == v then
-      fail(path, "'%s' is none of %s%s", v, table.concat(words, ", "), meant(v, words))
-    end
-  end
-  return e
-end
 
 -- fill = "below", fill = at.values { 1, 2, 1 } or fill = at.constant(0.5).
 local function read_fill(b, where, taken)

@@ -62,6 +62,7 @@ return at.pattern {
     block = "block",
   },
   traffic = "rows * cols * sizeof(dtype)",
+  ceiling = "read",
   reference = at.reference { template = "loop_order_ref.cu.tmpl" },
   -- Sums of random signs: their errors are of a few bits of the largest.
   tolerance = "not is_float(dtype) and 0 or sizeof(dtype) == 8 and 1e-12 or 2e-5",

@@ -97,6 +97,8 @@ return at.pattern {
   },
   launch = { grid = "ceil_div(m, tile_m) * ceil_div(n, tile_n)", block = "threads" },
   traffic = "(m * k + k * n + m * n) * sizeof(dtype)",
+  flops = "2 * m * n * k",
+  ceiling = "dtype == 'double' and 'fp64' or 'fp32'",
   reference = at.reference { template = "matmul_ref.cu.tmpl" },
   -- Sums of k products, in another order.
   tolerance = "dtype == 'double' and 1e-12 or 2e-5",

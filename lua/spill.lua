@@ -40,6 +40,8 @@ return at.pattern {
   kernel = { template = "spill.cu.tmpl", entry = "spill", args = { "src", "dst", at.uint32 "rounds" } },
   launch = { grid = "ceil_div(n, block * live)", block = "block" },
   traffic = "8 * n",
+  flops = "2 * n * rounds",  -- a multiplication and an addition of each value, each round
+  ceiling = "fp32",
   reference = at.reference { template = "spill_ref.cu.tmpl" },
   tolerance = 0,
 }

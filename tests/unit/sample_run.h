@@ -74,8 +74,8 @@ static inline void sample_result(run_summary *s, size_t algorithm, size_t tile, 
                               .max_ns = median_ns * 11 / 10,
                               .low_ns = median_ns * 998 / 1000,
                               .high_ns = median_ns * 1002 / 1000};
-    r->gbps = 536870912.0 / (double)median_ns;
-    r->ceiling_fraction = r->gbps / 4057;
+    r->rates[WORK_BYTES] = 536870912.0 / (double)median_ns;
+    r->ceiling_fraction = r->rates[WORK_BYTES] / 4057;
 }
 
 /* Best tile 32 at `best_ns`, baseline naive at 1 ms, one compile error, one wrong result. */
@@ -97,8 +97,9 @@ static inline void sample_run(run_summary *s, const pattern *p, int64_t best_ns)
     s->baseline = 1;
     s->speedup = 1000000.0 / (double)best_ns;
     s->verdict = VERDICT_CLEAR;
-    s->traffic_bytes = 536870912;
-    s->ceiling_gbps = 4057;
+    s->work[WORK_BYTES] = 536870912;
+    s->ceiling = CEILING_COPY;
+    s->ceiling_rate = 4057;
     s->space_cartesian = 6;
     s->space_valid = 4;
     s->strategy = "exhaustive";

@@ -64,7 +64,7 @@ static bool is_own(const char *file)
 {
     static const char *const own[] = {"autotune.lua", "check.lua", "kernel.lua",
                                       "problem.lua",  "space.lua", "template.lua",
-                                      "tolerance.lua"};
+                                      "tolerance.lua", "work.lua"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], file) == 0)
             return true;

@@ -10,7 +10,6 @@ enum {
     BATCH_SHORTS = 4, /* a batch lasts as long as four launches that need none */
     BATCH_MOST = 1000,
     CACHES = 3,       /* sets of buffers add up to three times the L2 */
-    ONE_SIDED = 16,   /* one side moves that many times what the other does */
     /* No reference is slower than this many good variants; where it is, batches are only longer than
      * they need be. */
     REFERENCE_SLOWNESS = 16
@@ -102,21 +101,13 @@ static at_status restore(device_meter *m, at_error *error)
 
 /* The ceiling. */
 
-typedef enum traffic_kind { TRAFFIC_COPY, TRAFFIC_READ, TRAFFIC_WRITE } traffic_kind;
-
-static traffic_kind choose_traffic(const device_meter *m)
+/* What it is of those that are measured here; a simulated device knows copies only. */
+static ceiling_kind choose_ceiling(const device_meter *m)
 {
-    const problem_plan *plan = &m->slot->plan;
-    uint64_t in = 0, out = 0;
-    for (uint32_t i = 0; i < plan->buffer_count; i++) {
-        uint64_t size = plan_buffer_bytes(&plan->buffers[i]);
-        buffer_role role = plan->buffers[i].role;
-        in += role == BUFFER_INPUT || role == BUFFER_INOUT ? size : 0;
-        out += role == BUFFER_OUTPUT || role == BUFFER_INOUT ? size : 0;
-    }
-    if (m->api->properties(m->device)->predicted)
-        return TRAFFIC_COPY;
-    return out < in / ONE_SIDED ? TRAFFIC_READ : in < out / ONE_SIDED ? TRAFFIC_WRITE : TRAFFIC_COPY;
+    ceiling_kind kind = plan_ceiling(&m->slot->plan);
+    if (!ceiling_get(kind)->in_run)
+        return CEILING_NONE;
+    return m->api->properties(m->device)->predicted ? CEILING_COPY : kind;
 }
 
 /* A buffer of the problem that the ceiling may read, or overwrite; PLAN_MAX_BUFFERS: none is large
@@ -174,18 +165,18 @@ static void free_ceiling(device_meter *m)
 
 static at_status make_ceiling(device_meter *m, at_error *error)
 {
-    traffic_kind kind = choose_traffic(m);
-    uint64_t traffic = m->slot->plan.traffic_bytes;
-    m->ceiling_bytes = kind == TRAFFIC_COPY ? traffic / 2 : traffic;
+    ceiling_kind kind = choose_ceiling(m);
+    uint64_t traffic = kind == CEILING_NONE ? 0 : m->slot->plan.traffic_bytes;
+    m->ceiling_bytes = kind == CEILING_COPY ? traffic / 2 : traffic;
     if (m->ceiling_bytes == 0)
         return AT_OK;
     m->owned = calloc(2 * m->set_count, sizeof *m->owned);
     if (!m->owned)
         return error_set(error, AT_NO_MEMORY, "no memory for the ceiling");
     at_status status = AT_OK;
-    if (kind != TRAFFIC_READ)
+    if (kind != CEILING_READ)
         status = make_end(m, true, &m->copy_to, error);
-    if (!status && kind != TRAFFIC_WRITE)
+    if (!status && kind != CEILING_WRITE)
         status = make_end(m, false, &m->copy_from, error);
     if (!status && m->batch > 1)
         status = m->api->batch_copy_new(m->device, m->copy_to, m->copy_from, m->set_count,

@@ -45,7 +45,8 @@ void device_meter_release(device_meter *m, device_batch *batch); /* NULL is fine
 at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
                               device_batch *batch, int64_t *time_ns, at_error *error);
 /* One sample of the ceiling: the time in which the device copies, or only reads or writes where the
- * problem is one-sided, as many bytes as the problem's traffic. 0 where a problem has no traffic. */
+ * problem is one-sided, as many bytes as the problem's traffic. 0 where a problem has no traffic, or a
+ * ceiling that no run measures. */
 at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error);
 
 #endif

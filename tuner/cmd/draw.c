@@ -58,7 +58,7 @@ const command cmd_plot = {
         "  sweep        the best and the median with each value of a parameter\n"
         "  heatmap      the best with each pair of values of two parameters\n"
         "  convergence  the best so far along the variants tried (of a journal)\n"
-        "  roofline     bandwidth against occupancy, below the copy's (of a run)\n"
+        "  roofline     GB/s, or GFLOP/s and the like, against occupancy, below the pattern's ceiling (of a run)\n"
         "  spill        against the bytes spilled\n"
         "  importance   which parameters decide\n"
         "\n"

@@ -29,12 +29,12 @@ typedef struct drawing {
 static double figure(const drawing *d, size_t result)
 {
     const recorded_result *r = &d->r->results[result];
-    return d->rates ? r->gbps : r->cost * 1e3;
+    return d->rates ? r->rate : r->cost * 1e3;
 }
 
 static const char *unit(const drawing *d)
 {
-    return d->rates ? "GB/s" : strcmp(d->r->objective, "time") == 0 ? "us" : d->r->objective;
+    return d->rates ? d->r->rate_unit : strcmp(d->r->objective, "time") == 0 ? "us" : d->r->objective;
 }
 
 static void value_text(const drawing *d, size_t result, size_t parameter, char text[VALUE_BYTES])
@@ -79,11 +79,11 @@ static bool has_level(const drawing *d, size_t result, size_t level, size_t para
 
 static void put_ceiling(const drawing *d, bool first)
 {
-    if (d->rates && d->r->ceiling_gbps > 0)
-        fprintf(d->to, "%s %g with lines lc rgb '#555555' lw 2 title 'copy of the same bytes'", first ? "" : ", \\\n",
-                d->r->ceiling_gbps);
-    if (d->rates && d->r->baseline_gbps > 0)
-        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_gbps);
+    if (d->rates && d->r->ceiling_rate > 0)
+        fprintf(d->to, "%s %g with lines lc rgb '#555555' lw 2 title '%s'", first ? "" : ", \\\n", d->r->ceiling_rate,
+                d->r->ceiling);
+    if (d->rates && d->r->baseline_rate > 0)
+        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_rate);
 }
 
 /* Of each value its variants, fastest first, along their share: curves that do not hide each other. */
@@ -351,7 +351,7 @@ static bool find_works(drawing *d)
     for (size_t i = 0; list && i < r->result_count; i++)
         if (r->results[i].outcome == OUTCOME_OK && isfinite(r->results[i].cost)) {
             list[d->count++] = (placed){r->results[i].cost, i};
-            d->rates = d->rates && r->results[i].gbps > 0;
+            d->rates = d->rates && r->results[i].rate > 0;
         }
     if (list)
         qsort(list, d->count, sizeof *list, by_cost);

@@ -177,12 +177,50 @@ static void put_configuration(FILE *to, const char *label, const record_values *
     fputs("</pre>\n", to);
 }
 
+/* Of records of earlier versions the ceiling is a copy. */
+static const ceiling_info *ceiling_of(const record_entry *e)
+{
+    ceiling_kind kind;
+    return ceiling_get(ceiling_find(e->ceiling, &kind) ? kind : CEILING_COPY);
+}
+
+/* Of all the entries. */
+static const char *ceiling_name(const record *r)
+{
+    const char *name = ceiling_of(&r->entries[0])->name;
+    for (size_t i = 1; i < r->entry_count; i++)
+        if (strcmp(ceiling_of(&r->entries[i])->name, name) != 0)
+            return "ceiling";
+    return name;
+}
+
+static double rate_of(const record_entry *e, work_unit unit)
+{
+    return unit == WORK_FLOPS ? e->gflops : unit == WORK_ITEMS ? e->gitems : e->gbps;
+}
+
+/* The ceiling's unit, or the first that was recorded. */
+static work_unit unit_of(const record_entry *e)
+{
+    work_unit unit = ceiling_of(e)->unit;
+    for (int u = 0; u < WORK_UNITS && rate_of(e, unit) <= 0; u++)
+        unit = (work_unit)u;
+    return unit;
+}
+
 static void put_entries(FILE *to, const record *r)
 {
     fputs("<div class=\"wide\"><table class=\"sort\"><thead><tr>", to);
-    static const char *const heads[] = {"problem", "time us", "+- %", "GB/s", "of copy %", "x baseline", "measured"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        fprintf(to, "<th><button type=\"button\">%s</button></th>", heads[i]);
+    char unit[WORK_RATE_BYTES], share[48];
+    const work_unit shown = unit_of(&r->entries[0]);
+    snprintf(share, sizeof share, "of %s %%", ceiling_name(r));
+    const char *const heads[] = {"problem", "time us", "+- %", work_rate_name(shown, r->entries[0].item, unit), share,
+                                 "x baseline", "measured"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        fputs("<th><button type=\"button\">", to);
+        html_text(to, heads[i]);
+        fputs("</button></th>", to);
+    }
     fputs("</tr></thead><tbody>\n", to);
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];
@@ -194,8 +232,8 @@ static void put_entries(FILE *to, const record *r)
         html_text(to, problem);
         fprintf(to, "%s%s</td><td>%.2f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.3f</td><td>",
                 e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "", (double)e->time_ns / 1e3,
-                50.0 * (double)(e->time_high_ns - e->time_low_ns) / (double)e->time_ns, e->gbps,
-                100 * e->ceiling_fraction, e->speedup);
+                50.0 * (double)(e->time_high_ns - e->time_low_ns) / (double)e->time_ns,
+                rate_of(e, shown), 100 * e->ceiling_fraction, e->speedup);
         html_text(to, e->date);
         fputs("</td></tr>\n", to);
     }
@@ -294,8 +332,11 @@ static void put_record(FILE *to, const record *r)
     record_format_values(&e->problem, problem, sizeof problem);
     fputs("<p>For ", to);
     html_text(to, problem);
-    fprintf(to, " the winner takes %.2f us: %.3f times as fast as the script's default, %.1f %% of what a copy of the same "
-                "bytes reaches.</p>\n", (double)e->time_ns / 1e3, e->speedup, 100 * e->ceiling_fraction);
+    fprintf(to, " the winner takes %.2f us: %.3f times as fast as the script's default", (double)e->time_ns / 1e3,
+            e->speedup);
+    if (e->ceiling_fraction > 0)
+        fprintf(to, ", %.1f %% of %s", 100 * e->ceiling_fraction, ceiling_of(e)->words);
+    fputs(".</p>\n", to);
     put_entries(to, r);
     fputs("<h3>Why the winner wins</h3>\n", to);
     put_configuration(to, "The winner:", &e->configuration);

@@ -15,6 +15,39 @@ bool plan_is_compared(const buffer_plan *plan)
     return plan->role == BUFFER_OUTPUT || plan->role == BUFFER_INOUT;
 }
 
+uint64_t plan_work(const problem_plan *plan, work_unit unit)
+{
+    return unit == WORK_BYTES ? plan->traffic_bytes : unit == WORK_FLOPS ? plan->flops : plan->items;
+}
+
+enum { ONE_SIDED = 16 }; /* one side moves that many times what the other does */
+
+static ceiling_kind traffic_ceiling(const problem_plan *plan)
+{
+    uint64_t in = 0, out = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        uint64_t size = plan_buffer_bytes(&plan->buffers[i]);
+        buffer_role role = plan->buffers[i].role;
+        in += role == BUFFER_INPUT || role == BUFFER_INOUT ? size : 0;
+        out += role == BUFFER_OUTPUT || role == BUFFER_INOUT ? size : 0;
+    }
+    return out < in / ONE_SIDED ? CEILING_READ : in < out / ONE_SIDED ? CEILING_WRITE : CEILING_COPY;
+}
+
+ceiling_kind plan_ceiling(const problem_plan *plan)
+{
+    if (plan->ceiling != CEILING_DEFAULT)
+        return plan->ceiling;
+    if (plan->traffic_bytes > 0)
+        return traffic_ceiling(plan);
+    if (plan->flops == 0)
+        return CEILING_NONE;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        if (plan_is_compared(&plan->buffers[i]) && plan->buffers[i].type == DTYPE_DOUBLE)
+            return CEILING_FP64;
+    return CEILING_FP32;
+}
+
 /* Entry and buffer names are bytes of a struct: terminated, and short enough. */
 static bool get_name(pack *m, char name[PLAN_NAME_BYTES])
 {
@@ -160,32 +193,44 @@ static bool get_tolerances(pack *m, problem_plan *out)
     return valid;
 }
 
+/* What is said of a problem beyond its traffic is bits above the first and what follows: journals have keys of
+ * plans that knew no more. */
 void plan_put_problem(pack *m, const problem_plan *plan)
 {
     pack_put_u32(m, plan->buffer_count);
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         put_buffer(m, &plan->buffers[i]);
     put_tolerances(m, plan);
-    pack_put_u32(m, plan->deterministic);
+    bool has_work = plan->flops > 0 || plan->items > 0;
+    pack_put_u32(m, plan->deterministic | (uint32_t)has_work << 1 | (uint32_t)plan->ceiling << 2);
     pack_put_u64(m, plan->traffic_bytes);
     pack_put_u64(m, plan->seed);
+    if (has_work) {
+        pack_put_u64(m, plan->flops);
+        pack_put_u64(m, plan->items);
+    }
 }
 
 at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
 {
     memset(out, 0, sizeof *out);
-    uint32_t deterministic;
+    uint32_t facts;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
         return corrupt(m, "problem", error);
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
             return corrupt(m, "problem", error);
     bool is_tolerance = get_tolerances(m, out);
-    bool is_boolean = get_below(m, 2, &deterministic);
-    out->deterministic = deterministic == 1;
+    bool known = get_below(m, CEILING_KINDS << 2, &facts), has_work = facts >> 1 & 1;
+    out->deterministic = facts & 1;
+    out->ceiling = known ? (ceiling_kind)(facts >> 2) : CEILING_DEFAULT;
     out->traffic_bytes = pack_get_u64(m);
     out->seed = pack_get_u64(m);
-    if (m->failed || !is_boolean || !is_tolerance)
+    if (has_work) {
+        out->flops = pack_get_u64(m);
+        out->items = pack_get_u64(m);
+    }
+    if (m->failed || !known || !is_tolerance || (has_work && out->flops == 0 && out->items == 0))
         return corrupt(m, "problem", error);
     return AT_OK;
 }

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/pack.h"
 #include "base/value.h"
+#include "device/ceiling.h"
 #include "device/tolerance.h"
 
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
@@ -107,9 +108,19 @@ typedef struct problem_plan {
     uint32_t buffer_count;
     buffer_plan buffers[PLAN_MAX_BUFFERS];
     bool deterministic;    /* two launches must agree bit for bit */
-    uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns */
+    uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
+    uint64_t flops, items;  /* that a launch gets done */
+    ceiling_kind ceiling;   /* as the script names it; plan_ceiling() says which it is */
     uint64_t seed;         /* of the fills */
 } problem_plan;
+
+/* The ceiling of the problem. What is not named is the copy of its traffic, or a read or a write of it
+ * where one side moves sixteen times what the other does; of flops without traffic the FP32 rate, FP64
+ * where a result is double; of items alone none. */
+ceiling_kind plan_ceiling(const problem_plan *plan);
+
+/* What a launch gets done in a unit; 0: not given. */
+uint64_t plan_work(const problem_plan *plan, work_unit unit);
 
 /* Is what kernels leave there compared with what the reference does? */
 bool plan_is_compared(const buffer_plan *plan);

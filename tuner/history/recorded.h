@@ -25,7 +25,7 @@ typedef struct recorded_result {
     size_t sample_count;
     const char *timestamp; /* ISO 8601; may be NULL */
     double low_ms, high_ms; /* 95 % interval of the cost; 0: not recorded */
-    double gbps;            /* 0: not recorded */
+    double rate;            /* 10^9 a second, in the recorded's unit; 0: not recorded */
     bool has_resources;     /* what follows is known */
     uint32_t registers, spill_bytes, shared_bytes;
     double occupancy;       /* 0: not recorded */
@@ -40,9 +40,11 @@ typedef struct recorded {
     const char *kernel;    /* "" unknown */
     const char *objective; /* "time" */
     char problem[512];     /* "rows=8192, cols=8192"; "" unknown */
-    double ceiling_gbps;   /* 0 unknown */
+    const char *rate_unit; /* "GB/s" */
+    double ceiling_rate;   /* 0 unknown */
+    const char *ceiling;   /* what that is, in words */
     double baseline_ms;    /* of the pattern's default; 0 unknown */
-    double baseline_gbps;
+    double baseline_rate;
     uint64_t space_count;  /* valid configurations of the space; 0 unknown */
     bool predicted;        /* the times are predictions */
     bool ranked, newest_first; /* the order of the results; else as they were measured */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "device/ceiling.h"
 #include "history/recorded.h"
 
 static bool detect(const json_t *root)
@@ -16,6 +17,26 @@ static double positive(const json_t *object, const char *name)
 {
     double v = json_number_value(json_object_get(object, name));
     return isfinite(v) && v > 0 ? v : 0;
+}
+
+static const char *text_or(const json_t *object, const char *name, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : otherwise;
+}
+
+/* It stands in what gnuplot reads. */
+static bool is_unit(const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length < WORK_RATE_BYTES &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/") == length;
+}
+
+/* The member of a variant that says how fast it is. */
+static const char *rate_name(const recorded *r)
+{
+    return text_or(r->root, "rate", "gbps");
 }
 
 static uint32_t small_count(const json_t *object, const char *name)
@@ -58,7 +79,7 @@ static at_status read_result(recorded *out, const json_t *from, const char *path
         r->cost = time_ns / 1e6;
         r->low_ms = json_number_value(json_array_get(interval, 0)) / 1e6;
         r->high_ms = json_number_value(json_array_get(interval, 1)) / 1e6;
-        r->gbps = positive(from, "gbps");
+        r->rate = positive(from, rate_name(out));
     } else if (r->outcome == OUTCOME_OK) {
         r->outcome = OUTCOME_LAUNCH_ERROR; /* a run that only compiled measured nothing */
     }
@@ -99,10 +120,15 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
     out->device = name ? name : "";
     out->ranked = true;
     out->predicted = kind && strcmp(kind, "sim") == 0;
-    out->ceiling_gbps = positive(out->root, "ceiling_gbps");
+    out->rate_unit = text_or(out->root, "rate_unit", "GB/s");
+    if (!is_unit(out->rate_unit))
+        return error_set_at(error, AT_FORMAT, path, 0, "rate_unit must be letters, digits, _ and /");
+    out->ceiling_rate = positive(out->root, json_object_get(out->root, "ceiling_rate") ? "ceiling_rate" : "ceiling_gbps");
+    ceiling_kind ceiling;
+    out->ceiling = ceiling_get(ceiling_find(text_or(out->root, "ceiling", ""), &ceiling) ? ceiling : CEILING_COPY)->words;
     baseline = json_object_get(out->root, "baseline");
     out->baseline_ms = positive(baseline, "time_ns") / 1e6;
-    out->baseline_gbps = positive(baseline, "gbps");
+    out->baseline_rate = positive(baseline, rate_name(out));
     out->space_count = (uint64_t)positive(json_object_get(out->root, "space"), "valid");
     read_problem(out);
     json_array_foreach(json_object_get(out->root, "results"), i, result)

@@ -19,9 +19,6 @@ enum { PATH_BYTES = 4096 };
 /* As many as the finals take beside the best. */
 enum { CONTENDERS = 4 };
 
-/* Merging takes milliseconds: who holds the lock longer is stuck. */
-enum { LOCK_TIMEOUT_MS = 30000 };
-
 /* Figures are rounded to what a measurement can know. */
 enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 
@@ -29,12 +26,14 @@ enum { RATE_DIGITS = 5, FRACTION_DIGITS = 4, SECONDS_DIGITS = 4 };
 static const char *const entry_members[] = {
     "problem",          "configuration", "time",          "gbps",     "ceiling_gbps",
     "ceiling_fraction", "speedup",       "traffic_bytes", "tied",     "energy",
+    "ceiling",          "ceiling_rate",  "flops",         "gflops",   "items",
+    "gitems",           "item",
     "verdict",          "resources",     "search",        "baseline", "hashes",
     "device",           "measured",      "date",          "tool",
     "proof",            "contenders",
 };
 
-static json_t *pack_problem(const run_summary *s)
+json_t *record_pack_problem(const run_summary *s)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < s->problem_count; i++) {
@@ -49,7 +48,7 @@ static json_t *pack_configuration(const run_summary *s, const run_result *r)
     return json_from_values(s->parameters, r->values, s->parameter_count);
 }
 
-static json_t *pack_time(const stats_summary *t)
+json_t *record_pack_time(const stats_summary *t)
 {
     return json_pack("{sI sI sI sI sI sI sI}", "median_ns", (json_int_t)t->median_ns, "low_ns",
                      (json_int_t)t->low_ns, "high_ns", (json_int_t)t->high_ns, "min_ns",
@@ -69,14 +68,45 @@ static json_t *pack_resources(const run_result *r)
                      json_rounded(r->occupancy.fraction, FRACTION_DIGITS));
 }
 
+/* "gbps" is always there, as it always was; the others where the pattern gives flops or items. */
+static void put_rates(json_t **object, const run_result *r)
+{
+    static const char *const names[WORK_UNITS] = {
+        [WORK_BYTES] = "gbps", [WORK_FLOPS] = "gflops", [WORK_ITEMS] = "gitems"};
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (u == WORK_BYTES || r->rates[u] > 0)
+            json_put(object, names[u], json_rounded(r->rates[u], RATE_DIGITS));
+}
+
+/* What the rates and shares are of, beyond a copy of the traffic. */
+static void put_work(json_t **entry, const run_summary *s)
+{
+    if (s->work[WORK_FLOPS])
+        json_put(entry, "flops", json_integer((json_int_t)s->work[WORK_FLOPS]));
+    if (s->work[WORK_ITEMS]) {
+        json_put(entry, "items", json_integer((json_int_t)s->work[WORK_ITEMS]));
+        json_put(entry, "item", json_string(s->item));
+    }
+    if (s->ceiling != CEILING_DEFAULT)
+        json_put(entry, "ceiling", json_string(ceiling_get(s->ceiling)->name));
+    if (s->ceiling_rate > 0 && ceiling_get(s->ceiling)->unit != WORK_BYTES)
+        json_put(entry, "ceiling_rate", json_rounded(s->ceiling_rate, RATE_DIGITS));
+}
+
+/* 10^9 bytes a second; 0 where the ceiling is in another unit. */
+static double ceiling_gbps(const run_summary *s)
+{
+    return ceiling_get(s->ceiling)->unit == WORK_BYTES ? s->ceiling_rate : 0;
+}
+
 static json_t *pack_baseline(const run_summary *s, const run_result *r)
 {
     if (!r)
         return json_null();
     json_t *object = json_pack("{so}", "configuration", pack_configuration(s, r));
     if (object && r->time.count > 0) {
-        json_put(&object, "time", pack_time(&r->time));
-        json_put(&object, "gbps", json_rounded(r->gbps, RATE_DIGITS));
+        json_put(&object, "time", record_pack_time(&r->time));
+        put_rates(&object, r);
         json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));
     }
     return object;
@@ -92,7 +122,7 @@ static json_t *pack_contenders(const run_summary *s)
         if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || (s->has_baseline && i == s->baseline))
             continue;
         json_append(&list, json_pack("{so so}", "configuration", pack_configuration(s, r), "time",
-                                     pack_time(&r->time)));
+                                     record_pack_time(&r->time)));
         kept++;
     }
     return list;
@@ -113,7 +143,7 @@ static json_t *pack_search(const run_summary *s)
                      json_rounded(s->wall_s, SECONDS_DIGITS));
 }
 
-static json_t *pack_device(const run_summary *s)
+json_t *record_pack_device(const run_summary *s)
 {
     char cuda[16];
     snprintf(cuda, sizeof cuda, "%d.%d", s->device.cuda_version / 1000,
@@ -139,20 +169,24 @@ static json_t *pack_entry(const run_summary *s)
     const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
     json_t *entry = json_pack(
         "{so so so so so so sI so ss sI so so so s{ss ss ss} so s{ss ss} ss ss}", "problem",
-        pack_problem(s), "configuration", pack_configuration(s, best), "time",
-        pack_time(&best->time), "gbps", json_rounded(best->gbps, RATE_DIGITS), "ceiling_gbps",
-        json_rounded(s->ceiling_gbps, RATE_DIGITS), "ceiling_fraction",
+        record_pack_problem(s), "configuration", pack_configuration(s, best), "time",
+        record_pack_time(&best->time), "gbps", json_rounded(best->rates[WORK_BYTES], RATE_DIGITS), "ceiling_gbps",
+        json_rounded(ceiling_gbps(s), RATE_DIGITS), "ceiling_fraction",
         json_rounded(best->ceiling_fraction, FRACTION_DIGITS), "traffic_bytes",
-        (json_int_t)s->traffic_bytes, "speedup", json_rounded(s->speedup, FRACTION_DIGITS),
+        (json_int_t)s->work[WORK_BYTES], "speedup", json_rounded(s->speedup, FRACTION_DIGITS),
         "verdict", run_verdict_name(s->verdict), "tied", (json_int_t)s->tied_count, "resources",
         pack_resources(best), "baseline", pack_baseline(s, baseline), "search", pack_search(s),
         "hashes", "script", s->script_hash, "template", s->template_hash, "source",
-        best->source_hash, "device", pack_device(s), "measured", "cache", cache_name(s),
+        best->source_hash, "device", record_pack_device(s), "measured", "cache", cache_name(s),
         "objective", objective_name(s), "date", s->date, "tool", version_text());
     if (entry)
         json_put(&entry, "proof",
                  best->proven ? json_pack("{sb}", "proven", 1)
                               : json_pack("{sb ss?}", "proven", 0, "why", best->unproven));
+    if (entry) {
+        put_rates(&entry, best);
+        put_work(&entry, s);
+    }
     if (entry)
         json_put(&entry, "contenders", pack_contenders(s));
     if (entry && best->energy_j > 0)
@@ -312,8 +346,8 @@ static at_status read_or_start(const char *path, const run_summary *s, record *o
     return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
 }
 
-static at_status make_record_folder(const char *results_dir, const char *gpu, char *folder,
-                                    size_t folder_bytes, at_error *error)
+at_status record_make_folder(const char *results_dir, const char *gpu, char *folder,
+                             size_t folder_bytes, at_error *error)
 {
     char slug[PATHS_SLUG_BYTES];
     paths_slug(gpu, slug);
@@ -330,7 +364,7 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
     record old;
     at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
     if (!status)
-        status = make_record_folder(results_dir, gpu, folder, sizeof folder, error);
+        status = record_make_folder(results_dir, gpu, folder, sizeof folder, error);
     if (status)
         return status;
     status = record_read(path, &old, error);
@@ -354,9 +388,9 @@ at_status record_merge(const char *results_dir, run_summary *s, record_change *c
             record_path(results_dir, s->device.limits.name, s->pattern, path, sizeof path, error);
     if (!status)
         status =
-            make_record_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
+            record_make_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
     if (!status)
-        status = file_lock_folder(folder, LOCK_TIMEOUT_MS, &lock, error);
+        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
     if (status)
         return status;
     status = read_or_start(path, s, &old, error);

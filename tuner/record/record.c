@@ -13,6 +13,7 @@
 #include "base/paths.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "record/ceilings.h"
 #include "record/schema.h"
 #include "base/version.h"
 #include "record/summary.h"
@@ -30,6 +31,10 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
                          "'%.80s' cannot name a record: use letters, digits and underscores, "
                          "starting with a letter, 63 at most",
                          pattern_name);
+    if (strcmp(pattern_name, "device") == 0)
+        return error_set(error, AT_USAGE,
+                         "a pattern that is recorded cannot be called 'device': " CEILINGS_FILE
+                         " has the GPU's ceilings; choose another name");
     char slug[PATHS_SLUG_BYTES];
     paths_slug(gpu, slug);
     int n = snprintf(out, out_bytes, "%s/%s/%s.json", results_dir, slug, pattern_name);
@@ -148,6 +153,14 @@ static at_status read_entry(const record_reading *r, const json_t *entry, record
         status = read_contenders(r, json_object_get(entry, "contenders"), out);
     if (!status)
         status = read_number(r, entry, "gbps", &out->gbps);
+    if (!status)
+        status = read_number(r, entry, "gflops", &out->gflops);
+    if (!status)
+        status = read_number(r, entry, "gitems", &out->gitems);
+    if (!status)
+        status = read_text(r, entry, "item", &out->item);
+    if (!status)
+        status = read_text(r, entry, "ceiling", &out->ceiling);
     if (!status)
         status = read_number(r, entry, "ceiling_fraction", &out->ceiling_fraction);
     if (!status)
@@ -353,7 +366,7 @@ static at_status set_add(record_set *set, const char *path, at_error *error)
 static bool is_record_file(const char *name, const char *pattern_name)
 {
     size_t length = strlen(name);
-    if (length <= 5 || name[0] == '.' || strcmp(name + length - 5, ".json") != 0)
+    if (strcmp(name, CEILINGS_FILE) == 0 || length <= 5 || name[0] == '.' || strcmp(name + length - 5, ".json") != 0)
         return false;
     return !pattern_name ||
            (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);

@@ -55,7 +55,9 @@ typedef struct record_entry {
     size_t contender_count;                     /* what came next to the best, best first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
     int64_t time_ns, time_low_ns, time_high_ns; /* median of a launch, its 95 % interval */
-    double gbps, ceiling_fraction, speedup;     /* 0: not recorded */
+    double gbps, gflops, gitems;                /* 0: not recorded */
+    double ceiling_fraction, speedup;           /* likewise */
+    const char *item, *ceiling;                 /* what items are, what the share is of; "" when not recorded */
     bool warm_cache;                            /* measured with the data in the L2 */
     bool energy;                                /* chosen for energy, not for time */
     const char *date, *tool;                    /* "" when not recorded */

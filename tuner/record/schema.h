@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "record/record.h"
+#include "record/summary.h"
 
 #define RECORD_SCHEMA "autotune-record"
 
@@ -36,6 +37,18 @@ at_status record_leave_out(const record_reading *r, at_status status, const char
 /* An object of values, by names; *out is the caller's, also after an error. */
 at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
                              record_values *out);
+
+/* Merging takes milliseconds: who holds a folder's lock longer is stuck. */
+enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
+
+/* Members of what is written of a run; new references, NULL when out of memory. */
+json_t *record_pack_problem(const run_summary *s);
+json_t *record_pack_time(const stats_summary *t);
+json_t *record_pack_device(const run_summary *s);
+
+/* Makes the folder of a GPU's records, and those above it, and writes its path. */
+at_status record_make_folder(const char *results_dir, const char *gpu, char *folder, size_t folder_bytes,
+                             at_error *error);
 
 /* The record's portfolios, and what was seen beside the default there and in its entries. */
 at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out);

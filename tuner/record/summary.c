@@ -59,6 +59,7 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
         .pattern_summary = p->summary,
         .problem_count = p->problem_count,
         .problem = p->problems[problem],
+        .item = p->item ? p->item : "",
         .parameter_count = p->parameter_count,
     };
     write_date(s->date, sizeof s->date);
@@ -70,6 +71,17 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
     for (size_t i = 0; i < p->parameter_count; i++)
         s->parameters[i] = p->parameters[i].name;
     return AT_OK;
+}
+
+work_unit run_summary_unit(const run_summary *s)
+{
+    const ceiling_info *ceiling = ceiling_get(s->ceiling);
+    if (*ceiling->name && s->ceiling != CEILING_NONE)
+        return ceiling->unit;
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (s->work[u] > 0)
+            return (work_unit)u;
+    return WORK_BYTES;
 }
 
 void run_summary_deinit(run_summary *s)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "device/arch.h"
+#include "device/ceiling.h"
 #include "device/device.h"
 #include "base/error.h"
 #include "device/measurement.h"
@@ -60,8 +61,8 @@ typedef struct run_result {
     value *values;         /* one a parameter; the array is owned, strings are borrowed */
     measurement found;     /* owned */
     stats_summary time;    /* of one launch; count 0: not measured */
-    double gbps;           /* traffic over median time, 10^9 bytes/s */
-    double ceiling_fraction; /* gbps over the measured ceiling */
+    double rates[WORK_UNITS]; /* work over median time, 10^9 a second; 0 not given */
+    double ceiling_fraction; /* the rate over the ceiling's; 0 not known */
     uint32_t block_threads;
     uint32_t dynamic_shared_bytes;
     occupancy occupancy;   /* of this variant's launch on the run's device */
@@ -102,8 +103,10 @@ typedef struct run_summary {
     run_verdict verdict;
     size_t tied_count;   /* VERDICT_TIED: variants other than the best */
 
-    uint64_t traffic_bytes; /* that a perfect kernel must move */
-    double ceiling_gbps;    /* measured in this run */
+    uint64_t work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0 not given */
+    const char *item;       /* what items are, "" for none */
+    ceiling_kind ceiling;   /* what the shares are of */
+    double ceiling_rate;    /* its 10^9 bytes, flops or items a second; 0 not known */
     double wall_s;
     double stage_s[STAGE_COUNT];
 
@@ -137,6 +140,9 @@ at_status run_summary_add(run_summary *s, const char *configuration, outcome o, 
  * run. */
 void run_summary_warn(run_summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The unit that says best how fast a variant is: the ceiling's, or the first that the pattern gives. */
+work_unit run_summary_unit(const run_summary *s);
 
 /* The best and the baseline; NULL where there is none. */
 const run_result *run_summary_best(const run_summary *s);

@@ -17,7 +17,8 @@ typedef struct curve_point {
     json_t *problem, *config;     /* NULL: no winner */
     char *message;                /* owned; why there is none */
     int64_t time_ns, low_ns, high_ns;
-    double gbps, ceiling_fraction, speedup; /* 0 unknown */
+    double rates[WORK_UNITS], rate; /* 10^9 a second; the one that is shown */
+    double ceiling_fraction, speedup; /* 0 unknown */
     run_verdict verdict;
     size_t tied;
     char *record; /* owned; path */
@@ -27,6 +28,9 @@ struct curve {
     size_t axis_count;
     char *names[CURVE_MAX_AXES]; /* owned */
     char *pattern, *device;      /* owned; NULL until a point had a summary */
+    char unit[WORK_RATE_BYTES];  /* of the rates that are shown */
+    char ceiling[WORK_RATE_BYTES]; /* what the shares are of; "ceiling": of several */
+    work_unit shown;
     bool predicted, warm_cache;
     size_t count;
     curve_point *points;
@@ -83,7 +87,7 @@ static json_t *pack_problem(const run_summary *s)
     return object;
 }
 
-static bool fill_point(curve_point *p, const run_summary *s, const char *why)
+static bool fill_point(const curve *c, curve_point *p, const run_summary *s, const char *why)
 {
     const run_result *best = s ? run_summary_best(s) : NULL;
     if (!best || best->time.count == 0) {
@@ -95,7 +99,8 @@ static bool fill_point(curve_point *p, const run_summary *s, const char *why)
     p->time_ns = best->time.median_ns;
     p->low_ns = best->time.low_ns;
     p->high_ns = best->time.high_ns;
-    p->gbps = best->gbps;
+    memcpy(p->rates, best->rates, sizeof p->rates);
+    p->rate = best->rates[c->shown];
     p->ceiling_fraction = best->ceiling_fraction;
     p->speedup = s->speedup;
     p->verdict = s->verdict;
@@ -106,8 +111,17 @@ static bool fill_point(curve_point *p, const run_summary *s, const char *why)
 
 static bool fill_head(curve *c, const run_summary *s)
 {
-    if (!s || c->pattern)
+    if (!s)
         return true;
+    const char *ceiling = ceiling_get(s->ceiling)->name;
+    if (c->pattern) {
+        if (strcmp(ceiling, c->ceiling) != 0)
+            snprintf(c->ceiling, sizeof c->ceiling, "ceiling");
+        return true;
+    }
+    c->shown = run_summary_unit(s);
+    work_rate_name(c->shown, s->item, c->unit);
+    snprintf(c->ceiling, sizeof c->ceiling, "%s", ceiling);
     c->pattern = strdup(s->pattern);
     c->device = strdup(s->device.limits.name);
     c->predicted = s->device.predicted;
@@ -123,7 +137,7 @@ at_status curve_add(curve *c, const char *const *values, const run_summary *s, c
         return no_memory(error);
     c->points = points;
     curve_point *p = &points[c->count++];
-    bool complete = fill_head(c, s) && fill_point(p, s, why);
+    bool complete = fill_head(c, s) && fill_point(c, p, s, why);
     for (size_t i = 0; i < c->axis_count; i++)
         complete = (p->values[i] = strdup(values[i])) && complete;
     return complete ? AT_OK : no_memory(error);
@@ -185,13 +199,13 @@ static void print_point(const curve *c, const curve_point *p, FILE *to)
         fprintf(to, "  %s\n", p->message);
         return;
     }
-    fprintf(to, "  %9.2f  %8.1f", (double)p->time_ns / 1e3, p->gbps);
+    fprintf(to, "  %9.2f  %8.1f", (double)p->time_ns / 1e3, p->rate);
     if (p->ceiling_fraction > 0)
         fprintf(to, "  %6.1f %%", 100 * p->ceiling_fraction);
     else
         fprintf(to, "  %8s", "");
     if (p->speedup > 0)
-        fprintf(to, "  %8.1f  %7.2f ", p->gbps / p->speedup, p->speedup);
+        fprintf(to, "  %8.1f  %7.2f ", p->rate / p->speedup, p->speedup);
     else
         fprintf(to, "  %8s  %7s ", "", "");
     print_parameters(c, p, false, to);
@@ -219,7 +233,9 @@ at_status curve_print(const curve *c, FILE *to, at_error *error)
                 c->warm_cache ? "warm" : "cold", c->predicted ? "; times are predicted" : "");
     for (size_t i = 0; i < c->axis_count; i++)
         fprintf(to, "  %*s", column_width(c, i), c->names[i]);
-    fprintf(to, "  %9s  %8s  %8s  %8s  %7s  %s\n", "time us", "GB/s", "of copy", "baseline",
+    char head[2 * WORK_RATE_BYTES];
+    snprintf(head, sizeof head, "of %s", c->ceiling);
+    fprintf(to, "  %9s  %8s  %8s  %8s  %7s  %s\n", "time us", c->unit, *c->ceiling ? head : "", "baseline",
             "x base", "best");
     for (size_t i = 0; i < c->count; i++)
         print_point(c, &c->points[i], to);
@@ -244,11 +260,12 @@ static json_t *pack_point(const curve *c, const curve_point *p)
         json_put(&at, c->names[i], json_string(p->values[i]));
     if (!p->config)
         return json_pack("{so ss}", "at", at, "message", p->message);
-    return json_pack("{so sO sO sI s[I I] so so so so ss sI ss?}", "at", at, "problem", p->problem,
+    return json_pack("{so sO sO sI s[I I] so so so so so so ss sI ss?}", "at", at, "problem", p->problem,
                      "config", p->config, "time_ns", (json_int_t)p->time_ns, "ci_ns",
-                     (json_int_t)p->low_ns, (json_int_t)p->high_ns, "gbps", known(p->gbps),
+                     (json_int_t)p->low_ns, (json_int_t)p->high_ns, "gbps", known(p->rates[WORK_BYTES]),
+                     "gflops", known(p->rates[WORK_FLOPS]), "gitems", known(p->rates[WORK_ITEMS]),
                      "ceiling_fraction", known(p->ceiling_fraction), "speedup", known(p->speedup),
-                     "baseline_gbps", known(p->speedup > 0 ? p->gbps / p->speedup : 0), "verdict",
+                     "baseline_gbps", known(p->speedup > 0 ? p->rates[WORK_BYTES] / p->speedup : 0), "verdict",
                      run_verdict_name(p->verdict), "tied", (json_int_t)p->tied, "record",
                      *p->record ? p->record : NULL);
 }
@@ -260,7 +277,8 @@ at_status curve_print_json(const curve *c, FILE *to, at_error *error)
         json_append(&over, json_string(c->names[i]));
     for (size_t i = 0; i < c->count; i++)
         json_append(&points, pack_point(c, &c->points[i]));
-    json_t *root = json_pack("{ss? ss? sb ss so so}", "pattern", c->pattern, "device", c->device,
+    json_t *root = json_pack("{ss? ss? ss ss sb ss so so}", "pattern", c->pattern, "device", c->device, "ceiling", c->ceiling,
+                             "rate_unit", c->unit,
                              "predicted", (int)c->predicted, "cache",
                              c->warm_cache ? "warm" : "cold", "over", over, "points", points);
     at_status status = json_text_print(root, 2, to, error);
@@ -324,9 +342,9 @@ static void put_block(const curve *c, size_t line, size_t number, bool numeric, 
         const curve_point *p = &c->points[i];
         if (!p->config || !same_line(c, p, &c->points[line]))
             continue;
-        fprintf(to, numeric ? "%s %.6g " : "\"%s\" %.6g ", p->values[0], p->gbps);
+        fprintf(to, numeric ? "%s %.6g " : "\"%s\" %.6g ", p->values[0], p->rate);
         if (p->speedup > 0)
-            fprintf(to, "%.6g\n", p->gbps / p->speedup);
+            fprintf(to, "%.6g\n", p->rate / p->speedup);
         else
             fputs("NaN\n", to);
     }
@@ -366,7 +384,7 @@ at_status curve_plot(const curve *c, const char *path, FILE *to, at_error *error
     put_quoted(title, to);
     fputs("\nset xlabel ", to);
     put_quoted(c->names[0], to);
-    fputs("\nset ylabel 'GB/s'\nset yrange [0:*]\nset grid\n", to);
+    fprintf(to, "\nset ylabel '%s'\nset yrange [0:*]\nset grid\n", c->unit);
     if (logarithmic)
         fputs("set logscale x 2\n", to);
     size_t number = 0;

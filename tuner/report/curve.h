@@ -31,7 +31,7 @@ size_t curve_found(const curve *c); /* points with a winner */
 at_status curve_print(const curve *c, FILE *to, at_error *error);
 
 /* {pattern, device, predicted, cache, over [name], points [{at {name: text}, problem {name: value}, config {name: value},
- * time_ns, ci_ns [low, high], gbps, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record, or
+ * time_ns, ci_ns [low, high], gbps, gflops, gitems, ceiling_fraction, speedup, baseline_gbps, verdict, tied, record, or
  * message}]} and a newline. AT_IO, AT_NO_MEMORY. */
 at_status curve_print_json(const curve *c, FILE *to, at_error *error);
 

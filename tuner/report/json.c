@@ -2,13 +2,16 @@
  *
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
  *   counts {outcome: n}, best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
+ *   traffic_bytes, flops, items (of a launch), item (what items are), ceiling (what shares are of),
+ *   ceiling_rate (its 10^9 a second, in rate_unit), rate (the member of a variant that says how fast it is:
+ *   gbps, gflops or gitems), rate_unit ("GB/s", "GFLOP/s" ...),
  *   record (path), version,
  *   and: verdict, tied (number), end, strategy, seed, cache, warnings [text], results [variant],
  *   failures [{outcome, message, count, config}]: each message once, with how many variants ended with
  *   it and one of them.
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
- * high] (95 %), min_ns, samples, gbps, ceiling_fraction, registers, spill_bytes (stores and loads),
+ * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers, spill_bytes (stores and loads),
  * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, message (why it is not ok), proven (on a
  * simulated device), unproven (why not, of what a GPU measured). What is not known is null. A device
  * of kind "none" is an architecture that was only compiled for. */
@@ -36,6 +39,11 @@ static json_t *count_or_null(bool is_known, uint64_t v)
     return is_known ? json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)) : json_null();
 }
 
+static json_t *pack_rate(const run_result *r, work_unit unit)
+{
+    return known(r->time.count > 0 && r->rates[unit] > 0, r->rates[unit]);
+}
+
 static json_t *pack_variant(const run_summary *s, const run_result *r)
 {
     if (!r)
@@ -46,11 +54,12 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so sb ss? sb ss?}", "config",
+        "{so ss so so so so so so so so so so so so sb ss? sb ss?}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
-        count_or_null(timed, t->count), "gbps", known(timed, r->gbps), "ceiling_fraction",
+        count_or_null(timed, t->count), "gbps", pack_rate(r, WORK_BYTES), "gflops", pack_rate(r, WORK_FLOPS),
+        "gitems", pack_rate(r, WORK_ITEMS), "ceiling_fraction",
         known(timed && r->ceiling_fraction > 0, r->ceiling_fraction), "registers",
         count_or_null(r->found.has_resources, k->registers), "spill_bytes",
         count_or_null(r->found.has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
@@ -135,9 +144,10 @@ static json_t *pack_failures(const run_summary *s)
     return array;
 }
 
-static json_t *pack_summary(const run_summary *s, size_t top)
+static json_t *pack_run(const run_summary *s, size_t top)
 {
     const device_properties *d = &s->device;
+    const bool in_bytes = ceiling_get(s->ceiling)->unit == WORK_BYTES;
     return json_pack(
         "{ss so s{ss ss ss} s{so so} so so so so so so so so ss ss sI ss ss? so ss so so so}",
         "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
@@ -146,12 +156,36 @@ static json_t *pack_summary(const run_summary *s, size_t top)
         count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "best",
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
-        known(s->ceiling_gbps > 0, s->ceiling_gbps), "wall_s", known(true, s->wall_s), "stages",
+        known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s), "stages",
         pack_stages(s), "record", s->record_path[0] ? json_string(s->record_path) : json_null(),
         "version", version_text(), "verdict", run_verdict_name(s->verdict), "tied",
         (json_int_t)s->tied_count, "end", run_end_name(s->end), "strategy", s->strategy, "seed",
         count_or_null(true, s->seed), "cache", s->warm_cache ? "warm" : "cold", "warnings",
         pack_warnings(s), "results", pack_results(s, top), "failures", pack_failures(s));
+}
+
+static void put_work(json_t **root, const run_summary *s)
+{
+    static const char *const amounts[WORK_UNITS] = {"traffic_bytes", "flops", "items"};
+    static const char *const rates[WORK_UNITS] = {"gbps", "gflops", "gitems"};
+    const char *ceiling = ceiling_get(s->ceiling)->name;
+    const work_unit unit = run_summary_unit(s);
+    char text[WORK_RATE_BYTES];
+    for (int u = 0; u < WORK_UNITS; u++)
+        json_put(root, amounts[u], count_or_null(s->work[u] > 0, s->work[u]));
+    json_put(root, "item", s->item && *s->item ? json_string(s->item) : json_null());
+    json_put(root, "ceiling", *ceiling ? json_string(ceiling) : json_null());
+    json_put(root, "ceiling_rate", known(s->ceiling_rate > 0, s->ceiling_rate));
+    json_put(root, "rate", json_string(rates[unit]));
+    json_put(root, "rate_unit", json_string(work_rate_name(unit, s->item, text)));
+}
+
+static json_t *pack_summary(const run_summary *s, size_t top)
+{
+    json_t *root = pack_run(s, top);
+    if (root)
+        put_work(&root, s);
+    return root;
 }
 
 at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error)

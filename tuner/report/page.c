@@ -194,11 +194,11 @@ static void add_measured_row(const page *p, const run_result *r, const char *ran
     table_add_cell(t, "%s", rank);
     table_add_cell(t, "%.*f", unit.decimals, (double)r->time.median_ns / unit.ns);
     table_add_cell(t, "%.2f %%", 100 * half_width(&r->time));
-    table_add_cell(t, "%s", units_rate(r->gbps, text));
-    if (r->ceiling_fraction > 0)
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (best->rates[u] > 0)
+            table_add_cell(t, "%s", units_rate(r->rates[u], text));
+    if (best->ceiling_fraction > 0)
         table_add_cell(t, "%s", units_percent(r->ceiling_fraction, text));
-    else
-        table_add_cell(t, "-");
     if (r == best)
         table_add_cell(t, "%s", "");
     else if (r->tied)
@@ -211,6 +211,22 @@ static void add_measured_row(const page *p, const run_result *r, const char *ran
     add_parameter_cells(p, r, t);
 }
 
+/* What the best has; the share says of what it is. */
+static void add_rate_columns(const page *p, bool predicted, table *t)
+{
+    const run_result *best = p->rows[0];
+    char head[2 * WORK_RATE_BYTES], unit[WORK_RATE_BYTES];
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (best->rates[u] > 0) {
+            snprintf(head, sizeof head, "%s%s", predicted ? "pred. " : "",
+                     work_rate_name((work_unit)u, p->summary->item, unit));
+            table_add_column(t, head, TABLE_RIGHT);
+        }
+    snprintf(head, sizeof head, "of %s", ceiling_get(p->summary->ceiling)->name);
+    if (best->ceiling_fraction > 0)
+        table_add_column(t, head, TABLE_RIGHT);
+}
+
 static void fill_measured(const page *p, table *t)
 {
     char head[32];
@@ -218,12 +234,14 @@ static void fill_measured(const page *p, table *t)
     bool predicted = p->summary->device.predicted;
     snprintf(head, sizeof head, "%s %s", predicted ? "pred." : "time",
              choose_unit(p->rows[0]->time.median_ns).name);
-    const char *const heads[] = {"",        head,   "+-",    predicted ? "pred. GB/s" : "GB/s",
-                                 "of copy",
-                                 "vs best", "regs", "spill", "shared", "occup"};
-    enum { HEADS = sizeof heads / sizeof *heads, RESOURCES = 4 };
-    for (size_t i = 0; i < (p->narrow ? HEADS - RESOURCES : HEADS); i++)
-        table_add_column(t, heads[i], TABLE_RIGHT);
+    static const char *const resources[] = {"regs", "spill", "shared", "occup"};
+    table_add_column(t, "", TABLE_RIGHT);
+    table_add_column(t, head, TABLE_RIGHT);
+    table_add_column(t, "+-", TABLE_RIGHT);
+    add_rate_columns(p, predicted, t);
+    table_add_column(t, "vs best", TABLE_RIGHT);
+    for (size_t i = 0; i < (p->narrow ? 0 : sizeof resources / sizeof *resources); i++)
+        table_add_column(t, resources[i], TABLE_RIGHT);
     add_parameter_columns(p, t);
     for (size_t i = 0; i < p->row_count; i++) {
         char rank[16];

@@ -144,8 +144,8 @@ static size_t build_fields(progress *p, const progress_state *s, field *fields)
         add(fields, &count, 5, "%s failed", units_count(s->failed, a));
     if (s->best_ns)
         add(fields, &count, 1, "best %s", units_time(s->best_ns, a));
-    if (s->best_gbps > 0)
-        add(fields, &count, 6, "%s GB/s", units_rate(s->best_gbps, a));
+    if (s->best_rate > 0)
+        add(fields, &count, 6, "%s %s", units_rate(s->best_rate, a), s->unit);
     if (s->ceiling_fraction > 0)
         add(fields, &count, 3, "%s of ceiling", units_percent(s->ceiling_fraction, a));
     return count;

@@ -19,8 +19,9 @@ typedef struct progress_state {
     uint64_t done, total;    /* of what the stage counts */
     uint64_t failed;         /* among those done */
     int64_t best_ns;         /* fastest time so far */
-    double best_gbps;        /* its bandwidth */
-    double ceiling_fraction; /* its share of the measured ceiling */
+    double best_rate;        /* its rate, 10^9 a second */
+    const char *unit;        /* of the rate, "GB/s"; read at once, not kept */
+    double ceiling_fraction; /* its share of the ceiling */
     int64_t now_ns;          /* monotonic */
     double until_end_s;      /* when the stage's time is up */
 } progress_state;

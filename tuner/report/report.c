@@ -40,10 +40,37 @@ static void print_labelled(const sheet *on, const char *label, const char *text)
 
 /* ---- head ---- */
 
+static void add_work(line *l, const run_summary *s)
+{
+    char text[UNITS_BYTES];
+    if (s->work[WORK_BYTES])
+        line_add(l, "; %s to move", units_size(s->work[WORK_BYTES], text));
+    if (s->work[WORK_FLOPS])
+        line_add(l, "; %s GFLOP to do", units_rate((double)s->work[WORK_FLOPS] / 1e9, text));
+    if (s->work[WORK_ITEMS])
+        line_add(l, "; %s %s", units_count(s->work[WORK_ITEMS], text), s->item);
+}
+
+static void add_ceiling(line *l, const run_summary *s)
+{
+    static const char *const verbs[CEILING_KINDS] = {
+        [CEILING_COPY] = "a copy of them", [CEILING_READ] = "reading them", [CEILING_WRITE] = "writing them"};
+    const ceiling_info *ceiling = ceiling_get(s->ceiling);
+    char text[UNITS_BYTES], unit[WORK_RATE_BYTES];
+    work_rate_name(ceiling->unit, s->item, unit);
+    if (s->ceiling_rate > 0 && verbs[s->ceiling])
+        line_add(l, "; %s %s at %s %s", verbs[s->ceiling], s->device.predicted ? "is predicted to run" : "runs",
+                 units_rate(s->ceiling_rate, text), unit);
+    else if (s->ceiling_rate > 0)
+        line_add(l, "; %s is %s %s", ceiling->words, units_rate(s->ceiling_rate, text), unit);
+    else if (!s->device.predicted && !ceiling->in_run && s->ceiling > CEILING_NONE)
+        line_add(l, "; %s is not known here: 'autotune ceilings' measures it", ceiling->words);
+}
+
 static void print_head(const run_summary *s, const sheet *on)
 {
     const device_properties *d = &s->device;
-    char name[VALUE_BYTES], text[UNITS_BYTES];
+    char name[VALUE_BYTES];
     line l = {.used = 0};
     if (s->compiled_only)
         line_add(&l, "compiled for %s", d->arch);
@@ -61,12 +88,8 @@ static void print_head(const run_summary *s, const sheet *on)
     }
     if (!s->compiled_only) {
         line_add(&l, "; %s cache", s->warm_cache ? "warm" : "cold");
-        if (s->traffic_bytes)
-            line_add(&l, "; %s to move", units_size(s->traffic_bytes, text));
-        if (s->ceiling_gbps > 0)
-            line_add(&l, "; a copy of them %s at %s GB/s",
-                     s->device.predicted ? "is predicted to run" : "runs",
-                     units_rate(s->ceiling_gbps, text));
+        add_work(&l, s);
+        add_ceiling(&l, s);
     }
     table_print_wrapped(on->columns, 0, "", l.text, on->to);
     fputc('\n', on->to);
@@ -99,7 +122,7 @@ static void print_verdict(const run_summary *s, const sheet *on)
         line_add(&l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD), s->speedup,
                  stop(on->colour));
         if (best->ceiling_fraction > 0)
-            line_add(&l, ", %.3f of a copy of the same bytes", best->ceiling_fraction);
+            line_add(&l, ", %.3f of %s", best->ceiling_fraction, ceiling_get(s->ceiling)->words);
         print_labelled(on, s->device.predicted ? "predicted" : "speed-up", l.text);
     }
     if (best->power_w > 0) {

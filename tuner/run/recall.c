@@ -47,7 +47,11 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
                                  .max_ns = entry->time_high_ns,
                                  .low_ns = entry->time_low_ns,
                                  .high_ns = entry->time_high_ns};
-    best->gbps = entry->gbps;
+    best->rates[WORK_BYTES] = entry->gbps;
+    best->rates[WORK_FLOPS] = entry->gflops;
+    best->rates[WORK_ITEMS] = entry->gitems;
+    if (!ceiling_find(entry->ceiling, &s->ceiling))
+        s->ceiling = CEILING_COPY;
     best->ceiling_fraction = entry->ceiling_fraction;
     s->best_found = true;
     s->speedup = entry->speedup;

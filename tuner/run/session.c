@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/hash_text.h"
 #include "base/paths.h"
+#include "record/ceilings.h"
 #include "run/setup.h"
 
 enum { STEP_MS = 100 };
@@ -58,9 +59,33 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     return status;
 }
 
-uint64_t session_traffic_bytes(const session *s)
+uint64_t session_work(const session *s, work_unit unit)
 {
-    return s->problems.plans ? s->problems.plans[0].traffic_bytes : 0;
+    return s->problems.plans ? plan_work(&s->problems.plans[0], unit) : 0;
+}
+
+int64_t session_ceiling_ns(const session *s, int64_t measured_ns)
+{
+    const ceiling_info *ceiling = ceiling_get(s->ceiling);
+    if (ceiling->in_run || s->ceiling_rate <= 0)
+        return ceiling->in_run ? measured_ns : 0;
+    return (int64_t)((double)session_work(s, ceiling->unit) / s->ceiling_rate);
+}
+
+/* A simulated device predicts copies alone, and what a GPU reaches is nothing to it. */
+static at_status find_ceiling(const settings *o, session *s, at_error *error)
+{
+    s->ceiling = plan_ceiling(&s->problems.plans[0]);
+    const bool in_run = ceiling_get(s->ceiling)->in_run;
+    if (s->properties.predicted && in_run)
+        s->ceiling = CEILING_COPY;
+    if (s->properties.predicted || in_run)
+        return AT_OK;
+    ceiling_rates kept;
+    at_status status = ceilings_read(o->results_dir, s->properties.limits.name, &kept, error);
+    if (!status)
+        s->ceiling_rate = kept.rates[s->ceiling];
+    return status;
 }
 
 problem_kind session_problem(const session *s, size_t slot)
@@ -123,7 +148,7 @@ static at_status take_parts(session *s, compile_result *support, at_error *error
 }
 
 /* Compiles the references and sends the set-up; its answer (DEVICE_READY) is the pipeline's. */
-static at_status send_setup(session *s, at_error *error)
+static at_status send_setup(const settings *o, session *s, at_error *error)
 {
     compile_result support = {0};
     problem_kind kinds[DEVICE_SLOTS];
@@ -132,6 +157,8 @@ static at_status send_setup(session *s, at_error *error)
     for (size_t i = 0; i < slots; i++)
         kinds[i] = session_problem(s, i);
     at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    if (!status)
+        status = find_ceiling(o, s, error);
     if (!status && !ptx)
         status = submit_support(s, error);
     if (!status)
@@ -179,7 +206,7 @@ at_status session_init(const settings *o, progress *shown, session *out, at_erro
     if (!status)
         status = load_space(o, shown, out, error);
     if (!status && out->device)
-        status = send_setup(out, error);
+        status = send_setup(o, out, error);
     return status;
 }
 

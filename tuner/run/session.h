@@ -37,6 +37,8 @@ typedef struct session {
     size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char reference_place[1024]; /* "file:line" of the reference kernel */
+    ceiling_kind ceiling;  /* what the tuned problem's shares are of */
+    double ceiling_rate;   /* that is kept of this GPU, 10^9 a second; 0: none, or each run measures it */
     size_t left_out;       /* GPUs of the launch that are of another model */
     const char *driver_less; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
@@ -53,8 +55,12 @@ typedef struct session {
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 
-/* Of the problem that is tuned; 0: compile only. */
-uint64_t session_traffic_bytes(const session *s);
+/* What a launch of the tuned problem gets done; 0: not given, or compile only. */
+uint64_t session_work(const session *s, work_unit unit);
+
+/* The time in which the ceiling gets the problem's work done: `measured_ns`, what this run measured (0: nothing
+ * yet), or by the rate that is kept. 0: not known. */
+int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problem in a slot of the device. */
 problem_kind session_problem(const session *s, size_t slot);

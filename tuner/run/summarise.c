@@ -12,12 +12,12 @@ typedef struct builder {
     run_summary *out;
     uint16_t *indices;
     bool *added; /* by candidate id */
-    double ceiling_gbps;
 } builder;
 
-static double gbps(const builder *b, int64_t time_ns)
+/* 10^9 a second. */
+static double rate(const session *s, work_unit unit, int64_t time_ns)
 {
-    return time_ns > 0 ? (double)session_traffic_bytes(b->in->session) / (double)time_ns : 0;
+    return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
 static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
@@ -59,8 +59,10 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     } else if (!stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time)) {
         return error_set(error, AT_NO_MEMORY, "out of memory");
     }
-    r->gbps = gbps(b, r->time.median_ns);
-    r->ceiling_fraction = b->ceiling_gbps > 0 ? r->gbps / b->ceiling_gbps : 0;
+    for (int u = 0; u < WORK_UNITS; u++)
+        r->rates[u] = rate(s, (work_unit)u, r->time.median_ns);
+    if (b->out->ceiling_rate > 0)
+        r->ceiling_fraction = r->rates[ceiling_get(s->ceiling)->unit] / b->out->ceiling_rate;
     return AT_OK;
 }
 
@@ -232,7 +234,6 @@ static void fill_facts(builder *b)
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
     out->space_sampled = space_is_sample(s->space);
-    out->traffic_bytes = session_traffic_bytes(s);
     out->seed = o->seed;
     out->strategy = b->in->strategy;
     out->budget_evaluations = b->in->limits.evaluations;
@@ -244,10 +245,17 @@ static void fill_facts(builder *b)
     snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->pool));
 }
 
-static int64_t ceiling_ns(const summarise_input *in)
+/* What there is to do, and how fast the ceiling does it. */
+static void fill_work(builder *b)
 {
-    int64_t raced_ns = in->driver ? race_driver_get_state(in->driver)->ceiling_ns : 0;
-    return raced_ns ? raced_ns : pipeline_get_state(in->pipeline)->ceiling_ns;
+    const session *s = b->in->session;
+    const work_unit unit = ceiling_get(s->ceiling)->unit;
+    int64_t raced_ns = b->in->driver ? race_driver_get_state(b->in->driver)->ceiling_ns : 0;
+    int64_t measured_ns = raced_ns ? raced_ns : pipeline_get_state(b->in->pipeline)->ceiling_ns;
+    for (int u = 0; u < WORK_UNITS; u++)
+        b->out->work[u] = session_work(s, (work_unit)u);
+    b->out->ceiling = s->ceiling;
+    b->out->ceiling_rate = ceiling_get(s->ceiling)->in_run ? rate(s, unit, measured_ns) : s->ceiling_rate;
 }
 
 static void warn_throttled(builder *b, const race_driver_state *c)
@@ -340,14 +348,19 @@ static void warn(builder *b)
     if (c && c->energy_trouble[0])
         run_summary_warn(b->out, "%senergy cannot be measured: %s",
                          b->in->settings->energy ? "ranked by time, since " : "", c->energy_trouble);
-    if (s->device && !s->properties.predicted &&
-        session_traffic_bytes(s) < 2 * s->properties.limits.l2_bytes)
+    if (b->in->settings->stop_at > 0 && b->out->ceiling_rate <= 0)
+        run_summary_warn(b->out, s->ceiling == CEILING_NONE
+                                     ? "--stop-at did nothing: the pattern has no ceiling"
+                                     : "--stop-at did nothing: %s is not known of this device; on a GPU 'autotune "
+                                       "ceilings' measures it",
+                         ceiling_get(s->ceiling)->words);
+    if (s->device && !s->properties.predicted && ceiling_get(s->ceiling)->in_run &&
+        session_work(s, WORK_BYTES) < 2 * s->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
 
 at_status summarise(const summarise_input *in, run_summary *out, at_error *error)
 {
-    int64_t copy_ns = ceiling_ns(in);
     builder b = {.in = in, .out = out};
     at_status status = AT_OK;
     b.indices = calloc(space_parameter_count(in->session->space) + 1, sizeof *b.indices);
@@ -356,7 +369,7 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
         status = error_set(error, AT_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    b.ceiling_gbps = out->ceiling_gbps = gbps(&b, copy_ns);
+    fill_work(&b);
     fill_facts(&b);
     if (in->driver)
         status = add_ranked(&b, error);

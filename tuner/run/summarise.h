@@ -26,7 +26,7 @@ typedef struct summarise_input {
     int64_t start_ns;     /* of the run, clock_now_ns() */
 } summarise_input;
 
-/* Fills a summary that run_summary_init() made. Formulas: GB/s = traffic / median time; ceiling =
+/* Fills a summary that run_summary_init() made. Formulas: rate = work / median time; ceiling =
  * traffic / median time of a copy that moves as many bytes; speed-up = ratio of the paired times
  * where both were in the finals, of the medians otherwise. */
 at_status summarise(const summarise_input *in, run_summary *out, at_error *error);

@@ -15,7 +15,10 @@ static const double SEARCH_SHARE = 0.85;
 static void show_search(tune *t)
 {
     const pipeline_state *s = pipeline_get_state(t->pipeline);
-    double traffic = (double)session_traffic_bytes(&t->session);
+    const ceiling_info *ceiling = ceiling_get(t->session.ceiling);
+    double work = (double)session_work(&t->session, ceiling->unit);
+    int64_t ceiling_ns = session_ceiling_ns(&t->session, s->ceiling_ns);
+    char unit[WORK_RATE_BYTES];
     double limit_s = t->stopping.limits.seconds;
     progress_update(t->progress,
                     &(progress_state){
@@ -24,9 +27,9 @@ static void show_search(tune *t)
                         .total = tune_evaluations(t),
                         .failed = t->failed,
                         .best_ns = t->best_ns,
-                        .best_gbps = t->best_ns ? traffic / (double)t->best_ns : 0,
-                        .ceiling_fraction = t->best_ns ? (double)s->ceiling_ns / (double)t->best_ns
-                                                       : 0,
+                        .best_rate = t->best_ns ? work / (double)t->best_ns : 0,
+                        .unit = work_rate_name(ceiling->unit, script_pattern(t->session.script)->item, unit),
+                        .ceiling_fraction = t->best_ns ? (double)ceiling_ns / (double)t->best_ns : 0,
                         .now_ns = clock_now_ns(),
                         .until_end_s = limit_s > 0 ? limit_s - tune_elapsed_s(t) : 0});
 }
@@ -105,7 +108,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
 /* The share of the ceiling that is wanted becomes a time once the ceiling is measured. */
 static void set_target(tune *t)
 {
-    int64_t ceiling_ns = pipeline_get_state(t->pipeline)->ceiling_ns;
+    int64_t ceiling_ns = session_ceiling_ns(&t->session, pipeline_get_state(t->pipeline)->ceiling_ns);
     if (t->settings->stop_at > 0 && ceiling_ns > 0)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }

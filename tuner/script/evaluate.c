@@ -165,6 +165,34 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
                       (unsigned long long)product, (unsigned long long)to->count);
 }
 
+static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expression *from)
+{
+    return from->text ? (uint64_t)expression_integer(L, from, e->problem, NULL, 1, INT64_MAX) : 0;
+}
+
+/* A ceiling is of no use without what it is a rate of. */
+static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
+{
+    static const char *const lacking[WORK_UNITS] = {
+        [WORK_BYTES] = "bytes a second, and the pattern gives no traffic",
+        [WORK_FLOPS] = "floating-point operations a second, and the pattern gives no flops",
+        [WORK_ITEMS] = "items a second, and the pattern gives no items"};
+    const char *name = expression_string(L, &e->s->ceiling, e->problem, NULL);
+    ceiling_kind found;
+    if (!ceiling_find(name, &found)) {
+        char known[256] = "";
+        for (int i = CEILING_NONE; i < CEILING_KINDS; i++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                     i > CEILING_NONE ? ", " : "", ceiling_get((ceiling_kind)i)->name);
+        expression_raise(L, &e->s->ceiling, "gives '%s'; ceilings are %s", name, known);
+    }
+    work_unit unit = ceiling_get(found)->unit;
+    if (found != CEILING_NONE && plan_work(e->plan, unit) == 0)
+        expression_raise(L, &e->s->ceiling, "gives '%s', which is in %s", name, lacking[unit]);
+    lua_pop(L, 1);
+    return found;
+}
+
 static int evaluate_problem(lua_State *L)
 {
     const evaluation *e = lua_touserdata(L, 1);
@@ -178,8 +206,11 @@ static int evaluate_problem(lua_State *L)
     for (uint32_t i = 0; i < plan->buffer_count; i++)
         exact = exact && plan->buffers[i].tolerance.kind == TOLERANCE_EXACT;
     plan->deterministic = s->deterministic_given ? s->deterministic : exact;
-    plan->traffic_bytes = (uint64_t)expression_integer(L, &s->traffic, e->problem, NULL,
-                                                       s->pattern.measurable ? 1 : 0, INT64_MAX);
+    plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
+    plan->flops = evaluate_work(L, e, &s->flops);
+    plan->items = evaluate_work(L, e, &s->items);
+    if (s->ceiling.text)
+        plan->ceiling = evaluate_ceiling(L, e);
     return 0;
 }
 

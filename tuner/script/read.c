@@ -555,6 +555,10 @@ void script_read_pattern(lua_State *L)
     read_layout(L, s);
     read_buffers(L, s);
     s->traffic = read_expression_field(L, "traffic", REACH_PROBLEM);
+    s->flops = read_expression_field(L, "flops", REACH_PROBLEM);
+    s->items = read_expression_field(L, "items", REACH_PROBLEM);
+    s->ceiling = read_expression_field(L, "ceiling", REACH_PROBLEM);
+    p->item = read_string(L, "item");
     s->tolerance = read_tolerance(L);
     s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
     s->deterministic = lua_toboolean(L, -1);

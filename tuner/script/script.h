@@ -87,7 +87,7 @@ bool script_layout_occurs(const script *s, const space *space, size_t layout);
 /* Gives the parameters of the layout their values in it; leaves the others alone. */
 void script_set_layout(const script *s, size_t layout, uint16_t *indices);
 
-/* Evaluates buffers, tolerance and traffic for a problem. `indices` is any configuration of the
+/* Evaluates buffers, tolerances and work for a problem. `indices` is any configuration of the
  * layout wanted; NULL: the baseline. */
 at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
                               uint64_t seed, problem_plan *out, at_error *error);

@@ -126,7 +126,7 @@ struct script {
     expression *constraint_tests;
     size_t buffer_count;
     script_buffer *buffers;
-    expression traffic;
+    expression traffic, flops, items, ceiling; /* text NULL when absent */
     script_tolerance tolerance; /* of buffers that have none of their own */
     bool deterministic_given, deterministic;
     size_t layout_count;

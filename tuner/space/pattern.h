@@ -52,6 +52,7 @@ typedef struct pattern {
     const char *filler_path;       /* as found; NULL when no kernel of the script fills inputs */
     const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */
     const char *entry;
+    const char *item;              /* what it counts, "keys"; "" when it gives no items */
     bool measurable;               /* false: only emit, inspect and space make sense */
 } pattern;
 

@@ -176,6 +176,19 @@ static void the_set_up_measures_floor_tick_reference_and_ceiling(void **state)
     end(&f);
 }
 
+static void a_ceiling_that_no_run_measures_is_left_alone(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0].plan.flops = 1000;
+    f.problems[0].plan.ceiling = CEILING_FP32;
+    set_up(&f);
+    assert_int_equal(f.event.ceiling_ns, 0);
+    expect_outcome(try_entry(&f, 1, "good_50", 3), OUTCOME_OK, "");
+    end(&f);
+}
+
 static void a_right_variant_is_sampled_without_launch_latency(void **state)
 {
     (void)state;
@@ -738,6 +751,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_describes_the_device_before_anything_is_set_up),
         cmocka_unit_test(the_set_up_measures_floor_tick_reference_and_ceiling),
+        cmocka_unit_test(a_ceiling_that_no_run_measures_is_left_alone),
         cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
         cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
         cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),

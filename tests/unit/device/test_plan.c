@@ -39,6 +39,9 @@ static problem_plan random_problem(rng *r)
             p.buffers[i].tolerance = own ? random_tolerance(r) : common;
     p.deterministic = rng_below(r, 2);
     p.traffic_bytes = rng_below(r, UINT64_MAX);
+    p.flops = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
+    p.items = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
+    p.ceiling = (ceiling_kind)rng_below(r, CEILING_KINDS);
     p.seed = rng_below(r, UINT64_MAX);
     return p;
 }
@@ -129,6 +132,7 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
                 assert_in_range(problem.buffers[b].role, 0, BUFFER_SCRATCH);
                 assert_in_range(problem.buffers[b].rank, 0, 4);
                 assert_in_range(problem.buffers[b].count, 1, PLAN_MAX_ELEMENTS);
+                assert_in_range(problem.ceiling, 0, CEILING_KINDS - 1);
                 assert_true(tolerance_is_valid(problem.buffers[b].tolerance));
                 assert_non_null(memchr(problem.buffers[b].name, 0, PLAN_NAME_BYTES));
             }
@@ -211,6 +215,57 @@ static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **stat
     script_free(s);
 }
 
+/* A pattern that gives what `extra` says, of a double result. */
+static problem_plan plan_of(const char *extra)
+{
+    char text[512];
+    problem_plan p;
+    at_error error = {0};
+    snprintf(text, sizeof text,
+             "buffers = { a = at.output { dtype = 'double', count = 100 },\n"
+             "b = at.input { dtype = 'uint8', count = 'n' } }, %s",
+             extra);
+    script *s = fixture_load_pattern(&(fixture_pattern){.extra = text});
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 1, &p, &error), error);
+    script_free(s);
+    return p;
+}
+
+static void a_ceiling_follows_from_what_is_given_unless_it_is_named(void **state)
+{
+    static const struct {
+        const char *extra;
+        ceiling_kind ceiling;
+    } cases[] = {
+        {"traffic = 'n',", CEILING_COPY},
+        {"traffic = 'n', problem = { n = 1 << 20 },", CEILING_READ},
+        {"traffic = 'n', problem = { n = 8 },", CEILING_WRITE},
+        {"traffic = 'n', flops = '2 * n',", CEILING_COPY},
+        {"flops = '2 * n',", CEILING_FP64},
+        {"items = { keys = 'n' },", CEILING_NONE},
+        {"items = { keys = 'n' }, ceiling = 'atomics',", CEILING_ATOMICS},
+        {"traffic = 'n', ceiling = 'l2',", CEILING_L2},
+        {"traffic = 'n', ceiling = \"n > 10 and 'none' or 'shared'\",", CEILING_NONE},
+        {"traffic = 'n', flops = 'n', ceiling = 'fp32',", CEILING_FP32},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const problem_plan p = plan_of(cases[i].extra);
+        if (plan_ceiling(&p) != cases[i].ceiling)
+            fail_msg("%s: %s instead of %s", cases[i].extra, ceiling_get(plan_ceiling(&p))->name,
+                     ceiling_get(cases[i].ceiling)->name);
+    }
+}
+
+static void work_is_what_the_script_gives(void **state)
+{
+    (void)state;
+    const problem_plan p = plan_of("traffic = 'n', flops = '2.0 * n', items = { keys = '3 * n' },");
+    assert_int_equal(plan_work(&p, WORK_BYTES), 1024);
+    assert_int_equal(plan_work(&p, WORK_FLOPS), 2048);
+    assert_int_equal(plan_work(&p, WORK_ITEMS), 3072);
+}
+
 typedef struct plan_case {
     const char *extra;
     const char *message;
@@ -241,6 +296,12 @@ static const plan_case problem_cases[] = {
     {"buffers = { a = at.inout { dtype = 'float', count = 1, tolerance = '1e9 * 1e300' } },",
      "not a finite number"},
     {"traffic = 'n.x',", "attempt to index a number value"},
+    {"flops = 0,", "gives 0, which is not between 1 and"},
+    {"items = { keys = 'n / 3' },", "items.keys: \"n / 3\""},
+    {"traffic = 'n', ceiling = 'fp32',", "which is in floating-point operations a second, and the pattern gives no flops"},
+    {"flops = 'n', ceiling = 'l2',", "and the pattern gives no traffic"},
+    {"traffic = 'n', ceiling = 'launches',", "and the pattern gives no items"},
+    {"traffic = 'n', ceiling = \"'l' .. n\",", "gives 'l1024'; ceilings are none, copy, read"},
 };
 
 static void problems_that_cannot_be_are_told(void **state)
@@ -343,6 +404,8 @@ int main(void)
         cmocka_unit_test(plans_come_back_as_they_were),
         cmocka_unit_test(a_corrupt_plan_is_an_error_or_a_plan),
         cmocka_unit_test(a_problem_is_evaluated),
+        cmocka_unit_test(a_ceiling_follows_from_what_is_given_unless_it_is_named),
+        cmocka_unit_test(work_is_what_the_script_gives),
         cmocka_unit_test(each_buffer_has_its_own_tolerance_or_that_of_the_pattern),
         cmocka_unit_test(problems_that_cannot_be_are_told),
         cmocka_unit_test(a_launch_is_evaluated),

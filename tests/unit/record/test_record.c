@@ -113,6 +113,32 @@ static void a_run_reads_back_as_it_was(void **state)
     record_deinit(&r);
 }
 
+static void flops_and_items_read_back_with_the_ceiling(void **state)
+{
+    fixture *f = *state;
+    pattern_variable variables[3];
+    pattern p = sample_pattern(8192, variables);
+    p.item = "keys";
+    run_summary s;
+    record_change change;
+    record r;
+    sample_run(&s, &p, 140000);
+    s.work[WORK_FLOPS] = 1 << 30;
+    s.work[WORK_ITEMS] = 1 << 20;
+    s.results[0].rates[WORK_FLOPS] = 7669.6;
+    s.results[0].rates[WORK_ITEMS] = 7.5;
+    s.ceiling = CEILING_FP32;
+    s.ceiling_rate = 60000;
+    assert_ok(record_merge(f->folder, &s, &change, &f->error), f->error);
+    run_summary_deinit(&s);
+    assert_ok(record_read(f->path, &r, &f->error), f->error);
+    assert_true(r.entries[0].gflops > 7669 && r.entries[0].gflops < 7670);
+    assert_true(r.entries[0].gitems == 7.5);
+    assert_string_equal(r.entries[0].item, "keys");
+    assert_string_equal(r.entries[0].ceiling, "fp32");
+    record_deinit(&r);
+}
+
 static void a_run_that_ended_before_its_default_was_tried_reads_back(void **state)
 {
     fixture *f = *state;
@@ -493,6 +519,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slugs_are_folder_names),
         TEST(a_run_reads_back_as_it_was),
+        TEST(flops_and_items_read_back_with_the_ceiling),
         TEST(a_run_that_ended_before_its_default_was_tried_reads_back),
         TEST(everything_a_sceptic_asks_for_is_in_the_file),
         TEST(each_problem_has_one_entry),

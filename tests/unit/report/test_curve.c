@@ -66,6 +66,7 @@ static void a_table_has_a_line_a_point_and_says_why_one_has_no_winner(void **sta
 {
     const char *text = written(*state, curve_print);
     assert_has(text, "transpose on ");
+    assert_has(text, "GB/s   of copy");
     assert_has(text, "   1024  float      20.00");
     assert_has(text, "   1024   half  no memory for it");
     assert_has(text, "  65536  float     140.00");

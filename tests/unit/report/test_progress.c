@@ -68,7 +68,8 @@ static progress_state at(int64_t now_ns, uint64_t done)
                             .total = 2000,
                             .failed = 3,
                             .best_ns = 131400,
-                            .best_gbps = 4057,
+                            .best_rate = 4057,
+                            .unit = "GB/s",
                             .ceiling_fraction = 0.952,
                             .now_ns = now_ns};
 }

@@ -269,6 +269,68 @@ static void wide_spaces_still_fit_the_page(void **state)
     assert_has(text, "  rows 1 to 12: tile_rows=linear tile_columns=linear");
 }
 
+/* The same run, of floating-point operations. */
+static void count_flops(fixture *f, double ceiling_rate)
+{
+    f->run.work[WORK_BYTES] = 0;
+    f->run.work[WORK_FLOPS] = UINT64_C(2) << 39;
+    f->run.ceiling = CEILING_FP32;
+    f->run.ceiling_rate = ceiling_rate;
+    for (size_t i = 0; i < f->run.result_count; i++) {
+        run_result *r = &f->run.results[i];
+        r->rates[WORK_BYTES] = 0;
+        r->rates[WORK_FLOPS] = r->time.count ? (double)f->run.work[WORK_FLOPS] / (double)r->time.median_ns : 0;
+        r->ceiling_fraction = ceiling_rate > 0 ? r->rates[WORK_FLOPS] / ceiling_rate : 0;
+    }
+}
+
+static void a_share_is_of_the_ceiling_that_the_heading_names(void **state)
+{
+    fixture *f = *state;
+    count_flops(f, 10e6);
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "; 1100 GFLOP to do; the FP32 rate is 10000000 GFLOP/s\n");
+    assert_has(text, "GFLOP/s  of fp32");
+    assert_has(text, "78.5 %");
+    assert_has(text, ", 0.785 of the FP32 rate");
+    assert_null(strstr(text, "copy"));
+    json_t *root = print_object(f, 10);
+    assert_string_equal(json_string_value(json_object_get(root, "ceiling")), "fp32");
+    assert_string_equal(json_string_value(json_object_get(root, "rate")), "gflops");
+    assert_string_equal(json_string_value(json_object_get(root, "rate_unit")), "GFLOP/s");
+    assert_true(json_number_value(json_object_get(root, "ceiling_rate")) == 10e6);
+    assert_true(json_is_null(json_object_get(root, "ceiling_gbps")));
+    assert_true(json_is_null(json_object_get(json_object_get(root, "best"), "gbps")));
+    assert_true(json_number_value(json_object_get(json_object_get(root, "best"), "gflops")) > 7.8e6);
+    json_decref(root);
+}
+
+static void of_a_ceiling_that_is_not_known_there_is_no_share(void **state)
+{
+    fixture *f = *state;
+    count_flops(f, 0);
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "the FP32 rate is not known here:\n'autotune ceilings' measures it");
+    assert_null(strstr(text, "of fp32"));
+    f->run.device.predicted = true;
+    assert_null(strstr(print_text(f, 10, false), "not known"));
+}
+
+static void items_are_counted_by_their_name(void **state)
+{
+    fixture *f = *state;
+    count_flops(f, 0);
+    f->run.ceiling = CEILING_NONE;
+    f->run.item = "keys";
+    f->run.work[WORK_ITEMS] = 1 << 20;
+    for (size_t i = 0; i < 2; i++)
+        f->run.results[i].rates[WORK_ITEMS] = 7.49;
+    const char *text = print_text(f, 10, false);
+    assert_has(text, "; 1,048,576 keys");
+    assert_has(text, "GFLOP/s  Gkeys/s   vs best");
+    assert_has(text, "7.490");
+}
+
 static void the_object_has_every_promised_member(void **state)
 {
     fixture *f = *state;
@@ -276,10 +338,12 @@ static void the_object_has_every_promised_member(void **state)
     json_t *root = print_object(f, 10);
     static const char *const members[] = {
         "pattern", "problem", "device",       "space",  "counts", "best",   "baseline",
-        "speedup", "wall_s",  "ceiling_gbps", "stages", "record", "version"};
+        "speedup", "wall_s",  "ceiling_gbps", "stages", "record", "version",
+        "traffic_bytes", "flops", "items", "item", "ceiling", "ceiling_rate", "rate", "rate_unit"};
     static const char *const of_variant[] = {"config",      "time_ns",          "ci_ns",
                                              "gbps",        "ceiling_fraction", "registers",
-                                             "spill_bytes", "shared_bytes",     "occupancy"};
+                                             "spill_bytes", "shared_bytes",     "occupancy",
+                                             "gflops",      "gitems"};
     for (size_t i = 0; i < sizeof members / sizeof *members; i++)
         if (!json_object_get(root, members[i]))
             fail_msg("no member %s", members[i]);
@@ -375,6 +439,9 @@ int main(void)
         TEST(only_colour_differs_on_a_terminal),
         TEST(outside_texts_cannot_command_the_terminal),
         TEST(wide_spaces_still_fit_the_page),
+        TEST(a_share_is_of_the_ceiling_that_the_heading_names),
+        TEST(of_a_ceiling_that_is_not_known_there_is_no_share),
+        TEST(items_are_counted_by_their_name),
         TEST(the_object_has_every_promised_member),
         TEST(a_compiled_run_lists_resources_by_occupancy),
         TEST(a_stream_that_does_not_take_the_text_is_an_error),

@@ -1,0 +1,52 @@
+-- What a launch gets done, by which patterns are called fast, and what bounds it: traffic, flops, items,
+-- ceiling. What scripts call is documented in autotune.lua.
+
+local host = ...
+
+local check = host.own "check.lua"
+local fail, child, show = check.fail, check.child, check.show
+local expression, optional = check.expression, check.optional
+
+local work = {}
+
+local MOST_LETTERS = 16
+
+-- As device/ceiling.c has them.
+local CEILINGS = {
+  "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
+  "device_to_host", "launches",
+}
+
+-- items = { keys = "n" }: what is counted, and how many of these a launch gets done.
+local function read_items(given)
+  local path = { "items" }
+  if given == nil then return nil, "" end
+  check.table(given, path, "items = { keys = \"n\" }: what is counted, and how many")
+  local name, count, names = nil, nil, 0
+  for key, v in pairs(given) do name, count, names = key, v, names + 1 end
+  if names ~= 1 then
+    fail(path, "%s; write one name and how many of these a launch gets done: items = { keys = \"n\" }",
+         names == 0 and "is empty" or "has more than one name")
+  end
+  if type(name) ~= "string" or #name > MOST_LETTERS or not string.find(name, "^%a[%w_]*$") then
+    fail(path, "%s is not what can be counted: a word of at most %d letters, as in items = { keys = \"n\" }",
+         show(name), MOST_LETTERS)
+  end
+  return expression(count, child(path, name)), name
+end
+
+--- Reads the four fields into the pattern `p`. `taken` are its names.
+function work.read(description, p, taken)
+  p.traffic = optional(description.traffic, { "traffic" })
+  p.flops = optional(description.flops, { "flops" })
+  p.items, p.item = read_items(description.items)
+  if not (p.traffic or p.flops or p.items) and p.measurable then
+    fail({}, "traffic is missing: the bytes that a perfect kernel must move, for example "
+             .. "traffic = \"2 * rows * cols * sizeof(dtype)\"; or flops, or items")
+  end
+  if description.ceiling ~= nil then
+    p.ceiling = check.word(description.ceiling, { "ceiling" }, CEILINGS, taken)
+  end
+end
+
+return work

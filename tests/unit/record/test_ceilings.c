@@ -1,0 +1,192 @@
+/* results/<gpu>/device.json: what is kept of a GPU's ceilings. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "check.h"
+#include "record/ceilings.h"
+#include "record/record.h"
+#include "sample_run.h"
+#include "temporary.h"
+
+typedef struct fixture {
+    char folder[TEMPORARY_BYTES];
+    char path[TEMPORARY_BYTES + 64];
+    at_error error;
+} fixture;
+
+static void assert_contains(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in: %s", part, text);
+}
+
+static int set_up(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    snprintf(f.path, sizeof f.path, "%s/nvidia-h200/device.json", f.folder);
+    *state = &f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    temporary_remove(((fixture *)*state)->folder);
+    return 0;
+}
+
+/* Keeps what a run of `median_ns` reached. */
+static at_status merge(fixture *f, ceiling_kind kind, int64_t median_ns, const char *gpu)
+{
+    pattern_variable variables[3];
+    pattern p = sample_pattern(8192, variables);
+    run_summary s;
+    sample_run(&s, &p, median_ns);
+    snprintf(s.device.limits.name, sizeof s.device.limits.name, "%s", gpu);
+    s.device.predicted = median_ns == 0;
+    s.results[0].rates[WORK_FLOPS] = 10 * s.results[0].rates[WORK_BYTES];
+    at_status status = ceilings_merge(f->folder, &s, kind, &f->error);
+    if (!status)
+        assert_string_equal(s.record_path, f->path);
+    run_summary_deinit(&s);
+    return status;
+}
+
+static ceiling_rates kept(fixture *f)
+{
+    ceiling_rates rates;
+    assert_ok(ceilings_read(f->folder, "NVIDIA H200", &rates, &f->error), f->error);
+    return rates;
+}
+
+static void write_file(fixture *f, const char *text)
+{
+    at_error error = {0};
+    char folder[TEMPORARY_BYTES + 64];
+    snprintf(folder, sizeof folder, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(folder, &error), error);
+    assert_ok(file_replace(f->path, text, strlen(text), &error), error);
+}
+
+static void without_a_file_nothing_is_known(void **state)
+{
+    const ceiling_rates rates = kept(*state);
+    for (int i = 0; i < CEILING_KINDS; i++)
+        assert_true(rates.rates[i] == 0);
+}
+
+static void a_ceiling_is_kept_in_its_unit_until_it_is_measured_again(void **state)
+{
+    fixture *f = *state;
+    assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
+    assert_ok(merge(f, CEILING_FP32, 140000, "NVIDIA H200"), f->error);
+    ceiling_rates rates = kept(f);
+    assert_true(rates.rates[CEILING_COPY] > 3834 && rates.rates[CEILING_COPY] < 3835);
+    assert_true(rates.rates[CEILING_FP32] > 38347 && rates.rates[CEILING_FP32] < 38349);
+    assert_true(rates.rates[CEILING_FP64] == 0);
+    assert_ok(merge(f, CEILING_COPY, 280000, "NVIDIA H200"), f->error);
+    rates = kept(f);
+    assert_true(rates.rates[CEILING_COPY] > 1917 && rates.rates[CEILING_COPY] < 1918);
+    assert_true(rates.rates[CEILING_FP32] > 38347);
+}
+
+static void the_file_says_where_a_figure_is_from(void **state)
+{
+    fixture *f = *state;
+    char *text;
+    size_t size_bytes;
+    assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
+    assert_ok(file_read(f->path, 1 << 20, &text, &size_bytes, &f->error), f->error);
+    static const char *const members[] = {
+        "\"schema\": \"autotune-device\"", "\"gpu\": \"NVIDIA H200\"", "\"compute_capability\": \"9.0\"",
+        "\"unit\": \"GB/s\"", "\"median_ns\": 140000", "\"rows\": 8192", "\"tile\": 32",
+        "\"driver\": \"580.159.04\"", "\"nvrtc\": \"13.0\"", "\"date\": \"2"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (!strstr(text, members[i]))
+            fail_msg("%s is not in %s", members[i], text);
+    free(text);
+}
+
+static void what_another_version_wrote_is_kept(void **state)
+{
+    fixture *f = *state;
+    write_file(f, "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"note\": 7, "
+                  "\"ceilings\": {\"tensor\": {\"rate\": \"x\"}, \"l2\": {\"rate\": 5000}}}");
+    assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
+    assert_true(kept(f).rates[CEILING_L2] == 5000);
+    json_t *root = json_load_file(f->path, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(root, "note")), 7);
+    assert_non_null(json_object_get(json_object_get(root, "ceilings"), "tensor"));
+    json_decref(root);
+}
+
+static void a_damaged_file_is_an_error_and_stays(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"{", "not valid JSON"},
+        {"[]", "not a device's ceilings"},
+        {"{\"schema\": \"autotune-device\", \"version\": 2}", "ceilings of version 2"},
+        {"{\"schema\": \"autotune-device\", \"version\": 1}", "gpu must be"},
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\"}", "ceilings must be an object"},
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"ceilings\": {\"copy\": "
+         "{\"rate\": -1}}}",
+         "a number above 0"},
+        {"{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA T4\", \"ceilings\": {}}",
+         "of another GPU, 'NVIDIA T4'"},
+    };
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ceiling_rates rates;
+        char *after;
+        size_t size_bytes;
+        write_file(f, cases[i].text);
+        assert_int_equal(ceilings_read(f->folder, "NVIDIA H200", &rates, &f->error), AT_FORMAT);
+        assert_contains(f->error.message, cases[i].message);
+        assert_int_equal(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), AT_FORMAT);
+        assert_ok(file_read(f->path, 1 << 20, &after, &size_bytes, &f->error), f->error);
+        assert_string_equal(after, cases[i].text);
+        free(after);
+    }
+}
+
+static void predictions_are_no_ceilings(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(merge(f, CEILING_COPY, 0, "NVIDIA H200"), AT_USAGE);
+    assert_contains(f->error.message, "predicted times are no ceilings");
+}
+
+/* It stands among them. */
+static void it_is_not_taken_for_a_record(void **state)
+{
+    fixture *f = *state;
+    record_set all;
+    char path[256];
+    assert_ok(merge(f, CEILING_COPY, 140000, "NVIDIA H200"), f->error);
+    assert_ok(record_load_all(f->folder, NULL, &all, &f->error), f->error);
+    assert_int_equal(all.count, 0);
+    assert_int_equal(all.faults.count, 0);
+    record_set_deinit(&all);
+    assert_int_equal(record_path(f->folder, "NVIDIA H200", "device", path, sizeof path, &f->error), AT_USAGE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(without_a_file_nothing_is_known),
+        TEST(a_ceiling_is_kept_in_its_unit_until_it_is_measured_again),
+        TEST(the_file_says_where_a_figure_is_from),
+        TEST(what_another_version_wrote_is_kept),
+        TEST(a_damaged_file_is_an_error_and_stays),
+        TEST(predictions_are_no_ceilings),
+        TEST(it_is_not_taken_for_a_record),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,210 @@
+#include "record/ceilings.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/paths.h"
+#include "base/version.h"
+#include "record/schema.h"
+
+#define CEILINGS_SCHEMA "autotune-device"
+
+enum { CEILINGS_VERSION = 1, PATH_BYTES = 4096, RATE_DIGITS = 5, FILE_LIMIT_BYTES = 1 << 20 };
+
+static at_status read_version(const record_reading *r, const json_t *root)
+{
+    const char *schema = json_string_value(json_object_get(root, "schema"));
+    const json_t *version = json_object_get(root, "version");
+    if (!schema || strcmp(schema, CEILINGS_SCHEMA) != 0 || !json_is_integer(version))
+        return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                            "not a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
+                            "\"); move it away or choose another results folder");
+    if (json_integer_value(version) != CEILINGS_VERSION)
+        return error_set_at(r->error, AT_FORMAT, r->path, 0,
+                            "ceilings of version %" JSON_INTEGER_FORMAT
+                            "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
+                            "results folder",
+                            json_integer_value(version), version_text(), CEILINGS_VERSION);
+    return AT_OK;
+}
+
+/* Ceilings that another version knows are passed over. */
+static at_status read_root(const record_reading *r, const json_t *root, ceiling_rates *out)
+{
+    const json_t *ceilings = json_object_get(root, "ceilings");
+    const char *gpu = json_string_value(json_object_get(root, "gpu"));
+    at_status status = read_version(r, root);
+    if (!status && (!gpu || !*gpu || !record_is_text(gpu)))
+        status = record_bad(r, "gpu", "the GPU's name");
+    if (!status && !json_is_object(ceilings))
+        status = record_bad(r, "ceilings", "an object");
+    for (int i = CEILING_COPY; i < CEILING_KINDS && !status; i++) {
+        const json_t *one = json_object_get(ceilings, ceiling_get((ceiling_kind)i)->name);
+        const double rate = json_number_value(json_object_get(one, "rate"));
+        if (one && !(isfinite(rate) && rate > 0))
+            status = record_bad(r, "ceilings.*.rate", "a number above 0");
+        out->rates[i] = one ? rate : 0;
+    }
+    return status;
+}
+
+static at_status parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, json_t **root,
+                       at_error *error)
+{
+    *out = (ceiling_rates){0};
+    at_status status = json_text_parse(text, size_bytes, path, root, error);
+    if (status)
+        return status;
+    const record_reading r = {.path = path, .error = error};
+    status = read_root(&r, *root, out);
+    if (status) {
+        json_decref(*root);
+        *root = NULL;
+        *out = (ceiling_rates){0};
+    }
+    return status;
+}
+
+at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, at_error *error)
+{
+    json_t *root = NULL;
+    at_status status = parse(text, size_bytes, path, out, &root, error);
+    json_decref(root);
+    return status;
+}
+
+static at_status file_path(const char *results_dir, const char *gpu, char path[PATH_BYTES], at_error *error)
+{
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(gpu, slug);
+    int n = snprintf(path, PATH_BYTES, "%s/%s/" CEILINGS_FILE, results_dir, slug);
+    return n > 0 && n < PATH_BYTES
+               ? AT_OK
+               : error_set(error, AT_USAGE, "the path of the results folder is too long");
+}
+
+/* *root is NULL where there is no file; else the caller's. */
+static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root, at_error *error)
+{
+    char *text;
+    size_t size_bytes;
+    *out = (ceiling_rates){0};
+    *root = NULL;
+    at_status status = file_read(path, FILE_LIMIT_BYTES, &text, &size_bytes, error);
+    if (status == AT_NOT_FOUND) {
+        error_clear(error);
+        return AT_OK;
+    }
+    if (status)
+        return status;
+    status = parse(text, size_bytes, path, out, root, error);
+    free(text);
+    const char *of = json_string_value(json_object_get(*root, "gpu"));
+    if (!status && strcmp(of, gpu) != 0) {
+        status = error_set_at(error, AT_FORMAT, path, 0,
+                              "these ceilings are of another GPU, '%s'; move the file away or choose another "
+                              "results folder",
+                              of);
+        json_decref(*root);
+        *root = NULL;
+        *out = (ceiling_rates){0};
+    }
+    return status;
+}
+
+at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out, at_error *error)
+{
+    char path[PATH_BYTES];
+    json_t *root = NULL;
+    *out = (ceiling_rates){0};
+    at_status status = file_path(results_dir, gpu, path, error);
+    if (!status)
+        status = read_file(path, gpu, out, &root, error);
+    json_decref(root);
+    return status;
+}
+
+static json_t *pack_head(const run_summary *s)
+{
+    char capability[16];
+    snprintf(capability, sizeof capability, "%d.%d", s->device.limits.major, s->device.limits.minor);
+    return json_pack("{ss si ss ss s{}}", "schema", CEILINGS_SCHEMA, "version", CEILINGS_VERSION, "gpu",
+                     s->device.limits.name, "compute_capability", capability, "ceilings");
+}
+
+static json_t *pack_ceiling(const run_summary *s, const run_result *best, ceiling_kind kind)
+{
+    char unit[WORK_RATE_BYTES];
+    const work_unit of = ceiling_get(kind)->unit;
+    return json_pack("{so ss so so so so ss ss}", "rate", json_rounded(best->rates[of], RATE_DIGITS), "unit",
+                     work_rate_name(of, s->item, unit), "time", record_pack_time(&best->time), "problem",
+                     record_pack_problem(s), "configuration",
+                     json_from_values(s->parameters, best->values, s->parameter_count), "device",
+                     record_pack_device(s), "date", s->date, "tool", version_text());
+}
+
+/* As records are written: read back before it replaces anything. */
+static at_status write_root(const char *path, const json_t *root, at_error *error)
+{
+    char *text = NULL;
+    ceiling_rates check;
+    at_status status = json_text_format(root, 2, &text, error);
+    if (status)
+        return status;
+    size_t length = strlen(text);
+    status = ceilings_parse(text, length, path, &check, error);
+    if (!status) {
+        text[length] = '\n'; /* in the place of the NUL */
+        status = file_replace(path, text, length + 1, error);
+    }
+    free(text);
+    return status;
+}
+
+static at_status merge(const char *path, run_summary *s, const run_result *best, ceiling_kind kind, at_error *error)
+{
+    ceiling_rates before;
+    json_t *root, *ceiling;
+    at_status status = read_file(path, s->device.limits.name, &before, &root, error);
+    if (status)
+        return status;
+    if (!root)
+        root = pack_head(s);
+    ceiling = pack_ceiling(s, best, kind);
+    if (!root || !ceiling ||
+        json_object_set(json_object_get(root, "ceilings"), ceiling_get(kind)->name, ceiling) != 0)
+        status = error_set(error, AT_NO_MEMORY, "no memory to write %s", path);
+    if (!status)
+        status = write_root(path, root, error);
+    json_decref(ceiling);
+    json_decref(root);
+    return status;
+}
+
+at_status ceilings_merge(const char *results_dir, run_summary *s, ceiling_kind kind, at_error *error)
+{
+    char path[PATH_BYTES], folder[PATH_BYTES];
+    const run_result *best = run_summary_best(s);
+    int lock = -1;
+    if (s->device.predicted || s->compiled_only)
+        return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s", s->device.spec);
+    if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
+        return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s", ceiling_get(kind)->name);
+    at_status status = file_path(results_dir, s->device.limits.name, path, error);
+    if (!status)
+        status = record_make_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
+    if (!status)
+        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
+    if (status)
+        return status;
+    status = merge(path, s, best, kind, error);
+    if (!status)
+        snprintf(s->record_path, sizeof s->record_path, "%s", path);
+    file_unlock(lock);
+    return status;
+}
