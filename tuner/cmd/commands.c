@@ -12,6 +12,7 @@ static const command *const table[] = {
     &cmd_spills,
     &cmd_importance,
     &cmd_compare,
+    &cmd_verify,
     &cmd_plot,
     &cmd_report,
     &cmd_space,

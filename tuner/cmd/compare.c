@@ -211,8 +211,10 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)
         status = script_parse_configuration(s->script, configuration, indices, error);
-    if (!status)
+    if (!status) {
+        out->layout = (uint32_t)problem_set_layout(&s->problems, indices);
         status = script_launch_plan(s->script, s->problem, indices, &out->launch, error);
+    }
     if (!status)
         status = emit_variant(s->script, s->problem, indices, true, &source, error);
     if (!status)
@@ -251,9 +253,10 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     if (!status)
         status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
     if (!status)
-        status = side_by_side_ready(s.device, &ready, error);
+        status = side_by_side_ready(s.device, NULL, &ready, error);
+    const side_rules rules = {.blocks = BLOCKS, .seed = o->run.seed, .checked = true};
     if (!status)
-        status = side_by_side_run(s.device, sides, 2, BLOCKS, o->run.seed, error);
+        status = side_by_side_run(s.device, sides, 2, &rules, error);
     for (int i = 0; i < 2 && !status; i++)
         if (sides[i].outcome != OUTCOME_OK)
             status = error_set(error, AT_DEVICE, "%s ended as %s: %s", i ? "B" : "A",
@@ -391,7 +394,8 @@ const command cmd_compare = {
         "A and B are records, what runs printed with --json, journals, Kernel Tuner caches or T4 results. For\n"
         "each problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time\n"
         "over A's. What differs by less than --tie (0.5 percent; of a race 0.25) is SAME. --race compiles\n"
-        "both winners with the pattern as it is now and times them side by side.\n",
+        "both winners with the pattern as it is now and times them side by side. --fail-on slower ends with\n"
+        "exit code 6 when something is SLOWER.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

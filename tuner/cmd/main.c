@@ -103,7 +103,7 @@ static void print_help(void)
          "  3    no usable device or CUDA toolchain\n"
          "  4    a file or folder cannot be read or written\n"
          "  5    a bug in autotune\n"
-         "  6    compare --fail-on slower: something is slower\n"
+         "  6    what --fail-on names happened (compare, verify)\n"
          "  130  interrupted; what was measured is kept\n"
          "\n"
          "Environment:\n"

@@ -116,7 +116,7 @@ static const option_info table[OPTION_COUNT] = {
     [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
                      AT(list)},
     [OPTION_WHOLE] = {"whole", NULL, "compile every point instead of bisecting", CELL_TRUE, AT(whole)},
-    [OPTION_FAIL_ON] = {"fail-on", "slower", "end with exit code 6 when something is slower", CELL_TEXT,
+    [OPTION_FAIL_ON] = {"fail-on", "WHAT", "end with exit code 6 when something is so (see below)", CELL_TEXT,
                         AT(fail_on)},
     [OPTION_RACE] = {"race", NULL, "time both against each other now, on --device", CELL_TRUE, AT(race)},
     [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind)},

@@ -187,7 +187,7 @@ static at_status count(profiled *x, at_error *error)
     v->present[0] = true;
     v->images[0] = result_image(&x->compiled, false);
     v->launches[0] = x->launch;
-    at_status status = side_by_side_ready(x->session.device, &ready, error);
+    at_status status = side_by_side_ready(x->session.device, NULL, &ready, error);
     if (!status)
         status = hold(x, v, error);
     free(v);

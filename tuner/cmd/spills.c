@@ -62,9 +62,10 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
         for (int shared = 0; shared < 2; shared++)
             if (x->map.points[i].images[shared].cubin)
                 add_side(x, i, shared);
-    at_status status = side_by_side_ready(s->device, &ready, error);
+    const side_rules rules = {.blocks = BLOCKS, .seed = seed, .checked = true};
+    at_status status = side_by_side_ready(s->device, NULL, &ready, error);
     if (!status)
-        status = side_by_side_run(s->device, x->sides, x->side_count, BLOCKS, seed, error);
+        status = side_by_side_run(s->device, x->sides, x->side_count, &rules, error);
     for (size_t i = 0; i < x->side_count && !status; i++) {
         stats_summary time;
         spill_point *p = &x->map.points[x->point_of_side[i] / 2];

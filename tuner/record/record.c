@@ -179,6 +179,8 @@ static at_status read_entry(const record_reading *r, const json_t *entry, record
         status = read_text(r, json_object_get(entry, "hashes"), "script", &out->script_hash);
     if (!status)
         status = read_text(r, json_object_get(entry, "hashes"), "template", &out->template_hash);
+    if (!status)
+        status = read_text(r, json_object_get(entry, "hashes"), "source", &out->source_hash);
     return status;
 }
 

@@ -61,7 +61,7 @@ typedef struct record_entry {
     bool warm_cache;                            /* measured with the data in the L2 */
     bool energy;                                /* chosen for energy, not for time */
     const char *date, *tool;                    /* "" when not recorded */
-    const char *effort, *script_hash, *template_hash; /* likewise */
+    const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;
 
 /* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they

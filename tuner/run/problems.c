@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/hash_text.h"
+#include "base/paths.h"
 #include "compile/log.h"
 #include "run/setup.h"
 #include "script/emit.h"
@@ -179,4 +181,27 @@ void problem_set_sent(problem_set *set)
 {
     for (size_t i = 0; i < PART_COUNT * problem_count(set); i++)
         compile_result_deinit(&set->compiled[i]);
+}
+
+at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES + 64];
+    char *source = NULL;
+    size_t size_bytes;
+    at_status status = paths_find(&p, error);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/device_support.cu", p.template_dir);
+    status = file_read(path, 1 << 20, &source, &size_bytes, error);
+    if (!status)
+        status = compile_submit(pool,
+                                &(compile_request){.id = id,
+                                                   .source = source,
+                                                   .name = "device_support.cu",
+                                                   .entry = "at_empty",
+                                                   .arch = arch},
+                                error);
+    free(source);
+    return status;
 }

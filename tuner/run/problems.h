@@ -51,4 +51,7 @@ at_status problem_set_send(problem_set *set, device_worker *w, const device_imag
 /* No more set-ups: drops the kernels. The plans are what is still asked for. */
 void problem_set_sent(problem_set *set);
 
+/* Queues the helper kernels that a GPU's set-up needs: the `support` of device_worker_setup(). */
+at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error);
+
 #endif

@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "compile/log.h"
 #include "script/emit.h"
-#include "base/file.h"
 #include "base/hash_text.h"
 #include "base/paths.h"
 #include "record/ceilings.h"
@@ -96,29 +95,6 @@ problem_kind session_problem(const session *s, size_t slot)
 /* Of the set-up: the support code, then what the problems need. */
 enum { PART_SUPPORT, PART_PROBLEMS };
 
-static at_status submit_support(session *s, at_error *error)
-{
-    paths p;
-    char path[PATHS_BYTES + 64];
-    char *source = NULL;
-    size_t size_bytes;
-    at_status status = paths_find(&p, error);
-    if (status)
-        return status;
-    snprintf(path, sizeof path, "%s/device_support.cu", p.template_dir);
-    status = file_read(path, 1 << 20, &source, &size_bytes, error);
-    if (!status)
-        status = compile_submit(s->pool,
-                                &(compile_request){.id = PART_SUPPORT,
-                                                   .source = source,
-                                                   .name = "device_support.cu",
-                                                   .entry = "at_empty",
-                                                   .arch = s->properties.arch},
-                                error);
-    free(source);
-    return status;
-}
-
 static at_status take_parts(session *s, compile_result *support, at_error *error)
 {
     bool support_waiting = !s->properties.predicted;
@@ -160,7 +136,7 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)
-        status = submit_support(s, error);
+        status = problem_support_submit(s->pool, s->properties.arch, PART_SUPPORT, error);
     if (!status)
         status = problem_set_submit(&s->problems, s->pool, s->properties.arch, ptx, PART_PROBLEMS,
                                     s->reference_hash, s->reference_place,

@@ -268,3 +268,12 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
     w->pool = NULL;
     return open_pool(w, o, error);
 }
+
+at_status workers_replace_device(workers *w, const settings *o, at_error *error)
+{
+    char spec[sizeof w->properties.spec];
+    snprintf(spec, sizeof spec, "%s", w->properties.spec);
+    device_worker_free(w->device);
+    w->device = NULL;
+    return open_device(w, o, spec, error);
+}

@@ -34,4 +34,7 @@ void workers_close(workers *w);
  * them when they are zeroed or closed. A device that failed for good stays so: its status. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
+/* Starts the device worker anew where it has failed for good. Its status where that fails, too. */
+at_status workers_replace_device(workers *w, const settings *o, at_error *error);
+
 #endif
