@@ -117,3 +117,29 @@ load helpers
     tool particles.lua --device sim:sm_90 --budget 1 --quiet
     fails_with 2 "the kernel that prepares inputs"
 }
+
+@test "variants of one source or machine code are tried once, and said to be twins" {
+    tool "$FIXTURES/twins.lua" --device sim:sm_90 --json --quiet --top 100
+    succeeds
+    says '"twins": 20,'
+    says '"ok": 24,'
+    # Each has what it would have had alone.
+    cp out.txt merged.json
+    tool "$FIXTURES/twins.lua" --only note=3 --only name=index --device sim:sm_90 --json --quiet --top 100
+    says '"twins": 0,'
+    python3 - merged.json out.txt <<'PYTHON'
+import json, sys
+merged, alone = (json.load(open(path)) for path in sys.argv[1:])
+times = {(r["config"]["block"], r["config"]["width"]): (r["time_ns"], r["registers"]) for r in alone["results"]}
+assert len(times) == 4 and len(merged["results"]) == 24
+for r in merged["results"]:
+    assert times[r["config"]["block"], r["config"]["width"]] == (r["time_ns"], r["registers"]), r
+    twin = r["twin_of"]
+    assert twin is None or (twin["block"], twin["width"]) == (r["config"]["block"], r["config"]["width"]), r
+assert sum(r["twin_of"] is None for r in merged["results"]) == 4
+PYTHON
+
+    tool "$FIXTURES/twins.lua" --device sim:sm_90 --quiet
+    says "20 variants have the machine code of another"
+    says "the same machine code: "
+}

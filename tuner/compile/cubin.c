@@ -90,6 +90,23 @@ bool cubin_is_whole(const void *cubin, size_t cubin_bytes)
            sections_are_whole(&m) && segments_are_whole(&m);
 }
 
+bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out)
+{
+    image m = {.bytes = cubin, .size_bytes = cubin_bytes};
+    Elf64_Shdr s;
+    if (!open_image(&m) || index >= m.header.e_shnum || !read_section(&m, index, &s))
+        return false;
+    const char *name = section_name(&m, &s);
+    bool in_file = s.sh_type != SHT_NOBITS && s.sh_type != SHT_NULL &&
+                   lies_within(&m, s.sh_offset, s.sh_size);
+    *out = (cubin_section){.name = name ? name : "",
+                           .bytes = in_file ? m.bytes + s.sh_offset : NULL,
+                           .type = s.sh_type,
+                           .alignment = s.sh_addralign,
+                           .size_bytes = in_file || s.sh_type == SHT_NOBITS ? s.sh_size : 0};
+    return true;
+}
+
 static bool is_constant_of(const char *name, const char *entry)
 {
     static const char prefix[] = ".nv.constant";

@@ -13,6 +13,16 @@
  * the sizes that they state, as the driver does, stays inside. Any bytes are safe. */
 bool cubin_is_whole(const void *cubin, size_t cubin_bytes);
 
+typedef struct cubin_section {
+    const char *name;           /* views into the image */
+    const unsigned char *bytes; /* NULL: it has none in the file */
+    uint32_t type;              /* as ELF numbers them */
+    uint64_t alignment, size_bytes;
+} cubin_section;
+
+/* Section `index` of a whole image (cubin_is_whole); false behind the last. */
+bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
+
 /* Constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry> (parameters, literals)
  * and .nv.constant<bank> (the module's). 0 when the image is not a whole ELF file. Any bytes are
  * safe. */

@@ -161,6 +161,8 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
         json_put(&root, "stage", pack_text(e->stage));
     if (root && e->uuid && *e->uuid)
         json_put(&root, "gpu", pack_text(e->uuid));
+    if (root && e->has_code)
+        json_put(&root, "code", pack_key(e->code));
     if (root && e->asked && *e->asked) {
         json_put(&root, "asked", pack_text(e->asked));
         json_put(&root, "configurations", pack_configurations(e));
@@ -280,6 +282,13 @@ static bool parse_answer(const json_t *root, journal_line *out)
     return true;
 }
 
+/* Optional. */
+static bool parse_code(const json_t *j, journal_entry *e)
+{
+    e->has_code = j != NULL;
+    return !j || parse_hex(j, e->code.bytes, sizeof e->code.bytes);
+}
+
 static bool parse_entry(const json_t *root, journal_line *out)
 {
     const char *name = json_string_value(json_object_get(root, "outcome"));
@@ -291,6 +300,7 @@ static bool parse_entry(const json_t *root, journal_line *out)
            parse_text(json_object_get(root, "message"), &e->found.message) &&
            parse_text(json_object_get(root, "stage"), &e->stage) &&
            parse_text(json_object_get(root, "gpu"), &e->uuid) &&
+           parse_code(json_object_get(root, "code"), e) &&
            parse_text(json_object_get(root, "asked"), &e->asked) && parse_answer(root, out) &&
            parse_samples(json_object_get(root, "samples_ns"), out) &&
            parse_duration(json_object_get(root, "compile_ns"), &e->found.compile_ns) &&

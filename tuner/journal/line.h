@@ -3,7 +3,7 @@
  *
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
  *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
- *    "check":"0123456789abcdef"}
+ *    "code":C,"check":"0123456789abcdef"}
  *      what became of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
  *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
@@ -43,6 +43,8 @@ typedef struct journal_entry {
     size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, whose
                    facts say it */
     const char *uuid; /* of that GPU, for people; "" unknown */
+    journal_key code; /* what the variant is by its machine code: another of the same is its twin */
+    bool has_code;    /* that is known */
 } journal_entry;
 
 /* A line taken apart. A view: texts and arrays are owned by `root` and `samples_ns`. */

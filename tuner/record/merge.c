@@ -119,7 +119,7 @@ static json_t *pack_contenders(const run_summary *s)
     size_t kept = 0;
     for (size_t i = 1; i < s->result_count && kept < CONTENDERS; i++) {
         const run_result *r = &s->results[i];
-        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || (s->has_baseline && i == s->baseline))
+        if (r->found.outcome != OUTCOME_OK || r->time.count == 0 || r->is_twin || (s->has_baseline && i == s->baseline))
             continue;
         json_append(&list, json_pack("{so so}", "configuration", pack_configuration(s, r), "time",
                                      record_pack_time(&r->time)));
@@ -133,13 +133,13 @@ static json_t *pack_search(const run_summary *s)
     json_t *counts = json_object();
     for (int o = 0; o < OUTCOME_COUNT; o++)
         json_put(&counts, outcome_name((outcome)o), json_integer((json_int_t)s->counts[o]));
-    return json_pack("{ss? ss? sI sI so ss sI sI so so}", "strategy", s->strategy, "effort",
+    return json_pack("{ss? ss? sI sI so ss sI sI so sI so}", "strategy", s->strategy, "effort",
                      s->effort, "seed",
                      (json_int_t)s->seed, "budget_evaluations", (json_int_t)s->budget_evaluations,
                      "budget_s", json_rounded(s->budget_s, SECONDS_DIGITS), "end",
                      run_end_name(s->end), "cartesian",
                      (json_int_t)(s->space_cartesian > INT64_MAX ? INT64_MAX : s->space_cartesian),
-                     "valid", (json_int_t)s->space_valid, "counts", counts, "wall_s",
+                     "valid", (json_int_t)s->space_valid, "counts", counts, "twins", (json_int_t)s->twins, "wall_s",
                      json_rounded(s->wall_s, SECONDS_DIGITS));
 }
 

@@ -137,6 +137,15 @@ void run_summary_warn(run_summary *s, const char *format, ...)
         s->warnings[s->warning_count++] = copy;
 }
 
+const run_result *run_summary_lead(const run_summary *s, const run_result *r)
+{
+    /* Behind it and its other twins. */
+    for (const run_result *one = r; r->is_twin && one > s->results; one--)
+        if (one[-1].index == r->lead)
+            return one - 1;
+    return NULL;
+}
+
 const run_result *run_summary_best(const run_summary *s)
 {
     return s->best_found && s->result_count ? &s->results[0] : NULL;

@@ -68,6 +68,8 @@ typedef struct run_result {
     occupancy occupancy;   /* of this variant's launch on the run's device */
     bool tied;             /* with the best; never set for the best itself */
     bool from_journal;     /* its figures are an earlier, interrupted run's */
+    bool is_twin;          /* not tried: it has the machine code and the launch of `lead`, and its figures */
+    uint64_t lead;         /* configuration whose figures these are: its own unless it is a twin */
     double energy_j, power_w; /* of one launch; 0 unknown */
     bool proven;           /* it did nothing wrong on a simulated device */
     char *unproven;        /* why not, where that was to be shown; owned; may be NULL */
@@ -91,9 +93,11 @@ typedef struct run_summary {
     uint64_t space_cartesian, space_valid;
     bool space_sampled;  /* space_valid counts a sample; how many there are is not known */
     uint64_t counts[OUTCOME_COUNT];
+    uint64_t twins;      /* of those counted, variants with the machine code of another, which was tried */
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no
-     * order), then the rest. results[0] is the best where best_found. */
+     * order), then the rest, twins behind the one that was tried. results[0] is the best where
+     * best_found. */
     size_t result_count;
     run_result *results;
     bool best_found;
@@ -143,6 +147,9 @@ void run_summary_warn(run_summary *s, const char *format, ...)
 
 /* The unit that says best how fast a variant is: the ceiling's, or the first that the pattern gives. */
 work_unit run_summary_unit(const run_summary *s);
+
+/* The variant that was tried in place of a twin; NULL when r is none. */
+const run_result *run_summary_lead(const run_summary *s, const run_result *r);
 
 /* The best and the baseline; NULL where there is none. */
 const run_result *run_summary_best(const run_summary *s);

@@ -1,7 +1,8 @@
 /* The object that --json prints:
  *
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
- *   counts {outcome: n}, best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
+ *   counts {outcome: n}, twins (how many of them have the machine code of another), best, baseline, speedup,
+ *   ceiling_gbps, wall_s, stages {enumerate_s, ...},
  *   traffic_bytes, flops, items (of a launch), item (what items are), ceiling (what shares are of),
  *   ceiling_rate (its 10^9 a second, in rate_unit), rate (the member of a variant that says how fast it is:
  *   gbps, gflops or gitems), rate_unit ("GB/s", "GFLOP/s" ...),
@@ -12,7 +13,8 @@
  *
  * best, baseline and each of results: config {name: value}, outcome, time_ns (median), ci_ns [low,
  * high] (95 %), min_ns, samples, gbps, gflops, gitems (10^9 a second), ceiling_fraction, registers, spill_bytes (stores and loads),
- * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, message (why it is not ok), proven (on a
+ * shared_bytes (static and dynamic), occupancy (0 .. 1), tied, twin_of (the config of the same machine code
+ * and launch that was tried in its place; null: it was tried itself), message (why it is not ok), proven (on a
  * simulated device), unproven (why not, of what a GPU measured). What is not known is null. A device
  * of kind "none" is an architecture that was only compiled for. */
 #include <errno.h>
@@ -44,6 +46,12 @@ static json_t *pack_rate(const run_result *r, work_unit unit)
     return known(r->time.count > 0 && r->rates[unit] > 0, r->rates[unit]);
 }
 
+static json_t *pack_twin_of(const run_summary *s, const run_result *r)
+{
+    const run_result *lead = run_summary_lead(s, r);
+    return lead ? json_from_values(s->parameters, lead->values, s->parameter_count) : json_null();
+}
+
 static json_t *pack_variant(const run_summary *s, const run_result *r)
 {
     if (!r)
@@ -54,7 +62,7 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
     json_t *interval =
         timed ? json_pack("[I, I]", (json_int_t)t->low_ns, (json_int_t)t->high_ns) : json_null();
     return json_pack(
-        "{so ss so so so so so so so so so so so so sb ss? sb ss?}", "config",
+        "{so ss so so so so so so so so so so so so sb so ss? sb ss?}", "config",
         json_from_values(s->parameters, r->values, s->parameter_count), "outcome",
         outcome_name(r->found.outcome), "time_ns", count_or_null(timed, (uint64_t)t->median_ns), "ci_ns",
         interval, "min_ns", count_or_null(timed, (uint64_t)t->min_ns), "samples",
@@ -65,7 +73,8 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         count_or_null(r->found.has_resources, (uint64_t)k->spill_store_bytes + k->spill_load_bytes),
         "shared_bytes",
         count_or_null(r->found.has_resources, (uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes),
-        "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "message",
+        "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "twin_of",
+        pack_twin_of(s, r), "message",
         r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven);
 }
 
@@ -149,11 +158,12 @@ static json_t *pack_run(const run_summary *s, size_t top)
     const device_properties *d = &s->device;
     const bool in_bytes = ceiling_get(s->ceiling)->unit == WORK_BYTES;
     return json_pack(
-        "{ss so s{ss ss ss} s{so so} so so so so so so so so ss ss sI ss ss? so ss so so so}",
+        "{ss so s{ss ss ss} s{so so} so so so so so so so so so ss ss sI ss ss? so ss so so so}",
         "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
-        count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "best",
+        count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "twins",
+        count_or_null(true, s->twins), "best",
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
         known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s), "stages",

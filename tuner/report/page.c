@@ -67,17 +67,42 @@ static void format_resources(const run_result *r, line *l)
              100 * r->occupancy.fraction);
 }
 
+/* "the same machine code: pad=1 swizzle=xor; pad=2; and 3 more": in what a row's twins differ from it. */
+static void format_twins(const page *p, const run_result *r, line *l)
+{
+    enum { MOST_SHOWN = 3 };
+    const run_summary *s = p->summary;
+    const run_result *end = s->results + s->result_count;
+    size_t count = 0;
+    for (const run_result *twin = r + 1; twin < end && twin->is_twin && twin->lead == r->index; twin++) {
+        if (count++ >= MOST_SHOWN)
+            continue;
+        line_add(l, "%s", count == 1 ? l->used ? "; the same machine code:" : "the same machine code:" : ";");
+        for (size_t v = 0; v < s->parameter_count; v++) {
+            char text[VALUE_BYTES], clean[VALUE_BYTES];
+            if (value_equal(twin->values[v], r->values[v]))
+                continue;
+            value_format(twin->values[v], text, sizeof text);
+            line_add(l, " %s=%s", s->parameters[v], table_clean(text, clean, sizeof clean));
+        }
+    }
+    if (count > MOST_SHOWN)
+        line_add(l, "; and %zu more", count - MOST_SHOWN);
+}
+
 static void add_parameter_cells(const page *p, const run_result *r, table *t)
 {
+    line l = {.used = 0};
     if (!p->as_columns) {
-        line l = {.used = 0};
         format_values(p, r, true, &l);
         if (p->narrow)
             format_resources(r, &l);
-        if (l.used > 0)
-            table_note_row(t, l.text);
-        return;
     }
+    format_twins(p, r, &l);
+    if (l.used > 0)
+        table_note_row(t, l.text);
+    if (!p->as_columns)
+        return;
     for (size_t v = 0; v < p->summary->parameter_count; v++) {
         char text[VALUE_BYTES];
         if (!p->varies[v])
@@ -264,7 +289,8 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
     bool baseline_shown = !baseline || baseline->time.count == 0;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count && p.row_count < (top ? top : 1); i++) {
-        if (s->results[i].found.outcome != OUTCOME_OK || s->results[i].time.count == 0)
+        if (s->results[i].found.outcome != OUTCOME_OK || s->results[i].time.count == 0 ||
+            s->results[i].is_twin)
             continue;
         p.rows[p.row_count++] = &s->results[i];
         baseline_shown = baseline_shown || &s->results[i] == baseline;
@@ -341,7 +367,8 @@ at_status report_page_compiled(const run_summary *s, const report_options *optio
     size_t top = options->top;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count; i++)
-        if (s->results[i].found.outcome == OUTCOME_OK && s->results[i].found.has_resources)
+        if (s->results[i].found.outcome == OUTCOME_OK && s->results[i].found.has_resources &&
+            !s->results[i].is_twin)
             p.rows[p.row_count++] = &s->results[i];
     if (!status && p.row_count > 0) {
         size_t all = p.row_count;

@@ -165,6 +165,13 @@ static void print_counts(const run_summary *s, const sheet *on)
         separator = ", ";
     }
     print_labelled(on, "variants", l.text);
+    if (s->twins == 0)
+        return;
+    l.used = 0;
+    line_add(&l, s->twins == 1 ? "%s variant has the machine code of another and was not tried apart from it"
+                               : "%s variants have the machine code of another and were not tried apart from it",
+             units_count(s->twins, text));
+    print_labelled(on, "twins", l.text);
 }
 
 /* Every line of a message; of an endless one the first, and how many more there are. */

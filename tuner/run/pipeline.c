@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "base/clock.h"
+#include "base/hash_text.h"
+#include "compile/code.h"
 #include "script/emit.h"
 #include "run/gpus.h"
 #include "run/setup.h"
+#include "run/twins.h"
 
 enum {
     DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
@@ -21,6 +26,7 @@ struct pipeline {
     prover *prover; /* or NULL */
     size_t samples;
     candidates table;
+    twins twins;
     uint16_t *indices; /* scratch: one configuration */
     int64_t start_ns;
     uint32_t lane; /* of the trace */
@@ -84,6 +90,7 @@ void pipeline_free(pipeline *p)
     if (!p)
         return;
     candidates_deinit(&p->table);
+    twins_deinit(&p->twins);
     free(p->compiled.ids);
     free(p->finished.ids);
     free(p->indices);
@@ -121,6 +128,69 @@ size_t pipeline_room(const pipeline *p)
     return width - under_way;
 }
 
+static void put_on(candidate *c, size_t gpu_number)
+{
+    c->gpu = gpu_number;
+    if (c->keys)
+        c->key = c->keys[gpu_number];
+}
+
+/* The configuration as the journal has it. */
+static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
+{
+    space_at(p->session->space, c->configuration, p->indices);
+    script_format_configuration(p->session->script, p->indices, text, size_bytes);
+}
+
+static void keep_in_journal(pipeline *p, const candidate *c)
+{
+    if (!p->log)
+        return;
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    at_error trouble = {0};
+    journal_append(p->log, c->key,
+                   &(journal_entry){.configuration = text,
+                                    .stage = "screen",
+                                    .gpu = c->gpu,
+                                    .code = c->code,
+                                    .has_code = c->has_code,
+                                    .found = c->found},
+                   &trouble);
+    if (trouble.status)
+        p->state.journal_trouble = trouble;
+}
+
+/* The one that stands for it is finished, for the first time or, on another GPU, once more. */
+static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
+{
+    bool known = c->from_journal, again = c->finished;
+    twins_follow(c);
+    put_on(c, c->twin_of->gpu);
+    c->finished = true;
+    if (!known)
+        keep_in_journal(p, c);
+    if (again)
+        return AT_OK;
+    p->state.finished++;
+    p->state.twins++;
+    return queue_push(&p->finished, c->id, error);
+}
+
+static at_status become_twin(pipeline *p, candidate *c, candidate *lead, at_error *error)
+{
+    at_status status = AT_OK;
+    candidate_drop_images(c);
+    for (candidate *next = c; !status && next; c = next) {
+        /* It may have stood for others itself. */
+        next = c->next_twin;
+        twins_join(c, lead);
+        if (lead->finished)
+            status = finish_twin(p, c, error);
+    }
+    return status;
+}
+
 static at_status finish(pipeline *p, candidate *c, at_error *error)
 {
     int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? measurement_fastest_ns(&c->found) : 0;
@@ -129,7 +199,10 @@ static at_status finish(pipeline *p, candidate *c, at_error *error)
         *best_ns = fastest_ns;
     c->finished = true;
     p->state.finished++;
-    return queue_push(&p->finished, c->id, error);
+    at_status status = queue_push(&p->finished, c->id, error);
+    for (candidate *twin = c->next_twin; !status && twin; twin = twin->next_twin)
+        status = finish_twin(p, twin, error);
+    return status;
 }
 
 static at_status submit(pipeline *p, const candidate *c, const emitted *source, size_t slot,
@@ -195,37 +268,6 @@ static at_status set_key(const pipeline *p, candidate *c, const sources *all, at
     return status;
 }
 
-static void put_on(candidate *c, size_t gpu_number)
-{
-    c->gpu = gpu_number;
-    if (c->keys)
-        c->key = c->keys[gpu_number];
-}
-
-/* The configuration as the journal has it. */
-static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
-{
-    space_at(p->session->space, c->configuration, p->indices);
-    script_format_configuration(p->session->script, p->indices, text, size_bytes);
-}
-
-static void keep_in_journal(pipeline *p, const candidate *c)
-{
-    if (!p->log)
-        return;
-    char text[CONFIGURATION_BYTES];
-    format_configuration(p, c, text, sizeof text);
-    at_error trouble = {0};
-    journal_append(p->log, c->key,
-                   &(journal_entry){.configuration = text,
-                                    .stage = "screen",
-                                    .gpu = c->gpu,
-                                    .found = c->found},
-                   &trouble);
-    if (trouble.status)
-        p->state.journal_trouble = trouble;
-}
-
 /* What the journal knows of a variant on the GPU that it is put on. */
 static bool find_entry(const pipeline *p, const candidate *c, journal_entry *entry)
 {
@@ -247,6 +289,8 @@ static bool take_from_journal(pipeline *p, candidate *c)
     if (!found)
         return false;
     c->from_journal = true;
+    c->code = entry.code;
+    c->has_code = entry.has_code;
     measurement whole = entry.found;
     measurement_own(&whole);
     measurement_deinit(&c->found);
@@ -259,8 +303,39 @@ static bool take_from_journal(pipeline *p, candidate *c)
     return true;
 }
 
+/* What an interrupted run measured of a variant's twin stands for it as well. */
+static at_status resume(pipeline *p, candidate *c, at_error *error)
+{
+    candidate *first;
+    p->state.resumed++;
+    at_status status = twins_meet_code(&p->twins, &p->table, c, &first, error);
+    if (status)
+        return status;
+    return first ? become_twin(p, c, first, error) : finish(p, c, error);
+}
+
+/* *done: it needs no compiling, for its twin has been met or the journal knows it. */
+static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *done, at_error *error)
+{
+    candidate *first;
+    const char *hashes[DEVICE_SLOTS];
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        hashes[i] = all->of[i].hash;
+    at_status status = twins_meet_source(&p->twins, &p->table, c, hashes, &first, error);
+    *done = true;
+    if (status)
+        return status;
+    if (first)
+        return become_twin(p, c, first, error);
+    if (take_from_journal(p, c))
+        return resume(p, c, error);
+    *done = false;
+    return AT_OK;
+}
+
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
 {
+    bool done = false;
     session *s = p->session;
     sources all = {0};
     uint8_t parts = 0;
@@ -284,11 +359,10 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     p->state.emit_ns += end_ns - start_ns;
     if (status)
         goto cleanup;
-    if (resumable && take_from_journal(p, c)) {
-        p->state.resumed++;
-        status = finish(p, c, error);
+    if (resumable)
+        status = recognise(p, c, &all, &done, error);
+    if (status || done)
         goto cleanup;
-    }
     for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
         if (!differs(c, &all, i))
             continue;
@@ -324,10 +398,36 @@ static outcome compile_failure(compile_outcome o)
                                   : OUTCOME_COMPILE_ERROR;
 }
 
+/* Machine code and what it takes, as a text; "" when the code is not known. */
+static void hash_code(const pipeline *p, const candidate *c, size_t slot, const compile_result *r, char text[33])
+{
+    char entries[PLAN_ENTRIES_BYTES];
+    struct {
+        compile_code code;
+        kernel_resources resources;
+    } all = {.resources = r->resources};
+    plan_entries(&c->launches[slot], entries);
+    bool known = p->session->properties.predicted || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries,
+                                                                           r->suffix, &all.code);
+    if (p->session->properties.predicted)
+        all.code = compile_code_of_ptx(r->ptx);
+    text[0] = '\0';
+    if (known)
+        hash_text(XXH3_128bits(&all, sizeof all), text);
+}
+
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
 {
+    candidate *first = NULL;
     if (c->finished) /* compiled again for the race */
         return AT_OK;
+    at_status status = twins_set_code(c, error);
+    if (!status)
+        status = twins_meet_code(&p->twins, &p->table, c, &first, error);
+    if (status)
+        return status;
+    if (first)
+        return become_twin(p, c, first, error);
     if (p->session->device)
         return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
     return finish(p, c, error);
@@ -340,6 +440,8 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     p->state.compile_ns += r->cached ? 0 : r->time_ns;
     c->found.compile_ns += c->finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
+        if (!c->finished)
+            hash_code(p, c, slot, r, c->codes[slot]);
         bool ptx = p->session->properties.predicted;
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
@@ -540,7 +642,7 @@ at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at
     p->abandoned = false;
     for (size_t i = 0; !status && i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        if (!c->finished || c->found.outcome != OUTCOME_OK || c->gpu == p->gpus.home)
+        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK || c->gpu == p->gpus.home)
             continue;
         double fastest_ns = (double)measurement_fastest_ns(&c->found);
         if (c != always && fastest_ns > ratio * (double)pipeline_best_ns(p, c))
@@ -573,7 +675,7 @@ candidate *pipeline_take_proof(pipeline *p)
     proof found;
     if (!p->prover || !prover_take(p->prover, &found))
         return NULL;
-    candidate *c = p->table.items[found.id];
+    candidate *c = twins_lead(p->table.items[found.id]);
     candidate_judge(c, &found);
     return c;
 }
@@ -617,6 +719,11 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
 candidate *pipeline_take(pipeline *p)
 {
     return p->finished.count ? p->table.items[queue_pop(&p->finished)] : NULL;
+}
+
+void pipeline_settle_twins(pipeline *p, const candidate *preferred)
+{
+    twins_elect(&p->table, preferred);
 }
 
 const candidates *pipeline_candidates(const pipeline *p)

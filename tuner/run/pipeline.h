@@ -23,6 +23,7 @@ typedef struct pipeline_state { /* for progress and the summary */
     int64_t ceiling_ns;     /* median of the set-up's copies */
     uint64_t finished;
     uint64_t resumed;       /* of them, answered from the journal */
+    uint64_t twins;         /* of them, those another stands for: they took what became of it */
     int64_t emit_ns, compile_ns, check_ns, measure_ns; /* summed over variants */
     int64_t setup_ns;       /* from pipeline_new() until the device was ready */
     int restarts;           /* of the device workers */
@@ -50,7 +51,7 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
  * the outcome as it is. It is ready when candidate->images[0] is there. */
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 
-/* Configurations started and not finished. */
+/* Configurations started and not finished; not counted are those whose twin is. */
 size_t pipeline_in_flight(const pipeline *p);
 
 /* Time is up: what was compiled and still waits for the device will not be tried. It has no outcome
@@ -89,6 +90,10 @@ candidate *pipeline_take_proof(pipeline *p);
 /* Moves proofs and compilations alone, while the device answers something else; waits up to
  * `timeout_ms` when nothing can. */
 at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error);
+
+/* Twins take what became of those that stand for them, which depends no more on the order in which they were
+ * tried: `preferred` (may be NULL) and else the lowest configurations do. Before a race, and after it. */
+void pipeline_settle_twins(pipeline *p, const candidate *preferred);
 
 /* All candidates so far. */
 const candidates *pipeline_candidates(const pipeline *p);

@@ -41,10 +41,10 @@ struct race_driver {
     race_driver_state state;
 };
 
-/* Those whose samples are of the GPU that runs the race. */
+/* Those whose samples are of the GPU that runs the race. A variant ties with its twin by being the same. */
 static bool may_enter(const race_driver *c, const candidate *one)
 {
-    return one->finished && one->found.outcome == OUTCOME_OK && one->gpu == c->home;
+    return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK && one->gpu == c->home;
 }
 
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)

@@ -33,6 +33,9 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
         return status;
     b->added[c->id] = true;
     r->index = c->configuration;
+    r->lead = c->twin_of ? c->twin_of->configuration : c->configuration;
+    r->is_twin = c->twin_of != NULL;
+    b->out->twins += r->is_twin;
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->found = c->found;
@@ -64,6 +67,21 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     if (b->out->ceiling_rate > 0)
         r->ceiling_fraction = r->rates[ceiling_get(s->ceiling)->unit] / b->out->ceiling_rate;
     return AT_OK;
+}
+
+/* A candidate, and behind it those that it stands for. */
+static at_status add_class(builder *b, const candidate *lead, const race_standing *standing, bool tied,
+                           at_error *error)
+{
+    at_status status = AT_OK;
+    for (const candidate *c = lead; !status && c; c = c->next_twin) {
+        if (!c->finished)
+            continue;
+        status = add(b, c, standing, error);
+        if (!status)
+            b->out->results[b->out->result_count - 1].tied = tied;
+    }
+    return status;
 }
 
 static run_verdict verdict_of(const race_result *r)
@@ -106,10 +124,7 @@ static at_status add_ranked(builder *b, at_error *error)
         const candidate *one = race_driver_candidate(c, standing->entrant);
         if (standing->failed || one->found.outcome != OUTCOME_OK)
             continue;
-        status = add(b, one, standing, error);
-        if (!status)
-            b->out->results[b->out->result_count - 1].tied =
-                standing->tied && standing->entrant != r->winner;
+        status = add_class(b, one, standing, standing->tied && standing->entrant != r->winner, error);
     }
     if (status)
         return status;
@@ -118,9 +133,9 @@ static at_status add_ranked(builder *b, at_error *error)
                                 b->in->settings->energy
                             ? "energy"
                             : "time";
-    b->out->verdict = b->out->result_count > 1 ? verdict_of(r) : VERDICT_NONE;
+    b->out->verdict = r->count > 1 ? verdict_of(r) : VERDICT_NONE;
     b->out->tied_count = r->tied;
-    if (r->noisy && r->has_winner && b->out->result_count > 1)
+    if (r->noisy && r->has_winner && r->count > 1)
         run_summary_warn(b->out,
                          "the machine is noisy: the interval that decided is +-%.2f %%, wider than "
                          "the difference to the runner-up",
@@ -133,6 +148,10 @@ static int by_median(const void *a, const void *b)
     const run_result *x = a, *y = b;
     if (x->time.median_ns != y->time.median_ns)
         return x->time.median_ns < y->time.median_ns ? -1 : 1;
+    if (x->lead != y->lead)
+        return x->lead < y->lead ? -1 : 1;
+    if (x->is_twin != y->is_twin)
+        return y->is_twin ? -1 : 1;
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
@@ -148,8 +167,9 @@ static void tie_predictions(builder *b, size_t ok)
     if (given < 0 && resolution_ns < floor_ns / 20)
         resolution_ns = floor_ns / 20;
     for (size_t i = 1; i < ok; i++) {
-        all[i].tied = (double)(all[i].time.median_ns - all[0].time.median_ns) <= resolution_ns;
-        b->out->tied_count += all[i].tied;
+        all[i].tied = all[i].lead != all[0].lead &&
+                      (double)(all[i].time.median_ns - all[0].time.median_ns) <= resolution_ns;
+        b->out->tied_count += all[i].tied && !all[i].is_twin;
     }
     if (b->out->tied_count)
         b->out->verdict = VERDICT_TIED;
@@ -176,8 +196,8 @@ static at_status add_rest(builder *b, at_error *error)
     for (int ok = 1; ok >= 0; ok--)
         for (size_t i = 0; !status && i < all->count; i++) {
             const candidate *c = all->items[i];
-            if (c->finished && !b->added[c->id] && (c->found.outcome == OUTCOME_OK) == ok)
-                status = add(b, c, NULL, error);
+            if (c->finished && !b->added[c->id] && !c->twin_of && (c->found.outcome == OUTCOME_OK) == ok)
+                status = add_class(b, c, NULL, false, error);
         }
     return status;
 }

@@ -36,6 +36,8 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
+    if (t->pipeline)
+        pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     at_status status = summarise(&(summarise_input){.settings = t->settings,
                                                     .session = &t->session,
                                                     .pipeline = t->pipeline,

@@ -105,6 +105,7 @@ static at_status race_on_device(tune *t, at_error *error)
     if (status)
         return status;
     keep_search(t);
+    pipeline_settle_twins(t->pipeline, baseline);
     status = race_at_home(t, baseline, error);
     while (status && moved_home(t)) {
         error_clear(error);
@@ -124,7 +125,8 @@ static at_status prove_fastest(tune *t, at_error *error)
         int64_t fastest_ns = 0;
         for (size_t i = 0; i < all->count; i++) {
             int64_t median_ns = candidate_median_ns(all->items[i]);
-            if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished || !median_ns ||
+            if (all->items[i]->found.outcome != OUTCOME_OK || !all->items[i]->finished ||
+                all->items[i]->twin_of || !median_ns ||
                 (fastest && median_ns >= fastest_ns))
                 continue;
             fastest = all->items[i];
@@ -146,6 +148,7 @@ static at_status prove_fastest(tune *t, at_error *error)
 /* The device is gone before a race began: what was measured is ranked as it stands. */
 void tune_rank_unraced(tune *t)
 {
+    pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     if (!race_driver_new(&t->session, t->pipeline, &t->log, tune_tried_baseline(t), t->settings, &t->driver,
                      NULL))
         race_driver_stop(t->driver);

@@ -7,10 +7,15 @@
 
 #include "base/clock.h"
 
-enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128 };
+enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16 };
 
 /* Of a budget in seconds, what searching may take: the rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
+
+static bool has_budget(const tune *t)
+{
+    return tune_evaluations(t) < space_count(t->session.space);
+}
 
 static void show_search(tune *t)
 {
@@ -23,7 +28,7 @@ static void show_search(tune *t)
     progress_update(t->progress,
                     &(progress_state){
                         .stage = t->session.device && !s->device_ready ? "opening" : "search",
-                        .done = s->finished,
+                        .done = s->finished - (has_budget(t) ? t->twins : 0),
                         .total = tune_evaluations(t),
                         .failed = t->failed,
                         .best_ns = t->best_ns,
@@ -53,8 +58,10 @@ void tune_learn(tune *t, candidate *c)
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
     t->failed += !ok;
+    t->twins += c->twin_of != NULL;
     double cost = ok && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
-    stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
+    if (!c->twin_of)
+        stopping_note(&t->stopping, cost > 0 ? cost : INFINITY);
     int64_t start_ns = clock_now_ns();
     strategy_tell(t->strategy, c->configuration,
                   cost > 0 ? cost : STRATEGY_FAILED);
@@ -69,7 +76,7 @@ static at_status take_proofs(tune *t, at_error *error)
     at_status status = AT_OK;
     while (!status && t->proof_next < all->count && all->items[t->proof_next]->finished) {
         candidate *c = all->items[t->proof_next++];
-        if (c->found.outcome == OUTCOME_OK)
+        if (c->found.outcome == OUTCOME_OK && !c->twin_of)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
@@ -77,11 +84,20 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
+/* What of the budget is not asked for yet. A twin costs nothing; but where nearly all are twins they are
+ * emitted, which is not for nothing. */
+static uint64_t evaluations_left(const tune *t)
+{
+    uint64_t most = tune_evaluations(t), spent = t->asked - t->twins;
+    bool enough = spent >= most || t->asked / TWINS_AN_EVALUATION >= most;
+    return enough ? 0 : most - spent;
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
     size_t room = pipeline_room(t->pipeline);
-    uint64_t left = tune_evaluations(t) - t->asked;
+    uint64_t left = evaluations_left(t);
     /* Proofs are slower than a GPU. */
     if (t->prover && prover_pending(t->prover) > PROOFS_AHEAD)
         room = 0;
@@ -130,8 +146,7 @@ static run_end end_of_search(const tune *t)
 {
     if (t->asked == space_count(t->session.space) && !space_is_sample(t->session.space))
         return RUN_END_EXHAUSTED;
-    return t->limits.evaluations && t->asked == tune_evaluations(t) ? RUN_END_EVALUATIONS
-                                                               : RUN_END_STRATEGY;
+    return t->limits.evaluations && evaluations_left(t) == 0 ? RUN_END_EVALUATIONS : RUN_END_STRATEGY;
 }
 
 static at_status search(tune *t, at_error *error)

@@ -44,6 +44,7 @@ struct tune {
     uint64_t baseline; /* configuration */
     int64_t best_ns;   /* of the search so far; 0: none */
     uint64_t asked, failed;
+    uint64_t twins; /* of the asked, those that cost nothing: another stands for them */
     run_end end;
 };
 
@@ -62,7 +63,7 @@ void tune_rank_unraced(tune *t);
 double tune_elapsed_s(const tune *t);
 bool tune_races(const tune *t); /* does this run end in a race? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
-uint64_t tune_evaluations(const tune *t); /* variants that the search may try */
+uint64_t tune_evaluations(const tune *t); /* variants that the search may try, without twins of others */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
 

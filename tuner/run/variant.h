@@ -25,6 +25,10 @@ typedef struct candidate {
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */
     journal_key key;        /* everything its outcome depends on, its GPU too */
+    journal_key source, code; /* what it is by its sources, and by its machine code (run/twins.h) */
+    bool has_code;          /* `code` holds */
+    struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
+    struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
     journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
@@ -36,6 +40,7 @@ typedef struct candidate {
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
     size_t image_bytes[DEVICE_SLOTS];
     char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
+    char codes[DEVICE_SLOTS][33]; /* of each image the code and resources, as a hash; "" not known */
     bool proof_asked;
     proof_verdict verdict;  /* of its proof */
     char *unproven;         /* owned; why it is not proven; may be NULL */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cubin_image.h"
 #include "script_fixture.h"
 
 tables the_tables;
@@ -69,8 +70,11 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
                                     .resources = {.registers = 32},
                                     .time_ns = 1000000};
     if (link->result.outcome == COMPILE_OK) {
-        link->result.cubin = strdup("cubin");
-        link->result.cubin_bytes = 6;
+        unsigned code = the_tables.codes[variant];
+        link->result.cubin = code ? malloc(CUBIN_IMAGE_BYTES) : strdup("cubin");
+        link->result.cubin_bytes = code ? CUBIN_IMAGE_BYTES : 6;
+        if (code)
+            cubin_image_make(link->result.cubin, request->entry, code);
         link->result.ptx = request->want_ptx ? strdup("ptx") : NULL;
         link->result.ptx_bytes = request->want_ptx ? 3 : 0;
     } else {
@@ -408,6 +412,12 @@ at_status device_worker_list(const char *kind, device_properties *out, size_t ca
 
 void tables_open(session *s)
 {
+    tables_open_with(s, "scale.lua");
+}
+
+void tables_open_with(session *s, const char *name)
+{
+    char path[512];
     at_error error = {0};
     script_options options = fixture_options();
     const compile_options compiler = {0};
@@ -423,8 +433,8 @@ void tables_open(session *s)
     device_event opened;
     assert_ok(device_worker_take(s->device, 0, &opened, &error), error);
     device_event_deinit(&opened);
-    assert_ok(script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua", &options, &s->script, &error),
-              error);
+    snprintf(path, sizeof path, "%s/tests/fixtures/%s", TEST_SOURCE_DIR, name);
+    assert_ok(script_load(path, &options, &s->script, &error), error);
     assert_ok(script_space(s->script, PROBLEM_TUNED, &s->space, &error), error);
     assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
                                &error),

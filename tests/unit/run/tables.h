@@ -15,6 +15,7 @@ enum { TABLES_MOST = 256 };
 
 typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
+    unsigned codes[TABLES_MOST]; /* machine code; 0: an image of which it is not known */
     bool last_first;           /* results come in the opposite order */
     const char *warning;       /* compile_warning() */
     outcome works[TABLES_MOST];
@@ -33,8 +34,10 @@ typedef struct tables {
 
 extern tables the_tables;
 
-/* A session of tests/fixtures/scale.lua with both; *s is deinitialised with tables_close(). */
+/* A session of tests/fixtures/scale.lua with both, or of another script there; *s is deinitialised with
+ * tables_close(). */
 void tables_open(session *s);
+void tables_open_with(session *s, const char *script);
 void tables_close(session *s);
 
 /* Adds every configuration of the space and goes on until all are finished. */
