@@ -25,7 +25,7 @@ FOR_TESTS = {
     "journal_count", "journal_path", "pick_scale", "pick_value_distance", "race_samples",
     "race_verdict_name",
     "recorded_formats", "recorded_parse", "rng_normal", "score_median", "sim_fault_name",
-    "stats_t_tail", "strategy_kinds", "worker_start", "exporters",
+    "portfolio_class", "portfolio_classes", "portfolio_tree_loss", "stats_t_tail", "strategy_kinds", "worker_start", "exporters",
 }
 
 

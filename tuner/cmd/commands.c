@@ -25,6 +25,7 @@ static const command *const table[] = {
     &cmd_convert,
     &cmd_devices,
     &cmd_sweep,
+    &cmd_portfolio,
     &cmd_completion,
 };
 

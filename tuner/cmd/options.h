@@ -52,6 +52,9 @@ typedef enum option_id {
     OPTION_WHOLE,
     OPTION_FAIL_ON,
     OPTION_RACE,
+    OPTION_PROBLEMS,
+    OPTION_HELD_OUT,
+    OPTION_MAX,
     OPTION_KIND,
     OPTION_BY,
     OPTION_SHARED_SPILLS,
@@ -83,6 +86,7 @@ typedef struct options {
     const char *configuration;
     uint64_t repeat; /* 0: not given */
     uint64_t top;
+    size_t problems, held_out, max; /* of a portfolio */
     bool recorded; /* what records say, without measuring */
     const char *picture; /* NULL: none */
     bool list, json, no_line, ptx, help;

@@ -11,10 +11,9 @@
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"
+#include "record/store.h"
 #include "base/version.h"
 #include "record/summary.h"
-
-enum { PATH_BYTES = 4096 };
 
 /* As many as the finals take beside the best. */
 enum { CONTENDERS = 4 };
@@ -196,16 +195,6 @@ static json_t *pack_entry(const run_summary *s)
     return entry;
 }
 
-static json_t *pack_head(const run_summary *s)
-{
-    char capability[16];
-    snprintf(capability, sizeof capability, "%d.%d", s->device.limits.major,
-             s->device.limits.minor);
-    return json_pack("{ss si ss ss ss s[]}", "schema", RECORD_SCHEMA, "version", RECORD_VERSION,
-                     "pattern", s->pattern, "gpu", s->device.limits.name, "compute_capability",
-                     capability, "entries");
-}
-
 static bool same_problem(const run_summary *s, const record_values *problem)
 {
     if (problem->count != s->problem_count)
@@ -303,26 +292,6 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
     return AT_OK;
 }
 
-/* The file is read back from its text before it replaces anything: what autotune could not read
- * later is never written. */
-static at_status write_root(const char *path, const json_t *root, at_error *error)
-{
-    char *text = NULL;
-    record check;
-    at_status status = json_text_format(root, 2, &text, error);
-    if (status)
-        return status;
-    size_t length = strlen(text);
-    status = record_parse(text, length, path, &check, error);
-    if (!status) {
-        record_deinit(&check);
-        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
-        status = file_replace(path, text, length + 1, error);
-    }
-    free(text);
-    return status;
-}
-
 static at_status check_run(const run_summary *s, at_error *error)
 {
     const run_result *best = run_summary_best(s);
@@ -335,81 +304,20 @@ static at_status check_run(const run_summary *s, at_error *error)
     return AT_OK;
 }
 
-/* Reads what is there, or starts a new file. */
-static at_status read_or_start(const char *path, const run_summary *s, record *old, at_error *error)
-{
-    at_status status = record_read(path, old, error);
-    if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    *old = (record){.root = pack_head(s)};
-    return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
-}
-
-at_status record_make_folder(const char *results_dir, const char *gpu, char *folder,
-                             size_t folder_bytes, at_error *error)
-{
-    char slug[PATHS_SLUG_BYTES];
-    paths_slug(gpu, slug);
-    int n = snprintf(folder, folder_bytes, "%s/%s", results_dir, slug);
-    if (n < 0 || (size_t)n >= folder_bytes)
-        return error_set(error, AT_USAGE, "the path of the results folder is too long");
-    return file_make_folder(folder, error);
-}
-
-at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
-                                at_error *error)
-{
-    char path[PATH_BYTES], folder[PATH_BYTES];
-    record old;
-    at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
-    if (!status)
-        status = record_make_folder(results_dir, gpu, folder, sizeof folder, error);
-    if (status)
-        return status;
-    status = record_read(path, &old, error);
-    if (!status)
-        record_deinit(&old);
-    else if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    return file_check_writable(folder, error);
-}
-
 at_status record_merge(const char *results_dir, run_summary *s, record_change *change,
                        at_error *error)
 {
-    char path[PATH_BYTES], folder[PATH_BYTES];
-    record old = {0};
-    int lock = -1;
+    record_store store;
     at_status status = check_run(s, error);
     if (!status)
-        status =
-            record_path(results_dir, s->device.limits.name, s->pattern, path, sizeof path, error);
-    if (!status)
-        status =
-            record_make_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
-    if (!status)
-        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
+        status = record_store_open(&store, results_dir, &s->device.limits, s->pattern, error);
     if (status)
         return status;
-    status = read_or_start(path, s, &old, error);
-    if (status)
-        goto cleanup;
-    if (old.gpu && strcmp(old.gpu, s->device.limits.name) != 0) {
-        status = error_set_at(error, AT_FORMAT, path, 0,
-                              "this record is of another GPU, '%s'; move it away or choose another "
-                              "results folder",
-                              old.gpu);
-        goto cleanup;
-    }
-    status = put_entry(s, &old, old.root, change, error);
+    status = put_entry(s, &store.old, store.old.root, change, error);
     if (!status && *change != RECORD_KEPT)
-        status = write_root(path, old.root, error);
+        status = record_store_write(&store, error);
     if (!status)
-        snprintf(s->record_path, sizeof s->record_path, "%s", path);
-cleanup:
-    record_deinit(&old);
-    file_unlock(lock);
+        snprintf(s->record_path, sizeof s->record_path, "%s", store.path);
+    record_store_close(&store);
     return status;
 }

@@ -61,6 +61,7 @@ typedef struct run_result {
     value *values;         /* one a parameter; the array is owned, strings are borrowed */
     measurement found;     /* owned */
     stats_summary time;    /* of one launch; count 0: not measured */
+    double ratio;          /* time over the fastest's, from samples of the same blocks; 0: not raced */
     double rates[WORK_UNITS]; /* work over median time, 10^9 a second; 0 not given */
     double ceiling_fraction; /* the rate over the ceiling's; 0 not known */
     uint32_t block_threads;

@@ -31,6 +31,11 @@ typedef struct settings {
     effort effort;
     double stop_at;         /* share of the ceiling; 0: go on */
     const char *warm_start; /* file of earlier measurements; NULL: none */
+    const char *const *starts; /* configurations ("tile=64,vec=4,...") that are tried right behind the
+                                * default, where they are valid */
+    size_t start_count;
+    bool is_part;           /* of something longer, which resumes it as long as that is not complete:
+                             * see tune_take_journal() */
     uint64_t seed;
     size_t fixed_samples;   /* 0: race */
     size_t finals_blocks;   /* 0: the protocol's */

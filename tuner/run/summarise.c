@@ -1,5 +1,6 @@
 #include "run/summarise.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,8 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     } else if (!stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &r->time)) {
         return error_set(error, AT_NO_MEMORY, "out of memory");
     }
+    if (standing && isfinite(standing->ratio))
+        r->ratio = standing->ratio;
     for (int u = 0; u < WORK_UNITS; u++)
         r->rates[u] = rate(s, (work_unit)u, r->time.median_ns);
     if (b->out->ceiling_rate > 0)

@@ -108,9 +108,16 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
         return error_set(error, AT_INTERRUPTED,
                          t->journal ? "interrupted; what was measured is kept"
                                     : "interrupted; nothing of it is kept");
-    if (t->journal)
+    if (t->journal && !o->is_part)
         journal_finish(t->journal, NULL);
     return AT_OK;
+}
+
+struct journal *tune_take_journal(tune *t)
+{
+    journal *taken = t->journal;
+    t->journal = t->log.journal = NULL;
+    return taken;
 }
 
 void tune_free(tune *t)

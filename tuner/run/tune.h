@@ -21,4 +21,8 @@ void tune_free(tune *t); /* NULL is fine */
 
 const run_summary *tune_summary(const tune *t);
 
+/* Of a run that is a part of something longer (settings.is_part), which is to finish its journal when
+ * that is complete; the same run is resumed until then. The caller's (journal_close); NULL: it has none. */
+struct journal *tune_take_journal(tune *t);
+
 #endif

@@ -2,8 +2,11 @@
 #include "run/tune_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/hash_text.h"
 #include "base/paths.h"
 #include "script/emit.h"
 #include "search/table.h"
@@ -69,7 +72,7 @@ static void open_journal(tune *t)
 at_status tune_open_race_log(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    char script_text[33] = "", template_text[33] = "", plan[4096];
+    char script_text[33] = "", template_text[33] = "", starts[33] = "", plan[4096];
     script_hash(t->session.script, script_text);
     emit_template_hash(t->session.script, template_text);
     int n = snprintf(plan, sizeof plan,
@@ -83,6 +86,13 @@ at_status tune_open_race_log(tune *t, at_error *error)
                      (unsigned long long)t->limits.evaluations, t->limits.seconds, o->stop_at,
                      o->warm_start ? o->warm_start : "", tune_samples(t), o->finals_blocks,
                      o->tie_margin, o->energy, o->read_energy);
+    for (size_t i = 0; i < o->start_count; i++) {
+        char both[33 + CONFIGURATION_BYTES];
+        snprintf(both, sizeof both, "%s%s", starts, o->starts[i]);
+        hash_text(XXH3_128bits(both, strlen(both)), starts);
+    }
+    if (o->start_count > 0 && n > 0 && (size_t)n < sizeof plan)
+        n += snprintf(plan + n, sizeof plan - (size_t)n, " starts=%s", starts);
     for (size_t i = 0; i < o->variable_count && n > 0 && (size_t)n < sizeof plan; i++)
         n += snprintf(plan + n, sizeof plan - (size_t)n, " %s=%s", o->variables[i].name,
                       o->variables[i].text);
@@ -117,23 +127,45 @@ static at_status read_warm_start(tune *t, at_error *error)
     return status;
 }
 
-/* The default first, then what was fast before. */
-static size_t list_starts(const tune *t, uint64_t starts[WARM_STARTS + 1])
+static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
 {
-    size_t count = 0;
+    for (size_t i = 0; i < *count; i++)
+        if (starts[i] == configuration)
+            return;
+    starts[(*count)++] = configuration;
+}
+
+/* The default first, then what the settings name, then what was fast before. *out is the caller's. */
+static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
+{
+    const settings *o = t->settings;
+    const pattern *p = script_pattern(t->session.script);
+    uint16_t *indices = calloc(p->parameter_count + 1, sizeof *indices);
+    uint64_t configuration;
+    *count = 0;
+    *out = calloc(1 + o->start_count + WARM_STARTS, sizeof **out);
+    if (!*out || !indices) {
+        free(indices);
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
     if (t->has_baseline)
-        starts[count++] = t->baseline;
+        add_start(*out, count, t->baseline);
+    /* What was good on another problem may be no configuration of this one. */
+    for (size_t i = 0; i < o->start_count; i++)
+        if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
+            space_find(t->session.space, indices, &configuration))
+            add_start(*out, count, configuration);
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
-        if (!t->has_baseline || t->warm.configurations[i] != t->baseline)
-            starts[count++] = t->warm.configurations[i];
-    return count;
+        add_start(*out, count, t->warm.configurations[i]);
+    free(indices);
+    return AT_OK;
 }
 
 /* With --effort, a record that took as much is final; of a part of the space none is. */
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
-    if (!o->has_effort || o->only_count > 0 || !t->session.device || t->session.properties.predicted)
+    if (!o->has_effort || o->is_part || o->only_count > 0 || !t->session.device || t->session.properties.predicted)
         return;
     t->summary.device = t->session.properties;
     t->summary.warm_cache = o->warm_cache;
@@ -157,7 +189,8 @@ static at_status predict(tune *t, at_error *error)
 at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    uint64_t starts[WARM_STARTS + 1];
+    uint64_t *starts = NULL;
+    size_t start_count = 0;
     t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
     t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
     t->progress = progress_new(STDERR_FILENO, o->quiet);
@@ -175,7 +208,8 @@ at_status tune_open(tune *t, at_error *error)
     }
     if (!status && o->warm_start)
         status = read_warm_start(t, error);
-    size_t start_count = status ? 0 : list_starts(t, starts);
+    if (!status)
+        status = list_starts(t, &starts, &start_count, error);
     const strategy_kind *kind;
     if (!status)
         status = strategy_find(
@@ -191,6 +225,7 @@ at_status tune_open(tune *t, at_error *error)
                                                   .start_count = start_count,
                                                   .prior = t->prior.times_ns},
                               &t->strategy, error);
+    free(starts);
     if (!status && t->session.device && !t->session.properties.predicted)
         open_journal(t);
     if (!status)

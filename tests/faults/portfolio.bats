@@ -1,0 +1,67 @@
+load helpers
+
+set_command() { # set_command PROBLEMS: of a portfolio of ranged.lua
+    problems=$1
+    command=("$AUTOTUNE" portfolio "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --over rows=16..256
+        --over cols=16..256 --problems "$problems" --held-out 1 --finals 6 --quiet --json)
+}
+
+holds() { # holds EXPRESSION: in Python, of what was printed as JSON
+    python3 -c 'import json, sys
+p = json.load(open("out.txt"))
+record = json.load(open(p["record"]))
+assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
+}
+
+@test "a portfolio loses little, hurts nowhere, and is what readers are given" {
+    gpu
+    needs_the_fake
+    set_command 6
+    "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
+    holds 'p["over"]["cols"]["divisors"] == [2, 4] and p["over"]["rows"]["divisors"] == []'
+    # Rows are at most 200 by the script.
+    holds 'p["refused"] > 0 and all(t["problem"]["rows"] <= 200 for t in p["tried"])'
+    holds 'p["made_on"]["problems"] == 6 and p["made_on"]["mean"] <= p["single_mean"]'
+    holds 'p["made_on"]["worst"] < 0.05'
+    holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
+    holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
+    holds 'p["portfolio"]["regret"]["held_out"] == p["held_out"]["problems"] == 1'
+    # Where it was made the record gives what was best there: small ones want a = 2, large ones a = 9.
+    holds 'all(p["portfolio"]["configurations"][t["configuration"]]["a"] ==
+               (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9)
+               for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio")'
+    # What no vector divides is given none.
+    for cols in 61 62 64; do
+        tool pick "$BATS_TEST_DIRNAME/ranged.lua" --set rows=150 --set cols=$cols --gpu fake-gpu-0 --json
+        succeeds
+        python3 -c 'import json, sys
+p = json.load(open("out.txt"))
+assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfolio", "default"), p' $cols
+    done
+    # The journal has done its duty.
+    samples=$(samples_taken)
+    tool "$BATS_TEST_DIRNAME/ranged.lua" --device cuda:0 --set rows=16 --set cols=16 --quiet --budget 3
+    succeeds
+    [ "$(samples_taken)" -gt "$samples" ]
+}
+
+@test "a portfolio that was interrupted goes on and measures nothing twice" {
+    gpu
+    needs_the_fake
+    set_command 3
+    "${command[@]}" --no-record >out.txt 2>err.txt &
+    pid=$!
+    for _ in $(seq 1200); do
+        [ "$(journal_lines)" -ge 60 ] && break
+        kill -0 "$pid" || { cat err.txt; false; }
+        sleep 0.05
+    done
+    kill -KILL "$pid"
+    wait "$pid" || true
+    before=$(journal_lines)
+    "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
+    holds 'p["made_on"]["problems"] == 3'
+    [ "$(journal_lines)" -gt "$before" ]
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ] || { echo "answered twice: $twice"; false; }
+}

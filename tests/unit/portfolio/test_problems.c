@@ -1,0 +1,162 @@
+/* The problems that a portfolio is made on fill what was asked for. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "portfolio/problems.h"
+
+enum { MOST = 64 };
+
+static bool any(void *context, const value *problem)
+{
+    (void)context;
+    (void)problem;
+    return true;
+}
+
+static const portfolio_axis rows = {.name = "rows", .least = 256, .most = 16384,
+                                    .divisor_count = 2, .divisors = {2, 4}};
+static const portfolio_axis cols = {.name = "cols", .least = 3, .most = 100000,
+                                    .divisor_count = 4, .divisors = {2, 3, 4, 8}};
+
+static size_t choose(const portfolio_axis *axes, size_t axis_count, size_t wanted,
+                     portfolio_accepts accept, value *out)
+{
+    at_error error = {0};
+    size_t count;
+    assert_ok(portfolio_choose_problems(axes, axis_count, wanted, 1, accept, NULL, out, &count, &error), error);
+    return count;
+}
+
+static void problems_are_different_and_lie_in_their_ranges(void **state)
+{
+    (void)state;
+    const portfolio_axis axes[] = {rows, cols};
+    value found[2 * MOST];
+    assert_int_equal(choose(axes, 2, MOST, any, found), MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        for (size_t a = 0; a < 2; a++)
+            assert_true(found[2 * i + a].integer >= axes[a].least && found[2 * i + a].integer <= axes[a].most);
+        for (size_t j = 0; j < i; j++)
+            assert_false(found[2 * i].integer == found[2 * j].integer &&
+                         found[2 * i + 1].integer == found[2 * j + 1].integer);
+    }
+}
+
+static void every_class_of_every_variable_occurs(void **state)
+{
+    (void)state;
+    const portfolio_axis axes[] = {rows, cols};
+    value found[2 * 24];
+    assert_int_equal(portfolio_classes(&rows), 3);
+    assert_int_equal(portfolio_classes(&cols), 8);
+    assert_int_equal(choose(axes, 2, 24, any, found), 24);
+    for (size_t a = 0; a < 2; a++)
+        for (size_t class = 0; class < portfolio_classes(&axes[a]); class++) {
+            bool occurs = false;
+            for (size_t i = 0; i < 24; i++)
+                occurs = occurs || portfolio_class(&axes[a], found[2 * i + a].integer) == class;
+            assert_true(occurs);
+        }
+}
+
+static void classes_tell_what_divides(void **state)
+{
+    (void)state;
+    for (int64_t v = 1; v < 200; v++)
+        for (int64_t w = 1; w < v; w++) {
+            bool same = true;
+            for (size_t d = 0; d < cols.divisor_count; d++)
+                same = same && (v % cols.divisors[d] == 0) == (w % cols.divisors[d] == 0);
+            assert_int_equal(same, portfolio_class(&cols, v) == portfolio_class(&cols, w));
+        }
+}
+
+/* Corners, primes, powers of two, and no empty stretch of the range. */
+static void problems_fill_the_range(void **state)
+{
+    (void)state;
+    const portfolio_axis axes[] = {rows, rows};
+    value found[2 * MOST];
+    bool tall = false, flat = false, large = false, small = false, odd = false, round = false;
+    bool octaves[2][6] = {{false}};
+    assert_int_equal(choose(axes, 2, MOST, any, found), MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        int64_t r = found[2 * i].integer, c = found[2 * i + 1].integer;
+        tall = tall || (r == 16384 && c == 256);
+        flat = flat || (r == 256 && c == 16384);
+        large = large || (r == 16384 && c == 16384);
+        small = small || (r == 256 && c == 256);
+        odd = odd || (r % 2 == 1 && c % 2 == 1);
+        round = round || (r % 128 == 0 && c % 128 == 0 && r < 16384 && r > 256);
+        if (r < 16384)
+            octaves[0][(size_t)log2((double)r / 256)] = true;
+        if (c < 16384)
+            octaves[1][(size_t)log2((double)c / 256)] = true;
+    }
+    assert_true(tall && flat && large && small && odd && round);
+    for (size_t o = 0; o < 6; o++)
+        assert_true(octaves[0][o] && octaves[1][o]);
+}
+
+static bool only_even(void *context, const value *problem)
+{
+    (void)context;
+    return problem[0].integer % 2 == 0;
+}
+
+static void what_is_refused_is_not_chosen(void **state)
+{
+    (void)state;
+    value found[MOST];
+    assert_int_equal(choose(&rows, 1, MOST, only_even, found), MOST);
+    for (size_t i = 0; i < MOST; i++)
+        assert_int_equal(found[i].integer % 2, 0);
+}
+
+static void a_short_range_gives_what_it_has(void **state)
+{
+    (void)state;
+    const portfolio_axis few = {.name = "n", .least = 5, .most = 8, .divisor_count = 1, .divisors = {2}};
+    value found[MOST];
+    assert_int_equal(choose(&few, 1, MOST, any, found), 4);
+}
+
+static void lists_are_gone_through(void **state)
+{
+    (void)state;
+    const value types[] = {{.kind = VALUE_STRING, .string = "float"}, {.kind = VALUE_STRING, .string = "half"}};
+    const portfolio_axis axes[] = {rows, {.name = "dtype", .values = types, .value_count = 2}};
+    value found[2 * 12];
+    size_t halves = 0;
+    assert_int_equal(choose(axes, 2, 12, any, found), 12);
+    for (size_t i = 0; i < 12; i++)
+        halves += strcmp(found[2 * i + 1].string, "half") == 0;
+    assert_in_range(halves, 3, 9);
+}
+
+static void distance_is_in_doublings_and_classes(void **state)
+{
+    (void)state;
+    const value a = {.kind = VALUE_INTEGER, .integer = 1023}, b = {.kind = VALUE_INTEGER, .integer = 4095};
+    const value c = {.kind = VALUE_INTEGER, .integer = 1024};
+    assert_float_equal(portfolio_distance(&rows, 1, &a, &b), 2, 1e-9);
+    assert_float_equal(portfolio_distance(&rows, 1, &a, &a), 0, 1e-9);
+    assert_true(portfolio_distance(&rows, 1, &a, &c) > 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(problems_are_different_and_lie_in_their_ranges),
+        cmocka_unit_test(every_class_of_every_variable_occurs),
+        cmocka_unit_test(classes_tell_what_divides),
+        cmocka_unit_test(problems_fill_the_range),
+        cmocka_unit_test(what_is_refused_is_not_chosen),
+        cmocka_unit_test(a_short_range_gives_what_it_has),
+        cmocka_unit_test(lists_are_gone_through),
+        cmocka_unit_test(distance_is_in_doublings_and_classes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

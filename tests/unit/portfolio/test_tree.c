@@ -1,0 +1,188 @@
+/* The tree that chooses among a portfolio's configurations. */
+#include "check.h"
+
+#include <math.h>
+
+#include "base/rng.h"
+#include "portfolio/cover.h"
+#include "portfolio/tree.h"
+
+enum { PROBLEMS = 40 };
+
+static const portfolio_axis axes[] = {
+    {.name = "rows", .least = 100, .most = 100000, .divisor_count = 2, .divisors = {2, 4}},
+    {.name = "cols", .least = 100, .most = 100000, .divisor_count = 2, .divisors = {2, 4}}};
+
+static bool any(void *context, const value *problem)
+{
+    (void)context;
+    (void)problem;
+    return true;
+}
+
+typedef struct fixture {
+    value problems[2 * PROBLEMS];
+    double ratios[3 * PROBLEMS], defaults[PROBLEMS];
+    portfolio_matrix m;
+    record_node nodes[RECORD_MAX_NODES];
+    size_t node_count;
+} fixture;
+
+/* Three configurations, whose ratios a rule tells. */
+static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *ratios))
+{
+    at_error error = {0};
+    size_t count;
+    assert_ok(portfolio_choose_problems(axes, 2, PROBLEMS, 1, any, NULL, f->problems, &count, &error), error);
+    assert_int_equal(count, PROBLEMS);
+    f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults};
+    for (size_t p = 0; p < PROBLEMS; p++) {
+        f->defaults[p] = 2;
+        rule(f->problems[2 * p].integer, f->problems[2 * p + 1].integer, &f->ratios[3 * p]);
+    }
+    assert_ok(portfolio_grow(&f->m, axes, 2, f->problems, f->nodes, &f->node_count, &error), error);
+    for (size_t i = 0; i < f->node_count; i++)
+        if (f->nodes[i].variable)
+            assert_true(f->nodes[i].then > i && f->nodes[i].otherwise > i &&
+                        f->nodes[i].then < f->node_count && f->nodes[i].otherwise < f->node_count);
+}
+
+static double loss(const fixture *f)
+{
+    double sum = 0;
+    for (size_t p = 0; p < PROBLEMS; p++)
+        sum += portfolio_tree_loss(&f->m, axes, 2, f->nodes, f->problems, p);
+    return sum / PROBLEMS;
+}
+
+static void by_rows(int64_t rows, int64_t cols, double *ratios)
+{
+    (void)cols;
+    ratios[0] = rows < 3000 ? 1 : 1.2;
+    ratios[1] = rows < 3000 ? 1.3 : 1;
+    ratios[2] = 1.5;
+}
+
+static void a_bound_is_found(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_rows);
+    assert_int_equal(f.node_count, 3);
+    assert_string_equal(f.nodes[0].variable, "rows");
+    assert_null(f.nodes[0].times);
+    assert_int_equal(f.nodes[f.nodes[0].then].order[0], 0);
+    assert_int_equal(f.nodes[f.nodes[0].otherwise].order[0], 1);
+    assert_float_equal(loss(&f), 0, 1e-9);
+}
+
+static void by_divisor(int64_t rows, int64_t cols, double *ratios)
+{
+    (void)rows;
+    ratios[0] = cols % 4 == 0 ? 1.0 : 1.4;
+    ratios[1] = cols % 4 == 0 ? 1.2 : 1.0;
+    ratios[2] = 1.5;
+}
+
+static void a_divisor_is_found(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_divisor);
+    assert_int_equal(f.node_count, 3);
+    assert_string_equal(f.nodes[0].variable, "cols");
+    assert_int_equal(f.nodes[0].multiple_of, 4);
+}
+
+static void by_size(int64_t rows, int64_t cols, double *ratios)
+{
+    bool small = (double)rows * (double)cols < 1e7;
+    ratios[0] = small ? 1 : 1.3;
+    ratios[1] = small ? 1.3 : 1;
+    ratios[2] = 1.5;
+}
+
+static void a_product_is_found(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_size);
+    assert_int_equal(f.node_count, 3);
+    assert_non_null(f.nodes[0].times);
+    assert_float_equal(loss(&f), 0, 1e-9);
+}
+
+/* Impossible where a vector does not divide: no question is needed, for the next in order is taken. */
+static void by_constraint(int64_t rows, int64_t cols, double *ratios)
+{
+    (void)rows;
+    ratios[0] = cols % 4 == 0 ? 1 : 0;
+    ratios[1] = 1.1;
+    ratios[2] = 1.5;
+}
+
+static void constraints_need_no_question(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_constraint);
+    assert_int_equal(f.node_count, 1);
+    assert_int_equal(f.nodes[0].order[0], 0);
+    assert_int_equal(f.nodes[0].order[1], 1);
+}
+
+static void by_chance(int64_t rows, int64_t cols, double *ratios)
+{
+    rng r = rng_seeded((uint64_t)(rows * 1000003 + cols));
+    ratios[0] = 1 + 0.02 * rng_uniform(&r);
+    ratios[1] = 1 + 0.02 * rng_uniform(&r);
+    ratios[2] = 1 + 0.02 * rng_uniform(&r);
+}
+
+static void noise_grows_no_tree(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_chance);
+    assert_in_range(f.node_count, 1, 5);
+}
+
+static void at_random(int64_t rows, int64_t cols, double *ratios)
+{
+    rng r = rng_seeded((uint64_t)(rows * 31 + cols));
+    for (size_t i = 0; i < 3; i++)
+        ratios[i] = rng_uniform(&r) < 0.4 ? 0 : 1 + rng_uniform(&r);
+}
+
+/* Whatever the matrix: a problem gets what is possible, if anything is; every leaf has every one once. */
+static void every_problem_gets_what_is_possible(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, at_random);
+    for (size_t p = 0; p < PROBLEMS; p++)
+        f.defaults[p] = 0;
+    for (size_t p = 0; p < PROBLEMS; p++) {
+        bool possible = f.ratios[3 * p] > 0 || f.ratios[3 * p + 1] > 0 || f.ratios[3 * p + 2] > 0;
+        double found = portfolio_tree_loss(&f.m, axes, 2, f.nodes, f.problems, p);
+        assert_int_equal(possible, found < PORTFOLIO_UNCOVERED);
+    }
+    for (size_t i = 0; i < f.node_count; i++)
+        if (!f.nodes[i].variable)
+            assert_int_equal((1 << f.nodes[i].order[0]) | (1 << f.nodes[i].order[1]) |
+                                 (1 << f.nodes[i].order[2]),
+                             7);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bound_is_found),
+        cmocka_unit_test(a_divisor_is_found),
+        cmocka_unit_test(a_product_is_found),
+        cmocka_unit_test(constraints_need_no_question),
+        cmocka_unit_test(noise_grows_no_tree),
+        cmocka_unit_test(every_problem_gets_what_is_possible),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+#include "portfolio/problems.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/rng.h"
+
+enum {
+    MOST_TRIES = 200,    /* of the sequence, for each problem that is wanted */
+    PATIENCE = 16,       /* with refusals in a row */
+    MOST_STEPS = 4096,   /* to the nearest number of a class */
+    MOST_DIMENSIONS = 2 * PORTFOLIO_MAX_AXES
+};
+
+/* ---- classes ---- */
+
+static int64_t prime_of(int64_t power)
+{
+    int64_t p = 2;
+    while (power % p != 0)
+        p++;
+    return p;
+}
+
+/* The divisors that are powers of one prime: a class tells of each prime how many of them divide. */
+static size_t powers_of(const portfolio_axis *axis, int64_t prime)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < axis->divisor_count; i++)
+        count += axis->divisors[i] % prime == 0;
+    return count;
+}
+
+static bool is_first_of_its_prime(const portfolio_axis *axis, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (axis->divisors[at] % prime_of(axis->divisors[i]) == 0)
+            return false;
+    return true;
+}
+
+size_t portfolio_classes(const portfolio_axis *axis)
+{
+    size_t count = 1;
+    for (size_t i = 0; !axis->value_count && i < axis->divisor_count; i++)
+        if (is_first_of_its_prime(axis, i))
+            count *= powers_of(axis, prime_of(axis->divisors[i])) + 1;
+    return count;
+}
+
+size_t portfolio_class(const portfolio_axis *axis, int64_t v)
+{
+    size_t class = 0;
+    for (size_t i = 0; !axis->value_count && i < axis->divisor_count; i++) {
+        if (!is_first_of_its_prime(axis, i))
+            continue;
+        int64_t prime = prime_of(axis->divisors[i]);
+        size_t level = 0;
+        for (size_t k = i; k < axis->divisor_count; k++)
+            level += axis->divisors[k] % prime == 0 && v % axis->divisors[k] == 0;
+        class = class * (powers_of(axis, prime) + 1) + level;
+    }
+    return class;
+}
+
+/* What every number of a class is a multiple of. */
+static int64_t unit_of(const portfolio_axis *axis, size_t class)
+{
+    int64_t unit = 1;
+    for (size_t i = axis->divisor_count; i-- > 0;) {
+        if (!is_first_of_its_prime(axis, i))
+            continue;
+        int64_t prime = prime_of(axis->divisors[i]);
+        size_t levels = powers_of(axis, prime) + 1, level = class % levels;
+        class /= levels;
+        for (size_t k = i; k < axis->divisor_count && level > 0; k++)
+            if (axis->divisors[k] % prime == 0 && --level == 0)
+                unit *= axis->divisors[k];
+    }
+    return unit;
+}
+
+static bool is_prime(int64_t v)
+{
+    for (int64_t d = 2; d * d <= v; d++)
+        if (v % d == 0)
+            return false;
+    return v > 1;
+}
+
+/* ---- numbers ---- */
+
+typedef enum shape { NEAREST, ROUND, PRIME } shape;
+
+static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wanted)
+{
+    return v >= axis->least && v <= axis->most && portfolio_class(axis, v) == class &&
+           (wanted != PRIME || is_prime(v));
+}
+
+/* The nearest number of the class; where the range has none, the nearest of the range. */
+static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
+{
+    int64_t unit = unit_of(axis, class);
+    while (wanted == ROUND && (double)unit * 8 <= x)
+        unit *= 2;
+    int64_t middle = (int64_t)(x / (double)unit + 0.5);
+    for (int64_t step = 0; step < MOST_STEPS; step++)
+        for (int sign = 1; sign >= -1; sign -= 2)
+            if (suits(axis, (middle + sign * step) * unit, class, wanted))
+                return (middle + sign * step) * unit;
+    if (wanted != NEAREST)
+        return snap(axis, x, class, NEAREST);
+    int64_t v = (int64_t)(x + 0.5);
+    return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
+}
+
+/* The value at share `u` of the axis; `chosen` problems were chosen in between the corners. */
+static value value_at(const portfolio_axis *axis, double u, size_t class, size_t chosen)
+{
+    if (axis->value_count)
+        return axis->values[(size_t)(u * (double)axis->value_count)];
+    double x = (double)axis->least * pow((double)axis->most / (double)axis->least, u);
+    shape wanted = NEAREST;
+    size_t classes = portfolio_classes(axis);
+    if (classes == 1)
+        wanted = (shape)(chosen % 3);
+    else if (class == 0)
+        wanted = PRIME;
+    else if (class + 1 == classes)
+        wanted = chosen % 2 ? NEAREST : ROUND;
+    return (value){.kind = VALUE_INTEGER, .integer = snap(axis, x, class, wanted)};
+}
+
+/* ---- the sequence ---- */
+
+/* The generalised golden ratio: the root of x^(d + 1) = x + 1. */
+static double golden(size_t dimensions)
+{
+    double x = 2;
+    for (int i = 0; i < 64; i++)
+        x = pow(1 + x, 1 / ((double)dimensions + 1));
+    return x;
+}
+
+/* All large, all small, then each axis large among small ones and small among large ones. */
+static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, value *out)
+{
+    size_t alone = corner / 2 - 1;
+    if (corner >= 2 && (count == 1 || alone >= count))
+        return false;
+    for (size_t a = 0; a < count; a++) {
+        bool large = (corner % 2 == 0) == (corner < 2 || alone == a);
+        if (axes[a].value_count)
+            out[a] = axes[a].values[large ? 0 : axes[a].value_count - 1];
+        else
+            out[a] = (value){.kind = VALUE_INTEGER, .integer = large ? axes[a].most : axes[a].least};
+    }
+    return true;
+}
+
+/* The class of an axis at share `u`: the first problems go through all of them. What is refused again
+ * and again is tried with the next. */
+static size_t class_at(const portfolio_axis *axis, size_t number, double u, size_t chosen,
+                       size_t refused)
+{
+    size_t classes = portfolio_classes(axis);
+    if (chosen < classes)
+        return (chosen + number + refused / PATIENCE) % classes;
+    return classes == 1 || u < 0.5 ? classes - 1 : (size_t)((2 * u - 1) * (double)(classes - 1));
+}
+
+static bool is_new(const value *known, size_t count, const value *problem, size_t axis_count)
+{
+    for (size_t i = 0; i < count; i++) {
+        bool same = true;
+        for (size_t a = 0; a < axis_count && same; a++)
+            same = value_equal(known[i * axis_count + a], problem[a]);
+        if (same)
+            return false;
+    }
+    return true;
+}
+
+at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
+                                    uint64_t seed, portfolio_accepts accept, void *context,
+                                    value *out, size_t *count, at_error *error)
+{
+    *count = 0;
+    if (axis_count == 0 || axis_count > PORTFOLIO_MAX_AXES)
+        return error_set(error, AT_USAGE, "problems lie along 1 to %d variables", PORTFOLIO_MAX_AXES);
+    rng random = rng_seeded(seed);
+    double at[MOST_DIMENSIONS], step[MOST_DIMENSIONS], ratio = golden(2 * axis_count);
+    for (size_t d = 0; d < 2 * axis_count; d++) {
+        at[d] = rng_uniform(&random);
+        step[d] = pow(1 / ratio, (double)d + 1);
+    }
+    size_t corner = 0, corners = 0, refused = 0;
+    bool in_corners = true;
+    for (size_t i = 0; *count < wanted && i < MOST_TRIES * wanted; i++) {
+        value problem[PORTFOLIO_MAX_AXES];
+        in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
+        for (size_t a = 0; a < axis_count && !in_corners; a++)
+            problem[a] = value_at(&axes[a], at[a],
+                                  class_at(&axes[a], a, at[axis_count + a], *count - corners, refused),
+                                  *count - corners);
+        for (size_t d = 0; d < 2 * axis_count && !in_corners; d++)
+            at[d] = at[d] + step[d] - floor(at[d] + step[d]);
+        refused++;
+        if (!is_new(out, *count, problem, axis_count) || !accept(context, problem))
+            continue;
+        refused = 0;
+        memcpy(&out[*count * axis_count], problem, axis_count * sizeof *problem);
+        ++*count;
+        corners += in_corners;
+    }
+    return AT_OK;
+}
+
+double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,
+                          const value *b)
+{
+    double distance = 0;
+    for (size_t i = 0; i < axis_count; i++) {
+        bool numbers = a[i].kind == VALUE_INTEGER && b[i].kind == VALUE_INTEGER;
+        if (!numbers) {
+            distance += value_equal(a[i], b[i]) ? 0 : 2;
+            continue;
+        }
+        double x = fabs((double)a[i].integer) + 1, y = fabs((double)b[i].integer) + 1;
+        distance += fabs(log2(x / y));
+        distance += portfolio_class(&axes[i], a[i].integer) != portfolio_class(&axes[i], b[i].integer);
+    }
+    return distance;
+}

@@ -1,0 +1,52 @@
+/* Which problems a portfolio is made on and tried on.
+ *
+ * In: the variables, each with a range or a list, and the divisors that constraints ask of it. Out:
+ * different problems that fill the ranges, evenly by their logarithms: the corners first (all large, all
+ * small, tall, flat), then an additive recurrence of low discrepancy (Roberts, "The unreasonable
+ * effectiveness of quasirandom sequences", 2018). Which vectors a problem allows depends on what its
+ * variables are divisible by, so numbers are moved to the nearest of a class: a variable whose
+ * constraints ask for 2 and 4 has the classes odd, even and multiple of 4. Half of the problems are
+ * of the class that allows most, as most that are met are, and every other one round in binary; the
+ * others share the rest; every class of every variable occurs. Where nothing divides it is a prime.
+ * Deterministic: the same axes and seed give the same problems. */
+#ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
+#define AUTOTUNE_PORTFOLIO_PROBLEMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/value.h"
+
+enum { PORTFOLIO_MAX_AXES = 8, PORTFOLIO_MAX_DIVISORS = 16 };
+
+typedef struct portfolio_axis {
+    const char *name;
+    int64_t least, most;  /* of a range: 1 <= least <= most; unless there is */
+    const value *values;  /* a list; borrowed */
+    size_t value_count;   /* 0: a range */
+    size_t divisor_count;
+    int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
+} portfolio_axis;
+
+/* Is the problem one? It has a value an axis. May be asked about the same one again. */
+typedef bool (*portfolio_accepts)(void *context, const value *problem);
+
+/* Chooses `wanted` problems, or as many as there are, that `accept` takes: `out` has room for a value
+ * an axis of each. *count is how many; the sooner ones fill the ranges, too. AT_NO_MEMORY. */
+at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
+                                    uint64_t seed, portfolio_accepts accept, void *context,
+                                    value *out, size_t *count, at_error *error);
+
+/* How far two problems are apart: in doublings, summed over the axes; 1 for each axis on which other
+ * vectors are possible, 2 where a value of a list differs. */
+double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,
+                          const value *b);
+
+/* The class of a number, from 0, which no divisor divides, to portfolio_classes() - 1, which all do. A
+ * list has one. */
+size_t portfolio_class(const portfolio_axis *axis, int64_t v);
+size_t portfolio_classes(const portfolio_axis *axis);
+
+#endif

@@ -1,0 +1,344 @@
+#include "portfolio/tree.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LEAST_ROWS = 2,  /* of a leaf */
+    MOST_DEPTH = 7,  /* no more nodes than RECORD_MAX_NODES */
+    FOLDS = 5,
+    FEW_ROWS = 10    /* too few to be divided into folds */
+};
+
+/* What a split has to save, in times of a problem, where that is found by trying; and where it is not. */
+static const double gains[] = {INFINITY, 0.08, 0.02, 0.005};
+static const double usual_gain = 0.02;
+
+/* A growing tree. */
+typedef struct grower {
+    const portfolio_matrix *m;
+    const portfolio_axis *axes;
+    size_t axis_count;
+    const value *problems;
+    double means[RECORD_MAX_KEPT]; /* what each configuration loses where it is possible */
+    double least_gain;
+    record_node *nodes;
+    size_t node_count;
+    size_t *rows; /* problems; a node's lie side by side */
+    size_t *scratch;
+} grower;
+
+static double ratio_at(const grower *g, size_t row, size_t configuration)
+{
+    return g->m->ratios[row * g->m->configuration_count + configuration];
+}
+
+static double number_of(value v)
+{
+    return v.kind == VALUE_INTEGER ? (double)v.integer : v.kind == VALUE_NUMBER ? v.number : NAN;
+}
+
+static const value *value_of(const portfolio_axis *axes, size_t axis_count, const value *problem,
+                             const char *name)
+{
+    for (size_t a = 0; a < axis_count; a++)
+        if (strcmp(axes[a].name, name) == 0)
+            return &problem[a];
+    return NULL;
+}
+
+/* As record/pick.c asks. */
+static bool asks(const portfolio_axis *axes, size_t axis_count, const record_node *n,
+                 const value *problem)
+{
+    value v = *value_of(axes, axis_count, problem, n->variable);
+    if (n->multiple_of)
+        return v.kind == VALUE_INTEGER && v.integer % n->multiple_of == 0;
+    if (isnan(number_of(n->bound)))
+        return value_equal(v, n->bound);
+    double by = n->times ? number_of(*value_of(axes, axis_count, problem, n->times)) : 1;
+    return number_of(v) * by < number_of(n->bound);
+}
+
+/* ---- leaves ---- */
+
+static void order_leaf(const grower *g, const size_t *rows, size_t count, uint8_t *order)
+{
+    double scores[RECORD_MAX_KEPT];
+    for (size_t c = 0; c < g->m->configuration_count; c++) {
+        double sum = g->means[c];
+        size_t seen = 0;
+        for (size_t i = 0; i < count; i++)
+            if (ratio_at(g, rows[i], c) > 0) {
+                sum += ratio_at(g, rows[i], c) - 1;
+                seen++;
+            }
+        /* What was possible nowhere here comes last. */
+        scores[c] = sum / (double)(seen + 1) + (seen ? 0 : PORTFOLIO_UNCOVERED);
+        size_t at = c;
+        for (; at > 0 && scores[order[at - 1]] > scores[c]; at--)
+            order[at] = order[at - 1];
+        order[at] = (uint8_t)c;
+    }
+}
+
+/* What a row loses at a leaf. `known`: it is known where a configuration is slower than the default. */
+static double loss_in_order(const portfolio_matrix *m, size_t row, const uint8_t *order, bool known)
+{
+    double fallback = m->defaults[row];
+    for (size_t i = 0; i < m->configuration_count; i++) {
+        double ratio = m->ratios[row * m->configuration_count + order[i]];
+        if (ratio > 0 && (!known || fallback <= 0 || ratio <= fallback * (1 + PORTFOLIO_NOISE)))
+            return ratio - 1;
+    }
+    return fallback > 0 ? fallback - 1 : PORTFOLIO_UNCOVERED;
+}
+
+static double leaf_loss(const grower *g, const size_t *rows, size_t count)
+{
+    uint8_t order[RECORD_MAX_KEPT];
+    double sum = 0;
+    order_leaf(g, rows, count, order);
+    for (size_t i = 0; i < count; i++)
+        sum += loss_in_order(g->m, rows[i], order, true);
+    return sum;
+}
+
+/* ---- splits ---- */
+
+/* Moves the rows of which it is so ahead; how many. */
+static size_t divide(const grower *g, const record_node *by, size_t *rows, size_t count)
+{
+    size_t then = 0, otherwise = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (asks(g->axes, g->axis_count, by, &g->problems[rows[i] * g->axis_count]))
+            rows[then++] = rows[i];
+        else
+            g->scratch[otherwise++] = rows[i];
+    }
+    memcpy(rows + then, g->scratch, otherwise * sizeof *rows);
+    return then;
+}
+
+typedef struct best_split {
+    record_node by;
+    double loss;
+} best_split;
+
+/* Of equals the first that is tried stays. */
+static void try_split(const grower *g, size_t *rows, size_t count, record_node by, best_split *best)
+{
+    size_t then = divide(g, &by, rows, count);
+    if (then < LEAST_ROWS || count - then < LEAST_ROWS)
+        return;
+    double loss = leaf_loss(g, rows, then) + leaf_loss(g, rows + then, count - then);
+    if (loss < best->loss - 1e-9)
+        *best = (best_split){by, loss};
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Between every two neighbours among the numbers that the rows have: a whole number where there is one. */
+static at_status try_bounds(const grower *g, size_t *rows, size_t count, record_node by,
+                            best_split *best, at_error *error)
+{
+    double *numbers = calloc(count + 1, sizeof *numbers);
+    if (!numbers)
+        return error_set(error, AT_NO_MEMORY, "no memory for a tree");
+    for (size_t i = 0; i < count; i++) {
+        const value *problem = &g->problems[rows[i] * g->axis_count];
+        numbers[i] = number_of(*value_of(g->axes, g->axis_count, problem, by.variable));
+        if (by.times)
+            numbers[i] *= number_of(*value_of(g->axes, g->axis_count, problem, by.times));
+    }
+    qsort(numbers, count, sizeof *numbers, by_size);
+    for (size_t i = 1; i < count; i++) {
+        double bound = sqrt(numbers[i - 1] * numbers[i]), whole = ceil(bound);
+        if (!(numbers[i - 1] > 0) || numbers[i - 1] == numbers[i])
+            continue;
+        by.bound = whole <= numbers[i] && whole < 0x1p53
+                       ? (value){.kind = VALUE_INTEGER, .integer = (int64_t)whole}
+                       : (value){.kind = VALUE_NUMBER, .number = bound};
+        try_split(g, rows, count, by, best);
+    }
+    free(numbers);
+    return AT_OK;
+}
+
+static bool has_numbers(const portfolio_axis *axis)
+{
+    for (size_t i = 0; i < axis->value_count; i++)
+        if (isnan(number_of(axis->values[i])))
+            return false;
+    return true;
+}
+
+/* Single questions first: of two that save the same the plainer is asked. */
+static at_status find_split(const grower *g, size_t *rows, size_t count, best_split *best, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t a = 0; a < g->axis_count && !status; a++) {
+        const portfolio_axis *axis = &g->axes[a];
+        record_node by = {.variable = axis->name};
+        for (size_t i = 0; i < axis->divisor_count; i++) {
+            by.multiple_of = axis->divisors[i];
+            by.bound = (value){.kind = VALUE_INTEGER, .integer = by.multiple_of};
+            try_split(g, rows, count, by, best);
+        }
+        by.multiple_of = 0;
+        if (has_numbers(axis)) {
+            status = try_bounds(g, rows, count, by, best, error);
+            continue;
+        }
+        for (size_t i = 0; i < axis->value_count; i++) {
+            by.bound = axis->values[i];
+            try_split(g, rows, count, by, best);
+        }
+    }
+    for (size_t a = 0; a < g->axis_count && !status; a++)
+        for (size_t b = a + 1; b < g->axis_count && !status; b++)
+            if (has_numbers(&g->axes[a]) && has_numbers(&g->axes[b]))
+                status = try_bounds(g, rows, count,
+                                    (record_node){.variable = g->axes[a].name, .times = g->axes[b].name},
+                                    best, error);
+    return status;
+}
+
+/* The node's place. Children come behind their parents. */
+static at_status grow(grower *g, size_t *rows, size_t count, size_t depth, at_error *error)
+{
+    record_node *n = &g->nodes[g->node_count++];
+    double loss = leaf_loss(g, rows, count);
+    best_split best = {.loss = loss};
+    at_status status = AT_OK;
+    if (depth < MOST_DEPTH && isfinite(g->least_gain))
+        status = find_split(g, rows, count, &best, error);
+    *n = (record_node){.variable = NULL};
+    if (status || !best.by.variable || loss - best.loss < g->least_gain) {
+        order_leaf(g, rows, count, n->order);
+        return status;
+    }
+    *n = best.by;
+    size_t then = divide(g, n, rows, count);
+    n->then = g->node_count;
+    status = grow(g, rows, then, depth + 1, error);
+    n->otherwise = g->node_count;
+    return status ? status : grow(g, rows + then, count - then, depth + 1, error);
+}
+
+static void find_means(grower *g, const size_t *rows, size_t count)
+{
+    for (size_t c = 0; c < g->m->configuration_count; c++) {
+        double sum = 0;
+        size_t seen = 0;
+        for (size_t i = 0; i < count; i++)
+            if (ratio_at(g, rows[i], c) > 0) {
+                sum += ratio_at(g, rows[i], c) - 1;
+                seen++;
+            }
+        g->means[c] = seen ? sum / (double)seen : PORTFOLIO_UNCOVERED;
+    }
+}
+
+/* Of all rows but those of a fold. */
+static at_status grow_without(grower *g, size_t fold, at_error *error)
+{
+    size_t count = 0;
+    for (size_t row = 0; row < g->m->problem_count; row++)
+        if (fold == FOLDS || row % FOLDS != fold)
+            g->rows[count++] = row;
+    g->node_count = 0;
+    find_means(g, g->rows, count);
+    return grow(g, g->rows, count, 1, error);
+}
+
+static const record_node *leaf_of(const portfolio_axis *axes, size_t axis_count,
+                                  const record_node *nodes, const value *problem)
+{
+    const record_node *n = nodes;
+    while (n->variable)
+        n = &nodes[asks(axes, axis_count, n, problem) ? n->then : n->otherwise];
+    return n;
+}
+
+/* What each problem loses by the tree that was grown without it. */
+static at_status cross_validate(grower *g, double *losses, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t fold = 0; fold < FOLDS && !status; fold++) {
+        status = grow_without(g, fold, error);
+        for (size_t row = fold; row < g->m->problem_count && !status; row += FOLDS)
+            losses[row] = loss_in_order(g->m, row,
+                                        leaf_of(g->axes, g->axis_count, g->nodes,
+                                                &g->problems[row * g->axis_count])
+                                            ->order,
+                                        false);
+    }
+    return status;
+}
+
+/* Are problems better off, by more than a standard error of what they differ by? */
+static bool is_better(const double *now, const double *before, size_t count)
+{
+    double sum = 0, squares = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++) {
+        sum += before[i] - now[i];
+        squares += (before[i] - now[i]) * (before[i] - now[i]);
+    }
+    double variance = (squares - sum * sum / n) / (n - 1);
+    return sum / n > 1e-9 + sqrt(fmax(variance, 0) / n);
+}
+
+/* A tree that grows more must be worth it. */
+static at_status find_gain(grower *g, double *gain, at_error *error)
+{
+    size_t count = g->m->problem_count;
+    double *losses = calloc(2 * count, sizeof *losses), *best = losses ? losses + count : NULL;
+    at_status status = losses ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
+    for (size_t i = 0; i < sizeof gains / sizeof *gains && !status; i++) {
+        g->least_gain = gains[i];
+        status = cross_validate(g, losses, error);
+        if (!status && (i == 0 || is_better(losses, best, count))) {
+            memcpy(best, losses, count * sizeof *best);
+            *gain = gains[i];
+        }
+    }
+    free(losses);
+    return status;
+}
+
+at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                         const value *problems, record_node *nodes, size_t *node_count, at_error *error)
+{
+    grower g = {.m = m,
+                .axes = axes,
+                .axis_count = axis_count,
+                .problems = problems,
+                .nodes = nodes,
+                .rows = calloc(m->problem_count + 1, sizeof *g.rows),
+                .scratch = calloc(m->problem_count + 1, sizeof *g.scratch)};
+    double least_gain = usual_gain;
+    at_status status = g.rows && g.scratch ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
+    if (!status && m->problem_count >= FEW_ROWS)
+        status = find_gain(&g, &least_gain, error);
+    g.least_gain = least_gain;
+    if (!status)
+        status = grow_without(&g, FOLDS, error);
+    *node_count = g.node_count;
+    free(g.rows);
+    free(g.scratch);
+    return status;
+}
+
+double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
+                           const record_node *nodes, const value *problems, size_t problem)
+{
+    const record_node *leaf = leaf_of(axes, axis_count, nodes, &problems[problem * axis_count]);
+    return loss_in_order(m, problem, leaf->order, true);
+}

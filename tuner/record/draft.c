@@ -1,0 +1,129 @@
+#include "record/draft.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "base/version.h"
+#include "record/schema.h"
+#include "record/store.h"
+
+enum { FRACTION_DIGITS = 4 };
+
+static json_t *pack_values(const record_values *values)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < values->count; i++)
+        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
+    return object;
+}
+
+static json_t *pack_node(const record_portfolio *p, const record_node *n)
+{
+    json_t *object = json_object();
+    if (!n->variable) {
+        json_t *order = json_array();
+        for (size_t i = 0; i < p->configuration_count; i++)
+            json_append(&order, json_integer(n->order[i]));
+        json_put(&object, "order", order);
+        return object;
+    }
+    json_put(&object, "variable", json_string(n->variable));
+    if (n->times)
+        json_put(&object, "times", json_string(n->times));
+    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    json_put(&object, n->multiple_of ? "multiple_of" : number ? "below" : "is",
+             n->multiple_of ? json_integer(n->multiple_of) : json_from_value(n->bound));
+    json_put(&object, "then", json_integer((json_int_t)n->then));
+    json_put(&object, "else", json_integer((json_int_t)n->otherwise));
+    return object;
+}
+
+static json_t *pack_problem(const record_portfolio *p, const draft_problem *d)
+{
+    json_t *times = json_array();
+    for (size_t i = 0; i < p->configuration_count; i++)
+        json_append(&times, d->times_ns[i] ? json_integer(d->times_ns[i]) : json_null());
+    json_t *object = json_pack("{so}", "problem", pack_values(&d->problem));
+    if (object && d->baseline_ns)
+        json_put(&object, "baseline_ns", json_integer(d->baseline_ns));
+    json_put(&object, "times_ns", times);
+    return object;
+}
+
+static json_t *pack_portfolio(const portfolio_draft *d)
+{
+    const record_portfolio *p = d->portfolio;
+    json_t *configurations = json_array(), *tree = json_array(), *problems = json_array();
+    for (size_t i = 0; i < p->configuration_count; i++)
+        json_append(&configurations, pack_values(&p->configurations[i]));
+    for (size_t i = 0; i < p->node_count; i++)
+        json_append(&tree, pack_node(p, &p->nodes[i]));
+    for (size_t i = 0; i < d->problem_count; i++)
+        json_append(&problems, pack_problem(p, &d->problems[i]));
+    json_t *root = json_pack("{so so so so}", "fixed", pack_values(&p->fixed), "configurations",
+                             configurations, "tree", tree, "problems", problems);
+    if (root && p->held_out)
+        json_put(&root, "regret",
+                 json_pack("{sI so so}", "held_out", (json_int_t)p->held_out, "mean",
+                           json_rounded(p->mean_regret, FRACTION_DIGITS), "worst",
+                           json_rounded(p->worst_regret, FRACTION_DIGITS)));
+    json_put(&root, "hashes",
+             json_pack("{ss ss}", "script", d->script_hash, "template", d->template_hash));
+    json_put(&root, "date", json_string(p->date));
+    json_put(&root, "tool", json_string(version_text()));
+    return root;
+}
+
+/* Puts it into `root`, whose typed reading is `old`. */
+static at_status put(const portfolio_draft *d, const record *old, json_t *root, at_error *error)
+{
+    json_t *list = json_object_get(root, "portfolios");
+    json_t *packed = pack_portfolio(d);
+    if (!json_is_array(list)) {
+        list = json_array();
+        if (json_object_set_new(root, "portfolios", list) != 0)
+            list = NULL;
+    }
+    size_t at = 0;
+    while (at < old->portfolio_count &&
+           !record_same_values(&old->portfolios[at].fixed, &d->portfolio->fixed))
+        at++;
+    int failed = !packed || !list ? 1
+                 : at < old->portfolio_count
+                     ? json_array_set(list, old->portfolios[at].place, packed)
+                     : json_array_append(list, packed);
+    json_decref(packed);
+    return failed ? error_set(error, AT_NO_MEMORY, "no memory to write the record, or a name that is not UTF-8")
+                  : AT_OK;
+}
+
+at_status draft_format(const portfolio_draft *d, char **text, at_error *error)
+{
+    json_t *root = record_store_empty(d->gpu, d->pattern);
+    at_status status = root ? put(d, &(record){0}, root, error)
+                            : error_set(error, AT_NO_MEMORY, "no memory for a record");
+    if (!status)
+        status = json_text_format(root, 0, text, error);
+    json_decref(root);
+    return status;
+}
+
+at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *path,
+                      size_t path_bytes, at_error *error)
+{
+    record_store store;
+    at_status status = record_store_open(&store, results_dir, d->gpu, d->pattern, error);
+    if (status)
+        return status;
+    status = put(d, &store.old, store.old.root, error);
+    if (!status)
+        status = record_store_write(&store, error);
+    if (!status)
+        snprintf(path, path_bytes, "%s", store.path);
+    record_store_close(&store);
+    return status;
+}

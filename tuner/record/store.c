@@ -1,0 +1,115 @@
+#include "record/store.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/paths.h"
+#include "record/schema.h"
+
+void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
+{
+    char capability[16];
+    snprintf(capability, sizeof capability, "%d.%d", gpu->major, gpu->minor);
+    return json_pack("{ss si ss ss ss s[]}", "schema", RECORD_SCHEMA, "version", RECORD_VERSION,
+                     "pattern", pattern_name, "gpu", gpu->name, "compute_capability",
+                     capability, "entries");
+}
+
+/* The file is read back from its text before it replaces anything: what autotune could not read
+ * later is never written. */
+static at_status write_root(const char *path, const json_t *root, at_error *error)
+{
+    char *text = NULL;
+    record check;
+    at_status status = json_text_format(root, 2, &text, error);
+    if (status)
+        return status;
+    size_t length = strlen(text);
+    status = record_parse(text, length, path, &check, error);
+    if (!status) {
+        record_deinit(&check);
+        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
+        status = file_replace(path, text, length + 1, error);
+    }
+    free(text);
+    return status;
+}
+
+/* Reads what is there, or starts a new file. */
+static at_status read_or_start(const char *path, const arch_limits *gpu, const char *pattern_name,
+                               record *old, at_error *error)
+{
+    at_status status = record_read(path, old, error);
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    *old = (record){.root = record_store_empty(gpu, pattern_name)};
+    return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
+}
+
+at_status record_make_folder(const char *results_dir, const char *gpu, char *folder,
+                             size_t folder_bytes, at_error *error)
+{
+    char slug[PATHS_SLUG_BYTES];
+    paths_slug(gpu, slug);
+    int n = snprintf(folder, folder_bytes, "%s/%s", results_dir, slug);
+    if (n < 0 || (size_t)n >= folder_bytes)
+        return error_set(error, AT_USAGE, "the path of the results folder is too long");
+    return file_make_folder(folder, error);
+}
+
+at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
+                                at_error *error)
+{
+    char path[RECORD_PATH_BYTES], folder[RECORD_PATH_BYTES];
+    record old;
+    at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
+    if (!status)
+        status = record_make_folder(results_dir, gpu, folder, sizeof folder, error);
+    if (status)
+        return status;
+    status = record_read(path, &old, error);
+    if (!status)
+        record_deinit(&old);
+    else if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return file_check_writable(folder, error);
+}
+
+at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
+                            const char *pattern_name, at_error *error)
+{
+    char folder[RECORD_PATH_BYTES];
+    *s = (record_store){.lock = -1};
+    at_status status = record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
+    if (!status)
+        status = record_make_folder(results_dir, gpu->name, folder, sizeof folder, error);
+    if (!status)
+        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &s->lock, error);
+    if (status)
+        return status;
+    status = read_or_start(s->path, gpu, pattern_name, &s->old, error);
+    if (!status && s->old.gpu && strcmp(s->old.gpu, gpu->name) != 0)
+        status = error_set_at(error, AT_FORMAT, s->path, 0,
+                              "this record is of another GPU, '%s'; move it away or choose another "
+                              "results folder",
+                              s->old.gpu);
+    if (status)
+        record_store_close(s);
+    return status;
+}
+
+at_status record_store_write(record_store *s, at_error *error)
+{
+    return write_root(s->path, s->old.root, error);
+}
+
+void record_store_close(record_store *s)
+{
+    record_deinit(&s->old);
+    file_unlock(s->lock);
+}
