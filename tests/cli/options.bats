@@ -89,8 +89,13 @@ load helpers
         says "genetic"
     done
     tool export --help
-    says "Formats: header"
     says_nothing_of "kernel-tuner"
+    cp out.txt help.txt
+    tool export transpose --format nonsense
+    fails_with 2 "there is: header"
+    for format in $(sed -n 's/.*there is: //p' err.txt | tr -d ,); do
+        grep -q "^  $format " help.txt
+    done
     tool convert --help
     says "kernel-tuner"
     says "t4"
