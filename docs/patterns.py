@@ -66,6 +66,16 @@ def gain(at, least, what):
     return find
 
 
+def wins(at, what):
+    """The best against the baseline at one value; the note has no figure."""
+    def find(points):
+        p = points.get(at)
+        if not p or not p.get("speedup"):
+            return None
+        return verdict(p["speedup"] > 1.02, f"{what} is {p['speedup']:.2f} times as fast as the baseline.")
+    return find
+
+
 def beyond(at):
     """No note to hold or refute: what is left to gain."""
     def find(points):
@@ -167,6 +177,20 @@ LESSONS = [
            slower("1", "256", 1.1, "one value alone against 256")),
     Lesson("Many small transposes", ["batched_transpose", "--over", "rows=32,64,128"],
            "a tile of a matrix or whole ones a block", "none.", lambda points: None),
+    Lesson("To the device and back", ["transfer", "--over", "direction=to_device,to_host,both"],
+           "pageable, pinned, write-combined and mapped memory; staging buffers, chunks, streams",
+           "Pinned memory beats pageable; the baseline is one copy of pageable memory.",
+           wins("to_device", "the best way to the device")),
+    Lesson("Small transfers and large", ["transfer", "--over", "bytes=64K,1M,16M,256M,1G"],
+           "the same", "Chunks that take turns on streams pay where there is enough for several.", lambda points: None),
+    Lesson("One array or many", ["transfer", "--set", "bytes=16M", "--over", "pieces=1,64,1024,4096"],
+           "copies of each, packed by the host into a staging buffer, gathered by a kernel",
+           "One packed copy beats many small ones; the baseline copies each.",
+           wins("4096", "the best way for 4096 arrays")),
+    Lesson("Copies behind a kernel", ["transfer", "--over", "rounds=0,16,64,256"],
+           "the same, with a kernel on the way",
+           "Overlap hides the copies behind the kernel, or the kernel behind the copies.",
+           wins("64", "the best overlap")),
 ]
 
 

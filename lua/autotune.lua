@@ -39,6 +39,17 @@
 --               contents of an at.input before each launch }
 --   launch      { grid, block: an expression, or a list of two or three; cluster * (blocks, likewise),
 --               cooperative * (all blocks are resident at once and may wait for each other) }
+--   transfer *  { from, to: an at.input and an at.output of one size, of which one or both lie in the host's
+--               memory; direction: "to_device" (from does), "to_host" (to does) or "both" (there and back);
+--               memory: what the host's is, "pageable", "pinned", "write_combined" or "mapped" (kernels
+--               read and write it themselves); staging * ("none"): the host copies each chunk through a
+--               buffer of its own that is "pinned" or "write_combined"; chunk_bytes * (0: everything at
+--               once); streams * (1, up to 16) that chunks take turns on; pieces * (1): the data is in so
+--               many equal pieces on the host, pitch_bytes * (0: without gaps) from one's start to the
+--               next's }. Direction, pieces and pitch_bytes read no parameters, the others may. No kernel
+--               is needed; where there is one it is launched once a chunk, between the copies, with two
+--               more arguments behind its own: unsigned long long, the chunk's first byte and its bytes.
+--               Timed by the host's clock, from an idle device until all streams are done; not simulated
 --   launches *  instead of launch: a list of launches, run one after the other, timed and checked as a
 --               whole. Each is a launch with entry *, args * and shared * of its own (the kernel's
 --               when left out) and when *: an expression without which it is left out
@@ -91,6 +102,7 @@ local problem = host.own "problem.lua"
 local kernel = host.own "kernel.lua"
 local tolerance = host.own "tolerance.lua"
 local work = host.own "work.lua"
+local read_transfer = host.own "host_memory.lua"
 local fail, show, KIND = check.fail, check.show, check.KIND
 
 local at = {}
@@ -153,7 +165,8 @@ end)
 
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
-  "layout", "buffers", "prepare", "kernel", "launch", "launches", "traffic", "flops", "items", "ceiling", "reference", "tolerance", "deterministic",
+  "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops", "items", "ceiling",
+  "reference", "tolerance", "deterministic",
 }
 
 --- A problem variable that has one of these values; the first when nothing is said.
@@ -195,6 +208,7 @@ function at.pattern(description)
   p.buffers = kernel.read_buffers(description, taken)
   kernel.check_types(description, p)
   p.measurable = #p.buffers > 0 and description.reference ~= nil
+  p.transfer = read_transfer(description, p.buffers, taken)
   p.kernel = kernel.read_kernel(description, p.buffers, p.measurable)
   p.reference = kernel.read_reference(description, p.buffers)
   p.prepare = kernel.read_prepare(description, p.buffers)

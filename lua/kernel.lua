@@ -276,8 +276,18 @@ end
 
 local KERNEL_FIELDS = { "template", "entry", "args", "shared", "options", "constants" }
 
+-- What a pattern whose transfer needs no kernel emits.
+local NO_KERNEL = "no_kernel.cu.tmpl"
+
 function kernel.read_kernel(description, buffers, measurable)
   local path = { "kernel" }
+  if description.transfer ~= nil and description.kernel == nil then
+    for _, field in ipairs { "launch", "launches" } do
+      if description[field] ~= nil then fail({ field }, "there is no kernel to launch: write kernel = { ... }") end
+    end
+    return { template = NO_KERNEL, template_line = line_of { "transfer" }, launches = {},
+             constants = {}, options = {} }
+  end
   local given = check.table(description.kernel, path,
                            "kernel = { template = \"NAME.cu.tmpl\", entry = \"NAME\", args = {...} }")
   check.fields(given, path, KERNEL_FIELDS)

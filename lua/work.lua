@@ -14,7 +14,7 @@ local MOST_LETTERS = 16
 -- As device/ceiling.c has them.
 local CEILINGS = {
   "none", "copy", "read", "write", "l2", "shared", "fp32", "fp64", "atomics", "host_to_device",
-  "device_to_host", "launches",
+  "device_to_host", "launches", "pinned",
 }
 
 -- items = { keys = "n" }: what is counted, and how many of these a launch gets done.

@@ -1,4 +1,5 @@
 #include "fake_cuda.h"
+#include "fake_stream.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -100,6 +101,13 @@ static CUresult enter(void)
     if (!fake.context)
         return CUDA_ERROR_INVALID_CONTEXT;
     return fake.sticky;
+}
+
+int64_t autotune_host_clock_ns(void)
+{
+    wait_us(setting("FAKE_CUDA_TIME_US", 0));
+    count_time();
+    return (int64_t)fake.now_ns;
 }
 
 uint64_t fake_time_ns(void)
@@ -373,36 +381,25 @@ CUresult cuMemFree(CUdeviceptr memory)
     return enter();
 }
 
-CUresult cuMemHostAlloc(void **out, size_t size_bytes, unsigned int flags)
-{
-    (void)flags;
-    *out = malloc(size_bytes);
-    return *out ? enter() : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult cuMemFreeHost(void *memory)
-{
-    free(memory);
-    return enter();
-}
-
-CUresult cuMemHostGetDevicePointer(CUdeviceptr *out, void *memory, unsigned int flags)
-{
-    (void)flags;
-    *out = (CUdeviceptr)(uintptr_t)memory;
-    return enter();
-}
-
-/* Copies take 1 ns for 100 bytes read and written. */
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t size_bytes, CUstream stream)
 {
     CUresult result = enter();
     if (result || !stream || fake.capturing || find_range(from, size_bytes) == SIZE_MAX)
         return result ? result : CUDA_ERROR_INVALID_VALUE;
-    memcpy(to, (const void *)(uintptr_t)from, size_bytes);
+    fake.now_ns = fake_copy(stream, to, (const void *)(uintptr_t)from, size_bytes, false, fake.now_ns);
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t size_bytes, CUstream stream)
+{
+    CUresult result = enter();
+    if (result || !stream || fake.capturing || find_range(to, size_bytes) == SIZE_MAX)
+        return result ? result : CUDA_ERROR_INVALID_VALUE;
+    fake.now_ns = fake_copy(stream, (void *)(uintptr_t)to, from, size_bytes, true, fake.now_ns);
+    return CUDA_SUCCESS;
+}
+
+/* Copies within the device take 1 ns for 100 bytes read and written. */
 static void copy_bytes(CUdeviceptr to, CUdeviceptr from, size_t size_bytes)
 {
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size_bytes);
@@ -514,9 +511,14 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
     return enter();
 }
 
-static void run_kernel(CUfunction f, void **arguments)
+static uint64_t kernel_ns(CUfunction f, void **arguments)
 {
-    fake.now_ns += f->time_ns * fake.percent / 100;
+    const fake_launch launch = {.arguments = arguments};
+    return (f->time_ns + (f->kernel->takes_ns ? f->kernel->takes_ns(&launch) : 0)) * fake.percent / 100;
+}
+
+void fake_run(CUfunction f, void **arguments)
+{
     const fake_launch launch = {.arguments = arguments};
     switch (f->kernel->run(&launch)) {
     case FAKE_OK:
@@ -531,6 +533,24 @@ static void run_kernel(CUfunction f, void **arguments)
         fake.sticky = CUDA_ERROR_MISALIGNED_ADDRESS;
         break;
     }
+}
+
+static void run_kernel(CUfunction f, void **arguments)
+{
+    fake.now_ns += kernel_ns(f, arguments);
+    fake_run(f, arguments);
+}
+
+static CUresult queue_kernel(CUstream stream, CUfunction f, void **arguments)
+{
+    fake_work work = {.function = f};
+    if (f->kernel->arguments == 0 || f->kernel->arguments > FAKE_QUEUED_ARGUMENTS)
+        return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < f->kernel->arguments; i++)
+        memcpy(&work.arguments[i], arguments[i], sizeof work.arguments[i]);
+    fake_stream_queue(stream, &work, ENGINE_KERNELS, kernel_ns(f, arguments), fake.now_ns);
+    fake.now_ns += LAUNCH_NS;
+    return CUDA_SUCCESS;
 }
 
 static CUresult capture_launch(CUfunction f, void **arguments)
@@ -556,6 +576,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
         return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if (fake.capturing)
         return capture_launch(f, arguments);
+    if (!fake_stream_is_first(stream))
+        return queue_kernel(stream, f, arguments);
     run_kernel(f, arguments);
     return CUDA_SUCCESS; /* faults show when somebody waits */
 }
@@ -584,13 +606,13 @@ CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *size_bytes, CUmodule mo
 CUresult cuStreamCreate(CUstream *stream, unsigned int flags)
 {
     (void)flags;
-    *stream = (CUstream)&fake;
-    return enter();
+    *stream = fake_stream_new();
+    return *stream ? enter() : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuStreamDestroy(CUstream stream)
 {
-    (void)stream;
+    fake_stream_free(stream);
     return enter();
 }
 
@@ -598,6 +620,7 @@ CUresult cuStreamSynchronize(CUstream stream)
 {
     if (!stream || fake.capturing)
         return CUDA_ERROR_INVALID_HANDLE;
+    fake.now_ns = fake_stream_finish(stream, fake.now_ns);
     while (fake.hanging)
         pause();
     bool shut = fake.gate && (int32_t)(*fake.gate - fake.ticket) < 0;

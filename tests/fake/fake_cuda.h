@@ -8,7 +8,9 @@
  * FAKE_CUDA_GONE (once this file exists there is no device any more, or, if it
  * holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must
  * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample
- * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample). */
+ * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample), FAKE_CUDA_PINNED
+ * (bytes of the host's memory that may be pinned at once). What copies between host and device take:
+ * fake_stream.h. */
 #ifndef FAKE_CUDA_H
 #define FAKE_CUDA_H
 
@@ -34,6 +36,7 @@ typedef struct fake_kernel {
     fake_end (*run)(const fake_launch *launch);
     unsigned shared_bytes; /* dynamic shared memory that it must be launched with */
     unsigned arguments;    /* how many, of 8 bytes each; a kernel with others cannot be captured */
+    uint64_t (*takes_ns)(const fake_launch *launch); /* besides what its name says; NULL: nothing */
 } fake_kernel;
 
 /* The kernel of that name, with or without "_<microseconds>" at its end. NULL: there is none. */
@@ -44,6 +47,9 @@ size_t fake_allocations(const unsigned char ***starts, const size_t **sizes);
 
 /* The flag and the ticket of a gate queued: waiting before the flag gets there is a mistake. */
 void fake_gate(const volatile uint32_t *flag, uint32_t ticket);
+
+/* The time of the fake host, which is the fake chip's: what a tuner asks for in place of its own. */
+int64_t autotune_host_clock_ns(void);
 
 /* Cycles and nanoseconds of the fake chip: 1.5 GHz. */
 uint64_t fake_time_ns(void);

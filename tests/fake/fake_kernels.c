@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "fake_cuda.h"
+#include "fake_stream.h"
 
 /* Arguments by their place and type. */
 #define POINTER(l, i) (*(unsigned char **)(l)->arguments[i])
@@ -321,45 +322,93 @@ static fake_end abort_driver(const fake_launch *l)
     abort();
 }
 
+/* The kernels of lua/transfer.lua. */
+
+static uint32_t mix(uint32_t x, uint64_t rounds)
+{
+    for (uint64_t i = 0; i < rounds; i++)
+        x = x * 1664525u + 1013904223u;
+    return x;
+}
+
+/* (src, dst, piece_bytes, src_pitch, dst_pitch, rounds), and the chunk: first byte, bytes. */
+static fake_end transfer(const fake_launch *l)
+{
+    for (uint64_t at = U64(l, 6); at < U64(l, 6) + U64(l, 7); at += 4) {
+        uint64_t piece = at / U64(l, 2), within = at % U64(l, 2);
+        uint32_t x;
+        memcpy(&x, POINTER(l, 0) + piece * U64(l, 3) + within, sizeof x);
+        x = mix(x, U64(l, 5));
+        memcpy(POINTER(l, 1) + piece * U64(l, 4) + within, &x, sizeof x);
+    }
+    return FAKE_OK;
+}
+
+/* The same, and the word behind the chunk. */
+static fake_end transfer_past(const fake_launch *l)
+{
+    uint32_t x = 0x12345678;
+    memcpy(POINTER(l, 1) + U64(l, 6) + U64(l, 7), &x, sizeof x);
+    return transfer(l);
+}
+
+/* 100 bytes a nanosecond and round; 20 by way of the host's memory. */
+static uint64_t transfer_ns(const fake_launch *l)
+{
+    bool mapped = fake_is_pinned(POINTER(l, 0)) || fake_is_pinned(POINTER(l, 1));
+    return U64(l, 7) * (1 + U64(l, 5)) / 100 + (mapped ? U64(l, 7) / 20 : 0);
+}
+
+/* (src, dst, words, rounds) */
+static fake_end transfer_reference(const fake_launch *l)
+{
+    for (uint64_t i = 0; i < U64(l, 2); i++)
+        ((uint32_t *)POINTER(l, 1))[i] = mix(((const uint32_t *)POINTER(l, 0))[i], U64(l, 3));
+    return FAKE_OK;
+}
+
 static const fake_kernel kernels[] = {
-    {"at_fill", fill, 0, 0},
-    {"at_guards_set", guards_set, 0, 0},
-    {"at_guards_check", guards_check, 0, 0},
-    {"at_compare_exact", compare_exact, 0, 0},
-    {"at_magnitude", magnitude, 0, 0},
-    {"at_compare_close", compare_close, 0, 0},
-    {"at_checksum", checksum, 0, 0},
-    {"at_flush_write", flush, 0, 3},
-    {"at_flush_read", flush, 0, 3},
-    {"at_gate", gate, 0, 0},
-    {"at_empty", flush, 0, 0},
-    {"at_clock", clock_reading, 0, 0},
-    {"at_scrub", flush, 0, 0},
-    {"good", good, 0, 3},
-    {"reference", good, 0, 3},
-    {"timed", timed, 0, 4},
-    {"good_shared", good, 65536, 3},
-    {"skips_last", skips_last, 0, 3},
-    {"skips_edge", skips_edge, 0, 3},
-    {"swaps_pair", swaps_pair, 0, 3},
-    {"writes_past", writes_past, 0, 3},
-    {"writes_before", writes_before, 0, 3},
-    {"copies_past", copies_past, 0, 3},
-    {"reads_past", reads_past, 0, 3},
-    {"fails_the_sixth_time", fails_the_sixth_time, 0, 3},
-    {"changes_input", changes_input, 0, 3},
-    {"zeros", zeros, 0, 3},
-    {"wild", wild, 0, 3},
-    {"unstable", unstable, 0, 3},
-    {"close_to", close_to, 0, 3},
-    {"not_a_number", not_a_number, 0, 3},
-    {"add", add, 0, 3},
-    {"hang", hang, 0, 3},
-    {"illegal", illegal, 0, 3},
-    {"misaligned", misaligned, 0, 3},
-    {"late_hang", late_hang, 0, 3},
-    {"late_fault", late_fault, 0, 3},
-    {"abort_driver", abort_driver, 0, 3},
+    {"at_fill", fill, 0, 0, NULL},
+    {"at_guards_set", guards_set, 0, 0, NULL},
+    {"at_guards_check", guards_check, 0, 0, NULL},
+    {"at_compare_exact", compare_exact, 0, 0, NULL},
+    {"at_magnitude", magnitude, 0, 0, NULL},
+    {"at_compare_close", compare_close, 0, 0, NULL},
+    {"at_checksum", checksum, 0, 0, NULL},
+    {"at_flush_write", flush, 0, 3, NULL},
+    {"at_flush_read", flush, 0, 3, NULL},
+    {"at_gate", gate, 0, 0, NULL},
+    {"at_empty", flush, 0, 0, NULL},
+    {"at_clock", clock_reading, 0, 0, NULL},
+    {"at_scrub", flush, 0, 0, NULL},
+    {"good", good, 0, 3, NULL},
+    {"reference", good, 0, 3, NULL},
+    {"timed", timed, 0, 4, NULL},
+    {"good_shared", good, 65536, 3, NULL},
+    {"skips_last", skips_last, 0, 3, NULL},
+    {"skips_edge", skips_edge, 0, 3, NULL},
+    {"swaps_pair", swaps_pair, 0, 3, NULL},
+    {"writes_past", writes_past, 0, 3, NULL},
+    {"writes_before", writes_before, 0, 3, NULL},
+    {"copies_past", copies_past, 0, 3, NULL},
+    {"reads_past", reads_past, 0, 3, NULL},
+    {"fails_the_sixth_time", fails_the_sixth_time, 0, 3, NULL},
+    {"changes_input", changes_input, 0, 3, NULL},
+    {"zeros", zeros, 0, 3, NULL},
+    {"wild", wild, 0, 3, NULL},
+    {"unstable", unstable, 0, 3, NULL},
+    {"close_to", close_to, 0, 3, NULL},
+    {"not_a_number", not_a_number, 0, 3, NULL},
+    {"add", add, 0, 3, NULL},
+    {"hang", hang, 0, 3, NULL},
+    {"illegal", illegal, 0, 3, NULL},
+    {"misaligned", misaligned, 0, 3, NULL},
+    {"late_hang", late_hang, 0, 3, NULL},
+    {"late_fault", late_fault, 0, 3, NULL},
+    {"abort_driver", abort_driver, 0, 3, NULL},
+    {"transfer", transfer, 0, 8, transfer_ns},
+    {"transfer_reference", transfer_reference, 0, 4, NULL},
+    {"transfer_past", transfer_past, 0, 8, transfer_ns},
 };
 
 const fake_kernel *fake_kernel_find(const char *name)

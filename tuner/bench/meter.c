@@ -15,9 +15,14 @@ enum {
     REFERENCE_SLOWNESS = 16
 };
 
+static bool transfers(const device_meter *m)
+{
+    return m->slot->plan.transfer.direction != TRANSFER_NONE;
+}
+
 static bool has_batches(const device_meter *m)
 {
-    return m->api->batch_new && m->api->batch_copy_new && m->api->batch_sample &&
+    return !transfers(m) && m->api->batch_new && m->api->batch_copy_new && m->api->batch_sample &&
            m->api->batch_free;
 }
 
@@ -163,9 +168,31 @@ static void free_ceiling(device_meter *m)
     m->owned_count = 0;
 }
 
+/* What the link can do. Where the host has no memory to pin there is no ceiling. */
+static at_status make_transfer_ceiling(device_meter *m, at_error *error)
+{
+    int64_t ignored_ns;
+    m->transfer.transfer = (transfer_plan){
+        .task = m->slot->plan.transfer, .memory = HOST_PINNED, .streams = 1, .is_ceiling = true};
+    /* The data is in one piece. */
+    m->transfer.transfer.task.pieces = 1;
+    m->transfer.transfer.task.pitch_bytes =
+        plan_buffer_bytes(&m->slot->plan.buffers[m->slot->plan.transfer.from]);
+    m->ceiling_bytes = m->slot->plan.traffic_bytes;
+    at_status status = m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache,
+                                      &ignored_ns, error);
+    if (status != AT_NO_MEMORY)
+        return status;
+    m->ceiling_bytes = 0;
+    error_clear(error);
+    return AT_OK;
+}
+
 static at_status make_ceiling(device_meter *m, at_error *error)
 {
     ceiling_kind kind = choose_ceiling(m);
+    if (kind == CEILING_PINNED)
+        return make_transfer_ceiling(m, error);
     uint64_t traffic = kind == CEILING_NONE ? 0 : m->slot->plan.traffic_bytes;
     m->ceiling_bytes = kind == CEILING_COPY ? traffic / 2 : traffic;
     if (m->ceiling_bytes == 0)
@@ -189,6 +216,8 @@ at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *erro
     *time_ns = 0;
     if (m->ceiling_bytes == 0)
         return AT_OK;
+    if (plan_transfers(&m->transfer))
+        return m->api->sample(m->device, NULL, &m->transfer, m->slot->buffers, m->cache, time_ns, error);
     if (m->ceiling)
         return m->api->batch_sample(m->device, m->ceiling, m->cache, time_ns, error);
     return m->api->sample_copy(m->device, m->copy_to ? m->copy_to[0] : NULL,

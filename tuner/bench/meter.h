@@ -1,6 +1,6 @@
 /* How a problem's samples are taken: one launch at a time, or, where kernels are too short for the
  * clock, batches of launches that rotate over copies of the buffers; and the ceiling, measured the
- * same way.
+ * same way. Transfers between host and device take no batches: the device sees to that.
  *
  * A meter belongs to slot 0 of a device worker, works through device_api, and owns the copies of the
  * buffers. The slot and the device outlive it. */
@@ -23,6 +23,7 @@ typedef struct device_meter {
     device_buffer **owned;  /* buffers of the ceiling that are no set's */
     size_t owned_count;
     device_batch *ceiling;  /* NULL: batch is 1 */
+    launch_plan transfer;   /* of a problem that moves data between host and device: the ceiling */
 } device_meter;
 
 /* Measures floor and tick, decides about batches and prepares the ceiling; fills those fields of *ready. *m is zeroed first and may be deinitialised whatever
@@ -45,7 +46,8 @@ void device_meter_release(device_meter *m, device_batch *batch); /* NULL is fine
 at_status device_meter_sample(device_meter *m, device_kernel *k, const launch_plan *launch,
                               device_batch *batch, int64_t *time_ns, at_error *error);
 /* One sample of the ceiling: the time in which the device copies, or only reads or writes where the
- * problem is one-sided, as many bytes as the problem's traffic. 0 where a problem has no traffic, or a
+ * problem is one-sided, as many bytes as the problem's traffic; where variants move data between host
+ * and device, the time of one pinned copy each way, all at once. 0 where a problem has no traffic, or a
  * ceiling that no run measures. */
 at_status device_meter_ceiling(device_meter *m, int64_t *time_ns, at_error *error);
 

@@ -217,10 +217,11 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     }
     if (!status)
         status = emit_variant(s->script, s->problem, indices, true, &source, error);
-    if (!status)
+    bool compiles = !status && out->launch.launch_count > 0;
+    if (compiles)
         status = submit_source(s->pool, 0, &source, p->template_path, &out->launch, s->properties.arch,
                                s->properties.predicted, error);
-    if (!status)
+    if (!status && compiles)
         status = compile_take(s->pool, -1, r, error);
     if (!status && r->outcome != COMPILE_OK)
         status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration, r->log ? r->log : "");

@@ -26,6 +26,8 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
     launch_plan launch;
     const pattern *p = script_pattern(s);
     at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
+    if (!status && launch.launch_count == 0)
+        return error_set(error, AT_USAGE, "this configuration launches no kernel: there is no PTX of it");
     if (!status)
         status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
@@ -115,6 +117,18 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
+static void print_transfer(const transfer_plan *t, const problem_plan *problem, FILE *to)
+{
+    size_t count;
+    const buffer_plan *from = &problem->buffers[t->task.from];
+    fprintf(to, "// transfer %s: %s to %s, %llu bytes in %llu pieces, %s memory, staging %s, chunks of %llu bytes "
+            "(0: all), streams %u\n",
+            transfer_direction_names(&count)[t->task.direction - TRANSFER_TO_DEVICE], from->name,
+            problem->buffers[t->task.to].name, (unsigned long long)plan_buffer_bytes(from),
+            (unsigned long long)t->task.pieces, host_memory_names(&count)[t->memory],
+            host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
+}
+
 /* The launch of the source below it: what a program that compiles the source needs to know. */
 static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, FILE *to,
                               at_error *error)
@@ -130,6 +144,8 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
     script_format_configuration(s, indices, configuration, sizeof configuration);
     fprintf(to, "// %s: %s\n// by rule: %s\n", script_pattern(s)->name, configuration,
             pick_rule_name(rule));
+    if (plan_transfers(&plan))
+        print_transfer(&plan.transfer, &problem, to);
     for (uint32_t i = 0; i < plan.launch_count; i++) {
         const kernel_launch *l = &plan.launches[i];
         fprintf(to, "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",

@@ -184,6 +184,10 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
     if (status)
         return status;
     const pattern *p = script_pattern(x->script);
+    if (p->transfers)
+        return error_set_at(error, AT_NO_DEVICE, p->path, 0,
+                            "nothing explains a transfer: no simulated device has a host to move data "
+                            "from or to");
     x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
     status = read_configuration(x, configuration, error);
     if (!status)

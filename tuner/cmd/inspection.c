@@ -58,7 +58,7 @@ static at_status change_source(emitted *source, const launch_plan *launch, const
     size_t room = source->size_bytes + sizeof cap_lines + sizeof spill_line + 64;
     const char *body = source->source;
     *can = true;
-    if (change->shared_spills) {
+    if (change->shared_spills && launch->launch_count > 0) {
         body = find_body(source->source, launch->launches[0].entry);
         *can = body && launch->launch_count == 1 && launch->launches[0].dynamic_shared_bytes == 0;
         if (!*can)
@@ -103,6 +103,7 @@ at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indice
         snprintf(option, sizeof option, "--maxrregcount=%u", change->most_registers);
         source.options[source.option_count++] = option;
     }
+    can = can && launch->launch_count > 0;
     if (!status && can)
         status = submit_source(pool, id, &source, p->template_path, launch, arch->name,
                                change && change->want_ptx, error);

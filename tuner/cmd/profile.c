@@ -109,6 +109,10 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     emitted source = {0};
     bool valid = true;
     size_t broken = 0;
+    if (p->transfers)
+        return error_set_at(error, AT_USAGE, p->path, 0,
+                            "counters are of launches, and what this pattern moves between host and device "
+                            "the driver copies");
     x->indices = calloc(p->parameter_count + 1, sizeof *x->indices);
     if (!x->indices)
         return error_set(error, AT_NO_MEMORY, "out of memory");

@@ -84,6 +84,8 @@ at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
                          device_batch **out, at_error *error)
 {
     *out = NULL;
+    if (plan && plan_transfers(plan))
+        return error_set(error, AT_INTERNAL, "a transfer is not timed in batches");
     const batch_recipe r = {.kernel = k, .plan = plan, .sets = sets, .set_count = set_count};
     at_status status = k ? cuda_kernel_prepare(d, k, plan, sets[0], error) : AT_OK;
     return status ? status : make(d, &r, launches, out, error);

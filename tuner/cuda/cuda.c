@@ -9,6 +9,7 @@
 #include "cuda/counters.h"
 #include "cuda/queue.h"
 #include "cuda/timer.h"
+#include "cuda/transfer.h"
 
 /* Properties. */
 
@@ -151,6 +152,7 @@ static void close_device(device *d)
     if (!d)
         return;
     if (d->context) {
+        cuda_transfers_free(d);
         cuda_clock_free(d);
         cuda_results_free(d);
         cuda_modules_drop(&d->cuda, &d->modules, 0);
@@ -235,15 +237,36 @@ static const device_properties *properties(const device *d)
 static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
+    d->complaint[0] = '\0';
+    if (plan_transfers(plan))
+        return cuda_transfer_launch(d, k, plan, buffers, error);
     at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
     if (!status)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
     return status ? status : cuda_wait(d, "the kernel faulted", error);
 }
 
+static const char *complaint(const device *d, outcome *result)
+{
+    if (d->complaint[0])
+        *result = OUTCOME_WRONG_RESULT;
+    return d->complaint[0] ? d->complaint : NULL;
+}
+
+static at_status sample(device *d, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, device_cache cache, int64_t *time_ns,
+                        at_error *error)
+{
+    if (plan_transfers(plan))
+        return cuda_transfer_sample(d, k, plan, buffers, cache, time_ns, error);
+    return cuda_sample(d, k, plan, buffers, cache, time_ns, error);
+}
+
 static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error)
 {
+    if (plan_transfers(plan))
+        return cuda_transfer_repeat(d, k, plan, buffers, count, error);
     at_status status = cuda_kernel_prepare(d, k, plan, buffers, error);
     for (uint64_t i = 0; !status && i < count; i++)
         status = cuda_kernel_queue(d, k, plan, buffers, error);
@@ -267,6 +290,7 @@ static uint32_t others(device *d)
 
 const device_api device_cuda_api = {
     .kind = "cuda",
+    .transfers = true,
     .list = list,
     .open = open_device,
     .start = start_device,
@@ -286,7 +310,8 @@ const device_api device_cuda_api = {
     .kernel_new = cuda_kernel_new,
     .kernel_free = cuda_kernel_free,
     .launch = launch,
-    .sample = cuda_sample,
+    .complaint = complaint,
+    .sample = sample,
     .sample_copy = cuda_sample_copy,
     .batch_new = cuda_batch_new,
     .batch_copy_new = cuda_batch_copy_new,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 #define TEXT(x) TEXT_OF(x)
 #define TEXT_OF(x) #x
 
@@ -40,6 +42,10 @@ static at_status find_symbols(cuda_driver *cuda, at_error *error)
                              symbols[i].name);
         memcpy((char *)cuda + symbols[i].offset, &address, sizeof address);
     }
+    cuda->clock_ns = clock_now_ns;
+    void *own = dlsym(cuda->library, "autotune_host_clock_ns");
+    if (own)
+        memcpy(&cuda->clock_ns, &own, sizeof own);
     return AT_OK;
 }
 

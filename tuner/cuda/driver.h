@@ -8,6 +8,7 @@
 
 #include <cuda.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -17,7 +18,8 @@
     X(cuDeviceGetAttribute) X(cuDevicePrimaryCtxSetFlags) X(cuDevicePrimaryCtxRetain)              \
     X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetDevice)                           \
     X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)                  \
-    X(cuMemHostGetDevicePointer) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)      \
+    X(cuMemHostGetDevicePointer) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)    \
+    X(cuMemsetD8Async)                                                                             \
     X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal)              \
     X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchKernelEx)              \
     X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                    \
@@ -32,6 +34,9 @@ typedef struct cuda_driver {
     char version[32]; /* of the driver package, "580.159.04"; empty where the system does not say */
     int cuda_version; /* newest CUDA that the driver supports: 13000 for 13.0 */
     CUDA_DRIVER_FUNCTIONS(CUDA_DRIVER_FIELD)
+    /* The host's clock in nanoseconds. A library that stands in for a driver, and whose copies take
+     * no time that would show, has one of its own: autotune_host_clock_ns. */
+    int64_t (*clock_ns)(void);
 } cuda_driver;
 
 /* Opens the library, finds every function and calls cuInit. AT_NO_DEVICE says in one line what is

@@ -178,12 +178,15 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
-at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
-                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
-                                  CUstream stream, at_error *error)
+/* `chunk`: the arguments that come after the plan's; NULL: none do. */
+enum { CHUNK_ARGUMENTS = 2 };
+
+static at_status queue_place(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                             uint32_t place, const cuda_range *buffers, uint64_t *chunk,
+                             CUstream stream, at_error *error)
 {
     CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
-    void *arguments[PLAN_MAX_ARGUMENTS];
+    void *arguments[PLAN_MAX_ARGUMENTS + CHUNK_ARGUMENTS];
     const kernel_launch *launch = &plan->launches[place];
     for (uint32_t j = 0; j < launch->argument_count; j++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + j];
@@ -192,6 +195,8 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
         arguments[j] = a->is_buffer ? (void *)&pointers[j]
                                     : (void *)(uintptr_t)plan_argument_value(plan, a);
     }
+    for (uint32_t j = 0; chunk && j < CHUNK_ARGUMENTS; j++)
+        arguments[launch->argument_count + j] = &chunk[j];
     CUresult result = queue_one(cuda, l->functions[place], launch, arguments, stream);
     return cuda_check(cuda, result, cuda_refusal_status(result),
                       launch->cooperative          ? "the cooperative launch was refused"
@@ -200,12 +205,31 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
                       error);
 }
 
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
+                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
+                                  CUstream stream, at_error *error)
+{
+    return queue_place(l, cuda, plan, place, buffers, NULL, stream, error);
+}
+
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < plan->launch_count; i++)
-        status = cuda_launcher_queue_one(l, cuda, plan, i, buffers, stream, error);
+        status = queue_place(l, cuda, plan, i, buffers, NULL, stream, error);
+    return status;
+}
+
+at_status cuda_launcher_queue_chunk(const cuda_launcher *l, const cuda_driver *cuda,
+                                    const launch_plan *plan, const cuda_range *buffers,
+                                    uint64_t first_byte, uint64_t size_bytes, CUstream stream,
+                                    at_error *error)
+{
+    uint64_t chunk[CHUNK_ARGUMENTS] = {first_byte, size_bytes};
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
+        status = queue_place(l, cuda, plan, i, buffers, chunk, stream, error);
     return status;
 }

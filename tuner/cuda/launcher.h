@@ -50,4 +50,10 @@ at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error);
 
+/* The same of one chunk of a transfer, which the kernels are told. */
+at_status cuda_launcher_queue_chunk(const cuda_launcher *l, const cuda_driver *cuda,
+                                    const launch_plan *plan, const cuda_range *buffers,
+                                    uint64_t first_byte, uint64_t size_bytes, CUstream stream,
+                                    at_error *error);
+
 #endif

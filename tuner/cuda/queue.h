@@ -1,12 +1,13 @@
 /* What the files of the cuda device share: its state, kernels, the stream that work is queued on.
  *
  * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
- * launches; cuda/cuda.c opens the device and has its table of functions. No other folder includes
+ * launches, cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and has its table of functions. No other folder includes
  * this. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
 #include "cuda/driver.h"
+#include "cuda/host_memory.h"
 #include "cuda/launcher.h"
 #include "cuda/module.h"
 #include "device/device.h"
@@ -56,6 +57,10 @@ struct device {
     bool scrubs; /* the kernel that fills shared memory may take all of it */
     nvml *board; /* NULL: not asked for yet, or there is none */
     struct cupti *counters; /* NULL: not asked for yet, or there are none */
+    host_blocks host_blocks;
+    CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL: not needed yet */
+    uint64_t transfers;   /* checked so far */
+    char complaint[160];  /* of the last launch; empty: none */
 };
 
 struct device_buffer {

@@ -17,6 +17,7 @@ static const ceiling_info ceilings[CEILING_KINDS] = {
     [CEILING_HOST_TO_DEVICE] = {"host_to_device", "the bandwidth to the device", WORK_BYTES, false},
     [CEILING_DEVICE_TO_HOST] = {"device_to_host", "the bandwidth to the host", WORK_BYTES, false},
     [CEILING_LAUNCHES] = {"launches", "the rate of launches", WORK_ITEMS, false},
+    [CEILING_PINNED] = {"pinned", "a pinned copy of the same bytes", WORK_BYTES, true},
 };
 
 const ceiling_info *ceiling_get(ceiling_kind kind)

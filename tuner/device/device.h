@@ -70,6 +70,8 @@ typedef struct device_counting {
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
     bool in_process;  /* computed in this process, without a driver: once open it needs no file */
+    bool transfers;   /* it has a host to move data from and to: launch, sample and repeat do so for
+                         plans with a transfer, and take NULL for the kernel where the plan has none */
 
     /* Fills up to `capacity` descriptions of devices that exist; *count gets how many. AT_NO_DEVICE
      * says why there are none. */

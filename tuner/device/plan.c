@@ -38,6 +38,8 @@ ceiling_kind plan_ceiling(const problem_plan *plan)
 {
     if (plan->ceiling != CEILING_DEFAULT)
         return plan->ceiling;
+    if (plan->traffic_bytes > 0 && plan->transfer.direction)
+        return CEILING_PINNED;
     if (plan->traffic_bytes > 0)
         return traffic_ceiling(plan);
     if (plan->flops == 0)
@@ -193,8 +195,15 @@ static bool get_tolerances(pack *m, problem_plan *out)
     return valid;
 }
 
+bool plan_transfers(const launch_plan *plan)
+{
+    return plan->transfer.task.direction != TRANSFER_NONE;
+}
+
 /* What is said of a problem beyond its traffic is bits above the first and what follows: journals have keys of
  * plans that knew no more. */
+enum { FACT_DETERMINISTIC = 1, FACT_WORK = 2, CEILING_SHIFT = 2, DIRECTION_SHIFT = 8 };
+
 void plan_put_problem(pack *m, const problem_plan *plan)
 {
     pack_put_u32(m, plan->buffer_count);
@@ -202,13 +211,17 @@ void plan_put_problem(pack *m, const problem_plan *plan)
         put_buffer(m, &plan->buffers[i]);
     put_tolerances(m, plan);
     bool has_work = plan->flops > 0 || plan->items > 0;
-    pack_put_u32(m, plan->deterministic | (uint32_t)has_work << 1 | (uint32_t)plan->ceiling << 2);
+    pack_put_u32(m, (plan->deterministic ? FACT_DETERMINISTIC : 0) | (has_work ? FACT_WORK : 0) |
+                        (uint32_t)plan->ceiling << CEILING_SHIFT |
+                        (uint32_t)plan->transfer.direction << DIRECTION_SHIFT);
     pack_put_u64(m, plan->traffic_bytes);
     pack_put_u64(m, plan->seed);
     if (has_work) {
         pack_put_u64(m, plan->flops);
         pack_put_u64(m, plan->items);
     }
+    if (plan->transfer.direction)
+        transfer_put_task(m, &plan->transfer);
 }
 
 at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
@@ -221,15 +234,19 @@ at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
         if (!get_buffer(m, &out->buffers[i]))
             return corrupt(m, "problem", error);
     bool is_tolerance = get_tolerances(m, out);
-    bool known = get_below(m, CEILING_KINDS << 2, &facts), has_work = facts >> 1 & 1;
-    out->deterministic = facts & 1;
-    out->ceiling = known ? (ceiling_kind)(facts >> 2) : CEILING_DEFAULT;
+    bool known = get_below(m, TRANSFER_DIRECTIONS << DIRECTION_SHIFT, &facts), has_work = facts & FACT_WORK;
+    uint32_t direction = facts >> DIRECTION_SHIFT, ceiling = facts % (1u << DIRECTION_SHIFT) >> CEILING_SHIFT;
+    known = known && ceiling < CEILING_KINDS;
+    out->deterministic = facts & FACT_DETERMINISTIC;
+    out->ceiling = known ? (ceiling_kind)ceiling : CEILING_DEFAULT;
     out->traffic_bytes = pack_get_u64(m);
     out->seed = pack_get_u64(m);
     if (has_work) {
         out->flops = pack_get_u64(m);
         out->items = pack_get_u64(m);
     }
+    if (known && direction)
+        known = transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
     if (m->failed || !known || !is_tolerance || (has_work && out->flops == 0 && out->items == 0))
         return corrupt(m, "problem", error);
     return AT_OK;
@@ -275,6 +292,10 @@ uint32_t plan_most_threads(const launch_plan *plan)
 
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error)
 {
+    const transfer_task *task = &plan->transfer.task;
+    if (plan_transfers(plan) && (task->from >= buffer_count || task->to >= buffer_count))
+        return error_set(error, AT_FORMAT, "the transfer names buffers %" PRIu32 " and %" PRIu32
+                         ", there are %" PRIu32, task->from, task->to, buffer_count);
     for (uint32_t i = 0; i < plan->argument_count; i++)
         if (plan->arguments[i].is_buffer && plan->arguments[i].buffer >= buffer_count)
             return error_set(error, AT_FORMAT,
@@ -364,9 +385,12 @@ static bool is_clustered(const kernel_launch *launch)
 /* One kernel, as the first version had it: keys of its journals hold. */
 static bool is_plain(const launch_plan *plan)
 {
-    return plan->launch_count == 1 && plan->struct_bytes == 0 && plan->constant_count == 0 &&
+    return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
            !plan->launches[0].cooperative && !is_clustered(&plan->launches[0]);
 }
+
+/* Beside the number of launches. */
+enum { HAS_TRANSFER = 256 };
 
 /* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
@@ -382,13 +406,15 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         pack_put_string(m, plan->constants[i].name);
         pack_put_u32(m, plan->constants[i].buffer);
     }
-    pack_put_u32(m, plan->launch_count);
+    pack_put_u32(m, plan->launch_count | (plan_transfers(plan) ? HAS_TRANSFER : 0));
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         put_launch(m, plan, &plan->launches[i]);
         pack_put_u32(m, plan->launches[i].cooperative);
         for (int k = 0; k < 3; k++)
             pack_put_u32(m, plan->launches[i].cluster[k]);
     }
+    if (plan_transfers(plan))
+        transfer_put_plan(m, &plan->transfer);
 }
 
 static bool get_many(pack *m, launch_plan *out)
@@ -405,7 +431,10 @@ static bool get_many(pack *m, launch_plan *out)
         if (!get_name(m, out->constants[i].name) ||
             !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
             return false;
-    if (!get_below(m, PLAN_MAX_LAUNCHES + 1, &out->launch_count) || out->launch_count == 0)
+    uint32_t count = pack_get_u32(m);
+    bool transfers = count & HAS_TRANSFER;
+    out->launch_count = count & ~(uint32_t)HAS_TRANSFER;
+    if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES || (out->launch_count == 0 && !transfers))
         return false;
     for (uint32_t i = 0; i < out->launch_count; i++) {
         uint32_t cooperative;
@@ -417,6 +446,8 @@ static bool get_many(pack *m, launch_plan *out)
             if (out->launches[i].cluster[k] > PLAN_MAX_CLUSTER)
                 return false;
     }
+    if (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer))
+        return false;
     return !is_plain(out);
 }
 

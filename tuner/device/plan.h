@@ -15,6 +15,7 @@
 #include "base/value.h"
 #include "device/ceiling.h"
 #include "device/tolerance.h"
+#include "device/transfer.h"
 
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
@@ -91,9 +92,12 @@ typedef struct constant_plan {
 } constant_plan;
 
 /* What a variant runs: kernels of one module, one after the other. Zeroed but for what is set, so
- * that equal plans are equal bytes. */
+ * that equal plans are equal bytes.
+ *
+ * With a transfer the kernels, of which there may be none, are launched once a chunk, and each is given
+ * two more arguments of 8 bytes: the chunk's first byte in the buffers, and how many it has. */
 typedef struct launch_plan {
-    uint32_t launch_count; /* 1 or more */
+    uint32_t launch_count; /* 1 or more; with a transfer also 0 */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
     uint32_t argument_count; /* of all launches */
     argument_plan arguments[PLAN_MAX_ARGUMENTS];
@@ -101,6 +105,7 @@ typedef struct launch_plan {
     unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
+    transfer_plan transfer; /* all zero: none */
 } launch_plan;
 
 /* One problem: the buffers, how outputs compare, and what a perfect kernel must move. */
@@ -112,10 +117,12 @@ typedef struct problem_plan {
     uint64_t flops, items;  /* that a launch gets done */
     ceiling_kind ceiling;   /* as the script names it; plan_ceiling() says which it is */
     uint64_t seed;         /* of the fills */
+    transfer_task transfer; /* what variants move between host and device; all zero: nothing */
 } problem_plan;
 
 /* The ceiling of the problem. What is not named is the copy of its traffic, or a read or a write of it
- * where one side moves sixteen times what the other does; of flops without traffic the FP32 rate, FP64
+ * where one side moves sixteen times what the other does, or a pinned copy each way where variants
+ * transfer; of flops without traffic the FP32 rate, FP64
  * where a result is double; of items alone none. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
@@ -135,6 +142,9 @@ uint64_t plan_grid_blocks(const kernel_launch *launch);
 /* Most dynamic shared memory, and most threads of a block, of any launch. */
 uint32_t plan_most_shared_bytes(const launch_plan *plan);
 uint32_t plan_most_threads(const launch_plan *plan);
+
+/* Does the plan move data between host and device? */
+bool plan_transfers(const launch_plan *plan);
 
 /* Does the plan name only buffers that there are? AT_FORMAT if not. */
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);

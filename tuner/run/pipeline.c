@@ -239,10 +239,13 @@ static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *
     return status;
 }
 
-/* Does the slot need a compilation of its own? */
+/* Does the slot need a compilation of its own? What launches nothing needs none. */
 static bool differs(const candidate *c, const sources *all, size_t slot)
 {
-    return c->present[slot] && (slot == 0 || strcmp(all->of[slot].hash, c->source_hash) != 0);
+    if (!c->present[slot] || c->launches[slot].launch_count == 0)
+        return false;
+    return slot == 0 || c->launches[0].launch_count == 0 ||
+           strcmp(all->of[slot].hash, c->source_hash) != 0;
 }
 
 static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
@@ -333,6 +336,23 @@ static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *
     return AT_OK;
 }
 
+static at_status compiled(pipeline *p, candidate *c, at_error *error)
+{
+    candidate *first = NULL;
+    if (c->finished) /* compiled again for the race */
+        return AT_OK;
+    at_status status = twins_set_code(c, error);
+    if (!status)
+        status = twins_meet_code(&p->twins, &p->table, c, &first, error);
+    if (status)
+        return status;
+    if (first)
+        return become_twin(p, c, first, error);
+    if (p->session->device)
+        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
+    return finish(p, c, error);
+}
+
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
 {
     bool done = false;
@@ -369,10 +389,11 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         status = submit(p, c, &all.of[i], i, error);
         parts++;
     }
-    if (!status) {
-        c->parts = parts;
+    c->parts = parts;
+    if (!status && parts > 0)
         p->compiling++;
-    }
+    else if (!status)
+        status = compiled(p, c, error);
 cleanup:
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         emitted_deinit(&all.of[i]);
@@ -414,23 +435,6 @@ static void hash_code(const pipeline *p, const candidate *c, size_t slot, const 
     text[0] = '\0';
     if (known)
         hash_text(XXH3_128bits(&all, sizeof all), text);
-}
-
-static at_status compiled(pipeline *p, candidate *c, at_error *error)
-{
-    candidate *first = NULL;
-    if (c->finished) /* compiled again for the race */
-        return AT_OK;
-    at_status status = twins_set_code(c, error);
-    if (!status)
-        status = twins_meet_code(&p->twins, &p->table, c, &first, error);
-    if (status)
-        return status;
-    if (first)
-        return become_twin(p, c, first, error);
-    if (p->session->device)
-        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
-    return finish(p, c, error);
 }
 
 static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
@@ -650,7 +654,7 @@ at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at
         c->finished = c->from_journal = false;
         c->moved = true;
         p->state.finished--;
-        status = c->images[0] ? queue_push(&p->compiled, c->id, error)
+        status = candidate_has_code(c) ? queue_push(&p->compiled, c->id, error)
                               : emit_and_submit(p, c, false, error);
     }
     return status;

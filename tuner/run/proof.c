@@ -146,6 +146,10 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     p->decided_end = &p->decided;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
+    if (script_pattern(s)->transfers) {
+        give_up(p, "not provable: a transfer is the driver's copy");
+        return AT_OK;
+    }
     at_status status = choose_problems(p, as_set, &trouble);
     if (!status)
         status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);

@@ -170,7 +170,7 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
         while (!status && !pipeline_room(c->pipeline))
             status = pipeline_step(c->pipeline, STEP_MS, error);
         candidate *one = c->entrants[order[i]];
-        if (!status && !c->held[order[i]] && !one->images[0])
+        if (!status && !c->held[order[i]] && !candidate_has_code(one))
             status = pipeline_recompile(c->pipeline, one, error);
     }
     while (!status && pipeline_in_flight(c->pipeline))
@@ -269,7 +269,7 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
             continue;
         device_variant variant;
         at_status status = AT_OK;
-        if (!c->entrants[entrant]->images[0]) {
+        if (!candidate_has_code(c->entrants[entrant])) {
             exclude(c, entrant, OUTCOME_COMPILE_ERROR, "it compiled once, but not again");
             continue;
         }

@@ -46,6 +46,12 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                             "the pattern has no buffers or no reference, so nothing can be measured; "
                             "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
                             "compiles its space");
+    if (s->device && s->properties.predicted && p->transfers)
+        return error_set(error, AT_NO_DEVICE,
+                         "%s moves data between host and device, and a transfer has no simulated device: "
+                         "it takes a GPU (--device cuda:0)%s%s",
+                         p->name, s->driver_less && *s->driver_less ? "; " : "",
+                         s->driver_less ? s->driver_less : "");
     script_space_limits limits = script_space_defaults();
     if (o->budget_s > 0) {
         limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);

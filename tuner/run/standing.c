@@ -157,10 +157,12 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
         goto cleanup;
     }
     script_format_configuration(w->script, indices, text, CONFIGURATION_BYTES);
-    status = submit_source(r->workers->pool, PARTS * number + w->count, &source,
-                           script_pattern(w->script)->template_path, &s->launch, arch, false, error);
+    if (s->launch.launch_count > 0) {
+        status = submit_source(r->workers->pool, PARTS * number + w->count, &source,
+                               script_pattern(w->script)->template_path, &s->launch, arch, false, error);
+        w->waiting += !status;
+    }
     w->texts[w->count++] = text;
-    w->waiting += !status;
 cleanup:
     emitted_deinit(&source);
     return status;

@@ -214,6 +214,9 @@ at_status tune_open(tune *t, at_error *error)
     if (!status)
         status = strategy_find(
             o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive", &kind, error);
+    if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
+        status = error_set(error, AT_USAGE, "--strategy %s predicts times on a simulated device, which has no "
+                           "transfers: choose another", kind->name);
     if (!status && !t->answer && t->session.device && kind->wants_prior)
         status = predict(t, error);
     if (!status)

@@ -87,6 +87,14 @@ void candidate_variant(const candidate *c, device_variant *out)
     }
 }
 
+bool candidate_has_code(const candidate *c)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        if (c->present[i] && c->launches[i].launch_count > 0 && !c->images[i] && !c->images[0])
+            return false;
+    return true;
+}
+
 void candidate_drop_images(candidate *c)
 {
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {

@@ -73,6 +73,9 @@ int64_t candidate_median_ns(const candidate *c);
 /* What the device worker wants to know of it; borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
 
+/* Is all machine code there that it needs? One that launches nothing needs none. */
+bool candidate_has_code(const candidate *c);
+
 /* Frees the machine code; it can be compiled again. */
 void candidate_drop_images(candidate *c);
 

@@ -21,7 +21,7 @@ static finalists list_finalists(race_driver *c)
     for (size_t i = 0; r->has_winner && i < r->count && found.count < MOST_FINALISTS; i++) {
         const race_standing *s = &r->ranking[i];
         candidate *one = race_driver_candidate(c, s->entrant);
-        if (!s->failed && s->left_at >= RACE_FINALS && one->images[0])
+        if (!s->failed && s->left_at >= RACE_FINALS && candidate_has_code(one))
             found.items[found.count++] = one;
     }
     return found;

@@ -211,6 +211,10 @@ static int evaluate_problem(lua_State *L)
     plan->items = evaluate_work(L, e, &s->items);
     if (s->ceiling.text)
         plan->ceiling = evaluate_ceiling(L, e);
+    if (s->transfer.given)
+        transfer_evaluate_task(L, e->problem, &plan->transfer);
+    if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
+        expression_raise(L, &s->ceiling, "gives 'pinned', the ceiling of patterns with a transfer");
     return 0;
 }
 
@@ -441,7 +445,10 @@ static int evaluate_launch(lua_State *L)
         if (!k->launches[i].when.text ||
             expression_truth(L, &k->launches[i].when, e->problem, e->indices))
             evaluate_one_launch(L, e, &k->launches[i]);
-    if (plan->launch_count == 0)
+    bool transfers = e->s->transfer.given && k == &e->s->kernel;
+    if (transfers)
+        transfer_evaluate_plan(L, e->problem, e->indices, plan->launch_count > 0, &plan->transfer);
+    if (plan->launch_count == 0 && !transfers)
         expression_raise(L, &k->launches[0].when, "no launch is left for this configuration");
     plan->constant_count = (uint32_t)k->constant_count;
     for (size_t i = 0; i < k->constant_count; i++)

@@ -528,6 +528,24 @@ static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_re
     find_template(L, s, k);
 }
 
+static void read_transfer(lua_State *L, script_transfer *t)
+{
+    t->given = lua_getfield(L, -1, "transfer") == LUA_TTABLE;
+    if (t->given) {
+        t->line = read_integer(L, "line");
+        t->from = (uint32_t)read_integer(L, "from") - 1;
+        t->to = (uint32_t)read_integer(L, "to") - 1;
+        t->direction = read_expression_field(L, "direction", REACH_PROBLEM);
+        t->pieces = read_expression_field(L, "pieces", REACH_PROBLEM);
+        t->pitch = read_expression_field(L, "pitch_bytes", REACH_PROBLEM);
+        t->memory = read_expression_field(L, "memory", REACH_ALL);
+        t->staging = read_expression_field(L, "staging", REACH_ALL);
+        t->chunk = read_expression_field(L, "chunk_bytes", REACH_ALL);
+        t->streams = read_expression_field(L, "streams", REACH_ALL);
+    }
+    lua_pop(L, 1);
+}
+
 static void read_kernel_field(lua_State *L, script *s, const char *field, script_kernel *k,
                               expression_reach reach)
 {
@@ -563,11 +581,13 @@ void script_read_pattern(lua_State *L)
     s->deterministic_given = lua_getfield(L, -1, "deterministic") == LUA_TBOOLEAN;
     s->deterministic = lua_toboolean(L, -1);
     lua_pop(L, 1);
+    read_transfer(L, &s->transfer);
+    p->transfers = s->transfer.given;
     read_kernel_field(L, s, "kernel", &s->kernel, REACH_ALL);
     read_kernel_field(L, s, "reference", &s->reference, REACH_LAYOUT);
     read_kernel_field(L, s, "prepare", &s->filler, REACH_LAYOUT);
     lua_pop(L, 1);
-    p->entry = s->kernel.launches[0].entry;
+    p->entry = s->kernel.launch_count ? s->kernel.launches[0].entry : "";
     p->template_path = s->kernel.template_path;
     p->reference_path = s->reference.template_path;
     p->filler_path = s->filler.template_path;

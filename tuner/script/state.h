@@ -1,7 +1,7 @@
 /* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
  * From above to below: script.c loads and owns; read.c turns the table that autotune.lua made into
- * plain data; evaluate.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c
+ * plain data; evaluate.c, transfer.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c
  * loads files and is what the tool's own Lua calls; expression.c compiles expressions; helpers.c is
  * what expressions and templates call; state.c keeps the memory and finds the files; sandbox.c is
  * the Lua state itself. */
@@ -64,6 +64,15 @@ typedef struct script_launch {
     /* Text NULL when absent. */
     expression when, grid[3], block[3], cluster[3], shared, cooperative;
 } script_launch;
+
+/* What lies in the host's memory, and how it is moved. */
+typedef struct script_transfer {
+    bool given;
+    int line;
+    uint32_t from, to; /* buffers */
+    expression direction, pieces, pitch; /* read no parameters */
+    expression memory, staging, chunk, streams;
+} script_transfer;
 
 /* A template (of the kernel, the reference or what fills inputs), with what launches it. */
 typedef struct script_kernel {
@@ -132,6 +141,7 @@ struct script {
     size_t layout_count;
     size_t layout[SCRIPT_MAX_LAYOUT]; /* parameters that the data may depend on */
     script_kernel kernel, reference, filler;
+    script_transfer transfer;
     int expression_environment; /* registry references */
     int template_environment;
     int template_module;        /* what template.lua returns */
@@ -184,6 +194,12 @@ void script_run_own(lua_State *L, const char *file);
 
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
 void script_read_pattern(lua_State *L);
+
+/* In script/transfer.c: what is moved between host and device, and how a configuration does it
+ * (`has_kernel`: it launches one). Both raise. */
+void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *out);
+void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *indices,
+                            bool has_kernel, transfer_plan *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);

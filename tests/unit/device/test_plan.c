@@ -11,6 +11,29 @@ static tolerance random_tolerance(rng *r)
                                    : (tolerance){kind, kind == TOLERANCE_ULPS ? limit : limit / 1e6};
 }
 
+static transfer_task random_task(rng *r, uint32_t buffer_count)
+{
+    transfer_task t;
+    memset(&t, 0, sizeof t);
+    t.direction = TRANSFER_TO_DEVICE + (transfer_direction)rng_below(r, 3);
+    t.from = (uint32_t)rng_below(r, buffer_count);
+    t.pieces = 1 + rng_below(r, 1000);
+    t.pitch_bytes = 1 + rng_below(r, 1 << 20);
+    t.to = (t.from + 1 + (uint32_t)rng_below(r, buffer_count - 1)) % buffer_count;
+    return t;
+}
+
+/* Into zeroed memory. */
+static void random_transfer(rng *r, transfer_plan *t)
+{
+    t->task = random_task(r, PLAN_MAX_BUFFERS);
+    t->memory = (host_memory)rng_below(r, HOST_MEMORIES);
+    t->chunk_bytes = rng_below(r, 1 << 30);
+    t->streams = 1 + (uint32_t)rng_below(r, TRANSFER_MAX_STREAMS);
+    if (t->memory != HOST_MAPPED)
+        t->staging = (host_staging)rng_below(r, STAGING_COUNT);
+}
+
 static problem_plan random_problem(rng *r)
 {
     problem_plan p;
@@ -43,6 +66,8 @@ static problem_plan random_problem(rng *r)
     p.items = rng_below(r, 2) ? rng_below(r, UINT64_MAX) : 0;
     p.ceiling = (ceiling_kind)rng_below(r, CEILING_KINDS);
     p.seed = rng_below(r, UINT64_MAX);
+    if (p.buffer_count > 1 && rng_below(r, 4) == 0)
+        p.transfer = random_task(r, p.buffer_count);
     return p;
 }
 
@@ -70,7 +95,10 @@ static launch_plan random_launch(rng *r)
         snprintf(p.constants[i].name, sizeof p.constants[i].name, "constant_%u", i);
         p.constants[i].buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
     }
-    p.launch_count = 1 + (uint32_t)rng_below(r, 3);
+    bool transfers = rng_below(r, 4) == 0;
+    if (transfers)
+        random_transfer(r, &p.transfer);
+    p.launch_count = !transfers + (uint32_t)rng_below(r, 3);
     for (uint32_t k = 0; k < p.launch_count; k++) {
         kernel_launch *l = &p.launches[k];
         snprintf(l->entry, sizeof l->entry, "kernel_%u", (unsigned)rng_below(r, 1000));
@@ -138,7 +166,16 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
             }
             status = plan_get_launch(&m, &launch, NULL);
         }
+        if (status == AT_OK && plan_transfers(&launch)) {
+            assert_in_range(launch.transfer.streams, 1, TRANSFER_MAX_STREAMS);
+            assert_in_range(launch.transfer.memory, 0, HOST_MEMORIES - 1);
+            assert_in_range(launch.transfer.task.from, 0, PLAN_MAX_BUFFERS - 1);
+            assert_true(launch.transfer.task.from != launch.transfer.task.to);
+            assert_true(launch.transfer.task.pitch_bytes <=
+                        TRANSFER_MAX_BYTES / launch.transfer.task.pieces);
+        }
         if (status == AT_OK) {
+            assert_in_range(launch.launch_count, plan_transfers(&launch) ? 0 : 1, PLAN_MAX_LAUNCHES);
             assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
             for (uint32_t a = 0; a < launch.argument_count; a++) {
                 assert_in_range(launch.arguments[a].buffer, 0, PLAN_MAX_BUFFERS - 1);

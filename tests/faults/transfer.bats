@@ -1,0 +1,135 @@
+load helpers
+
+# Copies of the fake driver take what tests/fake/fake_stream.h says: pinned memory is four times as fast
+# as pageable, a copy costs 5 us at least, the two directions and kernels go side by side.
+
+# A part of the space; the fake's kernels are slow to work through.
+FEW=(--only streams=1,4 --only chunk=0,65536,262144 --only memory=pageable,pinned,write_combined)
+
+tune() { # tune [OPTION]...: the pattern on the fake GPU
+    gpu
+    needs_the_fake
+    tool transfer.lua --device cuda:0 --quiet "${FEW[@]}" "$@"
+}
+
+# The configuration of the best has these values, which the record has, too.
+best_has() { # best_has NAME=VALUE...
+    best=$(sed -n 's/^best  *//p' out.txt)
+    for word in "$@"; do
+        [[ ",$best," == *",$word,"* ]] || { echo "no $word in the best: $best"; return 1; }
+    done
+}
+
+@test "the fastest way to the device is found, recorded and said to be unproven" {
+    tune --set bytes=1M
+    succeeds
+    best_has memory=write_combined staging=none chunk=0
+    says 'not provable: a transfer is the driver'
+    record=results/fake-gpu-0/transfer.json
+    grep -q '"memory": "write_combined"' "$record"
+    grep -q '"proven": false' "$record"
+    grep -q "not provable: a transfer is the driver's copy" "$record"
+    # One pageable copy is what a newcomer writes: 20 us, and a nanosecond for 6 bytes.
+    says '194.76'
+    tool export transfer --format header -o transfer.h
+    succeeds
+    grep -q '"write_combined"' transfer.h
+    tool emit transfer.lua --set bytes=1M --best
+    succeeds
+    says '// transfer to_device: src to dst, 1048576 bytes'
+    tool report transfer -o report.html
+    succeeds
+}
+
+@test "data that stays in malloc's memory goes by way of a staging buffer" {
+    tune --set bytes=256K --set direction=to_host --only memory=pageable
+    succeeds
+    best_has staging=pinned
+}
+
+@test "many small arrays are packed" {
+    tune --set bytes=256K --set pieces=512 --only memory=pageable,pinned
+    succeeds
+    best_has staging=write_combined
+}
+
+@test "there and back is fastest in chunks that take turns on streams" {
+    tune --set bytes=1M --set direction=both --only memory=pinned
+    succeeds
+    best=$(sed -n 's/^best  *//p' out.txt)
+    [[ "$best" != *chunk=0* && "$best" != *streams=1,* ]] || { echo "$best"; return 1; }
+}
+
+@test "a kernel hides behind copies" {
+    tune --set bytes=1M --set rounds=1 --only memory=pinned --only width=4 --only block=256 --only blocks_per_sm=8
+    succeeds
+    best=$(sed -n 's/^best  *//p' out.txt)
+    [[ "$best" != *chunk=0* && "$best" != *streams=1,* ]] || { echo "$best"; return 1; }
+}
+
+@test "memory that cannot be pinned is a launch error, and the rest goes on" {
+    export FAKE_CUDA_PINNED=500000
+    tune --set bytes=1M --only chunk=0 --only memory=pageable,pinned
+    succeeds
+    best_has memory=pageable staging=none
+    says 'launch_error'
+}
+
+@test "a run that is interrupted goes on where it was" {
+    gpu
+    needs_the_fake
+    TIMED=transfer.lua
+    FAKE_CUDA_TIME_US=50 start_run 4 --set bytes=128K "${FEW[@]}"
+    kill -INT "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    tool transfer.lua --device cuda:0 --quiet --set bytes=128K "${FEW[@]}"
+    succeeds
+    says '14 ok'
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ] || { echo "answered twice: $twice"; return 1; }
+}
+
+@test "a device worker that dies costs nothing but time" {
+    gpu
+    needs_the_fake
+    TIMED=transfer.lua
+    FAKE_CUDA_TIME_US=50 start_run 4 --set bytes=128K "${FEW[@]}"
+    kill -KILL "$(worker_of "$pid" autotune-device)"
+    end_run
+    succeeds
+    says '14 ok'
+}
+
+@test "a sweep over sizes prints the curve" {
+    gpu
+    needs_the_fake
+    tool sweep transfer.lua --device cuda:0 --quiet --over bytes=64K,256K --only memory=pageable,pinned --only chunk=0
+    succeeds
+    says '64K       7.52'
+    says '256K      15'
+}
+
+@test "no simulated device stands in, and nothing proves or explains a transfer" {
+    tool transfer.lua --device sim:sm_90
+    fails_with 3 'a transfer has no simulated device'
+    tool check transfer.lua
+    [ "$status" -eq 3 ]
+    says 'not provable: a transfer is the driver'
+    tool explain transfer.lua
+    fails_with 3 'nothing explains a transfer'
+    gpu
+    tool transfer.lua --device cuda:0 --strategy model
+    fails_with 2 'choose another'
+}
+
+@test "the kernel compiles for old chips and new, and is right where it can be proven" {
+    for arch in sm_75 sm_120; do
+        tool transfer.lua --arch "$arch" --quiet --only memory=mapped --only blocks_per_sm=8 --set rounds=1
+        succeeds
+        says '6 ok'
+    done
+    tool check "$FIXTURES/transfer_kernel.lua" --budget 12
+    succeeds
+    says '12 proven'
+}

@@ -1,0 +1,161 @@
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda/host_memory.h"
+
+/* A driver that counts what is pinned, and has only so much to pin. */
+static struct {
+    size_t blocks, left_bytes;
+    unsigned flags; /* of the last one */
+} pinned;
+
+static CUresult CUDAAPI pin(void **out, size_t size_bytes, unsigned flags)
+{
+    if (size_bytes > pinned.left_bytes)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    pinned.left_bytes -= size_bytes;
+    pinned.blocks++;
+    pinned.flags = flags;
+    *out = malloc(size_bytes);
+    assert_non_null(*out);
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI unpin(void *memory)
+{
+    pinned.blocks--;
+    free(memory);
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI map(CUdeviceptr *out, void *memory, unsigned flags)
+{
+    (void)flags;
+    *out = (CUdeviceptr)(uintptr_t)memory;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI name_error(CUresult result, const char **text)
+{
+    (void)result;
+    *text = "error";
+    return CUDA_SUCCESS;
+}
+
+static const cuda_driver driver = {.cuMemHostAlloc = pin,
+                                   .cuMemFreeHost = unpin,
+                                   .cuMemHostGetDevicePointer = map,
+                                   .cuGetErrorName = name_error,
+                                   .cuGetErrorString = name_error};
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&pinned, 0, sizeof pinned);
+    pinned.left_bytes = 1 << 20;
+    return 0;
+}
+
+static host_block get(host_blocks *pool, host_use use, host_memory memory, uint64_t size_bytes)
+{
+    host_block b;
+    at_error error = {0};
+    assert_ok(host_block_get(pool, &driver, use, memory, size_bytes, &b, &error), error);
+    return b;
+}
+
+static void a_block_of_the_same_use_kind_and_size_is_used_again(void **state)
+{
+    (void)state;
+    host_blocks pool = {0};
+    host_blocks_begin(&pool);
+    host_block first = get(&pool, HOST_FROM, HOST_PINNED, 4096);
+    host_block other = get(&pool, HOST_TO, HOST_PINNED, 4096);
+    assert_ptr_not_equal(first.bytes, other.bytes);
+    host_blocks_begin(&pool);
+    assert_ptr_equal(get(&pool, HOST_FROM, HOST_PINNED, 4096).bytes, first.bytes);
+    assert_ptr_not_equal(get(&pool, HOST_FROM, HOST_PINNED, 8192).bytes, first.bytes);
+    assert_int_equal(pinned.blocks, 3);
+    host_blocks_free(&pool, &driver);
+    assert_int_equal(pinned.blocks, 0);
+}
+
+static void each_kind_is_asked_of_the_driver_as_that_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        host_memory memory;
+        unsigned flags;
+    } kinds[] = {{HOST_PINNED, 0},
+                 {HOST_WRITE_COMBINED, CU_MEMHOSTALLOC_WRITECOMBINED},
+                 {HOST_MAPPED, CU_MEMHOSTALLOC_DEVICEMAP}};
+    host_blocks pool = {0};
+    for (size_t i = 0; i < 3; i++) {
+        host_block b = get(&pool, HOST_FROM, kinds[i].memory, 4096);
+        assert_int_equal(pinned.flags, kinds[i].flags);
+        assert_int_equal(b.mapped != 0, kinds[i].memory == HOST_MAPPED);
+    }
+    host_blocks_free(&pool, &driver);
+}
+
+static void pageable_memory_is_not_the_drivers_and_begins_at_a_page(void **state)
+{
+    (void)state;
+    host_blocks pool = {0};
+    host_block b = get(&pool, HOST_FROM, HOST_PAGEABLE, 10000);
+    assert_int_equal((uintptr_t)b.bytes % 4096, 0);
+    for (size_t i = 0; i < 10000; i++)
+        assert_int_equal(b.bytes[i], 0);
+    assert_int_equal(pinned.blocks, 0);
+    host_blocks_free(&pool, &driver);
+}
+
+static void what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not(void **state)
+{
+    (void)state;
+    host_blocks pool = {0};
+    at_error error = {0};
+    host_block b;
+    host_blocks_begin(&pool);
+    for (int i = 0; i < HOST_BLOCKS; i++)
+        get(&pool, HOST_FROM, HOST_PINNED, 4096 * (uint64_t)(i + 1));
+    assert_int_equal(host_block_get(&pool, &driver, HOST_TO, HOST_PINNED, 4096, &b, &error), AT_NO_MEMORY);
+    host_blocks_begin(&pool);
+    get(&pool, HOST_TO, HOST_PINNED, 4096);
+    assert_int_equal(pinned.blocks, HOST_BLOCKS);
+    host_blocks_free(&pool, &driver);
+    assert_int_equal(pinned.blocks, 0);
+}
+
+static void memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing(void **state)
+{
+    (void)state;
+    host_blocks pool = {0};
+    at_error error = {0};
+    host_block b;
+    assert_int_equal(host_block_get(&pool, &driver, HOST_FROM, HOST_PINNED, 3 << 20, &b, &error),
+                     AT_NO_MEMORY);
+    assert_non_null(strstr(error.message, "3.0 MiB of pinned host memory"));
+    assert_non_null(strstr(error.message, "choose a smaller problem"));
+    assert_int_equal(pool.count, 0);
+    assert_int_equal(host_block_get(&pool, &driver, HOST_FROM, HOST_PAGEABLE, UINT64_C(1) << 47, &b, &error),
+                     AT_NO_MEMORY);
+    assert_non_null(strstr(error.message, "more than half of what the host has"));
+    host_blocks_free(&pool, &driver);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_block_of_the_same_use_kind_and_size_is_used_again, reset),
+        cmocka_unit_test_setup(each_kind_is_asked_of_the_driver_as_that_kind, reset),
+        cmocka_unit_test_setup(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset),
+        cmocka_unit_test_setup(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not,
+                               reset),
+        cmocka_unit_test_setup(memory_that_cannot_be_pinned_is_an_error_that_says_how_much_and_leaves_nothing,
+                               reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
