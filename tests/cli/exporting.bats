@@ -53,7 +53,7 @@ default 64" ]
 
 @test "an unknown format lists the known ones" {
     tool export transpose --format xml
-    fails_with 2 "no format 'xml'; there is: header, json, wisdom, t4"
+    fails_with 2 "no format 'xml'; there is: header, cuda, json, wisdom, t4"
 }
 
 @test "a damaged record is named with its line, and stays" {
@@ -232,4 +232,66 @@ END
     succeeds
     tool export transpose --results nowhere --format t4
     fails_with 2 "nothing is recorded of transpose"
+}
+
+@test "kernels are exported for each recorded problem and those of --over, and said to be for these alone" {
+    tool export transpose --results nowhere --format cuda -o out/
+    succeeds
+    [ "$(ls out)" = "transpose.cu
+transpose.h" ]
+    [[ "$errors" == *"transpose: 1 kernel for 1 problem; with values of rows, cols, dtype in them"* ]]
+    tool export transpose --results nowhere --format cuda --over rows=64,128 --over cols=32 --over dtype=float,half -o t.cu
+    succeeds
+    [[ "$errors" == *"transpose: 4 kernels for 4 problems"* ]]
+    [ "$(grep -c '^namespace autotune_transpose_kernel_' t.cu)" -eq 4 ]
+    grep -q '#include "t.h"' t.cu
+    # The look-up knows for what there is a kernel.
+    cat >main.c <<END
+#include "t.h"
+#include <stdio.h>
+int main(void)
+{
+    autotune_transpose_problem p = {64, 32, AUTOTUNE_TRANSPOSE_DTYPE_HALF};
+    autotune_device d = autotune_device_named("any", 9, 0);
+    autotune_plan plan;
+    d.max_threads_per_block = 1024;
+    d.max_shared_per_block = 1 << 16;
+    autotune_transpose_choice c = autotune_transpose_find(&d, &p);
+    printf("%s %d", autotune_rule_name(c.rule), autotune_transpose_evaluate(&d, &p, &c.config, &plan));
+    printf(" %u %u\n", plan.launches[0].grid[0], plan.launches[0].block[0]);
+    p.rows = 65;
+    printf("%s\n", autotune_rule_name(autotune_transpose_find(&d, &p).rule));
+    return 0;
+}
+END
+    cc -std=c11 -Wall -Wextra -Werror -pedantic -DAUTOTUNE_WITHOUT_CUDA main.c -o c
+    [ "$(./c)" = "default 1 2 256
+none" ]
+    cc -E -DAUTOTUNE_WITHOUT_CUDA main.c >/dev/null
+    c++ -std=c++17 -Wall -Wextra -Werror -pedantic -Wno-missing-field-initializers -DAUTOTUNE_WITHOUT_CUDA -x c++ main.c -o cpp
+    [ "$(./cpp)" = "$(./c)" ]
+}
+
+@test "what has no kernels in a file is refused with the reason" {
+    record results/nvidia-h200 "NVIDIA H200" 9.0
+    tool export scale --format cuda -o scale.cu
+    fails_with 2 "the kernels of 'scale' are made from its script, which is not found"
+    tool export transpose --format cuda
+    fails_with 2 "this makes 2 files (transpose.cu, transpose.h): name a folder for them with -o FOLDER/, or -o FILE.cu"
+    tool export transpose --format cuda -o transpose.c
+    fails_with 2 "its name must end in .cu"
+    tool export transpose --format cuda --over rws=5 -o transpose.cu
+    fails_with 2 "transpose has no variable 'rws'"
+    tool export transpose --over rows=5
+    fails_with 2 "--over is for kernels"
+    cp "$FIXTURES"/scale* .
+    sed -i 's/entry = "scale",/entry = "scale", options = { "--use_fast_math" },/' scale.lua
+    tool export scale.lua --format cuda -o scale.cu
+    fails_with 2 "are compiled with --use_fast_math"
+    cp "$FIXTURES"/scale* .
+    sed -i 's/grid = "ceil_div(n, block \* vec)"/grid = "#tostring(n)"/' scale.lua
+    tool export scale.lua --format cuda -o scale.cu
+    fails_with 2 "launch.grid"
+    [[ "$errors" == *"scale.lua:"*"cannot be said in C"* ]]
+    [ ! -e scale.cu ]
 }

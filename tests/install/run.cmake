@@ -1,7 +1,7 @@
 # Installs the build into a folder of its own, moves that folder, and builds and runs consumers
 # against it with find_package() and with pkg-config.
 #
-# cmake -DBUILD=... -DCONFIG_FLAGS=... -DFIXTURES=... -DWORK=... -P run.cmake
+# cmake -DBUILD=... -DCONFIG_FLAGS=... -DFIXTURES=... -DWORK=... [-DNVCC=...] -P run.cmake
 function(run)
     cmake_parse_arguments(PARSE_ARGV 0 run "" "EXPECT" "COMMAND")
     execute_process(COMMAND ${run_COMMAND} OUTPUT_VARIABLE output ERROR_VARIABLE errors
@@ -28,6 +28,18 @@ foreach(program with_shared with_static with_cpp)
     run(COMMAND ${WORK}/build/${program} ${FIXTURES}/results EXPECT ${expected})
 endforeach()
 run(COMMAND ${WORK}/build/embedded EXPECT "exact block=256 vec=4")
+
+# Exported kernels, in a program that has nothing else of autotune.
+if(NVCC)
+    run(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${CMAKE_CURRENT_LIST_DIR}/consumer_cuda -B ${WORK}/build_cuda
+        -DCMAKE_PREFIX_PATH=${WORK}/prefix -DFIXTURES=${FIXTURES} -DCMAKE_CUDA_COMPILER=${NVCC}
+        -DCMAKE_CUDA_ARCHITECTURES=90)
+    run(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build_cuda)
+    run(COMMAND ${WORK}/build_cuda/embedded_cuda)
+    if(NOT output MATCHES "^(no GPU|exact right)$")
+        message(FATAL_ERROR "embedded_cuda printed\n${output}")
+    endif()
+endif()
 
 file(GLOB_RECURSE pc ${WORK}/prefix/autotune.pc)
 get_filename_component(pc_dir ${pc} DIRECTORY)

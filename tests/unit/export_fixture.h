@@ -2,11 +2,14 @@
 #ifndef AUTOTUNE_TESTS_EXPORT_FIXTURE_H
 #define AUTOTUNE_TESTS_EXPORT_FIXTURE_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "device/arch.h"
 #include "export/export.h"
+#include "space/pattern.h"
 
 /* The text of the exporter's file of this number (*size_bytes may be NULL); the caller frees it. */
 static inline char *exported_text(const exporter *e, const export_model *const *models,
@@ -23,6 +26,56 @@ static inline char *exported_text(const exporter *e, const export_model *const *
         *size_bytes = files.files[file]->size_bytes;
     export_files_deinit(&files);
     return text;
+}
+
+/* How a value is spelt in C, by its column. */
+static inline void print_c(FILE *to, const export_model *m, const export_column *c, value v)
+{
+    char text[RECORD_TEXT_BYTES];
+    if (c->type == EXPORT_WORD) {
+        const export_word *word = export_find_word(c, v);
+        assert_non_null(word);
+        fprintf(to, "(autotune_%s_%s_kind)%td", m->pattern, c->identifier, word - c->words);
+        return;
+    }
+    value_format(v, text, sizeof text);
+    fprintf(to, "%s%s", text, c->type == EXPORT_LONG ? "LL" : "");
+}
+
+static inline void print_c_problem(FILE *to, const export_model *m, const pattern *p)
+{
+    fputs("{", to);
+    for (size_t i = 0; i < p->problem_count; i++) {
+        fputs(i ? ", " : "", to);
+        print_c(to, m, &m->variables[i], p->problems[PROBLEM_TUNED][i].value);
+    }
+    fputs("}", to);
+}
+
+static inline void print_c_configuration(FILE *to, const export_model *m, const pattern *p,
+                                  const uint16_t *indices)
+{
+    fputs("{", to);
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        fputs(i ? ", " : "", to);
+        print_c(to, m, &m->parameters[i], p->parameters[i].values[indices[i]]);
+    }
+    fputs("}", to);
+}
+
+/* An autotune_device of these limits. */
+static inline void print_c_device(FILE *to, const arch_limits *l)
+{
+    fprintf(to,
+            "{.name = \"%s\", .major = %d, .minor = %d, .sm_count = %d, .warp_size = %d,\n"
+            "     .max_threads_per_block = %d, .max_threads_per_sm = %d, .max_blocks_per_sm = %d,\n"
+            "     .registers_per_sm = %d, .max_registers_per_thread = %d, .clock_khz = %d,\n"
+            "     .shared_per_sm = %zu, .max_shared_per_block = %zu, .l2_bytes = %zu,\n"
+            "     .bandwidth = %.17g}",
+            l->name, l->major, l->minor, l->sm_count, l->warp_size, l->max_threads_per_block,
+            l->max_threads_per_sm, l->max_blocks_per_sm, l->registers_per_sm,
+            l->max_registers_per_thread, l->clock_khz, l->shared_per_sm_bytes,
+            l->max_shared_per_block_bytes, l->l2_bytes, l->bandwidth_bytes_per_s);
 }
 
 #endif

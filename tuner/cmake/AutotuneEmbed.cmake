@@ -1,16 +1,30 @@
-# autotune_embed(<target> PATTERN <name> [SCRIPT <file>] [RESULTS <folder>])
+# autotune_embed(<target> PATTERN <name> [FORMAT header|cuda] [SCRIPT <file>] [RESULTS <folder>]
+#                [OVER <variable>=<value>,<value>...]...)
 #
 # Gives <target> the header <autotune/<name>.h>: the recorded configurations of a pattern and their
-# look-up, as 'autotune export' writes them. It is made anew when a record or the script changes.
+# look-up, as 'autotune export' writes them; with FORMAT cuda the kernels as well, compiled into it, and
+# autotune_<name>_launch(). It is made anew when a record or the script changes.
 #
 # PATTERN  the pattern's name
+# FORMAT   header, or cuda (which needs the language CUDA)
 # SCRIPT   its script, when it is not an installed one
 # RESULTS  the folder of records; default: those installed with autotune
+# OVER     of cuda: problems beside those recorded that there are kernels for
 function(autotune_embed target)
-    cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;SCRIPT;RESULTS" "")
+    cmake_parse_arguments(PARSE_ARGV 1 embed "" "PATTERN;FORMAT;SCRIPT;RESULTS" "OVER")
     if(NOT embed_PATTERN OR embed_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "autotune_embed(${target}): write PATTERN and a name; there are also "
-                            "SCRIPT and RESULTS")
+                            "FORMAT, SCRIPT, RESULTS and OVER")
+    endif()
+    if(NOT embed_FORMAT)
+        set(embed_FORMAT header)
+    endif()
+    if(NOT embed_FORMAT MATCHES "^(header|cuda)$")
+        message(FATAL_ERROR "autotune_embed(${target}): FORMAT is header or cuda, not ${embed_FORMAT}")
+    endif()
+    get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+    if(embed_FORMAT STREQUAL "cuda" AND NOT "CUDA" IN_LIST languages)
+        message(FATAL_ERROR "autotune_embed(${target}): FORMAT cuda needs project(... LANGUAGES CUDA)")
     endif()
     set(script ${embed_PATTERN})
     set(depends ${autotune_PROGRAM})
@@ -25,13 +39,26 @@ function(autotune_embed target)
     file(GLOB records CONFIGURE_DEPENDS ${results}/*/${embed_PATTERN}.json)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/autotune_embed)
     set(header ${folder}/autotune/${embed_PATTERN}.h)
+    set(made ${header})
+    set(output ${header})
+    if(embed_FORMAT STREQUAL "cuda")
+        set(output ${folder}/autotune/${embed_PATTERN}.cu)
+        list(APPEND made ${output})
+    endif()
+    set(over)
+    foreach(variable IN LISTS embed_OVER)
+        list(APPEND over --over ${variable})
+    endforeach()
     file(MAKE_DIRECTORY ${folder}/autotune)
-    add_custom_command(OUTPUT ${header}
-        COMMAND ${autotune_PROGRAM} export ${script} --format header --results ${results}
-                -o ${header}
+    add_custom_command(OUTPUT ${made}
+        COMMAND ${autotune_PROGRAM} export ${script} --format ${embed_FORMAT} --results ${results}
+                ${over} -o ${output}
         DEPENDS ${depends} ${records}
         COMMENT "Exporting the configurations of ${embed_PATTERN}"
         VERBATIM)
-    target_sources(${target} PRIVATE ${header})
+    target_sources(${target} PRIVATE ${made})
     target_include_directories(${target} PRIVATE ${folder})
+    if(embed_FORMAT STREQUAL "cuda")
+        target_compile_features(${target} PRIVATE cuda_std_17)
+    endif()
 endfunction()

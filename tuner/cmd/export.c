@@ -6,6 +6,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/exported.h"
+#include "cmd/kernels.h"
 #include "cmd/known.h"
 #include "export/export.h"
 #include "base/file.h"
@@ -59,22 +60,50 @@ static void say_what_is_missing(const export_model *m)
                 m->skipped, m->pattern);
 }
 
+/* Whose kernels are for the recorded problems alone must know it before a program does. */
+static void say_what_is_fixed(const export_model *m, size_t problem_count)
+{
+    char names[1024] = "";
+    for (size_t v = 0; v < m->variable_count; v++) {
+        bool is_fixed = false;
+        for (size_t u = 0; u < m->kernels.use_count && !is_fixed; u++)
+            for (size_t c = 0; c < m->kernels.uses[u].condition_count; c++)
+                is_fixed |= !m->kernels.uses[u].conditions[c].of_device &&
+                            m->kernels.uses[u].conditions[c].index == v;
+        size_t used = strlen(names);
+        if (is_fixed)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", m->variables[v].name);
+    }
+    fprintf(stderr, "autotune: %s: %zu kernel%s for %zu problem%s", m->pattern, m->kernels.source_count,
+            m->kernels.source_count == 1 ? "" : "s",
+            problem_count, problem_count == 1 ? "" : "s");
+    if (*names)
+        fprintf(stderr,
+                "; with values of %s in them, other problems get cudaErrorNotSupported (--over "
+                "names more)",
+                names);
+    fputs("\n", stderr);
+}
+
 /* A pattern that is exported. */
 typedef struct subject {
     char name[RECORD_NAME_BYTES];
     script *script; /* NULL: not found */
     record_set records;
     export_model model;
+    kernel_problems problems;
 } subject;
 
 static void subject_deinit(subject *s)
 {
     export_model_deinit(&s->model);
+    kernel_problems_deinit(&s->problems);
     record_set_deinit(&s->records);
     script_free(s->script);
 }
 
-static at_status subject_init(const options *o, const char *operand, subject *out, at_error *error)
+static at_status subject_init(const options *o, const exporter *e, const char *operand, subject *out,
+                              at_error *error)
 {
     settings run = o->run;
     at_error not_found = {0};
@@ -95,7 +124,10 @@ static at_status subject_init(const options *o, const char *operand, subject *ou
     if (!out->script && out->records.count == 0)
         return error_set(error, AT_USAGE, "%s; nor are there results for '%s'",
                          not_found.message, out->name);
-    return exported_model(out->name, &out->records, out->script, &out->model, error);
+    status = exported_model(out->name, &out->records, out->script, &out->model, error);
+    if (!status && e->kernels && out->script)
+        status = exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems, error);
+    return status;
 }
 
 /* ---- where files go ---- */
@@ -131,6 +163,21 @@ static at_status write_into(const char *folder, const export_files *files, at_er
     return status;
 }
 
+/* Two files beside each other; the first has the name that is asked for. */
+static at_status write_pair(const options *o, const exporter *e, const export_files *files,
+                            at_error *error)
+{
+    char folder[PATHS_BYTES];
+    const char *slash = strrchr(o->output, '/');
+    size_t length = strlen(o->output), ending = strlen(e->extension);
+    if (length < ending || strcmp(o->output + length - ending, e->extension) != 0)
+        return error_set(error, AT_USAGE, "-o %.200s: its name must end in %s; the header lies beside it",
+                         o->output, e->extension);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
+             slash ? o->output : ".");
+    return write_into(folder, files, error);
+}
+
 static at_status write_one(const options *o, const exporter *e, const export_files *files,
                            at_error *error)
 {
@@ -140,9 +187,10 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
                          o->operand);
     if (files->count > 1)
         return error_set(error, AT_USAGE,
-                         "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/",
+                         "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
                          files->count, files->files[0]->name, files->files[1]->name,
-                         files->count > 2 ? " ..." : "");
+                         files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
+                         e->pair ? e->extension : "");
     const export_file *f = files->files[0];
     if (o->output)
         return file_replace(o->output, f->text, f->size_bytes, error);
@@ -177,7 +225,9 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
         status = e->write(models, count, stem, &files, error);
     }
     if (!status)
-        status = folder ? write_into(o->output, &files, error) : write_one(o, e, &files, error);
+        status = folder              ? write_into(o->output, &files, error)
+                 : e->pair && o->output ? write_pair(o, e, &files, error)
+                                        : write_one(o, e, &files, error);
     export_files_deinit(&files);
     return status;
 }
@@ -189,26 +239,31 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     at_status status = exporter_find(o->format ? o->format : "header", &e, error);
     if (status)
         return status;
+    if (o->sweep_count > 0 && !e->kernels)
+        return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none", e->name);
     subject *subjects = calloc(o->operand_count, sizeof *subjects);
     if (!subjects)
         return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
     for (size_t i = 0; i < o->operand_count && !status; i++) {
-        status = subject_init(o, o->operands[i], &subjects[i], error);
+        status = subject_init(o, e, o->operands[i], &subjects[i], error);
         for (size_t j = 0; j < i && !status; j++)
             if (strcmp(subjects[i].name, subjects[j].name) == 0)
                 status = error_set(error, AT_USAGE, "'%s' is named twice", subjects[i].name);
     }
     if (!status)
         status = write_subjects(o, e, subjects, error);
-    for (size_t i = 0; i < o->operand_count && !status; i++)
+    for (size_t i = 0; i < o->operand_count && !status; i++) {
         say_what_is_missing(&subjects[i].model);
+        if (e->kernels)
+            say_what_is_fixed(&subjects[i].model, subjects[i].problems.count);
+    }
     for (size_t i = 0; i < o->operand_count; i++)
         subject_deinit(&subjects[i]);
     free(subjects);
     return status;
 }
 
-static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS, OPTION_SET};
+static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET};
 
 const command cmd_export = {
     .name = "export",
@@ -223,16 +278,21 @@ const command cmd_export = {
         "                           standard library. Its look-up takes the device and the problem, and\n"
         "                           says which rule found the configuration, as 'autotune pick' does;\n"
         "                           what the script's constraints forbid is never given\n"
+        "  cuda                     FILE.cu with the kernels, and FILE.h: autotune_PATTERN_launch() picks by the\n"
+        "                           same rules and launches. nvcc and clang take it, and it needs nothing but\n"
+        "                           the CUDA runtime. A kernel that has the problem's sizes in it is made\n"
+        "                           for each recorded problem, and for those of --set and --over\n"
         "  json                     all that is recorded, constraints and defaults, as one document\n"
         "                           (share/autotune/schema/export.schema.json)\n"
         "  wisdom                   Kernel Launcher's wisdom: PATTERN_float.wisdom and so on\n"
         "  t4                       T4 results, for each GPU and problem the best, those that came next\n"
         "                           and the default; --warm-start and replay read them, and wisdom\n"
         "\n"
-        "header and json take several patterns in one file. Where there are several files, and for\n"
+        "header, cuda and json take several patterns in one file. Where there are several files, and for\n"
         "several patterns of the other formats, -o names a folder (one that is there, or FOLDER/).\n"
         "\n"
         "  autotune export transpose --format header -o transpose_config.h\n"
+        "  autotune export transpose --format cuda --over rows=1024,2048,4096 -o transpose_tuned.cu\n"
         "  autotune export transpose dot --format t4 -o measured/\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const exporter *const table[] = {&export_header, &export_json, &export_wisdom, &export_t4};
+static const exporter *const table[] = {&export_header, &export_cuda, &export_json, &export_wisdom, &export_t4};
 
 const exporter *const *exporters(size_t *count)
 {

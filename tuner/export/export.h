@@ -17,6 +17,8 @@ typedef struct exporter {
     const char *summary;   /* one line */
     const char *extension; /* of the file that it writes, ".h" */
     bool several;          /* patterns may share a file; else each has files of its own */
+    bool pair;             /* it writes two files, of one stem */
+    bool kernels;          /* models have a launch and kernels */
     /* Adds files for the models; `stem` is what the file is called without its extension. AT_USAGE
      * for what the format cannot say, AT_NO_MEMORY. */
     at_status (*write)(const export_model *const *models, size_t count, const char *stem,
@@ -30,6 +32,7 @@ const exporter *const *exporters(size_t *count);
 at_status exporter_find(const char *name, const exporter **out, at_error *error);
 
 extern const exporter export_header; /* export/header.c */
+extern const exporter export_cuda;   /* export/cuda.c */
 extern const exporter export_json;   /* export/json.c */
 extern const exporter export_wisdom; /* export/wisdom.c */
 extern const exporter export_t4;     /* export/t4.c */

@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "device/field.h"
 #include "export/export.h"
+#include "export/header.h"
 #include "export/names.h"
 #include "export/prelude.h"
 #include "export/text.h"
@@ -188,6 +189,14 @@ static void print_tables(const export_model *m, FILE *to)
     fputs(";\n    return config;\n}\n", to);
 }
 
+static bool can_fail(const export_model *m)
+{
+    for (size_t i = 0; i < m->constraint_count; i++)
+        if (m->constraints[i].c && strstr(m->constraints[i].c, "failed)"))
+            return true;
+    return false;
+}
+
 static void print_fits(const export_model *m, FILE *to)
 {
     export_print_text(m,
@@ -197,12 +206,12 @@ static void print_fits(const export_model *m, FILE *to)
                "    const autotune_$_config *config)\n"
                "{\n"
                "    int broken = 0;\n"
-               "    int *failed = &broken;\n"
-               "    (void)failed;\n"
                "    (void)device;\n"
                "    (void)problem;\n"
                "    (void)config;\n",
                to);
+    if (can_fail(m))
+        fputs("    int *failed = &broken;\n", to);
     for (size_t i = 0; i < m->constraint_count; i++) {
         const export_constraint *c = &m->constraints[i];
         if (c->c)
@@ -278,11 +287,11 @@ static void print_portfolios(const export_model *m, FILE *to)
                "AUTOTUNE_FUNCTION int autotune_$_place(\n"
                "    int portfolio, int index, const autotune_$_problem *problem)\n"
                "{\n"
-               "    int node = 0;\n"
-               "    (void)node;\n"
                "    (void)index;\n"
                "    (void)problem;\n",
                to);
+    /* nvcc warns of what is set and not used. */
+    fputs(m->portfolio_count ? "    int node = 0;\n" : "", to);
     for (size_t p = 0; p < m->portfolio_count; p++) {
         const record_portfolio *portfolio = m->portfolios[p];
         fprintf(to, "    if (portfolio == %zu", p);
@@ -307,14 +316,12 @@ static void print_seen(const export_model *m, FILE *to)
                "    const char *gpu, const autotune_$_problem *problem,\n"
                "    const autotune_$_config *config)\n"
                "{\n"
-               "    double distance = 0, nearest = -1;\n"
                "    bool slower = false;\n"
                "    (void)gpu;\n"
                "    (void)problem;\n"
-               "    (void)config;\n"
-               "    (void)distance;\n"
-               "    (void)nearest;\n",
+               "    (void)config;\n",
                to);
+    fputs(m->seen_count ? "    double distance = 0, nearest = -1;\n" : "", to);
     for (size_t i = 0; i < m->seen_count; i++) {
         const export_seen *s = &m->seen[i];
         fputs("    if (autotune_same_text(gpu, ", to);
@@ -376,6 +383,68 @@ static void print_distance(const export_model *m, FILE *to)
     fputs(";\n}\n", to);
 }
 
+static void print_field(const export_use *u, size_t field, FILE *to)
+{
+    size_t count;
+    const device_field *f = &device_fields(&count)[field];
+    const char *at = (const char *)&u->device + f->offset;
+    switch (f->kind) {
+    case DEVICE_FIELD_INT:
+        fprintf(to, "device->%s == %d", f->name, *(const int *)(const void *)at);
+        break;
+    case DEVICE_FIELD_SIZE:
+        fprintf(to, "device->%s == INT64_C(%zu)", f->name, *(const size_t *)(const void *)at);
+        break;
+    case DEVICE_FIELD_DOUBLE:
+        fprintf(to, "device->%s == %.17g", f->name, *(const double *)(const void *)at);
+        break;
+    case DEVICE_FIELD_TEXT:
+        fprintf(to, "autotune_same_text(device->%s, ", f->name);
+        export_print_literal(at, to);
+        fputs(")", to);
+        break;
+    }
+}
+
+static void print_use(const export_model *m, const export_use *u, FILE *to)
+{
+    const char *and = "";
+    fputs("    if (", to);
+    for (size_t i = 0; i < m->parameter_count; i++, and = " &&\n        ") {
+        fprintf(to, "%sconfig->%s == ", and, m->parameters[i].identifier);
+        export_print_value(m, &m->parameters[i], *record_get(u->configuration, m->parameters[i].name), to);
+    }
+    for (size_t i = 0; i < u->condition_count; i++, and = " &&\n        ") {
+        size_t index = u->conditions[i].index;
+        fputs(and, to);
+        if (u->conditions[i].of_device) {
+            print_field(u, index, to);
+            continue;
+        }
+        fprintf(to, "problem->%s == ", m->variables[index].identifier);
+        export_print_value(m, &m->variables[index], u->problem->pairs[index].value, to);
+    }
+    fprintf(to, "%s)\n        return %zu;\n", *and ? "" : "true", u->source);
+}
+
+static void print_kernel(const export_model *m, FILE *to)
+{
+    export_print_text(m,
+                      "\n/* Which of the sources has a configuration's kernels for this problem and device: there\n"
+                      " * are sizes and limits in some. -1: none has. */\n"
+                      "AUTOTUNE_FUNCTION int autotune_$_kernel(\n"
+                      "    const autotune_device *device, const autotune_$_problem *problem,\n"
+                      "    const autotune_$_config *config)\n"
+                      "{\n"
+                      "    (void)device;\n"
+                      "    (void)problem;\n"
+                      "    (void)config;\n",
+                      to);
+    for (size_t i = 0; i < m->kernels.use_count; i++)
+        print_use(m, &m->kernels.uses[i], to);
+    fputs("    return -1;\n}\n", to);
+}
+
 /* Is there a constraint that cannot be said in C? */
 static bool has_untold(const export_model *m)
 {
@@ -398,7 +467,13 @@ static void print_find(const export_model *m, FILE *to)
         "    autotune_$_choice best = {AUTOTUNE_RULE_NONE, autotune_$_default(), -1};\n"
         "    double nearest = 0;\n"
         "    int i = 0;\n"
-        "    if (autotune_$_fits(device, problem, &best.config))\n"
+        "    if (autotune_$_fits(device, problem, &best.config)",
+        to);
+    if (m->launch.statements)
+        export_print_text(m, " &&\n        autotune_$_kernel(device, problem, &best.config) >= 0", to);
+    export_print_text(
+        m,
+        ")\n"
         "        best.rule = AUTOTUNE_RULE_DEFAULT;\n"
         "    for (i = 0; i < autotune_$_count(); i++) {\n"
         "        const autotune_$_entry e = autotune_$_at(i);\n"
@@ -425,6 +500,11 @@ static void print_find(const export_model *m, FILE *to)
     /* What cannot be checked is given for what it was measured on alone. */
     if (has_untold(m))
         fputs("        if (rule != AUTOTUNE_RULE_EXACT)\n            continue;\n", to);
+    if (m->launch.statements)
+        export_print_text(m,
+                          "        if (autotune_$_kernel(device, problem, &e.config) < 0)\n"
+                          "            continue;\n",
+                          to);
     export_print_text(
         m,
         "        if (rule > best.rule || (rule == best.rule && distance >= nearest))\n"
@@ -443,7 +523,7 @@ static void print_find(const export_model *m, FILE *to)
         to);
 }
 
-static void print_model(const export_model *m, FILE *to)
+void export_print_header(const export_model *m, FILE *to)
 {
     print_intro(m, to);
     /* Constants have no small letters: none is the guard. */
@@ -461,6 +541,8 @@ static void print_model(const export_model *m, FILE *to)
     print_fits(m, to);
     print_portfolios(m, to);
     print_seen(m, to);
+    if (m->launch.statements)
+        print_kernel(m, to);
     print_find(m, to);
     fputs("\n#endif\n", to);
 }
@@ -478,7 +560,7 @@ static at_status write_header(const export_model *const *models, size_t count, c
         return status;
     for (size_t i = 0; i < count; i++) {
         fputs(i ? "\n" : "", to);
-        print_model(models[i], to);
+        export_print_header(models[i], to);
     }
     return export_files_close(files, error);
 }

@@ -73,11 +73,37 @@ static bool needs_prefix(const char *name)
     return name[0] == '_' || strncasecmp(name, "autotune", 8) == 0;
 }
 
+enum { STEM_BYTES = EXPORT_IDENTIFIER_BYTES - 8 };
+
+static void make_stem(const char *name, char stem[STEM_BYTES])
+{
+    snprintf(stem, STEM_BYTES, "%s%s%s", needs_prefix(name) ? "p" : "", name,
+             is_reserved(name) ? "_" : "");
+}
+
+static bool buffer_taken(const export_launch *l, const char *identifier)
+{
+    for (size_t i = 0; i < l->buffer_count; i++)
+        if (strcmp(l->buffers[i], identifier) == 0)
+            return true;
+    return false;
+}
+
+void export_launch_add_buffer(export_launch *l, const char *name, bool is_input)
+{
+    char stem[STEM_BYTES];
+    char *identifier = l->buffers[l->buffer_count];
+    make_stem(name, stem);
+    snprintf(identifier, EXPORT_IDENTIFIER_BYTES, "%s", stem);
+    for (unsigned n = 2; buffer_taken(l, identifier); n++)
+        snprintf(identifier, EXPORT_IDENTIFIER_BYTES, "%s_%u", stem, n);
+    l->is_input[l->buffer_count++] = is_input;
+}
+
 static void name_column(export_model *m, export_column *c)
 {
-    char stem[EXPORT_IDENTIFIER_BYTES - 8];
-    snprintf(stem, sizeof stem, "%s%s%s", needs_prefix(c->name) ? "p" : "", c->name,
-             is_reserved(c->name) ? "_" : "");
+    char stem[STEM_BYTES];
+    make_stem(c->name, stem);
     snprintf(c->identifier, sizeof c->identifier, "%s", stem);
     for (unsigned n = 2; column_taken(m, c->identifier, c); n++)
         snprintf(c->identifier, sizeof c->identifier, "%s_%u", stem, n);
@@ -493,6 +519,20 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
     return AT_OK;
 }
 
+at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; i < m->variable_count && !status; i++) {
+        export_column *c = &m->variables[i];
+        value v = *record_get(problem, c->name);
+        if (c->type == EXPORT_WORD)
+            status = add_word(m, c, v, error);
+        else if (join_types(c->type, type_of(v)) != c->type)
+            status = error_set(error, AT_USAGE, "'%s' has values of another kind", c->name);
+    }
+    return status;
+}
+
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes)
 {
@@ -580,6 +620,8 @@ void export_model_deinit(export_model *m)
     for (size_t i = 0; i < m->constraint_count; i++)
         free(m->constraints[i].c);
     free(m->constraints);
+    free(m->launch.statements);
+    export_kernels_deinit(&m->kernels);
     free(m->portfolios);
     free(m->seen);
     free(m->rows);

@@ -12,10 +12,9 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "export/kernels.h"
 #include "space/pattern.h"
 #include "record/record.h"
-
-enum { EXPORT_IDENTIFIER_BYTES = 80 };
 
 typedef enum export_type {
     EXPORT_INTEGER, /* fits 32 bits */
@@ -75,6 +74,8 @@ typedef struct export_model {
     size_t constraint_count;               /* of export_model_add_constraint() */
     export_constraint *constraints;        /* owned */
     record_values defaults;                /* pairs owned */
+    export_launch launch;                  /* owned; zeroed unless kernels are exported */
+    export_kernels kernels;                /* owned; likewise */
     size_t skipped;                        /* entries of other variables or parameters */
 } export_model;
 
@@ -89,10 +90,17 @@ void export_model_deinit(export_model *m);
  * AT_NO_MEMORY. */
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
+/* Makes room for a problem's values among the words of its variables; `problem` has all of them.
+ * AT_USAGE for a value of another kind than its variable has, AT_NO_MEMORY. */
+at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
+
 /* What C the variable or parameter of this name is, in autotune_<pattern>_fits(): an expression without
  * a need for brackets, and its column. NULL: there is none, or it has values of several kinds. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
+
+/* Adds a buffer to the launch, by a name that C can have. */
+void export_launch_add_buffer(export_launch *l, const char *name, bool is_input);
 
 /* Has this configuration a value of each parameter, and no other? */
 bool export_has_parameters(const export_model *m, const record_values *configuration);

@@ -68,8 +68,8 @@ static bool add_column(name_list *list, const export_model *m, const export_colu
 
 static bool add_model(name_list *list, const export_model *m)
 {
-    static const char *const own[] = {"at",      "buffers", "choice", "config",  "count",
-                                      "default", "distance", "entry", "evaluate", "find",
+    static const char *const own[] = {"address", "at",      "buffers", "choice", "config",  "count",
+                                      "default", "distance", "entry", "evaluate", "fill", "find",
                                       "fits",    "kernel",  "launch", "place",   "plan",
                                       "problem", "run",     "same",   "slower"};
     bool done = true;

@@ -507,10 +507,9 @@ static bool translate_binary(translator *t, int precedence, piece *out)
     return true;
 }
 
-at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
-                              char **out, at_error *error)
+at_status script_expression_c(const script *s, const expression *e, c_spelling spell, void *context,
+                              c_type *type, char **out, at_error *error)
 {
-    const expression *e = &s->constraint_tests[constraint];
     *out = NULL;
     translator *t = calloc(1, sizeof *t);
     if (!t)
@@ -522,13 +521,27 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
                       .context = context};
     advance(t);
     piece whole;
-    bool done = translate_binary(t, 1, &whole) && is_value(&whole, C_TRUTH) &&
-                t->next.kind == TOKEN_END;
-    if (done)
+    bool done = translate_binary(t, 1, &whole) && !whole.when && t->next.kind == TOKEN_END;
+    if (done) {
+        *type = whole.type;
         *out = strdup(whole.text);
+    }
     bool no_memory = t->no_memory || (done && !*out);
     for (size_t i = 0; i < t->kept_count; i++)
         free(t->kept[i]);
     free(t);
     return no_memory ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
+}
+
+at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
+                              char **out, at_error *error)
+{
+    c_type type = C_TRUTH;
+    at_status status = script_expression_c(s, &s->constraint_tests[constraint], spell, context,
+                                           &type, out, error);
+    if (type != C_TRUTH) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
 }

@@ -1,4 +1,4 @@
-/* Constraints in C: for programs that pick a configuration without Lua.
+/* Constraints and other expressions in C: for programs that pick a configuration without Lua.
  *
  * In: a constraint of a loaded script and how its names are spelt in C. Out: a C expression, the same
  * in C11, C++17 and device code, that is true where Lua would say true and false where it would say
@@ -21,6 +21,13 @@ typedef enum c_type {
  * of which type it is; false when it cannot be. */
 typedef bool (*c_spelling)(void *context, const char *name, c_type *type, char *text,
                            size_t size_bytes);
+
+struct expression;
+
+/* Any expression of the script: *type is that of its value. *out is NULL when it cannot be said in C, or
+ * gives values of several types. As script_constraint_c(); for this room. */
+at_status script_expression_c(const script *s, const struct expression *e, c_spelling spell,
+                              void *context, c_type *type, char **out, at_error *error);
 
 /* *out is owned by the caller; NULL when the constraint cannot be said in C. `device->FIELD` stands
  * for the fields of `device`: whole numbers of 64 bits, `bandwidth` a double, `name` a text.

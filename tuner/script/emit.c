@@ -112,10 +112,40 @@ typedef struct emission {
     const script_kernel *kernel;
     problem_kind problem;
     const uint16_t *indices;
+    emit_reads *reads; /* NULL: nobody asks */
     bool layout_only; /* the template is the same for all variants of a layout */
     output output;
     emitted *out;
 } emission;
+
+/* The field of the device that is asked for, which is noted: __index of the `device` of such a run. */
+static int noted_device_field(lua_State *L)
+{
+    const emission *e = script_of(L)->emission;
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    const char *name = luaL_tolstring(L, 2, NULL);
+    for (size_t i = 0; e && e->reads && i < count; i++)
+        if (strcmp(fields[i].name, name) == 0)
+            e->reads->device[i] = true;
+    lua_pushvalue(L, 2);
+    lua_gettable(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* Gives the scope on top of the stack a `device` that notes what is read of it. */
+static void set_noting_device(lua_State *L, const script *s)
+{
+    lua_newtable(L);
+    lua_createtable(L, 0, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->template_environment);
+    lua_getfield(L, -1, "device");
+    lua_remove(L, -2);
+    lua_pushcclosure(L, noted_device_field, 1);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+    lua_setfield(L, -2, "device");
+}
 
 /* Pushes the environment of one run: a table of its own, so that what the template assigns is gone
  * with the run. */
@@ -124,11 +154,14 @@ static void push_scope(lua_State *L, const emission *e)
     script *s = e->s;
     lua_createtable(L, 0, (int)(s->pattern.parameter_count + s->pattern.problem_count) + 8);
     lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
-    for (size_t i = 0; i < s->pattern.problem_count; i++) {
+    /* Where reads are noted they go through derived_or_unknown_name(). */
+    for (size_t i = 0; i < s->pattern.problem_count && !e->reads; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         lua_setfield(L, -3, s->problems[e->problem][i].name);
     }
     lua_pop(L, 1);
+    if (e->reads)
+        set_noting_device(L, s);
     for (size_t i = 0; i < s->pattern.parameter_count; i++) {
         if (e->layout_only && !s->choices[i].in_layout)
             continue;
@@ -141,6 +174,23 @@ static void push_scope(lua_State *L, const emission *e)
     lua_setmetatable(L, -2);
 }
 
+/* What an expression reads, which is then read by who evaluates it. */
+static void note_expression(const emission *e, const expression *from)
+{
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    if (!e->reads)
+        return;
+    for (size_t i = 0; i < from->input_count; i++)
+        if (!from->inputs[i].is_parameter)
+            e->reads->problem[from->inputs[i].index] = true;
+    lexer l = lexer_make(from->code, strlen(from->code));
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
+        for (size_t i = 0; t.kind == TOKEN_NAME && i < count; i++)
+            if (token_is(t, fields[i].name))
+                e->reads->device[i] = true;
+}
+
 /* Evaluates the NVRTC options; the script keeps the strings. */
 static void write_options(lua_State *L, emission *e)
 {
@@ -148,6 +198,7 @@ static void write_options(lua_State *L, emission *e)
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->s->kept_strings);
     int kept = lua_gettop(L);
     for (size_t i = 0; i < k->option_count; i++) {
+        note_expression(e, &k->options[i]);
         const char *option = expression_string(L, &k->options[i], e->problem, e->indices);
         if (option[0] != '\0') {
             lua_pushvalue(L, -1);
@@ -179,7 +230,24 @@ static bool push_derived(lua_State *L, const script *s, const char *name)
                            "'%s' is derived from the parameter '%s', and the reference is the same "
                            "for all variants",
                            name, s->parameters[d->value.inputs[k].index].name);
+        note_expression(e, &d->value);
         expression_any(L, &d->value, e->problem, e->indices);
+        return true;
+    }
+    return false;
+}
+
+/* Pushes the problem's variable `name` and notes that it is read, where that is asked for. */
+static bool push_noted(lua_State *L, const script *s, const char *name)
+{
+    const emission *e = s->emission;
+    for (size_t i = 0; e && e->reads && i < s->pattern.problem_count; i++) {
+        if (strcmp(s->problems[e->problem][i].name, name) != 0)
+            continue;
+        e->reads->problem[i] = true;
+        lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[e->problem]);
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_remove(L, -2);
         return true;
     }
     return false;
@@ -274,6 +342,15 @@ at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices,
     return run(&e, line_marks, out, error);
 }
 
+at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
+                              emit_reads *reads, emitted *out, at_error *error)
+{
+    emission e = {
+        .s = s, .kernel = &s->kernel, .problem = problem, .indices = indices, .reads = reads};
+    *reads = (emit_reads){0};
+    return run(&e, false, out, error);
+}
+
 static at_status emit_fixed(script *s, const script_kernel *kernel, const char *missing,
                             problem_kind problem, const uint16_t *indices, bool line_marks,
                             emitted *out, at_error *error)
@@ -317,7 +394,7 @@ static int derived_or_unknown_name(lua_State *L)
 {
     const script *s = script_of(L);
     const char *name = luaL_tolstring(L, 2, NULL);
-    if (push_derived(L, s, name))
+    if (push_noted(L, s, name) || push_derived(L, s, name))
         return 1;
     for (size_t i = 0; i < s->pattern.parameter_count; i++)
         if (strcmp(name, s->parameters[i].name) == 0)

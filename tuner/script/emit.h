@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "device/field.h"
 #include "script/include.h"
 #include "script/script.h"
 
@@ -29,6 +30,17 @@ typedef struct emitted {
  * template and its line. */
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
+
+/* What a source depends on beside the configuration: it is the same for every problem and device that
+ * have the same values of these. */
+typedef struct emit_reads {
+    bool problem[PATTERN_MAX_VARIABLES]; /* of variable i of the problem */
+    bool device[DEVICE_MOST_FIELDS];     /* of field i of device_fields() */
+} emit_reads;
+
+/* As emit_variant() without line marks, and tells what was read. */
+at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
+                              emit_reads *reads, emitted *out, at_error *error);
 
 /* Emit the reference kernel for `problem`, and the kernel that fills inputs. Of `indices` only the
  * layout matters; NULL: the baseline's. AT_NOT_FOUND when the pattern has none. */

@@ -390,9 +390,9 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
 
 /* Limits of the CUDA programming model, the same for all compute capabilities since 3.0 (CUDA C++
  * Programming Guide, "Technical Specifications per Compute Capability"). */
-static const int64_t most_blocks[3] = {INT32_MAX, 65535, 65535};
-static const int64_t most_threads[3] = {1024, 1024, 64};
-static const int64_t most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER};
+const int64_t script_most_blocks[3] = {INT32_MAX, 65535, 65535};
+const int64_t script_most_threads[3] = {1024, 1024, 64};
+const int64_t script_most_cluster[3] = {PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER, PLAN_MAX_CLUSTER};
 
 static void evaluate_shape(lua_State *L, const evaluation *e, const expression from[3],
                            const int64_t most[3], uint32_t to[3])
@@ -406,7 +406,7 @@ static void evaluate_shape(lua_State *L, const evaluation *e, const expression f
 static void evaluate_cluster(lua_State *L, const evaluation *e, const script_launch *from,
                              kernel_launch *to)
 {
-    evaluate_shape(L, e, from->cluster, most_cluster, to->cluster);
+    evaluate_shape(L, e, from->cluster, script_most_cluster, to->cluster);
     for (int i = 0; i < 3; i++)
         if (to->grid[i] % to->cluster[i] != 0)
             expression_raise(L, &from->cluster[from->cluster[i].text ? i : 0],
@@ -419,8 +419,8 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     launch_plan *plan = e->launch;
     kernel_launch *to = &plan->launches[plan->launch_count++];
     snprintf(to->entry, sizeof to->entry, "%s", from->entry);
-    evaluate_shape(L, e, from->grid, most_blocks, to->grid);
-    evaluate_shape(L, e, from->block, most_threads, to->block);
+    evaluate_shape(L, e, from->grid, script_most_blocks, to->grid);
+    evaluate_shape(L, e, from->block, script_most_threads, to->block);
     evaluate_cluster(L, e, from, to);
     if (plan_block_threads(to) > 1024)
         expression_raise(L, &from->block[0], "the block has %llu threads; 1024 are allowed",

@@ -204,6 +204,9 @@ void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);
 
+/* Of a grid, a block and a cluster along each side. */
+extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_cluster[3];
+
 /* In script/emit.c: loads template.lua; compiles the templates. Both raise. */
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);

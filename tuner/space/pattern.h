@@ -12,7 +12,7 @@
 #include "space/space.h"
 #include "base/value.h"
 
-enum { PATTERN_MAX_PARAMETERS = 64 };
+enum { PATTERN_MAX_PARAMETERS = 64, PATTERN_MAX_VARIABLES = 64 };
 
 typedef struct pattern_variable {
     const char *name;

@@ -140,41 +140,6 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     free(text);
 }
 
-/* How a value is spelt in C, by its column. */
-static void print_c(FILE *to, const export_model *m, const export_column *c, value v)
-{
-    char text[VALUE_BYTES * 4];
-    if (c->type == EXPORT_WORD) {
-        const export_word *word = export_find_word(c, v);
-        assert_non_null(word);
-        fprintf(to, "(autotune_%s_%s_kind)%td", m->pattern, c->identifier, word - c->words);
-        return;
-    }
-    value_format(v, text, sizeof text);
-    fprintf(to, "%s%s", text, c->type == EXPORT_LONG ? "LL" : "");
-}
-
-static void print_c_problem(FILE *to, const export_model *m, const pattern *p)
-{
-    fputs("{", to);
-    for (size_t i = 0; i < p->problem_count; i++) {
-        fputs(i ? ", " : "", to);
-        print_c(to, m, &m->variables[i], p->problems[PROBLEM_TUNED][i].value);
-    }
-    fputs("}", to);
-}
-
-static void print_c_configuration(FILE *to, const export_model *m, const pattern *p,
-                                  const uint16_t *indices)
-{
-    fputs("{", to);
-    for (size_t i = 0; i < p->parameter_count; i++) {
-        fputs(i ? ", " : "", to);
-        print_c(to, m, &m->parameters[i], p->parameters[i].values[indices[i]]);
-    }
-    fputs("}", to);
-}
-
 /* void print_<pattern>(choice): the configuration as --config takes it. */
 static void write_printer(FILE *to, const export_model *m)
 {
@@ -299,16 +264,10 @@ static void write_devices(FILE *to)
     fputs("static const autotune_device devices[] = {\n", to);
     for (size_t g = 0; g < GPUS; g++) {
         arch_limits l = limits_of(g);
-        fprintf(to,
-                "    {.name = \"%s\", .major = %d, .minor = %d, .sm_count = %d, .warp_size = %d,\n"
-                "     .max_threads_per_block = %d, .max_threads_per_sm = %d, .max_blocks_per_sm = %d,\n"
-                "     .registers_per_sm = %d, .max_registers_per_thread = %d, .clock_khz = %d,\n"
-                "     .shared_per_sm = %zu, .max_shared_per_block = %zu, .l2_bytes = %zu,\n"
-                "     .bandwidth = %.17g},\n",
-                gpus[g].name, l.major, l.minor, l.sm_count, l.warp_size, l.max_threads_per_block,
-                l.max_threads_per_sm, l.max_blocks_per_sm, l.registers_per_sm,
-                l.max_registers_per_thread, l.clock_khz, l.shared_per_sm_bytes,
-                l.max_shared_per_block_bytes, l.l2_bytes, l.bandwidth_bytes_per_s);
+        snprintf(l.name, sizeof l.name, "%s", gpus[g].name);
+        fputs("    ", to);
+        print_c_device(to, &l);
+        fputs(",\n", to);
     }
     fputs("};\n\n", to);
 }

@@ -186,7 +186,8 @@ static at_status make_model(fixture *f, char **output, at_error *error)
     if (!status) {
         export_files files = {0};
         for (size_t i = 0; i < count && !status; i++)
-            status = all[i]->write(models, 1, "exported", &files, error);
+            if (!all[i]->kernels)
+                status = all[i]->write(models, 1, "exported", &files, error);
         if (!status)
             *output = __real_strdup(files.files[0]->text);
         export_files_deinit(&files);

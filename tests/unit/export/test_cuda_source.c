@@ -1,0 +1,82 @@
+/* CUDA source into a namespace. */
+#include <string.h>
+
+#include "check.h"
+#include "export/cuda_source.h"
+
+static void expect(const char *source, const source_header *headers, size_t count, const char *text,
+                   const char *includes, const char *undefines)
+{
+    export_source out;
+    at_error error = {0};
+    assert_ok(export_cuda_source(source, headers, count, &out, &error), error);
+    assert_string_equal(out.text, text);
+    assert_string_equal(out.includes, includes);
+    assert_string_equal(out.undefines, undefines);
+    export_source_deinit(&out);
+}
+
+static void linkage_is_taken_out(void **state)
+{
+    (void)state;
+    expect("extern \"C\" __global__ void f();\n", NULL, 0, "__global__ void f();\n", "", "");
+    expect("extern /* so */ \"C\"\n__constant__ int c[3];\n", NULL, 0, "__constant__ int c[3];\n", "", "");
+    expect("extern \"C\" {\nint a;\n}\n", NULL, 0, "inline namespace linkage {\nint a;\n}\n", "", "");
+    expect("extern __shared__ float tile[];\n", NULL, 0, "extern __shared__ float tile[];\n", "", "");
+    expect("#define ENTRY extern \"C\" __global__\nENTRY void f();\n", NULL, 0,
+           "#define ENTRY __global__\nENTRY void f();\n", "", "#undef ENTRY\n");
+}
+
+static void what_only_looks_like_linkage_stays(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "// extern \"C\" here\n",
+        "/* extern \"C\" { */\n",
+        "const char *s = \"extern \\\"C\\\"\", q = '\"';\n",
+        "const char *r = R\"x(extern \"C\" int i;)\" )x\";\n",
+        "int my_extern = 1'000'000; int externs;\n",
+        "/* it never ends extern \"C\"",
+        "\"nor this \\",
+        "R\"(",
+        "'",
+        "#",
+        "#define",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        export_source out;
+        at_error error = {0};
+        assert_ok(export_cuda_source(texts[i], NULL, 0, &out, &error), error);
+        assert_string_equal(out.text, texts[i]);
+        export_source_deinit(&out);
+    }
+}
+
+static void includes_go_ahead_or_in(void **state)
+{
+    (void)state;
+    const source_header headers[] = {{"mine.h", "#pragma once\n#include <cuda_fp16.h>\n#define N 3\nint mine;\n"},
+                                     {"other.h", "#include \"mine.h\"\nint other;\n"}};
+    expect("#include <cuda_fp16.h>\n  # include \"mine.h\" // why\n#include \"other.h\"\nint x;\n", headers, 2,
+           "  #define N 3\nint mine;\nint other;\nint x;\n", "#include <cuda_fp16.h>\n", "#undef N\n");
+}
+
+static void a_circle_of_includes_ends(void **state)
+{
+    (void)state;
+    const source_header headers[] = {{"a.h", "#include \"b.h\"\n"}, {"b.h", "#include \"a.h\"\n"}};
+    export_source out;
+    at_error error = {0};
+    assert_int_equal(export_cuda_source("#include \"a.h\"\n", headers, 2, &out, &error), AT_FORMAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linkage_is_taken_out),
+        cmocka_unit_test(what_only_looks_like_linkage_stays),
+        cmocka_unit_test(includes_go_ahead_or_in),
+        cmocka_unit_test(a_circle_of_includes_ends),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+#include "export/cuda_source.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_NESTED = 16 };
+
+typedef struct rewriter {
+    const source_header *headers;
+    size_t header_count;
+    bool once[SOURCE_HEADERS_MAX]; /* has "#pragma once", and has been included */
+    FILE *text, *includes, *undefines;
+    char *include_list; /* what `includes` has, after a flush */
+    size_t nested;
+} rewriter;
+
+/* ---- the pieces of a text ---- */
+
+/* Where a comment, literal or name that starts at `at` ends; `at` + 1 for any other character. */
+static const char *skip_quoted(const char *at)
+{
+    char quote = *at++;
+    while (*at && *at != quote && *at != '\n')
+        at += at[0] == '\\' && at[1] ? 2 : 1;
+    return *at == quote ? at + 1 : at;
+}
+
+static const char *skip_line(const char *at)
+{
+    while (*at && *at != '\n')
+        at += at[0] == '\\' && at[1] ? 2 : 1;
+    return at;
+}
+
+static const char *skip_comment(const char *at)
+{
+    const char *end = strstr(at + 2, "*/");
+    return end ? end + 2 : at + strlen(at);
+}
+
+/* R"x( ... )x" */
+static const char *skip_raw(const char *at)
+{
+    const char *open = strchr(at, '(');
+    char close[24];
+    if (!open || open - at > 16)
+        return skip_quoted(at);
+    snprintf(close, sizeof close, ")%.*s\"", (int)(open - at - 1), at + 1);
+    const char *end = strstr(open, close);
+    return end ? end + strlen(close) : at + strlen(at);
+}
+
+static bool is_name_start(char c)
+{
+    return isalpha((unsigned char)c) || c == '_';
+}
+
+static const char *skip_name(const char *at)
+{
+    while (is_name_start(*at) || isdigit((unsigned char)*at))
+        at++;
+    return at;
+}
+
+static const char *skip_piece(const char *at)
+{
+    if (at[0] == '/' && at[1] == '/')
+        return skip_line(at);
+    if (at[0] == '/' && at[1] == '*')
+        return skip_comment(at);
+    if (*at == '"' || *at == '\'')
+        return skip_quoted(at);
+    if (is_name_start(*at)) {
+        const char *end = skip_name(at);
+        return *end == '"' && end[-1] == 'R' ? skip_raw(end) : end;
+    }
+    /* 1'000'000 is a number, no character. */
+    if (isdigit((unsigned char)*at)) {
+        while (isalnum((unsigned char)*at) || *at == '.' || (*at == '\'' && isalnum((unsigned char)at[1])))
+            at++;
+        return at;
+    }
+    return at + 1;
+}
+
+/* Blanks and comments; line ends too where they are nothing but blanks. */
+static const char *skip_blanks(const char *at, bool over_lines)
+{
+    for (;;) {
+        if (at[0] == '/' && at[1] == '*')
+            at = skip_comment(at);
+        else if (over_lines && at[0] == '/' && at[1] == '/')
+            at = skip_line(at);
+        else if (at[0] == '\\' && at[1] == '\n')
+            at += 2;
+        else if (*at == ' ' || *at == '\t' || *at == '\r' || (over_lines && *at == '\n'))
+            at++;
+        else
+            return at;
+    }
+}
+
+static bool is_name(const char *at, const char *end, const char *name)
+{
+    return (size_t)(end - at) == strlen(name) && strncmp(at, name, (size_t)(end - at)) == 0;
+}
+
+/* ---- rewriting ---- */
+
+/* At `extern`: past extern "C" where it is that, with what stands for it written; else NULL. */
+static const char *rewrite_linkage(rewriter *r, const char *at, bool in_directive)
+{
+    const char *literal = skip_blanks(skip_name(at), !in_directive);
+    if (strncmp(literal, "\"C\"", 3) != 0 && strncmp(literal, "\"C++\"", 5) != 0)
+        return NULL;
+    const char *next = skip_blanks(skip_quoted(literal), !in_directive);
+    if (*next == '{') {
+        /* Its names are seen outside, as those of a linkage block are. */
+        fputs("inline namespace linkage ", r->text);
+        return next;
+    }
+    return next;
+}
+
+static void write_code(rewriter *r, const char *from, const char *end, bool in_directive)
+{
+    for (const char *at = from; at < end;) {
+        const char *next = skip_piece(at);
+        if (next > end)
+            next = end;
+        const char *past = is_name(at, next, "extern") ? rewrite_linkage(r, at, in_directive) : NULL;
+        if (past)
+            next = past;
+        else
+            fwrite(at, 1, (size_t)(next - at), r->text);
+        at = next;
+    }
+}
+
+/* Past the end of a directive, whose lines may be continued and whose comments may be long. */
+static const char *directive_end(const char *at)
+{
+    while (*at && *at != '\n') {
+        if (at[0] == '\\' && at[1])
+            at += 2;
+        else if (at[0] == '/' && at[1] == '/')
+            at = skip_line(at);
+        else
+            at = skip_piece(at);
+    }
+    return *at ? at + 1 : at;
+}
+
+static at_status rewrite(rewriter *r, const char *source, at_error *error);
+
+static void add_line_once(FILE *to, char **list, const char *line)
+{
+    fflush(to);
+    if (!*list || !strstr(*list, line))
+        fputs(line, to);
+}
+
+/* `name` is between the quotes or brackets that `open` begins. */
+static at_status include(rewriter *r, char open, const char *name, at_error *error)
+{
+    char line[600];
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (strcmp(r->headers[i].name, name) != 0)
+            continue;
+        if (r->once[i])
+            return AT_OK;
+        r->once[i] = strstr(r->headers[i].text, "#pragma once") != NULL;
+        if (r->nested == MOST_NESTED)
+            return error_set(error, AT_FORMAT, "'%.200s' is included by itself", name);
+        r->nested++;
+        at_status status = rewrite(r, r->headers[i].text, error);
+        r->nested--;
+        return status;
+    }
+    snprintf(line, sizeof line, "#include %c%.500s%c\n", open, name, open == '<' ? '>' : '"');
+    add_line_once(r->includes, &r->include_list, line);
+    return AT_OK;
+}
+
+static at_status rewrite_directive(rewriter *r, const char *at, const char *end, at_error *error)
+{
+    const char *word = skip_blanks(at + 1, false), *word_end = skip_name(word);
+    const char *rest = skip_blanks(word_end, false);
+    if (is_name(word, word_end, "include") && (*rest == '<' || *rest == '"')) {
+        const char *close = strchr(rest + 1, *rest == '<' ? '>' : '"');
+        char name[512];
+        if (close && close < end && (size_t)(close - rest) < sizeof name) {
+            snprintf(name, sizeof name, "%.*s", (int)(close - rest - 1), rest + 1);
+            return include(r, *rest, name, error);
+        }
+    }
+    if (is_name(word, word_end, "line"))
+        return AT_OK;
+    if (is_name(word, word_end, "pragma") && is_name(rest, skip_name(rest), "once"))
+        return AT_OK;
+    if (is_name(word, word_end, "define"))
+        fprintf(r->undefines, "#undef %.*s\n", (int)(skip_name(rest) - rest), rest);
+    write_code(r, at, end, true);
+    return AT_OK;
+}
+
+static at_status rewrite(rewriter *r, const char *source, at_error *error)
+{
+    bool line_start = true;
+    at_status status = AT_OK;
+    for (const char *at = source; *at && !status;) {
+        if (line_start && *at == '#') {
+            const char *end = directive_end(at);
+            status = rewrite_directive(r, at, end, error);
+            at = end;
+            continue;
+        }
+        const char *next = skip_piece(at);
+        const char *past =
+            is_name(at, next, "extern") ? rewrite_linkage(r, at, false) : NULL;
+        line_start = *at == '\n' || (line_start && strchr(" \t\r", *at));
+        if (!past)
+            fwrite(at, 1, (size_t)(next - at), r->text);
+        at = past ? past : next;
+    }
+    return status;
+}
+
+at_status export_cuda_source(const char *source, const source_header *headers, size_t header_count,
+                             export_source *out, at_error *error)
+{
+    size_t size_bytes[3];
+    rewriter r = {.headers = headers, .header_count = header_count};
+    *out = (export_source){0};
+    r.text = open_memstream(&out->text, &size_bytes[0]);
+    r.includes = open_memstream(&r.include_list, &size_bytes[1]);
+    r.undefines = open_memstream(&out->undefines, &size_bytes[2]);
+    at_status status = r.text && r.includes && r.undefines
+                           ? rewrite(&r, source, error)
+                           : error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+    FILE *const streams[] = {r.text, r.includes, r.undefines};
+    for (size_t i = 0; i < 3; i++) {
+        bool failed = streams[i] && ferror(streams[i]);
+        failed = (streams[i] && fclose(streams[i]) != 0) || failed;
+        if (failed && !status)
+            status = error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+    }
+    out->includes = r.include_list;
+    if (status)
+        export_source_deinit(out);
+    return status;
+}

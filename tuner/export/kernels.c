@@ -1,0 +1,104 @@
+#include "export/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "device/field.h"
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+}
+
+static bool same_source(const export_source *a, const export_source *b)
+{
+    return strcmp(a->text, b->text) == 0 && strcmp(a->includes, b->includes) == 0;
+}
+
+at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
+                                    at_error *error)
+{
+    for (size_t i = 0; i < k->source_count; i++)
+        if (same_source(&k->sources[i], &source)) {
+            for (size_t e = 0; e < sizeof source.has_entry / sizeof *source.has_entry; e++)
+                k->sources[i].has_entry[e] |= source.has_entry[e];
+            export_source_deinit(&source);
+            *place = i;
+            return AT_OK;
+        }
+    export_source *larger = array_grow(k->sources, k->source_count, sizeof *larger);
+    if (!larger) {
+        export_source_deinit(&source);
+        return no_memory(error);
+    }
+    k->sources = larger;
+    *place = k->source_count++;
+    k->sources[*place] = source;
+    return AT_OK;
+}
+
+static size_t field_bytes(const device_field *f)
+{
+    return f->kind == DEVICE_FIELD_INT ? sizeof(int) : f->kind == DEVICE_FIELD_SIZE ? sizeof(size_t) : sizeof(double);
+}
+
+static bool same_condition(const export_use *a, const export_use *b, size_t i)
+{
+    const export_condition *x = &a->conditions[i], *y = &b->conditions[i];
+    size_t count;
+    const device_field *f = &device_fields(&count)[x->of_device ? x->index : 0];
+    if (x->of_device != y->of_device || x->index != y->index)
+        return false;
+    if (!x->of_device)
+        return value_equal(a->problem->pairs[x->index].value, b->problem->pairs[x->index].value);
+    const char *p = (const char *)&a->device + f->offset, *q = (const char *)&b->device + f->offset;
+    return f->kind == DEVICE_FIELD_TEXT ? strcmp(p, q) == 0 : memcmp(p, q, field_bytes(f)) == 0;
+}
+
+static bool same_use(const export_use *a, const export_use *b)
+{
+    if (a->source != b->source || a->condition_count != b->condition_count ||
+        !record_same_values(a->configuration, b->configuration))
+        return false;
+    for (size_t i = 0; i < a->condition_count; i++)
+        if (!same_condition(a, b, i))
+            return false;
+    return true;
+}
+
+at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *error)
+{
+    for (size_t i = 0; i < k->use_count; i++)
+        if (same_use(&k->uses[i], &use)) {
+            free(use.conditions);
+            return AT_OK;
+        }
+    export_use *larger = array_grow(k->uses, k->use_count, sizeof *larger);
+    if (!larger) {
+        free(use.conditions);
+        return no_memory(error);
+    }
+    k->uses = larger;
+    k->uses[k->use_count++] = use;
+    return AT_OK;
+}
+
+void export_source_deinit(export_source *s)
+{
+    free(s->text);
+    free(s->includes);
+    free(s->undefines);
+    *s = (export_source){0};
+}
+
+void export_kernels_deinit(export_kernels *k)
+{
+    for (size_t i = 0; i < k->source_count; i++)
+        export_source_deinit(&k->sources[i]);
+    for (size_t i = 0; i < k->use_count; i++)
+        free(k->uses[i].conditions);
+    free(k->sources);
+    free(k->uses);
+    *k = (export_kernels){0};
+}

@@ -1,0 +1,262 @@
+#include "script/launch_c.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "script/state.h"
+
+typedef struct writer {
+    const script *s;
+    c_spelling spell;
+    void *context;
+    FILE *to;
+    at_error *error;
+} writer;
+
+static at_status refuse(const writer *w, const expression *e, const char *why)
+{
+    return error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s", e->what, why, e->text);
+}
+
+/* The expression in C; *out is the caller's. */
+static at_status translate(const writer *w, const expression *e, c_type *type, char **out)
+{
+    at_status status = script_expression_c(w->s, e, w->spell, w->context, type, out, w->error);
+    return status || *out ? status : refuse(w, e, "this cannot be said in C");
+}
+
+/* A whole number from `least` to `most`. */
+static at_status print_whole(const writer *w, const expression *e, int64_t least, int64_t most)
+{
+    c_type type;
+    char *c;
+    at_status status = translate(w, e, &type, &c);
+    if (status)
+        return status;
+    if (type != C_WHOLE && type != C_NUMBER)
+        status = refuse(w, e, "this is no number");
+    else
+        fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
+                type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
+                least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
+    free(c);
+    return status;
+}
+
+static at_status print_number(const writer *w, const expression *e)
+{
+    c_type type;
+    char *c;
+    at_status status = translate(w, e, &type, &c);
+    if (status)
+        return status;
+    if (type != C_WHOLE && type != C_NUMBER)
+        status = refuse(w, e, "this is no number");
+    else
+        fprintf(w->to, "(double)(%s)", c);
+    free(c);
+    return status;
+}
+
+static at_status print_typed(const writer *w, const expression *e, c_type wanted)
+{
+    c_type type;
+    char *c;
+    at_status status = translate(w, e, &type, &c);
+    if (status)
+        return status;
+    if (type != wanted)
+        status = refuse(w, e, wanted == C_TEXT ? "this is no text" : "this is neither true nor false");
+    else
+        fputs(c, w->to);
+    free(c);
+    return status;
+}
+
+/* ---- arguments ---- */
+
+static const struct {
+    int64_t least, most;
+    unsigned size_bytes;
+    const char *floating;
+} types[ARGUMENT_TYPES] = {
+    [ARGUMENT_INT8] = {INT8_MIN, INT8_MAX, 1, NULL},
+    [ARGUMENT_UINT8] = {0, UINT8_MAX, 1, NULL},
+    [ARGUMENT_INT16] = {INT16_MIN, INT16_MAX, 2, NULL},
+    [ARGUMENT_UINT16] = {0, UINT16_MAX, 2, NULL},
+    [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4, NULL},
+    [ARGUMENT_UINT32] = {0, UINT32_MAX, 4, NULL},
+    [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8, NULL},
+    [ARGUMENT_UINT64] = {0, INT64_MAX, 8, NULL},
+    [ARGUMENT_HALF] = {0, 0, 2, "half"},
+    [ARGUMENT_BFLOAT16] = {0, 0, 2, "bfloat16"},
+    [ARGUMENT_FLOAT] = {0, 0, 4, "float"},
+    [ARGUMENT_DOUBLE] = {0, 0, 8, "double"},
+};
+
+static at_status print_whole_value(const writer *w, const expression *e, argument_type type)
+{
+    fputs("autotune_whole_value(", w->to);
+    at_status status = print_whole(w, e, types[type].least, types[type].most);
+    fprintf(w->to, ", %u)", types[type].size_bytes);
+    return status;
+}
+
+static at_status print_truth_value(const writer *w, const expression *e)
+{
+    fputs("autotune_truth_value(", w->to);
+    at_status status = print_typed(w, e, C_TRUTH);
+    fputs(")", w->to);
+    return status;
+}
+
+/* Without a type of its own it is an int or a bool, as script/evaluate.c has it. */
+static at_status print_plain_value(const writer *w, const expression *e)
+{
+    c_type type;
+    char *c;
+    at_status status = translate(w, e, &type, &c);
+    if (status)
+        return status;
+    free(c);
+    if (type != C_WHOLE && type != C_TRUTH)
+        return refuse(w, e, "an argument without a type is a whole number or a truth");
+    return type == C_WHOLE ? print_whole_value(w, e, ARGUMENT_INT32) : print_truth_value(w, e);
+}
+
+static at_status print_value(const writer *w, const script_argument *a)
+{
+    if (a->type == ARGUMENT_PLAIN)
+        return print_plain_value(w, &a->value);
+    if (a->type == ARGUMENT_BOOL)
+        return print_truth_value(w, &a->value);
+    if (!types[a->type].floating)
+        return print_whole_value(w, &a->value, a->type);
+    fprintf(w->to, "autotune_%s_value(", types[a->type].floating);
+    at_status status = print_number(w, &a->value);
+    fputs(", failed)", w->to);
+    return status;
+}
+
+static at_status print_argument(const writer *w, const script_argument *a)
+{
+    at_status status = AT_OK;
+    if (a->type == ARGUMENT_BUFFER) {
+        fprintf(w->to, "        autotune_add_buffer(plan, %u);\n", (unsigned)a->buffer);
+        return AT_OK;
+    }
+    if (a->type != ARGUMENT_STRUCT) {
+        fputs("        autotune_add_value(plan, ", w->to);
+        status = print_value(w, a);
+        fputs(");\n", w->to);
+        return status;
+    }
+    fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);
+    for (size_t i = 0; i < a->member_count && !status; i++) {
+        fprintf(w->to, "            members[%zu] = ", i);
+        status = print_value(w, &a->members[i]);
+        fputs(";\n", w->to);
+    }
+    fprintf(w->to, "            autotune_add_struct(plan, members, %zu, failed);\n        }\n",
+            a->member_count);
+    return status;
+}
+
+/* ---- launches ---- */
+
+static at_status print_shape(const writer *w, const char *name, const expression from[3],
+                             const int64_t most[3])
+{
+    at_status status = AT_OK;
+    for (int i = 0; i < 3 && !status; i++) {
+        if (!from[i].text)
+            continue;
+        fprintf(w->to, "        launch->%s[%d] = (unsigned)", name, i);
+        status = print_whole(w, &from[i], 1, most[i]);
+        fputs(";\n", w->to);
+    }
+    return status;
+}
+
+static size_t entry_of(launch_c *out, const char *entry)
+{
+    size_t i = 0;
+    while (i < out->entry_count && strcmp(out->entries[i], entry) != 0)
+        i++;
+    if (i == out->entry_count)
+        out->entries[out->entry_count++] = entry;
+    return i;
+}
+
+static at_status print_launch(const writer *w, const script_launch *l, launch_c *out)
+{
+    at_status status = AT_OK;
+    fputs("    ", w->to);
+    if (l->when.text) {
+        fputs("if (", w->to);
+        status = print_typed(w, &l->when, C_TRUTH);
+        fputs(") ", w->to);
+    }
+    fprintf(w->to, "{\n        autotune_launch *launch = autotune_launch_new(plan, %zu);\n",
+            entry_of(out, l->entry));
+    if (!status)
+        status = print_shape(w, "grid", l->grid, script_most_blocks);
+    if (!status)
+        status = print_shape(w, "block", l->block, script_most_threads);
+    if (!status)
+        status = print_shape(w, "cluster", l->cluster, script_most_cluster);
+    if (!status && l->shared.text) {
+        fputs("        launch->shared_bytes = (unsigned)", w->to);
+        status = print_whole(w, &l->shared, 0, INT32_MAX);
+        fputs(";\n", w->to);
+    }
+    if (!status && l->cooperative.text) {
+        fputs("        launch->cooperative = ", w->to);
+        status = print_typed(w, &l->cooperative, C_TRUTH);
+        fputs(";\n", w->to);
+    }
+    for (size_t i = 0; i < l->argument_count && !status; i++)
+        status = print_argument(w, &l->arguments[i]);
+    fputs("        autotune_launch_checked(launch, failed);\n    }\n", w->to);
+    return status;
+}
+
+static at_status print_buffer(const writer *w, const script_buffer *b)
+{
+    fputs("    autotune_add_size(plan, ", w->to);
+    at_status status = print_whole(w, &b->count, 1, (int64_t)PLAN_MAX_ELEMENTS);
+    fputs(", autotune_sizeof(", w->to);
+    if (!status)
+        status = print_typed(w, &b->type, C_TEXT);
+    fputs(", failed));\n", w->to);
+    return status;
+}
+
+at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
+                          at_error *error)
+{
+    size_t size_bytes;
+    *out = (launch_c){.buffer_count = s->buffer_count, .constant_count = s->kernel.constant_count};
+    writer w = {s, spell, context, open_memstream(&out->statements, &size_bytes), error};
+    if (!w.to)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = AT_OK;
+    for (size_t i = 0; i < s->buffer_count && !status; i++) {
+        out->buffers[i] = s->buffers[i].name;
+        out->is_input[i] = s->buffers[i].role == BUFFER_INPUT;
+        status = print_buffer(&w, &s->buffers[i]);
+    }
+    for (size_t i = 0; i < s->kernel.launch_count && !status; i++)
+        status = print_launch(&w, &s->kernel.launches[i], out);
+    for (size_t i = 0; i < s->kernel.constant_count; i++)
+        out->constants[i] = s->kernel.constants[i];
+    bool failed = ferror(w.to) != 0;
+    failed = fclose(w.to) != 0 || failed;
+    if (!status && failed)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (status)
+        free(out->statements);
+    return status;
+}
