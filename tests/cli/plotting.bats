@@ -35,9 +35,13 @@ tool_without_gnuplot() {
 }
 
 @test "a heat map in the terminal is of blocks and needs no gnuplot" {
-    tool_without_gnuplot plot "$LANDSCAPE" --kind heatmap
+    LC_ALL=C.UTF-8 tool_without_gnuplot plot "$LANDSCAPE" --kind heatmap
     succeeds
     says '██'
+    LC_ALL=C tool_without_gnuplot plot "$LANDSCAPE" --kind heatmap
+    succeeds
+    says '## < 1 %'
+    [ -z "$(tr -d '\0-\177' <out.txt)" ]
 }
 
 @test "without gnuplot the package to install is named" {

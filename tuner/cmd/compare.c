@@ -307,7 +307,6 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
 {
     table t;
     table_init(&t);
-    t.page_columns = terminal_columns(200) ? terminal_columns(200) : 80;
     table_add_column(&t, "", TABLE_LEFT);
     table_add_column(&t, "B takes", TABLE_LEFT);
     table_add_column(&t, "A us", TABLE_RIGHT);
@@ -323,7 +322,7 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
         table_style_row(&t, c->verdict == FASTER ? TABLE_BEST : c->verdict == SAME ? TABLE_DIM : TABLE_PLAIN);
         add_counts(c, &t);
     }
-    at_status status = table_print(&t, terminal_wants_colour(), stdout, error);
+    at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     puts(raced ? "\nRaced side by side just now; the intervals are at 99 %."
                : "\nFrom what was recorded; the intervals are at 99 %. --race times both side by side.");

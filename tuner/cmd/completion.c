@@ -208,5 +208,6 @@ const command cmd_completion = {
                "  autotune completion bash >~/.local/share/bash-completion/completions/autotune\n",
     .options = NULL,
     .option_count = 0,
+    .raw = true,
     .run = run,
 };

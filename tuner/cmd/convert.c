@@ -56,5 +56,6 @@ const command cmd_convert = {
                "  t4                       T4 results\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
+    .raw = true,
     .run = run,
 };

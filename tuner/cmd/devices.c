@@ -5,20 +5,33 @@
 #include <jansson.h>
 
 #include "cmd/commands.h"
+#include "cmd/terminal.h"
+#include "report/table.h"
 #include "bench/client.h"
 
 enum { MOST_DEVICES = 64 };
 
-static void print_table(const device_properties *d, size_t count)
+static at_status print_devices(const device_properties *d, size_t count, at_error *error)
 {
-    printf("%-10s %-28s %-7s %5s %9s %8s %11s  %s\n", "device", "name", "arch", "SMs", "memory",
-           "L2", "shared/blk", "driver");
-    for (size_t i = 0; i < count; i++)
-        printf("%-10s %-28s %-7s %5d %6.1f GB %5.1f MB %8zu KB  %s (CUDA %d.%d)\n", d[i].spec,
-               d[i].limits.name, d[i].arch, d[i].limits.sm_count,
-               (double)d[i].limits.global_bytes / 1e9, (double)d[i].limits.l2_bytes / 1e6,
-               d[i].limits.max_shared_per_block_bytes / 1024, d[i].driver,
-               d[i].cuda_version / 1000, d[i].cuda_version % 1000 / 10);
+    static const char *const heads[] = {"device", "name", "arch", "SMs", "memory", "L2", "shared/blk", "driver"};
+    table t;
+    table_init(&t);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_add_column(&t, heads[i], i < 3 || i == 7 ? TABLE_LEFT : TABLE_RIGHT);
+    for (size_t i = 0; i < count; i++) {
+        table_add_cell(&t, "%s", d[i].spec);
+        table_add_cell(&t, "%s", d[i].limits.name);
+        table_add_cell(&t, "%s", d[i].arch);
+        table_add_cell(&t, "%d", d[i].limits.sm_count);
+        table_add_cell(&t, "%.1f GB", (double)d[i].limits.global_bytes / 1e9);
+        table_add_cell(&t, "%.1f MB", (double)d[i].limits.l2_bytes / 1e6);
+        table_add_cell(&t, "%zu KB", d[i].limits.max_shared_per_block_bytes / 1024);
+        table_add_cell(&t, "%s%s(CUDA %d.%d)", d[i].driver, d[i].driver[0] ? " " : "",
+                       d[i].cuda_version / 1000, d[i].cuda_version % 1000 / 10);
+    }
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    return status;
 }
 
 static at_status print_json(const device_properties *d, size_t count, at_error *error)
@@ -57,8 +70,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     }
     if (status)
         return status;
-    print_table(found, count);
-    return AT_OK;
+    return print_devices(found, count, error);
 }
 
 static const option_id options_taken[] = {OPTION_JSON};

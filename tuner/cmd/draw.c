@@ -6,7 +6,7 @@
 #include "cmd/plot.h"
 #include "cmd/terminal.h"
 
-enum { TITLE_BYTES = 1024, COLUMNS = 80, WIDEST = 200 };
+enum { TITLE_BYTES = 1024 };
 
 static at_status choose_format(const options *o, plot_format *out, at_error *error)
 {
@@ -29,7 +29,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     recorded r = {0};
     char title[TITLE_BYTES];
     plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title, .output = o->output,
-                      .columns = terminal_columns(WIDEST) ? terminal_columns(WIDEST) : COLUMNS};
+                      .columns = terminal_page()};
     at_status status = choose_format(o, &q.format, error);
     if (!status)
         status = recorded_read(o->operand, &r, error);
@@ -65,5 +65,6 @@ const command cmd_plot = {
         "Without --by it is drawn by what decides most.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
     .run = run,
 };

@@ -220,5 +220,6 @@ const command cmd_emit = {
                "#line directives lead back to the template, --no-line leaves them out.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
     .run = run,
 };

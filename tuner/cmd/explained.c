@@ -6,6 +6,9 @@
 
 #include "base/units.h"
 #include "cmd/explained.h"
+#include "cmd/terminal.h"
+
+enum { LEAST_BESIDE = 120 }; /* columns for counters and source side by side */
 
 static const explain_line *line_at(const explanation *e, int line)
 {
@@ -81,20 +84,49 @@ static bool line_of_all(const explained *x, int line, explain_line *sum)
     return found;
 }
 
+/* Below its line, for a terminal that has no room beside it. */
+static void print_access(const char *kind, const sim_counter *c)
+{
+    char count[UNITS_BYTES];
+    if (c->requests)
+        printf("        > global %s: %s requests, %.1f sectors each, %.1f bytes used a sector\n", kind,
+               units_count(c->requests, count), (double)c->sectors / (double)c->requests,
+               SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+    if (c->constant_requests)
+        printf("        > constant: %s requests, %.1f passes each\n", units_count(c->constant_requests, count),
+               (double)c->constant_passes / (double)c->constant_requests);
+    if (c->shared_requests)
+        printf("        > shared %s: %s requests, %.1f wavefronts each (ideal: %.1f)\n", kind,
+               units_count(c->shared_requests, count), (double)c->wavefronts / (double)c->shared_requests,
+               (double)c->ideal / (double)c->shared_requests);
+}
+
+static void print_narrow_line(const explain_line *l, int number, int length, const char *text)
+{
+    printf("%4d  %.*s\n", number, length, text);
+    for (int k = 0; l && k < EXPLAIN_KIND_COUNT; k++)
+        print_access(explain_kind_name((explain_kind)k), &l->kinds[k]);
+    if (l)
+        print_access("local", &l->local);
+}
+
 static void print_source(const explained *x)
 {
-    puts("     global   sectors bytes     shared   wavefronts\n"
-         "   requests  /req.  /sector  requests  /req. ideal         line");
+    size_t columns = terminal_columns(LEAST_BESIDE);
+    bool narrow = columns > 0 && columns < LEAST_BESIDE;
+    if (!narrow)
+        puts("     global   sectors bytes     shared   wavefronts\n"
+             "   requests  /req.  /sector  requests  /req. ideal         line");
     int line = 1;
     explain_line all;
     for (const char *at = x->source.source; *at; line++) {
         size_t length = strcspn(at, "\n");
-        print_line(line_of_all(x, line, &all) ? &all : NULL, line, (int)length, at);
+        (narrow ? print_narrow_line : print_line)(line_of_all(x, line, &all) ? &all : NULL, line, (int)length, at);
         at += length + (at[length] == '\n');
     }
     static const char other[] = "(code of headers)";
     if (line_of_all(x, 0, &all))
-        print_line(&all, 0, (int)strlen(other), other);
+        (narrow ? print_narrow_line : print_line)(&all, 0, (int)strlen(other), other);
 }
 
 static void print_total(const char *name, const sim_counter *c, double scale)

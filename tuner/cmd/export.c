@@ -296,5 +296,6 @@ const command cmd_export = {
         "  autotune export transpose dot --format t4 -o measured/\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
+    .raw = true,
     .run = run,
 };

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "cmd/commands.h"
+#include "cmd/terminal.h"
 
 enum { MOST_BYTES = 1 << 20 };
 
@@ -21,20 +22,28 @@ static bool starts_with(const char *line, const char *with)
 static void print_lua(char *text)
 {
     bool at_top = true, in_doc = false;
+    /* A terminal breaks paragraphs itself: their lines are put together again. */
+    bool flows = terminal_columns(SIZE_MAX) > 0, in_paragraph = false;
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
         bool comment = starts_with(line, "--");
         at_top = at_top && comment;
         if (!in_doc && !at_top && starts_with(line, "---")) {
             in_doc = true;
-            putchar('\n');
+            fputs(in_paragraph ? "\n\n" : "\n", stdout);
+            in_paragraph = false;
         }
         in_doc = in_doc && comment;
         if (at_top || in_doc) {
             line += strspn(line, "-");
-            puts(line + (*line == ' '));
+            line += *line == ' ';
+            bool begins = *line == ' ' || *line == '\0';
+            printf("%s%s", in_paragraph ? begins ? "\n" : " " : "", line);
+            in_paragraph = flows && !begins;
+            fputs(in_paragraph ? "" : "\n", stdout);
         }
     }
+    fputs(in_paragraph ? "\n" : "", stdout);
 }
 
 /* Prints of a template what its first comment says, and each global function with its comment. */

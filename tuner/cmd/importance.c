@@ -35,7 +35,7 @@ static at_status print_tables(const char *path, const recorded *r, const importa
         table_add_cell(&t, "+%.1f %%", 100 * (p->worst - 1));
         table_add_cell(&t, "%s", text);
     }
-    at_status status = table_print(&t, terminal_wants_colour(), stdout, error);
+    at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     for (size_t i = 0, shown = 0; i < m->pair_count && shown < top && m->pairs[i].share >= least_pair; i++)
         printf("%s  %4.1f %%  %s with %s\n", shown++ ? "" : "\nTogether, beyond what each does alone:\n",

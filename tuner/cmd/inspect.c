@@ -8,7 +8,9 @@
 
 #include "cmd/commands.h"
 #include "cmd/inspection.h"
+#include "cmd/terminal.h"
 #include "base/json_text.h"
+#include "report/table.h"
 #include "run/setup.h"
 
 typedef struct inspected {
@@ -18,7 +20,7 @@ typedef struct inspected {
     inspect_row *rows;
 } inspected;
 
-enum { MOST_ARCHS = 32, NAME_BYTES = 64 };
+enum { MOST_ARCHS = 32, NAME_BYTES = 64, NUMBERS = 7 };
 
 static void inspected_deinit(inspected *a)
 {
@@ -87,27 +89,43 @@ static void first_line(const char *log, char *text, size_t size_bytes)
     snprintf(text, size_bytes, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
-static void print_row(const inspected *a, size_t row)
+/* What a row of the table says besides numbers: what limits it, or why there are none. */
+static void add_words(const inspected *a, const inspect_row *r, table *t)
+{
+    char why[128];
+    const space_constraint *c = r->valid ? NULL : &script_pattern(a->script)->constraints[r->broken];
+    if (c && c->line)
+        table_add_cell(t, "rejected: line %d: %s", c->line, c->text);
+    else if (c)
+        table_add_cell(t, "rejected: %s", c->text);
+    else if (r->outcome == COMPILE_OK)
+        table_add_cell(t, "%s", occupancy_limit_name(r->occupancy.limit));
+    else {
+        first_line(r->log, why, sizeof why);
+        table_add_cell(t, "%s: %s", compile_outcome_name(r->outcome), why);
+    }
+}
+
+static void add_row(const inspected *a, size_t row, table *t)
 {
     const inspect_row *r = &a->rows[row];
+    char v[NAME_BYTES];
     for (size_t i = 0; i < a->sweep.axis_count; i++) {
-        char v[NAME_BYTES];
         value_format(axis_value(a, row, i), v, sizeof v);
-        printf("  %*s", (int)(strlen(axis_name(a, i)) < 6 ? 6 : strlen(axis_name(a, i))), v);
+        table_add_cell(t, "%s", v);
     }
-    if (!r->valid) {
-        const space_constraint *c = &script_pattern(a->script)->constraints[r->broken];
-        c->line ? printf("  rejected: line %d: %s\n", c->line, c->text) : printf("  rejected: %s\n", c->text);
-    } else if (r->outcome != COMPILE_OK) {
-        char why[128];
-        first_line(r->log, why, sizeof why);
-        printf("  %s: %s\n", compile_outcome_name(r->outcome), why);
-    } else {
-        printf("  %9u  %8u  %8u  %5u  %9zu  %7d  %8.0f%%  %s\n", r->resources.registers,
-               r->resources.spill_store_bytes, r->resources.spill_load_bytes,
-               r->resources.stack_bytes, r->shared_bytes, r->threads,
-               100 * r->occupancy.fraction, occupancy_limit_name(r->occupancy.limit));
+    if (row_compiled(r)) {
+        table_add_cell(t, "%u", r->resources.registers);
+        table_add_cell(t, "%u", r->resources.spill_store_bytes);
+        table_add_cell(t, "%u", r->resources.spill_load_bytes);
+        table_add_cell(t, "%u", r->resources.stack_bytes);
+        table_add_cell(t, "%zu", r->shared_bytes);
+        table_add_cell(t, "%d", r->threads);
+        table_add_cell(t, "%.0f %%", 100 * r->occupancy.fraction);
     }
+    for (int i = 0; i < NUMBERS && !row_compiled(r); i++)
+        table_add_cell(t, "%s", "");
+    add_words(a, r, t);
 }
 
 /* Where spilling begins along the first axis, for each combination of the others. */
@@ -139,17 +157,28 @@ static void print_thresholds(const inspected *a)
     }
 }
 
-static void print_table(const inspected *a)
+static at_status print_rows(const inspected *a, at_error *error)
 {
-    char text[CONFIGURATION_BYTES];
+    static const char *const heads[NUMBERS] = {"registers", "spill st", "spill ld", "stack",
+                                               "shared mem", "threads", "occupancy"};
+    char text[CONFIGURATION_BYTES], head[CONFIGURATION_BYTES + NAME_BYTES];
+    table t;
     script_format_configuration(a->script, a->sweep.base, text, sizeof text);
-    printf("%s on %s: %s\n\n", script_pattern(a->script)->name, a->arch.name, text);
-    for (size_t i = 0; i < a->sweep.axis_count; i++)
-        printf("  %6s", axis_name(a, i));
-    puts("  registers  spill st  spill ld  stack  shared mem  threads  occupancy  limited by");
-    for (size_t i = 0; i < a->sweep.row_count; i++)
-        print_row(a, i);
+    snprintf(head, sizeof head, "%s on %s: %s", script_pattern(a->script)->name, a->arch.name, text);
+    table_print_wrapped(terminal_page(), 0, "", head, stdout);
     putchar('\n');
+    table_init(&t);
+    for (size_t i = 0; i < a->sweep.axis_count; i++)
+        table_add_column(&t, axis_name(a, i), TABLE_RIGHT);
+    for (int i = 0; i < NUMBERS; i++)
+        table_add_column(&t, heads[i], TABLE_RIGHT);
+    table_add_column(&t, "limited by", TABLE_LEFT);
+    for (size_t i = 0; i < a->sweep.row_count; i++)
+        add_row(a, i, &t);
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    putchar('\n');
+    return status;
 }
 
 static json_t *row_json(const inspected *a, size_t row)
@@ -230,7 +259,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         print_json(all, count);
     } else {
         for (size_t i = 0; i < count; i++)
-            print_table(&all[i]);
+            status = print_rows(&all[i], error);
         for (size_t i = 0; o->sweep_count && i < count; i++)
             print_thresholds(&all[i]);
     }

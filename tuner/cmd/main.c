@@ -12,10 +12,12 @@
 #include "bench/child.h"
 #include "cluster/cluster.h"
 #include "cmd/commands.h"
+#include "cmd/terminal.h"
 #include "compile/worker.h"
 #include "base/paths.h"
 #include "base/nearest.h"
 #include "base/plain_text.h"
+#include "base/wrap.h"
 #include "base/version.h"
 #include "process/confine.h"
 
@@ -93,7 +95,7 @@ static void print_help(void)
     size_t count;
     const command *const *all = commands_all(&count);
     for (size_t i = 0; i < count; i++)
-        printf("  %-9s %-9s %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "",
+        printf("  %-10s  %-12s  %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "",
                all[i]->summary);
     puts("\n"
          "Exit codes:\n"
@@ -112,6 +114,7 @@ static void print_help(void)
          "  AUTOTUNE_NVRTC   the NVRTC library to use instead of the toolkit's\n"
          "  AUTOTUNE_CONFINE 'off' leaves the workers unconfined (see --version)\n"
          "  AUTOTUNE_SHARE   the folder that holds autotune's lua/ and templates/\n"
+         "  COLUMNS          how wide tables are (default: the terminal's width; 80 without one)\n"
          "  NO_COLOR         when set, no colour");
 }
 
@@ -122,17 +125,37 @@ static bool reader_left(void)
     return ferror(stdout) && poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
 }
 
+/* On a terminal no line is wider than that; until end_wrapping(), which takes what this returns. */
+static FILE *start_wrapping(bool wanted)
+{
+    FILE *whole = stdout;
+    FILE *f = wanted && isatty(STDOUT_FILENO) ? wrap_stream(whole, terminal_page()) : NULL;
+    if (f)
+        stdout = f;
+    return whole;
+}
+
+static void end_wrapping(FILE *whole)
+{
+    FILE *f = stdout;
+    stdout = whole;
+    if (f != whole)
+        fclose(f);
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     at_error error = {0};
     options o;
     int code = EXIT_OK;
     at_status status = options_parse(argc, argv, c, &o, &error);
+    FILE *whole = start_wrapping(o.help || !(c->raw || o.json || o.list));
     if (!status && o.help)
         options_print_help(c, stdout);
     o.commands = commands_all(&o.command_count);
     if (!status && !o.help)
         status = c->run(&o, &code, &error);
+    end_wrapping(whole);
     if (fflush(stdout) != 0 && !status)
         status = error_set(&error, AT_IO, "stdout could not be written");
     if (status == AT_IO && reader_left())
@@ -229,7 +252,9 @@ static int become_rank(char **argv)
 static int run_command_line(int argc, char **argv)
 {
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        FILE *whole = start_wrapping(true);
         print_help();
+        end_wrapping(whole);
         return argc < 2 ? EXIT_USAGE : EXIT_OK;
     }
     if (strcmp(argv[1], "--version") == 0) {

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "cmd/terminal.h"
+#include "report/table.h"
 #include "search/table.h"
 
 /* What the value of an option is, and so what its place in the options holds. */
@@ -35,9 +37,11 @@ typedef struct option_info {
     const char *takes; /* for the message about a wrong number; NULL: a whole number */
 } option_info;
 
+enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
+
 #define AT(member) offsetof(options, member)
 
-static const option_info table[OPTION_COUNT] = {
+static const option_info known[OPTION_COUNT] = {
     [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
                     CELL_SET},
     [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
@@ -299,8 +303,8 @@ static size_t getopt_table(const command *c, struct option *longs)
     size_t n = 0;
     for (int id = 0; id < OPTION_COUNT; id++)
         if (command_takes(c, (option_id)id))
-            longs[n++] = (struct option){.name = table[id].name,
-                                         .has_arg = table[id].argument ? required_argument
+            longs[n++] = (struct option){.name = known[id].name,
+                                         .has_arg = known[id].argument ? required_argument
                                                                        : no_argument,
                                          .val = id + 1};
     longs[n] = (struct option){0};
@@ -313,7 +317,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
     size_t n = 0;
     for (int id = 0; id < OPTION_COUNT; id++)
         if (command_takes(c, (option_id)id))
-            names[n++] = table[id].name;
+            names[n++] = known[id].name;
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
@@ -358,7 +362,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                  c->name);
             return unknown_option(c, word, error);
         }
-        at_status status = read_option(&table[choice - 1], optarg, out, error);
+        at_status status = read_option(&known[choice - 1], optarg, out, error);
         if (status)
             return status;
     }
@@ -387,37 +391,68 @@ bool options_describe(const command *c, size_t i, const char **name, const char 
 {
     for (int id = 0; id < OPTION_COUNT; id++)
         if (command_takes(c, (option_id)id) && i-- == 0) {
-            *name = table[id].name;
-            *argument = table[id].argument;
-            *help = table[id].help;
+            *name = known[id].name;
+            *argument = known[id].argument;
+            *help = known[id].help;
             return true;
         }
     return false;
 }
 
-static void print_strategies(FILE *to)
+/* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its own. */
+static void print_paragraphs(const char *text, size_t columns, FILE *to)
+{
+    char paragraph[PARAGRAPH_BYTES];
+    while (*text) {
+        size_t used = 0, length = strcspn(text, "\n");
+        if (*text == ' ' || *text == '\n') {
+            fprintf(to, "%.*s\n", (int)length, text);
+            text += length + (text[length] == '\n');
+            continue;
+        }
+        for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
+            int n = snprintf(paragraph + used, sizeof paragraph - used, "%s%.*s", used ? " " : "", (int)length, text);
+            used = used + (size_t)n < sizeof paragraph ? used + (size_t)n : sizeof paragraph - 1;
+            text += length + (text[length] == '\n');
+        }
+        table_print_wrapped(columns, 0, "", paragraph, to);
+    }
+}
+
+/* A name in a column of its own, and words beside it. */
+static void print_described(const char *name, const char *words, size_t columns, FILE *to)
+{
+    char label[64];
+    int indent = snprintf(label, sizeof label, "  %-24s ", name);
+    table_print_wrapped(columns, indent < (int)sizeof label ? indent : 0, label, words, to);
+}
+
+static void print_strategies(size_t columns, FILE *to)
 {
     size_t count;
     const strategy_kind *const *kinds = strategy_kinds(&count);
     fprintf(to, "\nStrategies (without --strategy: %s):\n", kinds[0]->name);
     for (size_t i = 0; i < count; i++)
-        fprintf(to, "  %-24s %s\n", kinds[i]->name, kinds[i]->summary);
+        print_described(kinds[i]->name, kinds[i]->summary, columns, to);
 }
 
 void options_print_help(const command *c, FILE *to)
 {
+    size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
     fprintf(to, "Usage: autotune %s%s%s [OPTION]...\n\n%s\n\nOptions:\n", c->name,
             c->operand ? " " : "", c->operand ? c->operand : "", c->summary);
     for (int id = 0; id < OPTION_COUNT; id++) {
         if (!command_takes(c, (option_id)id))
             continue;
         char left[64];
-        snprintf(left, sizeof left, "--%s %s", table[id].name,
-                 table[id].argument ? table[id].argument : "");
-        fprintf(to, "  %-24s %s\n", left, table[id].help);
+        snprintf(left, sizeof left, "--%s %s", known[id].name,
+                 known[id].argument ? known[id].argument : "");
+        print_described(left, known[id].help, columns, to);
     }
     if (command_takes(c, OPTION_STRATEGY))
-        print_strategies(to);
+        print_strategies(columns, to);
     if (c->details)
-        fprintf(to, "\n%s", c->details);
+        fputc('\n', to);
+    if (c->details)
+        print_paragraphs(c->details, columns, to);
 }

@@ -111,6 +111,7 @@ typedef struct command {
     const char *details;      /* paragraphs for its --help; may be NULL */
     const option_id *options; /* that it takes besides --help */
     size_t option_count;
+    bool raw;                 /* what it prints is for programs, or a picture: no line of it is broken */
     /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
     at_status (*run)(const options *options, int *exit_code, at_error *error);
 } command;

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/json_text.h"
+#include "base/nearest.h"
 #include "base/paths.h"
 #include "cmd/commands.h"
 #include "cmd/known.h"
@@ -43,13 +44,23 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
     if (!status)
         return AT_OK;
     char known[1024] = "";
+    const char *nearest = NULL;
     for (size_t i = 0; i < records->count; i++) {
+        const char *name = records->records[i].gpu;
+        char quoted[128], slug[PATHS_SLUG_BYTES];
+        snprintf(quoted, sizeof quoted, ", '%.120s'", name);
+        paths_slug(name, slug);
+        const char *ways[] = {name, slug};
         size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, ", '%s'", records->records[i].gpu);
+        if (!strstr(known, quoted))
+            snprintf(known + used, sizeof known - used, "%s", quoted);
+        if (!nearest && nearest_name(o->gpu, ways, 2))
+            nearest = name;
     }
     return error_set(error, AT_USAGE,
-                     "no results are of a GPU '%s'; name one of theirs, or its architecture (sm_90)%s%s",
-                     o->gpu, *known ? "; there are: " : "", *known ? known + 2 : "");
+                     "no results are of a GPU '%s'%s%s%s; name one of theirs, or its architecture (sm_90)%s%s",
+                     o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
+                     *known ? "; there are: " : "", *known ? known + 2 : "");
 }
 
 /* What a candidate was measured for. */

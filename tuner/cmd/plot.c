@@ -1,4 +1,5 @@
 #include "cmd/plot.h"
+#include "cmd/terminal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -166,34 +167,56 @@ static double cell(const drawing *d, size_t a, size_t b)
     return NAN;
 }
 
-/* In the terminal: blocks, the darker the slower, and the figures beside them. */
+/* Letters of the longest value, `least` at least. */
+static int widest_value(const drawing *d, const size_t *levels, size_t count, size_t parameter, int least)
+{
+    char text[VALUE_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        value_text(d, levels[i], parameter, text);
+        if ((int)strlen(text) > least)
+            least = (int)strlen(text);
+    }
+    return least;
+}
+
+/* In the terminal: blocks, the fuller the faster, and the figures beside them. As many columns side by side as
+ * there is room for. */
 static void print_blocks(const drawing *d, const size_t *rows, size_t row_count, const size_t *columns,
                          size_t column_count)
 {
-    static const char *const shades[] = {"\u2588\u2588", "\u2593\u2593", "\u2592\u2592", "\u2591\u2591", "  "};
+    static const char *const blocks[] = {"\u2588\u2588", "\u2593\u2593", "\u2592\u2592", "\u2591\u2591", "  "};
+    static const char *const letters[] = {"##", "==", "--", "..", "  "};
     static const double steps[] = {1, 5, 20, 100};
+    const char *const *shades = terminal_speaks_utf8() ? blocks : letters;
     char text[VALUE_BYTES];
-    fprintf(d->to, "%s down, %s across: per cent above the best time\n%14s", d->r->names[d->by[0]],
-            d->r->names[d->by[1]], "");
-    for (size_t c = 0; c < column_count; c++) {
-        value_text(d, columns[c], d->by[1], text);
-        fprintf(d->to, " %9.9s", text);
-    }
-    for (size_t r = 0; r < row_count; r++) {
-        value_text(d, rows[r], d->by[0], text);
-        fprintf(d->to, "\n%14.14s", text);
-        for (size_t c = 0; c < column_count; c++) {
-            double v = cell(d, rows[r], columns[c]);
-            size_t shade = 0;
-            while (shade < 4 && v >= steps[shade])
-                shade++;
-            if (isnan(v))
-                fprintf(d->to, " %9s", "-");
-            else
-                fprintf(d->to, " %s%7.1f", shades[shade], v);
+    int label = widest_value(d, rows, row_count, d->by[0], 6);
+    int width = widest_value(d, columns, column_count, d->by[1], 9);
+    size_t room = d->q->columns > (size_t)label ? (d->q->columns - (size_t)label) / (size_t)(width + 1) : 1;
+    fprintf(d->to, "%s down, %s across: per cent above the best time\n", d->r->names[d->by[0]], d->r->names[d->by[1]]);
+    for (size_t first = 0; first < column_count; first += room ? room : 1) {
+        size_t end = first + (room ? room : 1) < column_count ? first + (room ? room : 1) : column_count;
+        fprintf(d->to, "%*s", label, "");
+        for (size_t c = first; c < end; c++) {
+            value_text(d, columns[c], d->by[1], text);
+            fprintf(d->to, " %*s", width, text);
         }
+        for (size_t r = 0; r < row_count; r++) {
+            value_text(d, rows[r], d->by[0], text);
+            fprintf(d->to, "\n%*s", label, text);
+            for (size_t c = first; c < end; c++) {
+                double v = cell(d, rows[r], columns[c]);
+                size_t shade = 0;
+                while (shade < 4 && v >= steps[shade])
+                    shade++;
+                if (isnan(v))
+                    fprintf(d->to, " %*s", width, "-");
+                else
+                    fprintf(d->to, " %*s%s%7.1f", width - 9, "", shades[shade], v);
+            }
+        }
+        fputs("\n\n", d->to);
     }
-    fprintf(d->to, "\n%14s %s < 1 %%  %s < 5 %%  %s < 20 %%  %s < 100 %%\n", "", shades[0], shades[1], shades[2],
+    fprintf(d->to, "%*s %s < 1 %%  %s < 5 %%  %s < 20 %%  %s < 100 %%\n", label, "", shades[0], shades[1], shades[2],
             shades[3]);
 }
 
@@ -411,7 +434,7 @@ static void put_head(const drawing *d)
     else if (q->format == PLOT_PNG)
         fputs("set terminal pngcairo size 1350,720 font 'sans,15'\n", d->to);
     else
-        fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
+        fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
     if (q->format != PLOT_TERMINAL)
         fputs("set termoption noenhanced\nset grid lc rgb '#dddddd'\n", d->to);
     if (q->output) {

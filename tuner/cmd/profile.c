@@ -286,7 +286,7 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
         }
         table_note_row(&t, x->names[i]);
     }
-    at_status status = table_print(&t, terminal_wants_colour(), stdout, error);
+    at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     return status;
 }
@@ -297,7 +297,7 @@ static at_status print_profiled(const profiled *x, at_error *error)
     char text[256];
     at_status status = AT_OK;
     printf("%s on %s (%s)\n", p->name, x->session.properties.limits.name, x->session.properties.arch);
-    table_print_wrapped(TABLE_PAGE_COLUMNS, 2, "", x->configuration, stdout);
+    table_print_wrapped(terminal_page(), 2, "", x->configuration, stdout);
     for (size_t i = 0; i < p->problem_count; i++) {
         value_format(p->problems[x->session.problem][i].value, text, sizeof text);
         printf("%s%s=%s", i ? " " : "  ", p->problems[x->session.problem][i].name, text);

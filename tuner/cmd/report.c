@@ -423,5 +423,6 @@ const command cmd_report = {
                "  autotune report transpose -o report.html\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
     .run = run,
 };

@@ -205,7 +205,7 @@ static at_status print_line_table(const explored *x, size_t line, at_error *erro
         spill_map_value(&x->map, 0, line, i, text);
         add_row(x, spill_map_point(&x->map, line, i), text, &t);
     }
-    at_status status = t.cell_count ? table_print(&t, terminal_wants_colour(), stdout, error) : AT_OK;
+    at_status status = t.cell_count ? terminal_print_table(&t, error) : AT_OK;
     table_deinit(&t);
     return status;
 }
@@ -268,7 +268,7 @@ static at_status print_explored(const explored *x, at_error *error)
     at_status status = AT_OK;
     script_format_configuration(x->script, m->sweep.base, text, sizeof text);
     printf("%s on %s\n", script_pattern(x->script)->name, x->arch.name);
-    table_print_wrapped(TABLE_PAGE_COLUMNS, 2, "", text, stdout);
+    table_print_wrapped(terminal_page(), 2, "", text, stdout);
     for (size_t i = 0; i < m->line_count && m->line_count <= LINES_IN_FULL && !status; i++) {
         char name[SPILL_TEXT_BYTES];
         spill_map_line_name(m, i, name);

@@ -9,14 +9,12 @@
 #include "report/report.h"
 #include "run/tune.h"
 
-enum { WIDEST = 200 };
-
 static at_status print(const options *o, const run_summary *s, at_error *error)
 {
     if (o->json)
         return report_print_json(s, o->top, stdout, error);
     return report_print(s, &(report_options){.top = o->top, .colour = terminal_wants_colour(),
-                                             .columns = terminal_columns(WIDEST)},
+                                             .columns = terminal_page()},
                         stdout, error);
 }
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/wrap.h"
 
-enum { CELL_BYTES = 512, NOTE_BYTES = 2048, GAP = 2, NOTE_INDENT = 6 };
+enum { CELL_BYTES = 512, NOTE_BYTES = 2048, GAP = 2, NOTE_INDENT = 6, LEAST_WORDS = 16 };
 
 static const char *const style_codes[] = {
     [TABLE_PLAIN] = "", [TABLE_BEST] = "\033[1;32m", [TABLE_DIM] = "\033[2m"};
@@ -128,12 +129,11 @@ size_t table_width(const table *t)
 }
 
 /* No spaces after the last cell of a line. */
-static void print_cell(const table *t, size_t column, const char *text, FILE *to)
+static void print_cell(const table *t, size_t column, const char *text, bool last, FILE *to)
 {
     size_t width = width_of(text);
     size_t pad = t->columns[column].width > width ? t->columns[column].width - width : 0;
     bool left = t->columns[column].align == TABLE_LEFT;
-    bool last = column + 1 == t->column_count;
     fprintf(to, "%*s%s%*s", (int)(GAP + (left ? 0 : pad)), "", text, (int)(left && !last ? pad : 0),
             "");
 }
@@ -143,18 +143,89 @@ void table_print_wrapped(size_t columns, int indent, const char *label, const ch
     size_t room = columns > (size_t)indent ? columns - (size_t)indent : 1;
     fprintf(to, "%-*s", indent, label);
     for (;;) {
-        size_t length = strlen(words), cut = length;
-        if (length > room) {
-            for (cut = room; cut > 0 && words[cut] != ' ';)
-                cut--;
-            if (cut == 0) /* a word longer than the line */
-                cut = strcspn(words, " ");
-        }
+        size_t skip, cut = wrap_cut(words, room, &skip);
         fprintf(to, "%.*s\n", (int)cut, words);
-        if (words[cut] == '\0')
+        words += cut + skip;
+        if (*words == '\0')
             return;
-        words += cut + 1;
         fprintf(to, "%*s", indent, "");
+    }
+}
+
+/* Which columns are printed side by side: the first of the table, then `from` to `end`. */
+typedef struct band {
+    size_t from, end;
+    size_t word_columns; /* of the page, for words of the last column; 0: as wide as they are */
+} band;
+
+static size_t band_width(const table *t, size_t from, size_t end)
+{
+    size_t width = from > 0 ? GAP + t->columns[0].width : 0;
+    for (size_t c = from; c < end; c++)
+        width += GAP + t->columns[c].width;
+    return width;
+}
+
+/* As many columns from `from` on as the page has room for, and one at least. */
+static band next_band(const table *t, size_t from)
+{
+    size_t last = t->column_count - 1;
+    band b = {.from = from, .end = from + (from == 0 && t->column_count > 1 ? 2 : 1)};
+    while (b.end < t->column_count && band_width(t, from, b.end + 1) <= t->page_columns)
+        b.end++;
+    bool is_left_out = b.end == last || band_width(t, from, b.end) > t->page_columns;
+    if (b.end >= last && is_left_out && last > from && t->columns[last].align == TABLE_LEFT &&
+        band_width(t, from, last) + LEAST_WORDS <= t->page_columns) {
+        b.end = t->column_count;
+        b.word_columns = t->page_columns - band_width(t, from, last) - GAP;
+    }
+    return b;
+}
+
+static void print_words(const char *words, size_t columns, size_t indent, FILE *to)
+{
+    for (;;) {
+        size_t skip, cut = wrap_cut(words, columns, &skip);
+        fprintf(to, "%*s%.*s", GAP, "", (int)cut, words);
+        words += cut + skip;
+        if (*words == '\0')
+            return;
+        fprintf(to, "\n%*s", (int)indent, "");
+    }
+}
+
+/* A line of `texts`, one a column of the table. */
+static void print_row(const table *t, const band *b, const char *const *texts, FILE *to)
+{
+    if (b->from > 0)
+        print_cell(t, 0, texts[0], false, to);
+    for (size_t c = b->from; c < b->end; c++)
+        if (b->word_columns && c + 1 == b->end)
+            print_words(texts[c], b->word_columns, band_width(t, b->from, c), to);
+        else
+            print_cell(t, c, texts[c], c + 1 == b->end, to);
+}
+
+static void print_band(const table *t, const band *b, bool colour, FILE *to)
+{
+    const char *texts[TABLE_MAX_COLUMNS];
+    for (size_t c = 0; c < t->column_count; c++)
+        texts[c] = t->columns[c].head;
+    fputs(colour ? head_code : "", to);
+    print_row(t, b, texts, to);
+    fprintf(to, "%s\n", colour ? end_code : "");
+    for (size_t i = 0; i < t->cell_count; i += t->column_count) {
+        const struct table_cell *first = &t->cells[i];
+        for (size_t c = 0; c < t->column_count; c++)
+            texts[c] = i + c < t->cell_count ? t->cells[i + c].text : "";
+        fputs(colour ? style_codes[first->style] : "", to);
+        print_row(t, b, texts, to);
+        fprintf(to, "%s\n", colour && first->style != TABLE_PLAIN ? end_code : "");
+        if (first->note && b->from == 0) {
+            fputs(colour ? style_codes[TABLE_DIM] : "", to);
+            table_print_wrapped(t->page_columns, NOTE_INDENT, "", first->note, to);
+            fputs(colour ? end_code : "", to);
+        }
     }
 }
 
@@ -162,24 +233,12 @@ at_status table_print(const table *t, bool colour, FILE *to, at_error *error)
 {
     if (t->failed)
         return error_set(error, AT_NO_MEMORY, "out of memory while making a table");
-    fputs(colour ? head_code : "", to);
-    for (size_t c = 0; c < t->column_count; c++)
-        print_cell(t, c, t->columns[c].head, to);
-    fprintf(to, "%s\n", colour ? end_code : "");
-    for (size_t i = 0; i < t->cell_count; i++) {
-        size_t column = i % t->column_count;
-        const struct table_cell *first = &t->cells[i - column];
-        if (column == 0 && colour)
-            fputs(style_codes[first->style], to);
-        print_cell(t, column, t->cells[i].text, to);
-        if (column + 1 < t->column_count && i + 1 < t->cell_count)
-            continue;
-        fprintf(to, "%s\n", colour && first->style != TABLE_PLAIN ? end_code : "");
-        if (first->note) {
-            fputs(colour ? style_codes[TABLE_DIM] : "", to);
-            table_print_wrapped(t->page_columns, NOTE_INDENT, "", first->note, to);
-            fputs(colour ? end_code : "", to);
-        }
-    }
+    band b = {0};
+    do {
+        if (b.end > 0)
+            fputc('\n', to);
+        b = next_band(t, b.end);
+        print_band(t, &b, colour, to);
+    } while (b.end < t->column_count);
     return AT_OK;
 }

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-enum { TABLE_MAX_COLUMNS = 96, TABLE_PAGE_COLUMNS = 100 };
+enum { TABLE_MAX_COLUMNS = 96, TABLE_PAGE_COLUMNS = 80 };
 
 typedef enum table_align { TABLE_RIGHT, TABLE_LEFT } table_align;
 
@@ -31,7 +31,7 @@ typedef struct table {
         table_style style; /* of the whole row, in its first cell */
         char *note;        /* below the row, in its first cell; NULL: none */
     } *cells;
-    size_t page_columns; /* where notes are continued; TABLE_PAGE_COLUMNS unless set otherwise */
+    size_t page_columns; /* what a line may have; TABLE_PAGE_COLUMNS unless set otherwise */
     bool failed;
 } table;
 
@@ -54,7 +54,9 @@ void table_style_row(table *t, table_style style);
 /* Characters of a line. */
 size_t table_width(const table *t);
 
-/* Prints the head and the rows, each line indented by two spaces. `colour`: terminal escapes. */
+/* Prints the head and the rows, each line indented by two spaces. Where the page is too narrow, text in a
+ * last column of words goes on below; else the columns that have no room follow in a table of their own,
+ * each behind the first column. `colour`: terminal escapes. */
 at_status table_print(const table *t, bool colour, FILE *to, at_error *error);
 
 /* Prints a label and words behind it, continued below the first of them where a page of `columns`

@@ -12,7 +12,7 @@ typedef struct fixture {
     run_summary run;
     at_error error;
     char *text; /* what was printed last */
-    size_t columns; /* of the page; 0: as usual */
+    size_t columns; /* of the page; 0: 100 */
 } fixture;
 
 static int set_up(void **state)
@@ -38,7 +38,7 @@ static const char *print_text(fixture *f, size_t top, bool colour)
     size_t size;
     free(f->text);
     FILE *to = open_memstream(&f->text, &size);
-    report_options options = {.top = top, .colour = colour, .columns = f->columns};
+    report_options options = {.top = top, .colour = colour, .columns = f->columns ? f->columns : 100};
     assert_ok(report_print(&f->run, &options, to, &f->error), f->error);
     fclose(to);
     return f->text;

@@ -33,6 +33,41 @@ static void columns_are_as_wide_as_their_widest_cell(void **state)
     table_deinit(&t);
 }
 
+/* Columns that have no room stand in a table of their own below, behind the first. */
+static void a_table_that_is_too_wide_is_continued_below(void **state)
+{
+    (void)state;
+    table t;
+    table_init(&t);
+    t.page_columns = 16;
+    for (int i = 0; i < 4; i++)
+        table_add_column(&t, (const char *[]){"key", "first", "second", "third"}[i], TABLE_RIGHT);
+    for (int i = 0; i < 8; i++)
+        table_add_cell(&t, "%d", i);
+    char *text = print(&t, false);
+    assert_string_equal(text, "  key  first\n    0      1\n    4      5\n"
+                              "\n  key  second\n    0       2\n    4       6\n"
+                              "\n  key  third\n    0      3\n    4      7\n");
+    free(text);
+    table_deinit(&t);
+}
+
+static void words_of_the_last_column_go_on_below(void **state)
+{
+    (void)state;
+    table t;
+    table_init(&t);
+    t.page_columns = 24;
+    table_add_column(&t, "n", TABLE_RIGHT);
+    table_add_column(&t, "words", TABLE_LEFT);
+    table_add_cell(&t, "12");
+    table_add_cell(&t, "a=1,b=2 and what else there is");
+    char *text = print(&t, false);
+    assert_string_equal(text, "   n  words\n  12  a=1,b=2 and what\n      else there is\n");
+    free(text);
+    table_deinit(&t);
+}
+
 static void letters_of_many_bytes_count_once(void **state)
 {
     (void)state;
@@ -133,6 +168,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(columns_are_as_wide_as_their_widest_cell),
+        cmocka_unit_test(a_table_that_is_too_wide_is_continued_below),
+        cmocka_unit_test(words_of_the_last_column_go_on_below),
         cmocka_unit_test(letters_of_many_bytes_count_once),
         cmocka_unit_test(control_characters_become_question_marks),
         cmocka_unit_test(notes_stand_below_their_row_and_wrap),

@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+"""Runs a command on a terminal of each of several widths: widths.py COLUMNS[,COLUMNS...] COMMAND...
+
+Exit code 1, and the lines, where one has more characters than the terminal; blanks within a word are none.
+A single word that is wider is let through: it is broken nowhere."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+
+
+def run(command, columns):
+    """What the command prints on a terminal so wide."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    environment = {k: v for k, v in os.environ.items() if k != "COLUMNS"}
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.PIPE,
+                             env=environment)
+    os.close(theirs)
+    out = b""
+    while True:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        out += piece
+    errors = child.stderr.read().decode()
+    if child.wait() != 0:
+        sys.exit(f"{command} ended with {child.returncode}: {errors}")
+    return re.sub(r"\x1b\[[0-9;]*m", "", out.decode()).replace("\r\n", "\n").split("\n")
+
+
+def main():
+    widths, command = [int(w) for w in sys.argv[1].split(",")], sys.argv[2:]
+    printed = {w: run(command, w) for w in widths}
+    wide = [(w, line) for w, lines in printed.items() for line in lines
+            if len(line) > w and " " in line.strip()]
+    for w, line in wide:
+        print(f"{w} columns, {len(line)} characters: {line}")
+    return 1 if wide else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
