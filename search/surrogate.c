@@ -20,8 +20,17 @@
  * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FIT_STEPS = 25 };
 
-/* The first sample: each the farthest, of a few random ones, from those before it. */
-enum { DESIGN_COUNT = 10, DESIGN_TRIES = 16, DESIGN_SUCCESSES = 4 };
+/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones,
+ * for extremes are slower than most; then each the farthest, of a few random ones, from those before it. A
+ * tenth of the budget goes into it. */
+enum {
+    DESIGN_LEAST = 4,
+    DESIGN_MOST = 10,
+    DESIGN_SHARE = 10,
+    DESIGN_TRIES = 16,
+    DESIGN_SUCCESSES = 4,
+    CENTRE_TRIES = 64
+};
 
 /* Outcomes at which the kernel is fitted again grow by this factor. */
 static const double fit_growth = 1.3;
@@ -89,11 +98,44 @@ static double nearest_trial(surrogate *g, const float *point)
     return nearest;
 }
 
+static size_t design_count(const surrogate *g)
+{
+    uint64_t share = g->base.ledger.budget / DESIGN_SHARE;
+    return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
+}
+
+/* The one with the least sum of distances to all others. */
+static uint64_t propose_centre(surrogate *g)
+{
+    ledger *l = &g->base.ledger;
+    float points[CENTRE_TRIES][GP_MAX_FEATURES];
+    uint64_t drawn[CENTRE_TRIES], central = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < CENTRE_TRIES; i++) {
+        drawn[i] = rng_below(&l->rng, l->space_count);
+        encoding_point(&g->encoding, drawn[i], points[i]);
+    }
+    for (size_t i = 0; i < CENTRE_TRIES; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < CENTRE_TRIES; j++)
+            sum += encoding_distance(&g->encoding, points[i], points[j]);
+        if (sum < least) {
+            least = sum;
+            central = drawn[i];
+        }
+    }
+    return central;
+}
+
 static bool propose_design(surrogate *g, uint64_t *configuration)
 {
     ledger *l = &g->base.ledger;
+    if (l->trial_count == 0) {
+        *configuration = propose_centre(g);
+        return true;
+    }
     /* Nothing worked so far: far from everything is as good as anywhere, and this is quicker. */
-    size_t tries = l->trial_count < 4 * DESIGN_COUNT ? DESIGN_TRIES : 0;
+    size_t tries = l->trial_count < 4 * DESIGN_MOST ? DESIGN_TRIES : 0;
     double best = -1;
     for (size_t t = 0; t < tries; t++) {
         uint64_t c = rng_below(&l->rng, l->space_count);
@@ -241,7 +283,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
 {
     surrogate *g = (surrogate *)s;
     ledger *l = &s->ledger;
-    if (l->trial_count < DESIGN_COUNT || g->successes < DESIGN_SUCCESSES ||
+    if (l->trial_count < design_count(g) || g->successes < DESIGN_SUCCESSES ||
         g->encoding.features == 0)
         return propose_design(g, configuration);
     if (!update(g))

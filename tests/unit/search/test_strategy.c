@@ -423,6 +423,66 @@ static void the_default_tries_everything_when_the_budget_allows(void **state)
     space_free(s);
 }
 
+/* The mean best cost after `evaluations` of a bowl, told that `budget` are paid for. */
+static double mean_best(const space *s, uint64_t budget, size_t evaluations)
+{
+    enum { SEEDS = 60 };
+    const strategy_kind *kind;
+    at_error error = {0};
+    double sum = 0;
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        strategy *g;
+        double best = INFINITY;
+        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed, .budget = budget}, &g,
+                               &error),
+                  error);
+        for (size_t i = 0; i < evaluations; i++) {
+            uint64_t c;
+            assert_int_equal(strategy_ask(g, 1, &c), 1);
+            double cost = cost_bowl(s, c);
+            strategy_tell(g, c, cost);
+            best = cost < best ? cost : best;
+        }
+        sum += isfinite(best) ? best : 1000;
+        strategy_free(g);
+    }
+    return sum / SEEDS;
+}
+
+static void a_small_budget_is_not_spent_on_filling_the_space(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    assert_true(mean_best(s, 12, 10) < 0.9 * mean_best(s, 400, 10));
+    space_free(s);
+}
+
+static void extremes_are_not_tried_first(void **state)
+{
+    (void)state;
+    enum { SEEDS = 200 };
+    space *s = make_space(MANY);
+    const strategy_kind *kind;
+    at_error error = {0};
+    size_t extremes = 0;
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        strategy *g;
+        uint64_t c;
+        uint16_t at[PARAMETERS];
+        assert_ok(strategy_new(kind, &(strategy_options){.space = s, .seed = seed}, &g, &error), error);
+        assert_int_equal(strategy_ask(g, 1, &c), 1);
+        space_at(s, c, at);
+        for (size_t p = 0; p < PARAMETERS; p++)
+            extremes += at[p] == 0 || at[p] == 5;
+        strategy_free(g);
+    }
+    /* Two of six values are extremes: a third of all at random. */
+    assert_true(extremes < SEEDS * PARAMETERS / 10);
+    space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +497,8 @@ int main(void)
         cmocka_unit_test(other_seeds_give_other_orders),
         cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
         cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
+        cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
+        cmocka_unit_test(extremes_are_not_tried_first),
         cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
         cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),
     };
