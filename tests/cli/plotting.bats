@@ -54,6 +54,37 @@ tool_without_gnuplot() {
     fails_with 2 'did you mean heatmap'
 }
 
+# A record with two that came next; or, "{}", with none.
+write_record() {
+    python3 - "$BATS_TEST_DIRNAME/../../results/nvidia-h200/transpose.json" "$1" >record.json <<'END'
+import copy, json, sys
+record = json.load(open(sys.argv[1]))
+best = record["entries"][0]
+for vec in json.loads(sys.argv[2]):
+    next_one = {"configuration": dict(best["configuration"], load_vec=vec), "time": dict(best["time"])}
+    next_one["time"]["median_ns"] += 100 * vec
+    best.setdefault("contenders", []).append(next_one)
+json.dump(record, sys.stdout)
+END
+}
+
+@test "of a record the best few are drawn; for the rest it says which file has it" {
+    needs_gnuplot
+    write_record '[1, 4]'
+    tool plot record.json --kind rank --by load_vec -o picture.svg
+    succeeds
+    grep -q 'the best few and the default' picture.svg
+    tool plot record.json --kind roofline -o picture.svg
+    succeeds
+    tool plot record.json --kind heatmap
+    fails_with 2 '--json --top 1000000'
+    tool importance record.json
+    fails_with 2 '--json --top 1000000'
+    write_record '[]'
+    tool plot record.json
+    fails_with 2 'the winner and the default alone'
+}
+
 @test "what the file does not hold is said" {
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'

@@ -35,9 +35,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = recorded_read(o->operand, &r, error);
     if (!status) {
         const char *name = strrchr(o->operand, '/');
-        snprintf(title, sizeof title, "%s%s%s%s%s%s",
-                 *r.kernel ? r.kernel : name ? name + 1 : o->operand, *r.device ? " on " : "", r.device,
-                 *r.problem ? ", " : "", r.problem, r.predicted ? " (predicted)" : "");
+        const char *subject = *r.kernel ? r.kernel : name ? name + 1 : o->operand;
+        snprintf(title, sizeof title, "%.*s%s%s%s%s%s%s",
+                 (int)strcspn(subject, "."), subject, *r.device ? " on " : "", r.device,
+                 *r.problem ? ", " : "", r.problem, r.predicted ? " (predicted)" : "",
+                 r.is_record ? ": the best few and the default" : "");
         status = plot_draw(&r, &q, error);
     }
     recorded_deinit(&r);
@@ -51,7 +53,8 @@ const command cmd_plot = {
     .operand = "FILE",
     .summary = "Draw what was measured, by gnuplot",
     .details =
-        "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4 results.\n"
+        "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4 results; of a\n"
+        "record (results/<gpu>/<pattern>.json) rank and roofline are drawn, where it holds who came next.\n"
         "The picture goes to the terminal, or to -o FILE.svg or FILE.png (--format svg, png, terminal).\n"
         "\n"
         "  rank         of each value of a parameter its variants, fastest first\n"

@@ -72,6 +72,10 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     recorded r = {0};
     importance m = {0};
     at_status status = recorded_read(o->operand, &r, error);
+    if (!status && r.is_record)
+        status = error_set_at(error, AT_NOT_FOUND, o->operand, 0,
+                              "a record holds the best few and the default, which say nothing of the others: give "
+                              "what 'autotune SCRIPT --json --top 1000000' prints, or the run's journal");
     if (!status)
         status = importance_of(&r, &m, error);
     if (!status)

@@ -35,7 +35,7 @@ static double figure(const drawing *d, size_t result)
 
 static const char *unit(const drawing *d)
 {
-    return d->rates ? d->r->rate_unit : strcmp(d->r->objective, "time") == 0 ? "us" : d->r->objective;
+    return d->rates ? d->r->rate_unit : strcmp(d->r->objective, "time") == 0 ? d->q->format == PLOT_TERMINAL ? "us" : "time (us)" : d->r->objective;
 }
 
 static void value_text(const drawing *d, size_t result, size_t parameter, char text[VALUE_BYTES])
@@ -106,7 +106,7 @@ static at_status draw_rank(const drawing *d, at_error *error)
         fputs("EOD\n", d->to);
     }
     fprintf(d->to, "set xlabel 'of the variants with that value, fastest first (%%)'\nset ylabel '%s'\n"
-                   "set xrange [0:100]\nset key outside top center horizontal\n%splot ",
+                   "set xrange [0:100]\nset key outside bottom center horizontal height 1\n%splot ",
             unit(d), d->rates ? "set yrange [0:*]\n" : "set logscale y\n");
     for (size_t l = 0; l < count; l++) {
         char title[2 * VALUE_BYTES];
@@ -148,7 +148,7 @@ static at_status draw_sweep(const drawing *d, at_error *error)
     fprintf(d->to, "EOD\nset ylabel '%s'\nset yrange [0:*]\nset xrange [-0.5:%g]\nset xlabel ", unit(d),
             (double)count - 0.5);
     put_text(d->to, d->r->names[d->by[0]]);
-    fprintf(d->to, "\nset key outside top center horizontal\n"
+    fprintf(d->to, "\nset key outside bottom center horizontal height 1\n"
                    "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
                    " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
             colours[0], colours[1]);
@@ -233,7 +233,7 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
             for (size_t x = 0; x < columns; x++) {
                 double v = cell(d, row[y], column[x]);
                 if (isnan(v))
-                    fprintf(d->to, "%zu %zu NaN \"\"\n", x, y);
+                    fprintf(d->to, "%zu %zu NaN \"none\"\n", x, y);
                 else
                     fprintf(d->to, "%zu %zu %g \"%.1f\"\n", x, y, fmax(v, 0.1), v);
             }
@@ -304,8 +304,9 @@ static at_status draw_points(const drawing *d, bool spills, at_error *error)
         return error_set(error, AT_NOT_FOUND, "this file does not say what a variant %s: what a run prints with "
                                               "--json --top 1000000 does",
                          spills ? "spills" : "moves and how full it keeps the multiprocessors");
-    fprintf(d->to, "EOD\nset xlabel '%s'\nset ylabel '%s'\nset yrange [0:*]\n"
-                   "set key outside top center horizontal\nplot $d with points pt 6 ps 0.6 lc rgb '%s' title 'variants'",
+    fprintf(d->to, "EOD\n%sset xlabel '%s'\nset ylabel '%s'\nset yrange [0:*]\n"
+                   "set key outside bottom center horizontal height 1\nplot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
+            spills ? "set xrange [-1:]\n" : "set xrange [0:105]\n",
             spills ? "bytes spilled (stores and loads)" : "occupancy (%)", unit(d), colours[0]);
     put_ceiling(d, false);
     fputs("\n", d->to);
@@ -324,7 +325,7 @@ static at_status draw_importance(const drawing *d, at_error *error)
         fputc('\n', d->to);
     }
     fprintf(d->to, "EOD\nset xlabel 'of the variance of log(time) (%%)'\nset yrange [-0.7:%g]\nset xrange [0:*]\n"
-                   "set key outside top center horizontal\nset style fill solid 0.9\nset offsets 0,0,0,0\n"
+                   "set key outside bottom center horizontal height 1\nset style fill solid 0.9\nset offsets 0,0,0,0\n"
                    "plot $d using ($2/2):($1+0.2):($2/2):(0.18):ytic(4) with boxxyerror lc rgb '%s' title 'alone', \\\n"
                    " $d using ($3/2):($1-0.2):($3/2):(0.18) with boxxyerror fs pattern 4 lc rgb '%s' title "
                    "'once all others are fixed'\n",
@@ -463,6 +464,12 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
                                           "roofline, spill and importance",
                          q->kind, nearest ? ": did you mean " : "", nearest ? nearest : "");
     }
+    bool of_few = kinds[kind].draw == draw_rank || kinds[kind].draw == draw_roofline;
+    if (r->is_record && !of_few)
+        return error_set(error, AT_NOT_FOUND, "a record holds the best few and the default, of which rank and roofline can be "
+                                              "drawn: for '%s' draw what 'autotune SCRIPT --json --top 1000000' prints, "
+                                              "or the run's journal",
+                         q->kind);
     at_status status = find_works(&d) ? importance_of(r, &d.important, error)
                                       : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)

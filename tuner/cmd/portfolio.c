@@ -199,7 +199,7 @@ static at_status print_problems(const portfolio_found *f, const ranges *r, at_er
             table_style_row(&t, TABLE_DIM);
         }
     }
-    at_status status = table_print(&t, terminal_wants_colour(), stdout, error);
+    at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     return status;
 }

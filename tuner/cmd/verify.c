@@ -279,7 +279,7 @@ static at_status print_table(const verification *v, at_error *error)
         table_style_row(&t, a->verdict == STANDING_HOLDS ? TABLE_DIM : TABLE_PLAIN);
         note(v, i, &t);
     }
-    at_status status = table_print(&t, terminal_wants_colour(), stdout, error);
+    at_status status = terminal_print_table(&t, error);
     table_deinit(&t);
     count_verdicts(v, counts);
     const char *driver = v->workers.properties.driver;

@@ -21,6 +21,7 @@ static const recorded_format *const formats[] = {
     &recorded_kernel_tuner,
     &recorded_run, /* has "results" too: before T4 */
     &recorded_t4,
+    &recorded_record,
 };
 
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
@@ -54,7 +55,7 @@ static at_status read_document(recorded *out, const char *path, at_error *error)
         if (formats[i]->detect(out->root))
             return formats[i]->read(out, path, error);
     return error_set_at(error, AT_FORMAT, path, 0,
-                        "neither a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal");
+                        "neither a record, a run's --json, a Kernel Tuner cache, T4 results, wisdom nor a journal");
 }
 
 /* About what jansson takes on a 64-bit machine: an object begins with a table of 8 buckets, an array

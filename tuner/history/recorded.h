@@ -47,6 +47,7 @@ typedef struct recorded {
     double baseline_rate;
     uint64_t space_count;  /* valid configurations of the space; 0 unknown */
     bool predicted;        /* the times are predictions */
+    bool is_record;        /* the best few and the default, not a measured space */
     bool ranked, newest_first; /* the order of the results; else as they were measured */
     json_t *root;          /* owns the texts */
 } recorded;
@@ -66,6 +67,7 @@ typedef struct recorded_format {
 extern const recorded_format recorded_kernel_tuner;
 extern const recorded_format recorded_t4;
 extern const recorded_format recorded_run;
+extern const recorded_format recorded_record;
 
 void recorded_deinit(recorded *r); /* a zeroed one is fine */
 
