@@ -16,12 +16,12 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 @test "a portfolio loses little, hurts nowhere, and is what readers are given" {
     gpu
     needs_the_fake
-    set_command 6
+    set_command 5
     "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
     holds 'p["over"]["cols"]["divisors"] == [2, 4] and p["over"]["rows"]["divisors"] == []'
     # Rows are at most 200 by the script.
     holds 'p["refused"] > 0 and all(t["problem"]["rows"] <= 200 for t in p["tried"])'
-    holds 'p["made_on"]["problems"] == 6 and p["made_on"]["mean"] <= p["single_mean"]'
+    holds 'p["made_on"]["problems"] == 5 and p["made_on"]["mean"] <= p["single_mean"]'
     holds 'p["made_on"]["worst"] < 0.05'
     holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
@@ -64,4 +64,15 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
     [ "$(journal_lines)" -gt "$before" ]
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
     [ -z "$twice" ] || { echo "answered twice: $twice"; false; }
+}
+
+@test "the bench of portfolios makes one, chooses by header and pick alike, and races what they give" {
+    gpu
+    needs_the_fake
+    "$BATS_TEST_DIRNAME/../bench/portfolio.sh" "$(dirname "$(dirname "$AUTOTUNE")")" "$WORK/bench" \
+        --patterns "$BATS_TEST_DIRNAME/ranged.lua:rows=16..200:cols=16..256" --shapes 2 --variants 4 \
+        --making=--problems,2,--held-out,0,--finals,6 --tuning=--finals,6 --no-runtime --no-bars >out.txt 2>err.txt ||
+        { cat out.txt err.txt; false; }
+    grep -q "ranged .*2 shapes" out.txt
+    ! grep -q failed out.txt
 }

@@ -6,8 +6,8 @@ return at.pattern {
   name = "ranged",
   summary = "A copy that takes as long as it is told, by its size",
   problem = { rows = at.within(64, 1, 200), cols = 64 },
-  ragged = { rows = 61, cols = 67 },
-  simulated = { rows = 16, cols = 32 },
+  ragged = { rows = 7, cols = 13 },
+  simulated = { rows = 8, cols = 8 },
 
   space = { a = at.range(1, 12), b = { 1, 2, 4 } },
   where = { "cols % b == 0" },

@@ -123,7 +123,7 @@ static const option_info known[OPTION_COUNT] = {
     [OPTION_FAIL_ON] = {"fail-on", "WHAT", "end with exit code 6 when something is so (see below)", CELL_TEXT,
                         AT(fail_on)},
     [OPTION_RACE] = {"race", NULL, "time both against each other now, on --device", CELL_TRUE, AT(race)},
-    [OPTION_PROBLEMS] = {"problems", "N", "problems to make it on (default 24)", CELL_SIZE, AT(problems), 1, 256},
+    [OPTION_PROBLEMS] = {"problems", "N", "problems to make it on (default 32)", CELL_SIZE, AT(problems), 1, 256},
     [OPTION_HELD_OUT] = {"held-out", "N", "other problems to try it on (default 8)", CELL_SIZE,
                          AT(held_out), 0, 256},
     [OPTION_MAX] = {"max", "N", "configurations to keep, at most (default 8)", CELL_SIZE, AT(max), 1, 16},
@@ -330,7 +330,7 @@ static at_status unknown_option(const command *c, const char *word, at_error *er
 at_status options_parse(int argc, char **argv, const command *c, options *out, at_error *error)
 {
     *out = (options){.top = 10,
-                     .problems = 24,
+                     .problems = 32,
                      .held_out = 8,
                      .max = 8,
                      .run = {.seed = 1,

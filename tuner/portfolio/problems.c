@@ -159,15 +159,40 @@ static bool corner_at(const portfolio_axis *axes, size_t count, size_t corner, v
     return true;
 }
 
-/* The class of an axis at share `u`: the first problems go through all of them. What is refused again
- * and again is tried with the next. */
-static size_t class_at(const portfolio_axis *axis, size_t number, double u, size_t chosen,
+/* How many problems it takes to go through the classes of all axes together. */
+static size_t joint_classes(const portfolio_axis *axes, size_t count)
+{
+    size_t joint = 1;
+    for (size_t a = 0; a < count && joint < MOST_STEPS; a++)
+        joint *= portfolio_classes(&axes[a]);
+    return joint;
+}
+
+/* What the first problems go through: all classes, of all axes together or of each. */
+typedef struct course {
+    bool joint;
+    size_t length; /* problems */
+} course;
+
+static course plan_course(const portfolio_axis *axes, size_t count, size_t wanted)
+{
+    course c = {.joint = joint_classes(axes, count) * 2 <= wanted};
+    for (size_t a = 0; a < count; a++)
+        c.length = portfolio_classes(&axes[a]) > c.length ? portfolio_classes(&axes[a]) : c.length;
+    if (c.joint)
+        c.length = joint_classes(axes, count);
+    return c;
+}
+
+/* The class of an axis; behind the course the share `u` decides. What is refused again and again is tried
+ * with the next. */
+static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
-    size_t classes = portfolio_classes(axis);
-    if (chosen < classes)
-        return (chosen + number + refused / PATIENCE) % classes;
-    return classes == 1 || u < 0.5 ? classes - 1 : (size_t)((2 * u - 1) * (double)(classes - 1));
+    size_t classes = portfolio_classes(&axes[axis]), place = chosen + refused / PATIENCE;
+    if (chosen >= c.length)
+        return (size_t)(u * (double)classes);
+    return (c.joint ? place / joint_classes(axes, axis) : place + axis) % classes;
 }
 
 static bool is_new(const value *known, size_t count, const value *problem, size_t axis_count)
@@ -196,13 +221,14 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         step[d] = pow(1 / ratio, (double)d + 1);
     }
     size_t corner = 0, corners = 0, refused = 0;
+    const course classes = plan_course(axes, axis_count, wanted);
     bool in_corners = true;
     for (size_t i = 0; *count < wanted && i < MOST_TRIES * wanted; i++) {
         value problem[PORTFOLIO_MAX_AXES];
         in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
         for (size_t a = 0; a < axis_count && !in_corners; a++)
             problem[a] = value_at(&axes[a], at[a],
-                                  class_at(&axes[a], a, at[axis_count + a], *count - corners, refused),
+                                  class_at(axes, a, classes, at[axis_count + a], *count - corners, refused),
                                   *count - corners);
         for (size_t d = 0; d < 2 * axis_count && !in_corners; d++)
             at[d] = at[d] + step[d] - floor(at[d] + step[d]);

@@ -5,9 +5,10 @@
  * small, tall, flat), then an additive recurrence of low discrepancy (Roberts, "The unreasonable
  * effectiveness of quasirandom sequences", 2018). Which vectors a problem allows depends on what its
  * variables are divisible by, so numbers are moved to the nearest of a class: a variable whose
- * constraints ask for 2 and 4 has the classes odd, even and multiple of 4. Half of the problems are
- * of the class that allows most, as most that are met are, and every other one round in binary; the
- * others share the rest; every class of every variable occurs. Where nothing divides it is a prime.
+ * constraints ask for 2 and 4 has the classes odd, even and multiple of 4. The first problems go through
+ * the classes of all variables together, as far as half of the problems do for that, else through those of
+ * each; then all are as likely. Where nothing divides a number it is a prime; where all divisors do,
+ * every other one is round in binary.
  * Deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    LEAST_ROWS = 2,  /* of a leaf */
+    LEAST_ROWS = 2,  /* of a leaf, where there are more than a few */
     MOST_DEPTH = 7,  /* no more nodes than RECORD_MAX_NODES */
     FOLDS = 5,
     FEW_ROWS = 10    /* too few to be divided into folds */
@@ -131,7 +131,8 @@ typedef struct best_split {
 static void try_split(const grower *g, size_t *rows, size_t count, record_node by, best_split *best)
 {
     size_t then = divide(g, &by, rows, count);
-    if (then < LEAST_ROWS || count - then < LEAST_ROWS)
+    size_t least = g->m->problem_count < FEW_ROWS ? 1 : LEAST_ROWS;
+    if (then < least || count - then < least)
         return;
     double loss = leaf_loss(g, rows, then) + leaf_loss(g, rows + then, count - then);
     if (loss < best->loss - 1e-9)

@@ -135,7 +135,7 @@ static size_t evaluations_of_search(const portfolio *p)
     uint64_t searches = first_searched(p) + (p->problem_count - p->made_on);
     uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
     if (!budget)
-        return p->asked->run->has_effort ? 0 : (size_t)normal;
+        return 0;
     uint64_t each = budget / (2 * searches);
     return (size_t)(each < LEAST_EVALUATIONS ? LEAST_EVALUATIONS : each < normal ? each : normal);
 }
@@ -145,7 +145,7 @@ static size_t evaluations_of_search(const portfolio *p)
 /* What is wrong with one problem is its own; anything else ends the whole. */
 static bool is_general(at_status status)
 {
-    return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE && status != AT_USAGE;
+    return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
 }
 
 static void say(const portfolio *p, size_t problem, const char *what)
@@ -194,7 +194,7 @@ static at_status take(portfolio *p, size_t problem, const run_summary *s, at_err
 
 /* One run on a problem that begins with some of what is known; `evaluations` 0: those of the effort. */
 static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_t given_count,
-                        size_t evaluations, bool by_effort, const char *what, at_error *error)
+                        size_t evaluations, bool is_search, const char *what, at_error *error)
 {
     const portfolio_asked *a = p->asked;
     const char *starts[MOST_EVERYWHERE];
@@ -214,7 +214,9 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
     at.settings.workers = &p->workers;
     at.settings.budget_s = 0;
     at.settings.budget_evaluations = evaluations;
-    at.settings.has_effort = by_effort;
+    at.settings.has_effort = is_search;
+    if (!a->run->has_effort)
+        at.settings.effort = EFFORT_NORMAL;
     say(p, problem, what);
     at_status status = tune_run(&at.settings, &t, &why);
     at_status learnt = AT_OK;
@@ -291,8 +293,7 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
         return status;
     if (p->known.count)
         count = list_given(p, problem, given);
-    status = run_on(p, problem, given, count, p->evaluations_each,
-                    p->asked->run->has_effort || !p->asked->run->budget_evaluations, "searched", error);
+    status = run_on(p, problem, given, count, p->evaluations_each, true, "searched", error);
     if (status || !is_in(p, problem))
         return status;
     at->searched = true;
@@ -450,9 +451,7 @@ static at_status search_held_out(portfolio *p, at_error *error)
             if (may_be_given(p, p->chosen[i], q))
                 given[count++] = p->chosen[i];
         if (!status)
-            status = run_on(p, q, given, count, p->evaluations_each,
-                            p->asked->run->has_effort || !p->asked->run->budget_evaluations,
-                            "held out, searched", error);
+            status = run_on(p, q, given, count, p->evaluations_each, true, "held out, searched", error);
         p->known.problems[q].searched = true;
     }
     return status;

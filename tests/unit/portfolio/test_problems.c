@@ -61,6 +61,21 @@ static void every_class_of_every_variable_occurs(void **state)
         }
 }
 
+/* Where there are few enough. */
+static void classes_of_all_variables_meet(void **state)
+{
+    (void)state;
+    const portfolio_axis axes[] = {rows, rows};
+    value found[2 * 24];
+    bool met[3][3] = {{false}};
+    assert_int_equal(choose(axes, 2, 24, any, found), 24);
+    for (size_t i = 0; i < 24; i++)
+        met[portfolio_class(&rows, found[2 * i].integer)][portfolio_class(&rows, found[2 * i + 1].integer)] = true;
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = 0; b < 3; b++)
+            assert_true(met[a][b]);
+}
+
 static void classes_tell_what_divides(void **state)
 {
     (void)state;
@@ -151,6 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_are_different_and_lie_in_their_ranges),
         cmocka_unit_test(every_class_of_every_variable_occurs),
+        cmocka_unit_test(classes_of_all_variables_meet),
         cmocka_unit_test(classes_tell_what_divides),
         cmocka_unit_test(problems_fill_the_range),
         cmocka_unit_test(what_is_refused_is_not_chosen),

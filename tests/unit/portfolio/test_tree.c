@@ -174,6 +174,23 @@ static void every_problem_gets_what_is_possible(void **state)
                              7);
 }
 
+/* Of few problems each may have a leaf of its own. */
+static void few_problems_are_told_apart(void **state)
+{
+    (void)state;
+    const value problems[] = {{.kind = VALUE_INTEGER, .integer = 128}, {.kind = VALUE_INTEGER, .integer = 64},
+                              {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
+                              {.kind = VALUE_INTEGER, .integer = 256}, {.kind = VALUE_INTEGER, .integer = 64}};
+    const double ratios[] = {1, 1.3, 1.3, 1, 1, 1.3}, defaults[] = {2, 2, 2};
+    const portfolio_matrix m = {3, 2, ratios, defaults};
+    record_node nodes[RECORD_MAX_NODES];
+    size_t count;
+    at_error error = {0};
+    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    for (size_t p = 0; p < 3; p++)
+        assert_float_equal(portfolio_tree_loss(&m, axes, 2, nodes, problems, p), 0, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +199,7 @@ int main(void)
         cmocka_unit_test(a_product_is_found),
         cmocka_unit_test(constraints_need_no_question),
         cmocka_unit_test(noise_grows_no_tree),
+        cmocka_unit_test(few_problems_are_told_apart),
         cmocka_unit_test(every_problem_gets_what_is_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
