@@ -60,7 +60,8 @@
 --   ceiling *   what bounds it, of which shares are told: "copy", "read" or "write" (as many bytes, which
 --               each run measures), "l2", "shared", "host_to_device" or "device_to_host" (traffic), "fp32"
 --               or "fp64" (flops), "atomics" or "launches" (items), all of which `autotune ceilings`
---               measures; "none"; or an expression that gives one. When left out: of traffic the copy, or
+--               measures; "pinned" (of a transfer: a pinned copy each way, which each run measures); "none"; or
+--               an expression that gives one. When left out: of a transfer "pinned"; of traffic the copy, or
 --               the read or write where one side is sixteen times the other; else of flops FP32, or FP64
 --               where a result is double; else none
 --   reference * at.reference { template, entry * ("reference"), args * (the kernel's), grid *, block *

@@ -121,6 +121,10 @@ best_has() { # best_has NAME=VALUE...
     gpu
     tool transfer.lua --device cuda:0 --strategy model
     fails_with 2 'choose another'
+    FAKE_CUDA_DEVICES=2 FAKE_CUDA_NAMES='Fake A,Fake A' tool transfer.lua --device all
+    fails_with 2 'choose one (--device cuda:0)'
+    tool profile transfer.lua --device cuda:0
+    fails_with 2 'counters are of launches'
 }
 
 @test "the kernel compiles for old chips and new, and is right where it can be proven" {

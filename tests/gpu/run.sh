@@ -21,6 +21,21 @@ echo "== wrong kernels"
 echo "== mutants"
 "$here/../mutants/run.sh" "$build/bin/autotune" cuda:0 1 8 "${2:-1}" || failed=1
 
+echo "== transfers"
+for problem in direction=to_device direction=to_host direction=both "direction=both rounds=16" \
+    "direction=to_device pieces=256" "direction=to_host pieces=256" "direction=both pieces=256 rounds=2"; do
+    settings=()
+    for setting in bytes=4M $problem; do settings+=(--set "$setting"); done
+    said=$("$build/bin/autotune" transfer.lua --device cuda:0 "${settings[@]}" --budget 80 --no-record \
+        --quiet 2>&1)
+    if sed -n 's/^variants *\([0-9]*\) tried .*: \([0-9]*\) ok$/\1 \2/p' <<<"$said" | grep -q '^\([0-9]*\) \1$'; then
+        echo "ok   $problem: $(grep -m 1 '^best' <<<"$said")"
+    else
+        echo "FAIL $problem: $said"
+        failed=1
+    fi
+done
+
 echo "== device out of memory"
 large=$(mktemp)
 "$build/bin/autotune" transpose.lua --device cuda:0 --set rows=262144 --set cols=262144 --budget 1 \

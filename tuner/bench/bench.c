@@ -229,10 +229,10 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
     return AT_OK;
 }
 
-/* Of a transfer that is neither clever nor broken: a gigabyte a second. */
+/* Of a transfer that is neither clever nor broken: a gigabyte a second, and a hundred thousand pieces. */
 static int64_t transfer_expected_ns(const problem_plan *plan)
 {
-    return (int64_t)plan_buffer_bytes(&plan->buffers[plan->transfer.from]);
+    return (int64_t)(plan_buffer_bytes(&plan->buffers[plan->transfer.from]) + 10000 * plan->transfer.pieces);
 }
 
 /* Wall time counts too: a simulated device takes longer than the time that it reports. The reference

@@ -83,7 +83,9 @@ static host_block *find(host_blocks *pool, const host_block *wanted)
 {
     for (size_t i = 0; i < pool->count; i++) {
         host_block *b = &pool->items[i];
-        if (b->use == wanted->use && b->memory == wanted->memory && b->size_bytes == wanted->size_bytes)
+        bool staging = b->use == HOST_STAGE_UP || b->use == HOST_STAGE_DOWN;
+        bool fits = staging ? b->size_bytes >= wanted->size_bytes : b->size_bytes == wanted->size_bytes;
+        if (b->use == wanted->use && b->memory == wanted->memory && fits)
             return b;
     }
     return NULL;

@@ -10,7 +10,7 @@
 #include "cuda/driver.h"
 #include "device/transfer.h"
 
-enum { HOST_BLOCKS = 8 };
+enum { HOST_BLOCKS = 32 };
 
 /* What a block is for; two of one use are never needed at once. */
 typedef enum host_use { HOST_FROM, HOST_TO, HOST_STAGE_UP, HOST_STAGE_DOWN } host_use;
@@ -34,7 +34,8 @@ typedef struct host_blocks {
 /* A transfer begins: what was asked for before may go from now on. */
 void host_blocks_begin(host_blocks *pool);
 
-/* Finds or makes a block, which stays the pool's, and where it is until the next transfer begins.
+/* Finds or makes a block, which stays the pool's, and where it is until the next transfer begins. A
+ * staging buffer may be larger than asked for, so that variants with other chunks have the same.
  * AT_NO_MEMORY says what was asked for and what the host would give; the device is fine. AT_DEVICE. */
 at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use, host_memory memory,
                          uint64_t size_bytes, host_block *out, at_error *error);

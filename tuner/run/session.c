@@ -46,6 +46,10 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
                             "the pattern has no buffers or no reference, so nothing can be measured; "
                             "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
                             "compiles its space");
+    if (p->transfers && s->other_count > 0)
+        return error_set(error, AT_USAGE,
+                         "%s moves data between host and device, and several GPUs would share the host's memory "
+                         "and the way there: choose one (--device cuda:0)", p->name);
     if (s->device && s->properties.predicted && p->transfers)
         return error_set(error, AT_NO_DEVICE,
                          "%s moves data between host and device, and a transfer has no simulated device: "

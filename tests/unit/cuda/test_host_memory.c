@@ -82,6 +82,18 @@ static void a_block_of_the_same_use_kind_and_size_is_used_again(void **state)
     assert_int_equal(pinned.blocks, 0);
 }
 
+static void a_staging_buffer_serves_those_that_need_less(void **state)
+{
+    (void)state;
+    host_blocks pool = {0};
+    host_block large = get(&pool, HOST_STAGE_UP, HOST_PINNED, 8192);
+    assert_ptr_equal(get(&pool, HOST_STAGE_UP, HOST_PINNED, 4096).bytes, large.bytes);
+    assert_ptr_not_equal(get(&pool, HOST_STAGE_DOWN, HOST_PINNED, 4096).bytes, large.bytes);
+    assert_ptr_not_equal(get(&pool, HOST_STAGE_UP, HOST_WRITE_COMBINED, 4096).bytes, large.bytes);
+    assert_ptr_not_equal(get(&pool, HOST_STAGE_UP, HOST_PINNED, 8193).bytes, large.bytes);
+    host_blocks_free(&pool, &driver);
+}
+
 static void each_kind_is_asked_of_the_driver_as_that_kind(void **state)
 {
     (void)state;
@@ -120,7 +132,7 @@ static void what_earlier_transfers_had_makes_room_and_what_the_present_one_has_d
     host_block b;
     host_blocks_begin(&pool);
     for (int i = 0; i < HOST_BLOCKS; i++)
-        get(&pool, HOST_FROM, HOST_PINNED, 4096 * (uint64_t)(i + 1));
+        get(&pool, HOST_FROM, HOST_PINNED, 64 * (uint64_t)(i + 1));
     assert_int_equal(host_block_get(&pool, &driver, HOST_TO, HOST_PINNED, 4096, &b, &error), AT_NO_MEMORY);
     host_blocks_begin(&pool);
     get(&pool, HOST_TO, HOST_PINNED, 4096);
@@ -150,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_block_of_the_same_use_kind_and_size_is_used_again, reset),
+        cmocka_unit_test_setup(a_staging_buffer_serves_those_that_need_less, reset),
         cmocka_unit_test_setup(each_kind_is_asked_of_the_driver_as_that_kind, reset),
         cmocka_unit_test_setup(pageable_memory_is_not_the_drivers_and_begins_at_a_page, reset),
         cmocka_unit_test_setup(what_earlier_transfers_had_makes_room_and_what_the_present_one_has_does_not,
