@@ -101,8 +101,8 @@ at_status decode_slct(decoder *d);
 at_status decode_load(decoder *d);
 at_status decode_store(decoder *d);
 at_status decode_atomic(decoder *d);
-at_status decode_cp(decoder *d);
-at_status decode_bulk(decoder *d); /* cp.async.bulk */
+at_status decode_thread_copy(decoder *d); /* cp.async: each thread copies its own */
+at_status decode_cp(decoder *d);          /* those, and bulk copies */
 at_status decode_mbarrier(decoder *d);
 at_status decode_isspacep(decoder *d);
 at_status decode_ignored(decoder *d); /* hints: prefetch, createpolicy ... */

@@ -1,7 +1,5 @@
 /* Barriers in shared memory and the bulk copies that report to them. PTX ISA, "mbarrier" and
  * "cp.async.bulk". */
-#include <string.h>
-
 #include "sim/decode/decoder.h"
 
 /* An address in shared memory, which may be given as a generic one. */
@@ -150,15 +148,20 @@ static at_status decode_copy(decoder *d)
     return AT_OK;
 }
 
-at_status decode_bulk(decoder *d)
+static at_status decode_bulk(decoder *d)
 {
     bool loads = decode_has(d, "mbarrier::complete_tx::bytes") && decode_has(d, "global");
     if (decode_has(d, "commit_group") || decode_has(d, "wait_group"))
         return decode_group(d, decode_has(d, "commit_group"));
-    if (strcmp(d->op.name, "cp") != 0 || decode_has(d, "tensor") || decode_has(d, "reduce") ||
+    if (decode_has(d, "tensor") || decode_has(d, "reduce") ||
         decode_has(d, "multicast::cluster"))
         return decode_unknown(d);
     if (decode_has(d, "prefetch"))
         return decode_ignored(d);
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
+}
+
+at_status decode_cp(decoder *d)
+{
+    return decode_has(d, "bulk") ? decode_bulk(d) : decode_thread_copy(d);
 }

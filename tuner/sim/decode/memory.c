@@ -303,10 +303,8 @@ static at_status decode_copy_async(decoder *d)
     return AT_OK;
 }
 
-at_status decode_cp(decoder *d)
+at_status decode_thread_copy(decoder *d)
 {
-    if (decode_has(d, "bulk"))
-        return decode_bulk(d);
     if (!decode_has(d, "async") || decode_has(d, "mbarrier") || decode_has(d, "reduce"))
         return decode_unknown(d);
     bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");

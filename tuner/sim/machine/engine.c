@@ -1,41 +1,16 @@
-/* Bulk copies land as late as the rules allow: those to shared memory when a thread asks the barrier that
- * they report to, so that a kernel that does not wait reads what is not there. PTX ISA, "mbarrier",
- * "cp.async.bulk" and "proxies". */
-#include <inttypes.h>
+#include "sim/machine/engine.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "sim/machine/machine.h"
 
-enum { MOST_THREADS = 1024, BULK_BYTES = 16, MBARRIER_BYTES = 8, MOST_DUE_BYTES = (1 << 20) - 1 };
-
-typedef struct mbarrier {
-    uint32_t at;               /* offset in shared memory */
-    uint32_t expected, pending; /* arrivals */
-    int64_t due_bytes;         /* of copies, announced and not landed; below 0: landed and not announced */
-    uint64_t phase;            /* completions */
-    uint32_t completed;        /* moment of the last */
-} mbarrier;
-
-typedef struct flight { /* a copy under way */
-    bool leaving;              /* from shared memory */
-    uint32_t at, bytes;        /* in shared memory */
-    uint32_t barrier;          /* arriving: offset of what it reports to */
-    uint32_t thread, group;
-    const sim_warp *warp;
-    const sim_instruction *instruction;
-    uint8_t *data;             /* arriving; owned */
-} flight;
-
-struct sim_engine {
-    mbarrier *barriers;
-    size_t barrier_count;
-    flight *flights;
-    size_t flight_count;
-    uint32_t groups[MOST_THREADS]; /* being filled, by thread */
-    uint32_t fenced[MOST_THREADS]; /* moment of the thread's last proxy fence */
-};
+sim_engine *sim_engine_of(sim_block *b)
+{
+    if (!b->engine)
+        b->engine = calloc(1, sizeof *b->engine);
+    return b->engine;
+}
 
 void sim_engine_reset(sim_block *b)
 {
@@ -60,192 +35,9 @@ void sim_engine_free(sim_engine *engine)
     free(engine);
 }
 
-static bool no_memory(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane)
+bool sim_engine_take(sim_engine *e, const sim_flight *f)
 {
-    return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL, "no memory for bulk copies");
-}
-
-static sim_engine *engine_of(sim_block *b)
-{
-    if (!b->engine)
-        b->engine = calloc(1, sizeof *b->engine);
-    return b->engine;
-}
-
-static uint64_t address_of(const sim_warp *w, int32_t slot, uint32_t width, int64_t offset, int lane)
-{
-    uint64_t base = width == 8 ? sim_lanes64(w, slot)[lane] : sim_lanes32(w, slot)[lane];
-    return base + (uint64_t)offset;
-}
-
-/* Generic addresses of shared memory are the same place. */
-static bool shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
-                         uint32_t bytes, uint32_t alignment, const char *what, uint32_t *offset)
-{
-    if (address - SIM_SHARED_WINDOW < SIM_WINDOW_BYTES)
-        address -= SIM_SHARED_WINDOW;
-    if (address % alignment)
-        return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED, "%s at shared address %" PRIu64 ": %u is needed",
-                        what, address, alignment);
-    if (address >= b->shared_bytes || bytes > b->shared_bytes - address)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BOUNDS, "%s of %u bytes at shared address %" PRIu64 " of %u bytes",
-                        what, bytes, address, b->shared_bytes);
-    *offset = (uint32_t)address;
-    return true;
-}
-
-static mbarrier *find_barrier(const sim_engine *e, uint32_t at)
-{
-    for (size_t i = 0; e && i < e->barrier_count; i++)
-        if (e->barriers[i].at == at)
-            return &e->barriers[i];
-    return NULL;
-}
-
-static void complete_if_due(sim_block *b, mbarrier *m)
-{
-    b->moment++;
-    if (m->pending > 0 || m->due_bytes != 0)
-        return;
-    m->pending = m->expected;
-    m->phase++;
-    m->completed = b->moment;
-}
-
-static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t at)
-{
-    uint32_t count = sim_lanes32(w, c->b)[lane];
-    sim_engine *e = engine_of(b);
-    if (!e)
-        return no_memory(b, w, c, lane);
-    if (count == 0 || count > MOST_DUE_BYTES)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "a barrier in shared memory for %u arrivals", count);
-    static const uint8_t none[MBARRIER_BYTES];
-    if (!sim_shared_touch(b, w, c, lane, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
-        return false;
-    mbarrier *m = find_barrier(e, at);
-    if (!m) {
-        mbarrier *grown = array_grow(e->barriers, e->barrier_count, sizeof *grown);
-        if (!grown)
-            return no_memory(b, w, c, lane);
-        e->barriers = grown;
-        m = &grown[e->barrier_count++];
-    }
-    *m = (mbarrier){.at = at, .expected = count, .pending = count};
-    b->moment++;
-    return true;
-}
-
-/* Of copies that report to this barrier; all have arrived when somebody asks. */
-static void land(sim_block *b, uint32_t at)
-{
-    sim_engine *e = b->engine;
-    size_t kept = 0;
-    for (size_t i = 0; i < e->flight_count; i++) {
-        flight f = e->flights[i];
-        mbarrier *m = find_barrier(e, f.barrier);
-        if (f.leaving || f.barrier != at || !m) {
-            e->flights[kept++] = f;
-            continue;
-        }
-        memcpy(b->shared + f.at, f.data, f.bytes);
-        free(f.data);
-        sim_shared_end_copy(b, f.thread, f.at, f.bytes);
-        m->due_bytes -= f.bytes;
-        complete_if_due(b, m);
-    }
-    e->flight_count = kept;
-}
-
-static bool expect(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, mbarrier *m)
-{
-    m->due_bytes += sim_lanes32(w, c->b)[lane];
-    if (m->due_bytes > MOST_DUE_BYTES)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "a barrier in shared memory expects %" PRId64 " bytes; %d is the most", m->due_bytes,
-                        MOST_DUE_BYTES);
-    b->moment++;
-    return true;
-}
-
-static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, mbarrier *m, uint32_t count)
-{
-    if (count == 0 || count > m->pending)
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "%u arrivals at a barrier in shared memory that waits for %u of %u", count, m->pending,
-                        m->expected);
-    sim_lanes64(w, c->d)[lane] = m->phase;
-    m->pending -= count;
-    complete_if_due(b, m);
-    return true;
-}
-
-static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, mbarrier *m)
-{
-    land(b, m->at);
-    uint64_t asked = c->op == SIM_MBARRIER_TEST ? sim_lanes64(w, c->b)[lane] : sim_lanes32(w, c->b)[lane];
-    bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
-    /* One warp alone cannot wait for what others do. */
-    done = done || b->launch->first_warp_only;
-    sim_put_predicate(w, c->d, done ? UINT32_MAX : 0, 1u << lane);
-    if (done && w->observed < m->completed)
-        w->observed = m->completed;
-    return done;
-}
-
-static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, mbarrier *m)
-{
-    switch ((sim_mbarrier_op)c->op) {
-    case SIM_MBARRIER_EXPECT: return expect(b, w, c, lane, m);
-    case SIM_MBARRIER_ARRIVE_EXPECT: return expect(b, w, c, lane, m) && arrive(b, w, c, lane, m, 1);
-    case SIM_MBARRIER_ARRIVE:
-        return arrive(b, w, c, lane, m, c->b == SIM_NO_SLOT ? 1 : sim_lanes32(w, c->b)[lane]);
-    case SIM_MBARRIER_COMPLETE:
-        m->due_bytes -= sim_lanes32(w, c->b)[lane];
-        complete_if_due(b, m);
-        return true;
-    case SIM_MBARRIER_DROP:
-        *m = b->engine->barriers[--b->engine->barrier_count];
-        b->moment++;
-        return true;
-    default:
-        if (!test(b, w, c, lane, m)) {
-            w->state = SIM_POLLING;
-            w->wait_pc = (int32_t)(c - b->program->code);
-            w->wait_mask = 1u << lane;
-        }
-        return true;
-    }
-}
-
-bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        uint32_t at;
-        if (!shared_place(b, w, c, l, address_of(w, c->a, c->source_width, c->offset, l), MBARRIER_BYTES,
-                          MBARRIER_BYTES, "a barrier", &at))
-            return false;
-        if (c->op == SIM_MBARRIER_INIT) {
-            if (!init_barrier(b, w, c, l, at))
-                return false;
-            continue;
-        }
-        mbarrier *barrier = find_barrier(b->engine, at);
-        if (!barrier)
-            return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
-                            "there is no barrier at shared address %u: nothing has initialised it", at);
-        if (!sim_shared_touch(b, w, c, l, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
-            !apply(b, w, c, l, barrier))
-            return false;
-    }
-    return true;
-}
-
-static bool take_off(sim_block *b, const flight *f)
-{
-    sim_engine *e = b->engine;
-    flight *grown = array_grow(e->flights, e->flight_count, sizeof *grown);
+    sim_flight *grown = array_grow(e->flights, e->flight_count, sizeof *grown);
     if (!grown)
         return false;
     e->flights = grown;
@@ -253,88 +45,9 @@ static bool take_off(sim_block *b, const flight *f)
     return true;
 }
 
-static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global, flight *f)
-{
-    if (!shared_place(b, w, c, lane, address_of(w, c->e, c->vector, c->e_offset, lane), MBARRIER_BYTES,
-                      MBARRIER_BYTES, "a barrier", &f->barrier))
-        return false;
-    if (!find_barrier(b->engine, f->barrier))
-        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it reports to shared address %u, where nothing has initialised a barrier", f->barrier);
-    f->data = malloc(f->bytes + 1u);
-    if (!f->data)
-        return no_memory(b, w, c, lane);
-    if (!sim_bulk_read(b, w, c, lane, global, f->bytes, f->data) ||
-        !sim_engine_allows_write(b, w, c, lane, f->at, f->bytes) ||
-        !sim_shared_begin_copy(b, w, c, lane, f->at, f->bytes)) {
-        free(f->data);
-        return false;
-    }
-    if (take_off(b, f))
-        return true;
-    free(f->data);
-    return no_memory(b, w, c, lane);
-}
-
-static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global, flight *f)
-{
-    f->leaving = true;
-    f->group = b->engine->groups[f->thread];
-    return sim_shared_leaves(b, w, c, lane, f->at, f->bytes) &&
-           sim_bulk_write(b, w, c, lane, global, f->bytes, b->shared + f->at) &&
-           (take_off(b, f) || no_memory(b, w, c, lane));
-}
-
-bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
-        uint64_t global = address_of(w, c->a, c->source_width, c->offset, l);
-        flight f = {.bytes = sim_lanes32(w, c->c)[l], .thread = w->first_thread + (uint32_t)l, .warp = w,
-                    .instruction = c};
-        if (!engine_of(b))
-            return no_memory(b, w, c, l);
-        if (global % BULK_BYTES || f.bytes % BULK_BYTES)
-            return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
-                            "a bulk copy of %u bytes at global address 0x%" PRIx64 ": both must be multiples of %d",
-                            f.bytes, global, BULK_BYTES);
-        if (!shared_place(b, w, c, l, address_of(w, c->b, c->op, c->d2, l), f.bytes, BULK_BYTES, "a bulk copy",
-                          &f.at))
-            return false;
-        if (!(c->kind == SIM_BULK_LOAD ? copy_in : copy_out)(b, w, c, l, global, &f))
-            return false;
-    }
-    return true;
-}
-
-bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
-{
-    sim_engine *e = engine_of(b);
-    if (!e)
-        return no_memory(b, w, c, __builtin_ctz(mask));
-    for (uint32_t m = mask; m; m &= m - 1) {
-        uint32_t thread = w->first_thread + (uint32_t)__builtin_ctz(m);
-        if (c->kind == SIM_BULK_COMMIT) {
-            e->groups[thread]++;
-            continue;
-        }
-        uint64_t stay = (uint64_t)c->offset, committed = e->groups[thread];
-        size_t kept = 0;
-        for (size_t i = 0; i < e->flight_count; i++) {
-            const flight *f = &e->flights[i];
-            /* Those that no group holds yet are not waited for. */
-            bool over = f->leaving && f->thread == thread && f->group < committed && f->group + stay < committed;
-            if (!over)
-                e->flights[kept++] = *f;
-        }
-        e->flight_count = kept;
-    }
-    return true;
-}
-
 void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask)
 {
-    sim_engine *e = engine_of(b);
+    sim_engine *e = sim_engine_of(b);
     b->moment++;
     for (uint32_t m = mask; e && m; m &= m - 1)
         e->fenced[w->first_thread + (uint32_t)__builtin_ctz(m)] = b->moment;
@@ -351,7 +64,7 @@ bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruct
 {
     const sim_engine *e = b->engine;
     for (size_t i = 0; i < e->flight_count; i++) {
-        const flight *f = &e->flights[i];
+        const sim_flight *f = &e->flights[i];
         uint32_t position[3];
         if (offset + bytes <= f->at || f->at + f->bytes <= offset)
             continue;
@@ -369,28 +82,10 @@ bool sim_engine_ends(sim_block *b)
 {
     const sim_engine *e = b->engine;
     for (size_t i = 0; e && i < e->flight_count; i++) {
-        const flight *f = &e->flights[i];
+        const sim_flight *f = &e->flights[i];
         return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
                         "the block ends while its bulk copy %s shared memory is on its way",
                         f->leaving ? "from" : "to");
     }
     return true;
-}
-
-void sim_engine_report_stall(sim_block *b)
-{
-    for (uint32_t i = 0; i < b->warp_count; i++) {
-        const sim_warp *w = &b->warps[i];
-        if (w->state != SIM_POLLING)
-            continue;
-        const sim_instruction *c = &b->program->code[w->wait_pc];
-        int lane = __builtin_ctz(w->wait_mask);
-        uint64_t address = address_of(w, c->a, c->source_width, c->offset, lane);
-        const mbarrier *m = find_barrier(b->engine, (uint32_t)(address % SIM_WINDOW_BYTES));
-        sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                 "it waits for a barrier in shared memory that nothing completes: %u arrivals and %" PRId64
-                 " bytes are missing",
-                 m ? m->pending : 0, m ? m->due_bytes : 0);
-        return;
-    }
 }

@@ -2,7 +2,7 @@
  *
  * From above to below: run.c shares out blocks, block.c schedules the warps of one, warp.c
  * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c and global.c watch
- * memory for races, engine.c moves whole arrays, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
+ * memory for races, bulk.c moves whole arrays and keeps barriers in shared memory, engine.c what is under way, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
  * went wrong. No other folder includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
