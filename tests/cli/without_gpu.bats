@@ -80,3 +80,12 @@ no_gpu() { # a driver that cannot be opened, whatever the machine has
     fails_with 2 "measures nothing"
     [ ! -e results ]
 }
+
+@test "ceilings are of a GPU: without one, or of a simulated device, there are none" {
+    no_gpu
+    tool ceilings
+    fails_with 3 'simulated device, of which they are not known: there is no CUDA driver'
+    tool ceilings --device sim:sm_80
+    fails_with 3 'sim:sm_80 is a simulated device'
+    [ ! -e results ]
+}

@@ -28,7 +28,7 @@ struct CUfunc_st {
     struct CUfunc_st *next; /* of the same module */
 };
 
-enum { MAX_ARGUMENTS = 4, MAX_NODES = 2048, MOST_COOPERATIVE_BLOCKS = 264 };
+enum { MAX_ARGUMENTS = 4, MAX_NODES = 8192, MOST_COOPERATIVE_BLOCKS = 264 };
 
 /* A captured launch (function) or copy. */
 typedef struct node {

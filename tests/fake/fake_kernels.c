@@ -14,7 +14,7 @@
 /* The result block of templates/device_support.cu. */
 enum { WRONG, FIRST_INVERTED, MAGNITUDE, SUM, BEFORE_INVERTED, AFTER_INVERTED };
 
-enum { TYPE_FLOAT = 10 }; /* dtype in base/value.h; the fake knows floats and bytes */
+enum { TYPE_FLOAT = 10, TYPES = 12, FILL_VALUES = 4 }; /* dtype in base/value.h, buffer_fill in device/plan.h */
 
 static uint64_t random_bits(uint64_t seed, uint64_t i)
 {
@@ -34,14 +34,15 @@ static void raise_to(uint64_t *word, uint64_t v)
 
 static fake_end fill(const fake_launch *l)
 {
+    static const unsigned char bytes[TYPES] = {1, 1, 2, 2, 4, 4, 8, 8, 2, 2, 4, 8};
     uint64_t count = U64(l, 1), seed = U64(l, 5);
+    uint32_t type = U32(l, 2), size = bytes[type];
     for (uint64_t i = 0; i < count; i++) {
-        uint64_t r = random_bits(seed, i);
+        uint64_t r = U32(l, 3) == FILL_VALUES ? 0 : random_bits(seed, i);
         float x = (float)(int64_t)(r >> 40) * 0x1p-23f - 1.0f;
-        if (U32(l, 2) == TYPE_FLOAT)
-            memcpy(POINTER(l, 0) + 4 * i, &x, sizeof x);
-        else
-            POINTER(l, 0)[i] = (unsigned char)r;
+        double wide = x;
+        memcpy(POINTER(l, 0) + size * i,
+               type < 10 ? (const void *)&r : type == TYPE_FLOAT ? (const void *)&x : (const void *)&wide, size);
     }
     return FAKE_OK;
 }
@@ -367,6 +368,93 @@ static fake_end transfer_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* What the kernels of lua/ceilings and their references leave behind. */
+
+/* (src, sum, n, passes) */
+static fake_end sum_passes(const fake_launch *l, uint64_t passes)
+{
+    uint32_t own = 0, word;
+    for (uint64_t i = 0; i < U64(l, 2); i++) {
+        memcpy(&word, POINTER(l, 0) + 4 * i, sizeof word);
+        own += word;
+    }
+    memcpy(&word, POINTER(l, 1), sizeof word);
+    word += own * (uint32_t)passes;
+    memcpy(POINTER(l, 1), &word, sizeof word);
+    return FAKE_OK;
+}
+
+static fake_end ceiling_read(const fake_launch *l)
+{
+    return sum_passes(l, 1);
+}
+
+static fake_end ceiling_l2(const fake_launch *l)
+{
+    return sum_passes(l, U64(l, 3));
+}
+
+static fake_end ceiling_write(const fake_launch *l)
+{
+    for (uint32_t i = 0; i < U64(l, 1); i++)
+        ((uint32_t *)POINTER(l, 0))[i] = i * 2654435761u;
+    return FAKE_OK;
+}
+
+/* (src, sums, warps, passes) */
+static fake_end ceiling_shared(const fake_launch *l)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < 1024; i++)
+        sum += ((const uint32_t *)POINTER(l, 0))[i];
+    for (uint64_t i = 0; i < U64(l, 2); i++)
+        ((uint32_t *)POINTER(l, 1))[i] = sum * (uint32_t)U64(l, 3);
+    return FAKE_OK;
+}
+
+/* The fake has not read the source, and so does not know of what type the n elements are. */
+static size_t room_behind(const unsigned char *at)
+{
+    enum { GUARD_BYTES = 64 * 1024 };
+    const unsigned char **starts;
+    const size_t *sizes;
+    size_t count = fake_allocations(&starts, &sizes);
+    for (size_t i = 0; i < count; i++)
+        if (at >= starts[i] && at < starts[i] + sizes[i])
+            return (size_t)(starts[i] + sizes[i] - at) - GUARD_BYTES;
+    return 0;
+}
+
+/* (src, dst, n, rounds): what the arithmetic gives is the simulated device's to check. */
+static fake_end ceiling_flops(const fake_launch *l)
+{
+    uint64_t n = U64(l, 2);
+    bool wide = room_behind(POINTER(l, 1)) >= 8 * n;
+    memcpy(POINTER(l, 1), POINTER(l, 0), (wide ? 8 : 4) * n);
+    return FAKE_OK;
+}
+
+/* (counts, last, n, words) */
+static fake_end ceiling_atomics(const fake_launch *l)
+{
+    for (uint64_t i = 0; i < U64(l, 3); i++)
+        ((uint32_t *)POINTER(l, 0))[i] += (uint32_t)(U64(l, 2) / U64(l, 3));
+    return FAKE_OK;
+}
+
+static fake_end ceiling_launches(const fake_launch *l)
+{
+    ((uint32_t *)POINTER(l, 0))[U64(l, 1)] = (uint32_t)U64(l, 1) + 1;
+    return FAKE_OK;
+}
+
+static fake_end launches_reference(const fake_launch *l)
+{
+    for (uint32_t i = 0; i < U64(l, 1); i++)
+        ((uint32_t *)POINTER(l, 0))[i] = i + 1;
+    return FAKE_OK;
+}
+
 static const fake_kernel kernels[] = {
     {"at_fill", fill, 0, 0, NULL},
     {"at_guards_set", guards_set, 0, 0, NULL},
@@ -409,6 +497,22 @@ static const fake_kernel kernels[] = {
     {"transfer", transfer, 0, 8, transfer_ns},
     {"transfer_reference", transfer_reference, 0, 4, NULL},
     {"transfer_past", transfer_past, 0, 8, transfer_ns},
+    {"ceiling_copy", good, 0, 3, NULL},
+    {"copy_reference", good, 0, 3, NULL},
+    {"ceiling_read", ceiling_read, 0, 3, NULL},
+    {"read_reference", ceiling_read, 0, 3, NULL},
+    {"ceiling_write", ceiling_write, 0, 2, NULL},
+    {"write_reference", ceiling_write, 0, 2, NULL},
+    {"ceiling_l2", ceiling_l2, 0, 4, NULL},
+    {"l2_reference", ceiling_l2, 0, 4, NULL},
+    {"ceiling_shared", ceiling_shared, 0, 4, NULL},
+    {"shared_reference", ceiling_shared, 0, 4, NULL},
+    {"ceiling_flops", ceiling_flops, 0, 4, NULL},
+    {"flops_reference", ceiling_flops, 0, 4, NULL},
+    {"ceiling_atomics", ceiling_atomics, 0, 4, NULL},
+    {"atomics_reference", ceiling_atomics, 0, 4, NULL},
+    {"ceiling_launches", ceiling_launches, 0, 2, NULL},
+    {"launches_reference", launches_reference, 0, 2, NULL},
 };
 
 const fake_kernel *fake_kernel_find(const char *name)

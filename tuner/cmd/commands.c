@@ -15,6 +15,7 @@ static const command *const table[] = {
     &cmd_verify,
     &cmd_plot,
     &cmd_report,
+    &cmd_ceilings,
     &cmd_space,
     &cmd_new,
     &cmd_lint,

@@ -166,7 +166,7 @@ static at_status write_root(const char *path, const json_t *root, at_error *erro
     return status;
 }
 
-static at_status merge(const char *path, run_summary *s, const run_result *best, ceiling_kind kind, at_error *error)
+static at_status merge(const char *path, const run_summary *s, const run_result *best, ceiling_kind kind, at_error *error)
 {
     ceiling_rates before;
     json_t *root, *ceiling;
@@ -186,25 +186,26 @@ static at_status merge(const char *path, run_summary *s, const run_result *best,
     return status;
 }
 
-at_status ceilings_merge(const char *results_dir, run_summary *s, ceiling_kind kind, at_error *error)
+at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
+                         size_t path_bytes, at_error *error)
 {
-    char path[PATH_BYTES], folder[PATH_BYTES];
+    char file[PATH_BYTES], folder[PATH_BYTES];
     const run_result *best = run_summary_best(s);
     int lock = -1;
     if (s->device.predicted || s->compiled_only)
         return error_set(error, AT_USAGE, "predicted times are no ceilings: nothing is kept for %s", s->device.spec);
     if (!best || best->time.count == 0 || best->rates[ceiling_get(kind)->unit] <= 0)
         return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s", ceiling_get(kind)->name);
-    at_status status = file_path(results_dir, s->device.limits.name, path, error);
+    at_status status = file_path(results_dir, s->device.limits.name, file, error);
     if (!status)
         status = record_make_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
     if (!status)
         status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
     if (status)
         return status;
-    status = merge(path, s, best, kind, error);
+    status = merge(file, s, best, kind, error);
     if (!status)
-        snprintf(s->record_path, sizeof s->record_path, "%s", path);
+        snprintf(path, path_bytes, "%s", file);
     file_unlock(lock);
     return status;
 }

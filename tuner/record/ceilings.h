@@ -27,8 +27,9 @@ at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates 
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, at_error *error);
 
 /* Keeps the rate that the best of a run reached as the GPU's `kind`, in place of the one that was there;
- * driver, compiler, date, problem and configuration stand beside it. Writes the path to
- * s->record_path. AT_USAGE for predicted times or without a best; otherwise as ceilings_read(). */
-at_status ceilings_merge(const char *results_dir, run_summary *s, ceiling_kind kind, at_error *error);
+ * driver, compiler, date, problem and configuration stand beside it. Writes the file's path to
+ * `path`. AT_USAGE for predicted times or without a best; otherwise as ceilings_read(). */
+at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
+                         size_t path_bytes, at_error *error);
 
 #endif

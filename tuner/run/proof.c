@@ -82,6 +82,16 @@ static uint64_t problem_bytes(const problem_plan *plan)
     return bytes;
 }
 
+/* Few bytes may be much work: what goes over them again and again. */
+static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
+{
+    enum { MOST_A_BYTE = 16 };
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (plan_work(plan, (work_unit)u) / MOST_A_BYTE > most_bytes)
+            return false;
+    return true;
+}
+
 /* Adds a problem if it is small enough to be run whole. */
 static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
                              at_error *error)
@@ -90,7 +100,7 @@ static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, 
     char label[DEVICE_LABEL_BYTES];
     *added = false;
     at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
-    if (status || problem_bytes(&plan) > most_bytes)
+    if (status || problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
         return status;
     problem_label(script_pattern(p->script), kind, label, sizeof label);
     size_t used = strlen(p->names);

@@ -193,7 +193,7 @@ static void patterns_are_right_for_other_types_and_problems_too(void **state)
         {"histogram.lua", {"values", "1"}},           {"loop_order.lua", {"axis", "columns"}},
         {"loop_order.lua", {"dtype", "int8"}},        {"matmul.lua", {"dtype", "double"}},
         {"rgb.lua", {"layout", "padded"}},            {"stencil1d.lua", {"dtype", "int8"}},
-        {"stencil1d.lua", {"radius", "8"}},
+        {"stencil1d.lua", {"radius", "8"}},           {"ceilings/flops.lua", {"dtype", "double"}},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         check_pattern(others[i].path, &others[i].setting, 1);
@@ -250,6 +250,14 @@ int main(void)
         PATTERN("aos_soa"),
         PATTERN("histogram"),
         PATTERN("stencil1d"),
+        PATTERN("ceilings/atomics"),
+        PATTERN("ceilings/copy"),
+        PATTERN("ceilings/flops"),
+        PATTERN("ceilings/l2"),
+        PATTERN("ceilings/launches"),
+        PATTERN("ceilings/read"),
+        PATTERN("ceilings/shared"),
+        PATTERN("ceilings/write"),
         cmocka_unit_test(patterns_are_right_for_other_types_and_problems_too),
         cmocka_unit_test(broken_templates_are_caught),
     };
