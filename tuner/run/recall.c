@@ -1,7 +1,12 @@
 #include "run/recall.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/paths.h"
+#include "record/folders.h"
+#include "record/pick.h"
 
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry)
@@ -59,4 +64,91 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
     s->effort = entry->effort;
     snprintf(s->record_path, sizeof s->record_path, "%s", r->path);
     return AT_OK;
+}
+
+/* Those found so far. */
+typedef struct starts {
+    const session *session;
+    uint16_t *indices;
+    uint64_t *found;
+    size_t count, most;
+} starts;
+
+static bool find_value(const space_parameter *p, const value *wanted, uint16_t *index)
+{
+    for (size_t i = 0; wanted && i < p->value_count; i++)
+        if (value_equal(p->values[i], *wanted)) {
+            *index = (uint16_t)i;
+            return true;
+        }
+    return false;
+}
+
+/* Notes a recorded configuration if it is one of the space, and is not noted yet. */
+static void add_start(starts *to, const record_values *configuration)
+{
+    const space *s = to->session->space;
+    uint64_t found;
+    for (size_t i = 0; i < space_parameter_count(s); i++) {
+        const space_parameter *p = space_get_parameter(s, i);
+        if (!find_value(p, record_get(configuration, p->name), &to->indices[i]))
+            return;
+    }
+    if (to->count == to->most || !space_find(s, to->indices, &found))
+        return;
+    for (size_t i = 0; i < to->count; i++)
+        if (to->found[i] == found)
+            return;
+    to->found[to->count++] = found;
+}
+
+/* Winners first: a runner-up of this GPU is no better than what won on another problem. */
+static void add_starts(starts *to, const record_set *known, const pick_target *target)
+{
+    for (int contenders = 0; contenders < 2; contenders++) {
+        pick_candidate next, last, *after = NULL;
+        while (to->count < to->most && pick_next(known, target, after, &next)) {
+            if (next.from && !contenders && pick_judge(target, &next, NULL) == PICK_GOOD)
+                add_start(to, next.configuration);
+            for (size_t i = 0; contenders && next.entry && i < next.entry->contender_count; i++)
+                add_start(to, &next.entry->contenders[i].configuration);
+            last = next;
+            after = &last;
+        }
+    }
+}
+
+/* Of a folder that was named it alone, else all that are known. */
+static at_status read_known(const session *s, const char *results_dir, record_set *out)
+{
+    paths own;
+    record_folders folders;
+    bool found = paths_find(&own, NULL) == AT_OK;
+    record_folders_find(strcmp(results_dir, "results") == 0 ? NULL : results_dir, found ? &own : NULL, &folders);
+    return record_search(&folders, script_pattern(s->script)->name, out, NULL);
+}
+
+at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most, size_t *count,
+                        at_error *error)
+{
+    const pattern *p = script_pattern(s->script);
+    record_set known = {0};
+    record_values problem = {.count = p->problem_count, .pairs = calloc(p->problem_count + 1, sizeof *problem.pairs)};
+    starts to = {.session = s, .found = out, .most = most,
+                 .indices = calloc(p->parameter_count + 1, sizeof *to.indices)};
+    at_status status = problem.pairs && to.indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; !status && i < p->problem_count; i++)
+        problem.pairs[i] = (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
+    /* A record that cannot be read is no start. */
+    if (!status && read_known(s, results_dir, &known) == AT_OK)
+        add_starts(&to, &known,
+                   &(pick_target){.gpu = s->properties.limits.name,
+                                  .major = s->properties.limits.major,
+                                  .minor = s->properties.limits.minor,
+                                  .problem = &problem});
+    *count = to.count;
+    record_set_deinit(&known);
+    free(problem.pairs);
+    free(to.indices);
+    return status;
 }

@@ -241,7 +241,8 @@ static const char *effort_of(const summarise_input *in)
         return NULL;
     if (in->end == RUN_END_EXHAUSTED)
         return effort_name(EFFORT_EXHAUSTIVE);
-    bool cut_short = in->end == RUN_END_INTERRUPTED || in->end == RUN_END_SECONDS;
+    /* Without a limit of its own it is the effort's time that was up. */
+    bool cut_short = in->end == RUN_END_INTERRUPTED || (in->end == RUN_END_SECONDS && in->limits.seconds > 0);
     return in->settings->has_effort && !cut_short ? effort_name(in->settings->effort)
                                                            : NULL;
 }

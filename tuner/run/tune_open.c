@@ -12,6 +12,7 @@
 #include "search/table.h"
 
 enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
+enum { RECORDED_STARTS = 24 }; /* of the sixty that a quick run tries */
 
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
  * gets one that a newcomer waits for. */
@@ -135,7 +136,8 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* The default first, then what the settings name, then what was fast before. *out is the caller's. */
+/* The default first, then what the settings name, then what was fast before; of a quick run also what is
+ * recorded of others, which it has no time to find. *out is the caller's. */
 static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
 {
     const settings *o = t->settings;
@@ -143,7 +145,7 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     uint16_t *indices = calloc(p->parameter_count + 1, sizeof *indices);
     uint64_t configuration;
     *count = 0;
-    *out = calloc(1 + o->start_count + WARM_STARTS, sizeof **out);
+    *out = calloc(1 + o->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
     if (!*out || !indices) {
         free(indices);
         return error_set(error, AT_NO_MEMORY, "out of memory");
@@ -158,7 +160,15 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
         add_start(*out, count, t->warm.configurations[i]);
     free(indices);
-    return AT_OK;
+    uint64_t recorded_starts[RECORDED_STARTS];
+    size_t recorded_count = 0;
+    at_status status = AT_OK;
+    if (o->has_effort && o->effort == EFFORT_QUICK && t->session.device)
+        status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS, &recorded_count,
+                               error);
+    for (size_t i = 0; i < recorded_count; i++)
+        add_start(*out, count, recorded_starts[i]);
+    return status;
 }
 
 /* With --effort, a record that took as much is final; of a part of the space none is. */

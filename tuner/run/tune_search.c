@@ -9,6 +9,10 @@
 
 enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16 };
 
+/* After so long, and so many variants, a quick run searches no more. */
+static const double QUICK_SEARCH_S = 2;
+enum { QUICK_LEAST = 24 };
+
 /* Of a budget in seconds, what searching may take: the rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
@@ -129,6 +133,14 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
+/* A quick run answers in seconds: what it knew beforehand was tried by then, and the race takes another. */
+static bool is_quick_enough(const tune *t)
+{
+    const settings *o = t->settings;
+    return o->has_effort && o->effort == EFFORT_QUICK && !o->budget_evaluations && o->budget_s <= 0 &&
+           tune_races(t) && t->stopping.evaluations >= QUICK_LEAST && tune_elapsed_s(t) >= QUICK_SEARCH_S;
+}
+
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -137,6 +149,8 @@ static bool must_stop(tune *t)
                                                [STOP_GAIN] = RUN_END_GAIN};
     set_target(t);
     stop_reason reason = stopping_check(&t->stopping, tune_elapsed_s(t));
+    if (!reason && is_quick_enough(t))
+        reason = STOP_SECONDS;
     if (reason)
         t->end = ends[reason];
     return reason != STOP_NONE || tune_interrupted(t);

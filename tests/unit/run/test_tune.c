@@ -84,6 +84,27 @@ static void a_record_of_as_much_effort_answers_and_nothing_is_tried(void **state
     free(best);
 }
 
+static void a_quick_run_begins_with_what_is_recorded_of_another_problem(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[7] = 70000;
+    assert_ok(run_it(f), f->error);
+    char *best = strdup(tune_summary(f->tune)->results[0].configuration);
+    f->settings.variables[0] = (script_setting){"n", "2097152"};
+    f->settings.variable_count = 1;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    f->settings.budget_evaluations = 2; /* the default, and it */
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    bool tried = false;
+    for (size_t i = 0; i < s->result_count; i++)
+        tried = tried || strcmp(s->results[i].configuration, best) == 0;
+    assert_int_equal(s->result_count, 2);
+    assert_true(tried);
+    free(best);
+}
+
 static void a_budget_ends_the_search_and_not_the_race(void **state)
 {
     fixture *f = *state;
@@ -152,6 +173,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_run_searches_races_and_records),
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
+        TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_budget_ends_the_search_and_not_the_race),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),
         TEST(a_device_that_is_not_there_is_told_with_the_remedy),
