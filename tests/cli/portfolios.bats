@@ -6,7 +6,7 @@ load helpers
     succeeds
     says "times are predicted"
     says "n=1000..4000; scale=3"
-    says "on 1 problems that were held out"
+    says "on 1 problem held out"
     says "choice"
     [ ! -e results ]
 }

@@ -14,9 +14,9 @@
 #include "report/table.h"
 #include "run/portfolio.h"
 
-enum { PAGE = 100, WIDEST = 200, PERCENT_DIGITS = 4, LINE_BYTES = 1024 };
+enum { PERCENT_DIGITS = 4, LINE_BYTES = 1024 };
 
-static const char single_unit[] = "KMG";
+static const char units[] = "KMG";
 
 /* ---- the axes ---- */
 
@@ -43,8 +43,8 @@ static const char *read_bound(const char *text, int64_t *out)
     long long v = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
     if (v < 1 || errno)
         return NULL;
-    const char *unit = *end ? strchr(single_unit, *end) : NULL;
-    for (const char *u = single_unit; unit && u <= unit; u++) {
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++) {
         if (v > INT64_MAX / 1024)
             return NULL;
         v *= 1024;
@@ -207,15 +207,15 @@ static at_status print_problems(const portfolio_found *f, const ranges *r, at_er
 static void print_regret(const char *label, const char *what, const portfolio_regret *r)
 {
     if (r->count)
-        printf("%-12son %zu %s: mean %.2f %%, worst %.2f %%; slower than the default on %zu\n", label,
-               r->count, what, 100 * r->mean, 100 * r->worst, r->slower);
+        printf("%-12son %zu problem%s %s: mean %.2f %%, worst %.2f %%; slower than the default on %zu\n", label,
+               r->count, r->count == 1 ? "" : "s", what, 100 * r->mean, 100 * r->worst, r->slower);
 }
 
 static at_status print_text(const portfolio_found *f, const ranges *r, at_error *error)
 {
     char text[LINE_BYTES];
     const record_portfolio *p = f->draft.portfolio;
-    size_t columns = terminal_columns(WIDEST) ? terminal_columns(WIDEST) : PAGE;
+    size_t columns = terminal_page();
     format_axes(r, text, sizeof text);
     printf("%s on %s%s\n%s", f->draft.pattern, f->device.limits.name,
            f->device.predicted ? " (times are predicted)" : "", text);
@@ -233,8 +233,8 @@ static at_status print_text(const portfolio_found *f, const ranges *r, at_error 
     }
     puts("choice");
     print_node(p, 0, 0);
-    print_regret("regret", "problems that were held out", &f->held_out);
-    print_regret(f->held_out.count ? "" : "regret", "problems that it was made on", &f->made_on);
+    print_regret("regret", "held out", &f->held_out);
+    print_regret(f->held_out.count ? "" : "regret", "that it was made on", &f->made_on);
     printf("%-12sone configuration for all: mean %.2f %%\n", "", 100 * f->single_mean);
     if (f->refused)
         printf("%-12s%zu problems that the script does not allow: %s\n", "left out", f->refused, f->refused_why);
