@@ -56,6 +56,18 @@ best() {
     says SAME
 }
 
+@test "where another configuration won, what is exact without a GPU is counted of both" {
+    best 1 >padded.json
+    best 0 >bare.json
+    tool compare padded.json bare.json
+    succeeds
+    says 'counted on a simulated sm_90'
+    [[ "$output" =~ 'bank conflicts 0 -> '[1-9] ]]
+    tool compare padded.json padded.json
+    succeeds
+    says_nothing_of 'simulated sm_90'
+}
+
 @test "importance finds what decides in a recorded space" {
     tool importance "$RECORDS/landscapes/transpose.json.gz" --json
     succeeds

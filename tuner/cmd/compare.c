@@ -8,6 +8,8 @@
 
 #include "base/json_text.h"
 #include "cmd/commands.h"
+#include "cmd/explained.h"
+#include "cmd/judge.h"
 #include "cmd/terminal.h"
 #include "history/history.h"
 #include "record/record.h"
@@ -15,21 +17,20 @@
 #include "run/session.h"
 #include "run/setup.h"
 #include "run/side_by_side.h"
-#include "search/paired.h"
 
-enum { EXIT_SLOWER = 6, BLOCKS = 60, TEXT_BYTES = 512 };
+enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
 /* A difference that does not matter: of two runs, whose machine may differ, and of a race. */
 static const double files_margin = 0.005, race_margin = 0.0025;
-/* One in two hundred that a kernel is called slower than itself. */
-static const double tail = 0.005;
-
 /* The best of one problem. */
 typedef struct subject {
     char problem[TEXT_BYTES], pattern[128], configuration[CONFIGURATION_BYTES];
+    char arch[32]; /* that it is counted for */
     double low_ns, time_ns, high_ns; /* median and its 95 % interval */
     bool predicted, has_resources;
     uint32_t registers, spill_bytes, shared_bytes;
+    bool is_counted; /* what follows is known, of a simulated device */
+    double sectors, conflicts;
 } subject;
 
 typedef struct side_file {
@@ -37,12 +38,10 @@ typedef struct side_file {
     size_t count;
 } side_file;
 
-typedef enum verdict { SAME, FASTER, SLOWER, NOT_SURE, VERDICTS } verdict;
-
 static const char *const verdict_names[] = {"SAME", "FASTER", "SLOWER", "NOT SURE"};
 
 typedef struct comparison {
-    const subject *a, *b;
+    subject *a, *b;
     verdict verdict;
     double low, high; /* of B's time over A's; 0: no times */
 } comparison;
@@ -75,6 +74,7 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
                      e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "");
         record_format_values(&e->configuration, s->configuration, sizeof s->configuration);
         snprintf(s->pattern, sizeof s->pattern, "%s", r->pattern);
+        snprintf(s->arch, sizeof s->arch, "sm_%d%d", r->major, r->minor);
         s->low_ns = (double)e->time_low_ns;
         s->time_ns = (double)e->time_ns;
         s->high_ns = (double)e->time_high_ns;
@@ -104,6 +104,7 @@ static at_status read_best(const char *path, side_file *out, at_error *error)
             if (r.problem[i] != ' ') /* as records spell it */
                 s->problem[used++] = r.problem[i];
         snprintf(s->pattern, sizeof s->pattern, "%s", r.kernel);
+        snprintf(s->arch, sizeof s->arch, "sm_90");
         format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration, sizeof s->configuration);
         s->time_ns = best->cost * 1e6;
         s->low_ns = best->low_ms * 1e6;
@@ -135,15 +136,6 @@ static at_status read_side(const char *path, side_file *out, at_error *error)
 
 /* ---- judging ---- */
 
-static verdict judge(double low, double high, double margin)
-{
-    if (low > 1 + margin)
-        return SLOWER;
-    if (high < 1 / (1 + margin))
-        return FASTER;
-    return low >= 1 / (1 + margin) && high <= 1 + margin ? SAME : NOT_SURE;
-}
-
 /* The standard error of log(median), from the 95 % interval. */
 static double log_error(const subject *s)
 {
@@ -167,7 +159,7 @@ static void judge_files(comparison *c, double margin)
     }
     c->low = exp(middle - half);
     c->high = exp(middle + half);
-    c->verdict = judge(c->low, c->high, margin);
+    c->verdict = judge_interval(c->low, c->high, margin);
 }
 
 /* Pairs what both have of one problem; of two files with one problem each, those whatever it is called. */
@@ -238,7 +230,6 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     compile_result results[2] = {0};
     side *sides = calloc(2, sizeof *sides);
     device_ready ready;
-    double scratch[BLOCKS];
     char problem[TEXT_BYTES];
     snprintf(problem, sizeof problem, "%s", c->a->problem);
     problem[strcspn(problem, " ")] = '\0';
@@ -255,7 +246,7 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
         status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
     if (!status)
         status = side_by_side_ready(s.device, NULL, &ready, error);
-    const side_rules rules = {.blocks = BLOCKS, .seed = o->run.seed, .checked = true};
+    const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed, .checked = true};
     if (!status)
         status = side_by_side_run(s.device, sides, 2, &rules, error);
     for (int i = 0; i < 2 && !status; i++)
@@ -265,11 +256,10 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     if (!status) {
         size_t blocks = sides[0].sample_count < sides[1].sample_count ? sides[0].sample_count
                                                                       : sides[1].sample_count;
-        paired p = paired_compare(sides[1].samples_ns, sides[0].samples_ns, blocks, ready.tick_ns, scratch);
-        double half = paired_half_width(&p, paired_quantile(tail, blocks));
-        c->low = exp(p.mean - half);
-        c->high = exp(p.mean + half);
-        c->verdict = judge(c->low, c->high, margin);
+        ratio r = judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
+        c->low = r.low;
+        c->high = r.high;
+        c->verdict = r.verdict;
     }
     for (int i = 0; i < 2; i++) {
         if (sides)
@@ -281,24 +271,77 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     return status;
 }
 
+/* ---- counting ---- */
+
+/* Sectors, conflicts, registers and spills of the winner on a simulated device: exact, and no times. What
+ * cannot be had (no such pattern here, an instruction that it lacks) is left out. */
+static void count_subject(const options *o, subject *s)
+{
+    explained x = {0};
+    at_error ignored = {0};
+    settings wanted = o->run;
+    char problem[TEXT_BYTES];
+    snprintf(problem, sizeof problem, "%s", s->problem);
+    problem[strcspn(problem, " ")] = '\0';
+    wanted.script = s->pattern;
+    wanted.arch = s->arch;
+    at_status status = *s->pattern && *problem ? set_problem(&wanted, problem, &ignored) : AT_NOT_FOUND;
+    if (!status)
+        status = explained_count(&wanted, s->configuration, true, &x, &ignored);
+    s->is_counted = !status && !explained_faulted(&x);
+    for (uint32_t i = 0; s->is_counted && i < x.launch.launch_count; i++) {
+        const sim_totals *t = &x.launches[i].found.profile.totals;
+        double scale = x.launches[i].explanation.scale;
+        s->sectors += scale * (double)(t->global_load.sectors + t->global_store.sectors);
+        s->conflicts += scale * (double)(t->shared_load.conflicts + t->shared_store.conflicts);
+    }
+    if (s->is_counted) {
+        s->has_resources = true;
+        s->registers = x.compiled.resources.registers;
+        s->spill_bytes = x.compiled.resources.spill_store_bytes + x.compiled.resources.spill_load_bytes;
+    }
+    explained_deinit(&x);
+}
+
+/* Both sides, where another configuration won: one that is the same counts the same. */
+static void count_sides(const options *o, comparison *c)
+{
+    if (strcmp(c->a->configuration, c->b->configuration) == 0)
+        return;
+    count_subject(o, c->a);
+    if (c->a->is_counted)
+        count_subject(o, c->b);
+}
+
 /* ---- printing ---- */
 
 static void add_counts(const comparison *c, table *t)
 {
     const struct {
         const char *name;
-        uint32_t a, b;
-    } counts[] = {{"registers", c->a->registers, c->b->registers},
-                  {"bytes spilled", c->a->spill_bytes, c->b->spill_bytes},
-                  {"bytes shared", c->a->shared_bytes, c->b->shared_bytes}};
+        double a, b;
+        bool are_counted;
+    } counts[] = {{"sectors", c->a->sectors, c->b->sectors, true},
+                  {"bank conflicts", c->a->conflicts, c->b->conflicts, true},
+                  {"registers", c->a->registers, c->b->registers, false},
+                  {"bytes spilled", c->a->spill_bytes, c->b->spill_bytes, false},
+                  {"bytes shared", c->a->shared_bytes, c->b->shared_bytes, false}};
+    bool counted = c->a->is_counted && c->b->is_counted;
     char text[TEXT_BYTES] = "";
     size_t used = 0;
     if (strcmp(c->a->configuration, c->b->configuration) != 0)
         used += (size_t)snprintf(text, sizeof text, "another configuration won");
-    for (size_t i = 0; c->a->has_resources && c->b->has_resources && i < 3; i++)
-        if (counts[i].a != counts[i].b)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %u -> %u", used ? "; " : "",
-                                     counts[i].name, counts[i].a, counts[i].b);
+    if (counted)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; counted on a simulated %s: ", c->a->arch);
+    bool first = counted;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        bool known = counts[i].are_counted ? counted : c->a->has_resources && c->b->has_resources;
+        if (!known || (counts[i].a == counts[i].b && !counts[i].are_counted))
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f -> %.0f", used && !first ? "; " : "",
+                                 counts[i].name, counts[i].a, counts[i].b);
+        first = false;
+    }
     if (used)
         table_note_row(t, text);
 }
@@ -334,15 +377,26 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
     return status;
 }
 
+static void put_counts(json_t **object, const char *name, const subject *s)
+{
+    if (s->is_counted)
+        json_put(object, name,
+                 json_pack("{s:f, s:f, s:i, s:i}", "sectors", s->sectors, "conflicts", s->conflicts, "registers",
+                           (int)s->registers, "spill_bytes", (int)s->spill_bytes));
+}
+
 static at_status print_json(const comparison *all, size_t count, at_error *error)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
-        json_append(&list, json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:s}", "problem", c->a->problem,
+        json_t *one = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:s}", "problem", c->a->problem,
                                      "verdict", verdict_names[c->verdict], "ratio_low", c->low, "ratio_high",
                                      c->high, "a_ns", c->a->time_ns, "b_ns", c->b->time_ns, "a_config",
-                                     c->a->configuration, "b_config", c->b->configuration));
+                                c->a->configuration, "b_config", c->b->configuration);
+        put_counts(&one, "a_counts", c->a);
+        put_counts(&one, "b_counts", c->b);
+        json_append(&list, one);
     }
     return json_text_print(list, 1, stdout, error);
 }
@@ -370,6 +424,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
             status = race(o, &all[i], margin, error);
         else
             judge_files(&all[i], margin);
+        if (!o->race && !status)
+            count_sides(o, &all[i]);
         if (all[i].verdict == SLOWER && o->fail_on)
             *exit_code = EXIT_SLOWER;
     }
@@ -395,7 +451,9 @@ const command cmd_compare = {
         "each problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time\n"
         "over A's. What differs by less than --tie (0.5 percent; of a race 0.25) is SAME. --race compiles\n"
         "both winners with the pattern as it is now and times them side by side. --fail-on slower ends with\n"
-        "exit code 6 when something is SLOWER.\n",
+        "exit code 6 when something is SLOWER. Where another configuration won, and nothing is raced, both are\n"
+        "counted on a simulated device of their architecture: sectors, bank conflicts, registers and spills, which\n"
+        "are exact and need no GPU.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,
