@@ -276,6 +276,8 @@ none" ]
     record results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale --format cuda -o scale.cu
     fails_with 2 "the kernels of 'scale' are made from its script, which is not found"
+    tool export transfer --format cuda -o transfer.cu
+    fails_with 2 "'transfer' moves data between host and device"
     tool export transpose --format cuda
     fails_with 2 "this makes 2 files (transpose.cu, transpose.h): name a folder for them with -o FOLDER/, or -o FILE.cu"
     tool export transpose --format cuda -o transpose.c
@@ -294,4 +296,89 @@ none" ]
     fails_with 2 "launch.grid"
     [[ "$errors" == *"scale.lua:"*"cannot be said in C"* ]]
     [ ! -e scale.cu ]
+}
+
+# A pattern whose names and texts are keywords, ends of comments, line ends and trigraphs.
+hostile() {
+    cat >hostile.lua <<'END'
+local at = require "autotune"
+return at.pattern {
+  name = "hostile", summary = "*/",
+  problem = { double = 64, word = at.one_of { "*/ x", "#error line", "back\\" } },
+  ragged = false,
+  space = {
+    int = { "*/ int x; /*", "quote\"", "??/", "back\\", "// \\" },
+    register = { 32, 64 },
+  },
+  baseline = { int = "*/ int x; /*" },
+  buffers = {
+    new = at.input { dtype = "float", count = "double" },
+    class = at.output { dtype = "float", count = "double" },
+  },
+  kernel = { template = "hostile.cu.tmpl", entry = "copy", args = { "new", "class", at.int32("double") } },
+  launch = { grid = "ceil_div(double, register)", block = "register" },
+  traffic = "8 * double",
+  reference = at.reference { template = "hostile.cu.tmpl" },
+}
+END
+    cat >hostile.cu.tmpl <<'END'
+#define LIMIT "extern \"C\" */ /*"
+/* extern "C" { */
+extern "C" __global__ void copy(const float *from, float *to, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x; // }
+    const char *text = LIMIT "${word == "back\\" and "b" or "c"}";
+    if (i < n && text[0])
+        to[i] = from[i];
+}
+END
+    mkdir -p results/g
+    cat >results/g/hostile.json <<'END'
+{"schema": "autotune-record", "version": 1, "pattern": "hostile", "gpu": "*/ \\ ??/ \"", "compute_capability": "9.0",
+ "entries": [{"problem": {"double": 64, "word": "back\\"}, "configuration": {"int": "// \\", "register": 32},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}},
+ {"problem": {"double": 128, "word": "*/ x"}, "configuration": {"int": "??/", "register": 64},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+}
+
+@test "names and texts that are code stay names and texts" {
+    hostile
+    tool export hostile.lua --format cuda -o hostile.cu
+    succeeds
+    cat >main.c <<'END'
+#include "hostile.h"
+#include <stdio.h>
+int main(void)
+{
+    autotune_hostile_problem p = {128, AUTOTUNE_HOSTILE_WORD____X};
+    autotune_device d = autotune_device_named("*/ \\ ?\?/ \"", 9, 0);
+    autotune_hostile_choice c = autotune_hostile_find(&d, &p);
+    autotune_plan plan;
+    printf("%s %s %d\n", autotune_rule_name(c.rule), autotune_hostile_int__kind_name(c.config.int_),
+           autotune_hostile_evaluate(&d, &p, &c.config, &plan));
+    return 0;
+}
+END
+    for compiler in "cc -std=c11" "c++ -std=c++17 -x c++"; do
+        $compiler -Wall -Wextra -Werror -pedantic -trigraphs -Wno-missing-field-initializers -DAUTOTUNE_WITHOUT_CUDA main.c -o main
+        [ "$(./main)" = "exact ??/ 1" ]
+    done
+    for format in json wisdom t4; do
+        tool export hostile.lua --format $format -o $format/
+        succeeds
+        python3 -c 'import json, sys; [[json.loads(l) for l in open(f)] if f.endswith("wisdom") else json.load(open(f)) for f in sys.argv[1:]]' $format/*
+    done
+    command -v nvcc >/dev/null || skip "there is no nvcc"
+    nvcc -std=c++17 -arch=sm_90 -Werror all-warnings -c hostile.cu -o hostile.o
+}
+
+@test "what emit --best prints is compiled by nvcc as it stands, and says how to launch it" {
+    command -v nvcc >/dev/null || skip "there is no nvcc"
+    cp "$FIXTURES"/luma* .
+    tool emit luma.lua --best --arch sm_90 -o luma.cu
+    succeeds
+    grep -q '^// luma: grid 16384 x 1 x 1, block 256 x 1 x 1, 0 bytes of dynamic shared memory' luma.cu
+    grep -q '^//   arguments: rgb, luma, 12 bytes 0x' luma.cu
+    nvcc -std=c++17 -arch=sm_90 -c luma.cu -o luma.o
 }

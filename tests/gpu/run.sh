@@ -36,6 +36,11 @@ for problem in direction=to_device direction=to_host direction=both "direction=b
     fi
 done
 
+if [ -x "$build/tests/exported_vs_library" ]; then
+    echo "== exported kernels beside the library"
+    AUTOTUNE_RESULTS="$here/../../results" "$build/tests/exported_vs_library" || failed=1
+fi
+
 echo "== device out of memory"
 large=$(mktemp)
 "$build/bin/autotune" transpose.lua --device cuda:0 --set rows=262144 --set cols=262144 --budget 1 \

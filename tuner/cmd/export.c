@@ -279,7 +279,7 @@ const command cmd_export = {
         "                           says which rule found the configuration, as 'autotune pick' does;\n"
         "                           what the script's constraints forbid is never given\n"
         "  cuda                     FILE.cu with the kernels, and FILE.h: autotune_PATTERN_launch() picks by the\n"
-        "                           same rules and launches. nvcc and clang take it, and it needs nothing but\n"
+        "                           same rules and launches. nvcc compiles it, and it needs nothing but\n"
         "                           the CUDA runtime. A kernel that has the problem's sizes in it is made\n"
         "                           for each recorded problem, and for those of --set and --over\n"
         "  json                     all that is recorded, constraints and defaults, as one document\n"

@@ -334,6 +334,11 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
                          RECORD_MAX_VALUES);
+    if (script_pattern(s)->transfers)
+        return error_set(error, AT_USAGE,
+                         "'%s' moves data between host and device, which no kernel does by itself: use "
+                         "another format",
+                         m->pattern);
     at_status status = add_launch(s, m, error);
     if (!status)
         status = choose_problems(o, m, records, s, problems, error);

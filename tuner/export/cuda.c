@@ -1,5 +1,5 @@
 /* CUDA: the kernels that records and portfolios need, each once, with a function that picks and launches:
- * a .cu and a .h, for nvcc and clang, which need nothing of autotune.
+ * a .cu and a .h, for nvcc, which need nothing of autotune.
  *
  * The header is that of export/header.c, in which a configuration without a kernel for the problem at
  * hand is passed over, and a function that evaluates launches. */
@@ -225,7 +225,7 @@ static void print_kernels(const export_model *const *models, size_t count, const
 {
     fprintf(to,
             "// Kernels that autotune %s found to be the fastest, and functions that pick and launch them;\n"
-            "// the header beside it declares them. For nvcc and clang, C++17; needs the CUDA runtime alone.\n"
+            "// the header beside it declares them. For nvcc, C++17; needs the CUDA runtime alone.\n"
             "// Written by 'autotune export --format cuda': change the records, not this.\n"
             "#include <cuda_runtime.h>\n"
             "#include <cassert>\n"
