@@ -71,6 +71,12 @@ bool fake_stream_queue(CUstream stream, const fake_work *work, fake_engine engin
     return true;
 }
 
+static void move_bytes(void *to, const void *from, size_t size_bytes)
+{
+    fake_changed();
+    memcpy(to, from, size_bytes);
+}
+
 uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns)
 {
     while (stream->work) {
@@ -81,7 +87,7 @@ uint64_t fake_stream_finish(CUstream stream, uint64_t now_ns)
         if (w->function)
             fake_run(w->function, arguments);
         else
-            memcpy(w->to, w->from, w->size_bytes);
+            move_bytes(w->to, w->from, w->size_bytes);
         stream->work = w->next;
         free(w);
     }
@@ -110,14 +116,14 @@ uint64_t fake_copy(CUstream stream, void *to, const void *from, size_t size_byte
     const pinned_range *pinned = find_pinned(up ? from : to);
     fake_engine engine = up ? ENGINE_UP : ENGINE_DOWN;
     if (stream->first) {
-        memcpy(to, from, size_bytes);
+        move_bytes(to, from, size_bytes);
         return now_ns;
     }
     if (!pinned) {
         now_ns = fake_stream_finish(stream, now_ns);
         if (streams.engine_free_ns[engine] > now_ns)
             now_ns = streams.engine_free_ns[engine];
-        memcpy(to, from, size_bytes);
+        move_bytes(to, from, size_bytes);
         return streams.engine_free_ns[engine] = now_ns + PAGEABLE_NS + size_bytes / PAGEABLE_BYTES;
     }
     bool combined = up && pinned->flags & CU_MEMHOSTALLOC_WRITECOMBINED;

@@ -29,6 +29,9 @@ typedef struct fake_work {
 /* Runs a kernel; in fake_cuda.c. */
 void fake_run(CUfunction function, void **arguments);
 
+/* Memory of the device is about to be written other than by a copy within it. */
+void fake_changed(void);
+
 /* Is work on the stream done at once? */
 bool fake_stream_is_first(CUstream stream);
 

@@ -1,24 +1,31 @@
 load helpers
 
-@test "a device worker killed from outside costs nothing but time" {
+# Runs here are slow enough to be hit on the way, and short.
+small() {
     gpu
-    start_run 200
-    for _ in 1 2 3; do
+    write_space small 600
+    export FAKE_CUDA_TIME_US=200
+}
+
+@test "a device worker killed from outside costs nothing but time" {
+    small
+    start_run 50
+    for lines in 150 250 350; do
         kill -KILL "$(worker_of "$pid" autotune-device)"
-        sleep 0.3
+        wait_for_lines "$lines"
     done
     end_run
     succeeds
     found_the_best
-    says '3,000 ok'
+    says '600 ok'
 }
 
 @test "compile workers killed from outside cost nothing but time" {
     gpu
-    start_run 50 --no-cache --jobs 2
-    for _ in 1 2 3 4; do
+    start_run 10 --no-cache --jobs 2
+    for lines in 20 30 40 50; do
         kill -KILL "$(worker_of "$pid" at-compile)" || true
-        sleep 0.5
+        wait_for_lines "$lines"
     done
     kill -TERM "$pid"
     end_run
@@ -27,8 +34,8 @@ load helpers
 }
 
 @test "a device worker that stands still is replaced" {
-    gpu
-    start_run 200
+    small
+    start_run 100
     kill -STOP "$(worker_of "$pid" autotune-device)"
     end_run
     succeeds
@@ -37,8 +44,8 @@ load helpers
 }
 
 @test "SIGTERM ends a run with what was measured, and the next goes on from there" {
-    gpu
-    start_run 300
+    small
+    start_run 100
     kill -TERM "$pid"
     end_run
     [ "$status" -eq 130 ]
@@ -49,8 +56,8 @@ load helpers
     succeeds
     found_the_best
     # Every variant was written down once, and then that the run is complete.
-    [ "$(journal_lines)" -eq 3001 ]
-    [ "$measured" -ge 300 ]
+    [ "$(journal_lines)" -eq 601 ]
+    [ "$measured" -ge 100 ]
 }
 
 @test "configurations that share a kernel are each in the journal" {
@@ -68,52 +75,58 @@ load helpers
 }
 
 @test "kill -9 loses nothing that was measured" {
-    gpu
-    start_run 300
+    small
+    start_run 100
     kill -KILL "$pid"
     end_run
     [ "$status" -eq 137 ]
     tool "$TIMED" --device cuda:0
     succeeds
     found_the_best
-    [ "$(journal_lines)" -eq 3001 ]
+    [ "$(journal_lines)" -eq 601 ]
 }
 
 @test "workers end with the run, however it ends" {
-    gpu
-    start_run 100
+    small
+    start_run 50
     workers=$(pgrep -P "$pid")
     [ -n "$workers" ]
     kill -KILL "$pid"
     end_run
-    sleep 0.5
     for worker in $workers; do
-        # One that ended may wait for somebody to ask how.
-        state=$(ps -o stat= -p "$worker" || true)
-        [[ -z "$state" || "$state" == Z* ]] || { echo "worker $worker is still there: $state"; return 1; }
+        for _ in $(seq 40); do
+            # One that ended may wait for somebody to ask how.
+            state=$(ps -o stat= -p "$worker" || true)
+            [[ -n "$state" && "$state" != Z* ]] || continue 2
+            sleep 0.05
+        done
+        echo "worker $worker is still there: $state"
+        return 1
     done
 }
 
 @test "a terminal that goes away ends a run with its winner recorded" {
-    gpu
+    small
     status=0
-    "$TOOLS/lose_terminal" 3000 "$AUTOTUNE" "$TIMED" --device cuda:0 || status=$?
+    "$TOOLS/lose_terminal" "best " "$AUTOTUNE" "$TIMED" --device cuda:0 || status=$?
     [ "$status" -eq 130 ]
     recorded
 }
 
 @test "a closed stdout and stderr lose no record" {
     gpu
+    write_space few 99
     status=0
-    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >&- 2>&- || status=$?
+    "$AUTOTUNE" "$TIMED" --device cuda:0 >&- 2>&- || status=$?
     [ "$status" -lt 128 ]
     recorded
 }
 
 @test "a full stdout is an error that loses no record" {
     gpu
+    write_space few 99
     status=0
-    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 >/dev/full 2>err.txt || status=$?
+    "$AUTOTUNE" "$TIMED" --device cuda:0 >/dev/full 2>err.txt || status=$?
     [ "$status" -eq 4 ]
     recorded
 }
@@ -127,10 +140,10 @@ load helpers
 }
 
 @test "a device that is gone for good ends the run with the winner so far" {
-    gpu
+    small
     needs_the_fake
     export FAKE_CUDA_GONE=$WORK/gone
-    start_run 1000
+    start_run 200
     touch "$FAKE_CUDA_GONE"
     kill -KILL "$(worker_of "$pid" autotune-device)"
     end_run
@@ -140,7 +153,7 @@ load helpers
 }
 
 @test "two runs on one results folder both end, and one record holds the best" {
-    gpu
+    small
     "$AUTOTUNE" "$TIMED" --device cuda:0 --strategy random --seed 1 >first.txt 2>&1 &
     first=$!
     tool "$TIMED" --device cuda:0 --strategy random --seed 2

@@ -14,7 +14,8 @@ traced() { # traced: trace.json is what the format says, and tells of every stag
 @test "the trace of a run whose workers are lost shows that" {
     gpu
     needs_the_fake
-    start_run 5 --trace trace.json
+    write_space few 99
+    FAKE_CUDA_TIME_US=2000 start_run 5 --trace trace.json
     kill -KILL "$(worker_of "$pid" autotune-device)"
     end_run
     [ "$status" -eq 0 ]

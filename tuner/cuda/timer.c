@@ -4,12 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 /* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
 
-/* Chips ramp their clocks for about 300 ms after an idle spell; a chip whose copies still
+/* Chips ramp their clocks for about 300 ms of work after an idle spell; a chip whose copies still
  * get faster after the limit is as warm as it will be. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
@@ -168,6 +166,18 @@ at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
     return status ? status : record(d, d->clock.start, error);
 }
 
+/* Between the two events, both of which have been reached. */
+static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
+{
+    float time_ms;
+    at_status status = cuda_check(
+        &d->cuda, d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop), AT_DEVICE,
+        "cannot read the time", error);
+    if (!status)
+        *time_ns = llround((double)time_ms * 1e6);
+    return status;
+}
+
 at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_error *error)
 {
     if (!queued)
@@ -178,15 +188,7 @@ at_status cuda_sample_end(device *d, at_status queued, int64_t *time_ns, at_erro
         return queued;
     }
     at_status status = cuda_wait(d, "the kernel faulted", error);
-    if (status)
-        return status;
-    float time_ms;
-    status = cuda_check(&d->cuda,
-                        d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop),
-                        AT_DEVICE, "cannot read the time", error);
-    if (!status)
-        *time_ns = llround((double)time_ms * 1e6);
-    return status;
+    return status ? status : elapsed(d, time_ns, error);
 }
 
 at_status cuda_sample(device *d, device_kernel *k, const launch_plan *plan,
@@ -219,35 +221,35 @@ at_status cuda_sample_copy(device *d, device_buffer *to, const device_buffer *fr
     return cuda_sample_end(d, status, time_ns, error);
 }
 
-/* Time of WARM_UP_COPIES copies on the host's clock. */
+/* Time of WARM_UP_COPIES copies on the device's clock. */
 static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
 {
+    static const char what[] = "cannot warm the device up";
     const cuda_clock *c = &d->clock;
-    int64_t start_ns = clock_now_ns();
-    for (int i = 0; i < WARM_UP_COPIES; i++) {
-        at_status status = cuda_check(
+    at_status status = record(d, c->start, error);
+    for (int i = 0; !status && i < WARM_UP_COPIES; i++)
+        status = cuda_check(
             &d->cuda,
             d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
-            AT_DEVICE, "cannot warm the device up", error);
-        if (status)
-            return status;
-    }
-    at_status status = cuda_wait(d, "cannot warm the device up", error);
-    *time_ns = clock_now_ns() - start_ns;
-    return status;
+            AT_DEVICE, what, error);
+    if (!status)
+        status = record(d, c->stop, error);
+    if (!status)
+        status = cuda_wait(d, what, error);
+    return status ? status : elapsed(d, time_ns, error);
 }
 
 at_status cuda_warm_up(device *d, at_error *error)
 {
-    int64_t start_ns = clock_now_ns(), before_ns = INT64_MAX;
+    int64_t busy_ns = 0, before_ns = INT64_MAX;
     for (;;) {
         int64_t round_ns;
         at_status status = copy_round(d, &round_ns, error);
         if (status)
             return status;
-        int64_t passed_ns = clock_now_ns() - start_ns;
+        busy_ns += round_ns;
         bool settled = (double)round_ns > 0.99 * (double)before_ns;
-        if (passed_ns >= warm_up_most_ns || (settled && passed_ns >= warm_up_least_ns))
+        if (busy_ns >= warm_up_most_ns || (settled && busy_ns >= warm_up_least_ns))
             return AT_OK;
         before_ns = round_ns;
     }

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "script/script.h"
 
-enum { MOST_PARAMETERS = 64, SAMPLES = 6 };
+enum { MOST_PARAMETERS = 64, SAMPLES = 6, MOST_MEMBERS = 64 };
 
 typedef struct subject {
     const char *path;     /* in the source tree */
@@ -69,42 +69,60 @@ static script *load(const char *path, const script_setting *settings, size_t set
     return load_for("sm_90", path, settings, setting_count);
 }
 
-static const char *entries_of(const launch_plan *plan)
-{
-    static char entries[PLAN_ENTRIES_BYTES];
-    plan_entries(plan, entries);
-    return entries;
-}
+/* What is with the compiler: sources that are compiled together take half as long. */
+typedef struct batch {
+    compile_pool *pool;
+    const char *arch;
+    bool may_spill;
+    size_t count;
+    struct {
+        emitted source;
+        char what[1024], entries[PLAN_ENTRIES_BYTES];
+    } members[MOST_MEMBERS];
+} batch;
 
-static void compile_for(compile_pool *pool, const char *arch, const char *what, const char *entry,
-                        const emitted *source, bool may_spill)
+/* Gives one source to the compiler, and keeps it until it is back. */
+static void submit(batch *b, const char *what, const launch_plan *plan, const emitted *source)
 {
     at_error error = {0};
-    const compile_request request = {.source = source->source,
-                                     .name = what,
-                                     .entry = entry,
-                                     .arch = arch,
+    assert_true(b->count < MOST_MEMBERS);
+    size_t i = b->count++;
+    b->members[i].source = *source;
+    snprintf(b->members[i].what, sizeof b->members[i].what, "%s", what);
+    plan_entries(plan, b->members[i].entries);
+    const compile_request request = {.id = i,
+                                     .source = source->source,
+                                     .name = b->members[i].what,
+                                     .entry = b->members[i].entries,
+                                     .arch = b->arch,
                                      .options = source->options,
                                      .option_count = source->option_count,
                                      .headers = source->includes.headers,
                                      .header_count = source->includes.count};
-    compile_result result;
-    assert_ok(compile_submit(pool, &request, &error), error);
-    assert_ok(compile_take(pool, 120 * 1000, &result, &error), error);
-    if (result.outcome != COMPILE_OK || strstr(result.log, "warning"))
-        fail_msg("%s: %s\n%s", what, result.log, source->source);
-    if (!may_spill && result.resources.stack_bytes > 0)
-        fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes, source->source);
-    compile_result_deinit(&result);
+    assert_ok(compile_submit(b->pool, &request, &error), error);
 }
 
-static void compile(compile_pool *pool, const char *what, const char *entry, const emitted *source,
-                    bool may_spill)
+static void take_all(batch *b)
 {
-    compile_for(pool, "sm_90", what, entry, source, may_spill);
+    for (size_t n = 0; n < b->count; n++) {
+        at_error error = {0};
+        compile_result result;
+        assert_ok(compile_take(b->pool, 120 * 1000, &result, &error), error);
+        assert_true(result.id < b->count);
+        const char *what = b->members[result.id].what;
+        emitted *source = &b->members[result.id].source;
+        if (result.outcome != COMPILE_OK || strstr(result.log, "warning"))
+            fail_msg("%s: %s\n%s", what, result.log, source->source);
+        if (!b->may_spill && result.resources.stack_bytes > 0)
+            fail_msg("%s: %u bytes of stack\n%s", what, result.resources.stack_bytes, source->source);
+        compile_result_deinit(&result);
+    }
+    for (size_t i = 0; i < b->count; i++)
+        emitted_deinit(&b->members[i].source);
+    b->count = 0;
 }
 
-static void compile_reference(compile_pool *pool, script *s, problem_kind problem)
+static void submit_reference(batch *b, script *s, problem_kind problem)
 {
     at_error error = {0};
     emitted source;
@@ -113,11 +131,24 @@ static void compile_reference(compile_pool *pool, script *s, problem_kind proble
         return;
     assert_ok(script_reference_plan(s, problem, NULL, &plan, &error), error);
     assert_ok(emit_reference(s, problem, NULL, true, &source, &error), error);
-    compile(pool, "reference", entries_of(&plan), &source, false);
-    emitted_deinit(&source);
+    submit(b, "reference", &plan, &source);
 }
 
-static void compile_sample(compile_pool *pool, script *s, problem_kind problem, bool may_spill)
+static void submit_variant(batch *b, script *s, problem_kind problem, const space *all, rng *random)
+{
+    at_error error = {0};
+    uint16_t indices[MOST_PARAMETERS];
+    char what[1024];
+    emitted source;
+    launch_plan launch;
+    space_at(all, rng_below(random, space_count(all)), indices);
+    script_format_configuration(s, indices, what, sizeof what);
+    assert_ok(emit_variant(s, problem, indices, true, &source, &error), error);
+    assert_ok(script_launch_plan(s, problem, indices, &launch, &error), error);
+    submit(b, what, &launch, &source);
+}
+
+static void submit_sample(batch *b, script *s, problem_kind problem)
 {
     at_error error = {0};
     space *all;
@@ -125,27 +156,18 @@ static void compile_sample(compile_pool *pool, script *s, problem_kind problem, 
     assert_ok(script_space(s, problem, &all, &error), error);
     assert_ok(script_problem_plan(s, problem, NULL, 1, &plan, &error), error);
     assert_true(plan.traffic_bytes > 0 || plan.flops > 0 || plan.items > 0);
-    compile_reference(pool, s, problem);
+    submit_reference(b, s, problem);
     rng random = rng_seeded(problem);
-    for (int i = 0; i < SAMPLES; i++) {
-        uint16_t indices[MOST_PARAMETERS];
-        char what[1024];
-        emitted source;
-        launch_plan launch;
-        space_at(all, rng_below(&random, space_count(all)), indices);
-        script_format_configuration(s, indices, what, sizeof what);
-        assert_ok(emit_variant(s, problem, indices, true, &source, &error), error);
-        assert_ok(script_launch_plan(s, problem, indices, &launch, &error), error);
-        compile(pool, what, entries_of(&launch), &source, may_spill);
-        emitted_deinit(&source);
-    }
+    for (int i = 0; i < SAMPLES; i++)
+        submit_variant(b, s, problem, all, &random);
     space_free(all);
 }
 
 static void every_pattern_emits_variants_that_compile_without_warnings(void **state)
 {
     at_error error = {0};
-    compile_pool *pool = *state;
+    batch *b = *state;
+    b->arch = "sm_90";
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
         script *s = load(subjects[i].path, NULL, 0);
         const pattern *p = script_pattern(s);
@@ -156,7 +178,9 @@ static void every_pattern_emits_variants_that_compile_without_warnings(void **st
         space_free(all);
         for (int problem = 0; problem < PROBLEM_KINDS; problem++)
             if (p->has_problem[problem] || problem == PROBLEM_TUNED)
-                compile_sample(pool, s, (problem_kind)problem, subjects[i].may_spill);
+                submit_sample(b, s, (problem_kind)problem);
+        b->may_spill = subjects[i].may_spill;
+        take_all(b);
         script_free(s);
     }
 }
@@ -165,25 +189,20 @@ static void every_pattern_compiles_for_every_architecture(void **state)
 {
     static const char *const archs[] = {"sm_75", "sm_80", "sm_89", "sm_90", "sm_100", "sm_120"};
     at_error error = {0};
+    batch *b = *state;
+    b->may_spill = true;
     for (size_t a = 0; a < sizeof archs / sizeof *archs; a++) {
+        b->arch = archs[a];
         for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
             script *s = load_for(archs[a], subjects[i].path, NULL, 0);
-            uint16_t indices[MOST_PARAMETERS];
-            char what[1024];
-            emitted source;
-            launch_plan launch;
             space *all;
             assert_ok(script_space(s, PROBLEM_TUNED, &all, &error), error);
             rng random = rng_seeded(a);
-            space_at(all, rng_below(&random, space_count(all)), indices);
-            script_format_configuration(s, indices, what, sizeof what);
-            assert_ok(emit_variant(s, PROBLEM_TUNED, indices, true, &source, &error), error);
-            assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &launch, &error), error);
-            compile_for(*state, archs[a], what, entries_of(&launch), &source, true);
-            emitted_deinit(&source);
+            submit_variant(b, s, PROBLEM_TUNED, all, &random);
             space_free(all);
             script_free(s);
         }
+        take_all(b);
     }
 }
 
@@ -208,7 +227,9 @@ static void every_baseline_is_a_valid_configuration(void **state)
 
 static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **state)
 {
-    compile_pool *pool = *state;
+    batch *b = *state;
+    b->arch = "sm_90";
+    b->may_spill = false;
     static const script_setting variations[][3] = {
         {{"dtype", "double"}, {"rows", "8192"}, {"cols", "8192"}},
         {{"dtype", "half"}, {"rows", "8192"}, {"cols", "4096"}},
@@ -219,7 +240,8 @@ static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **s
     };
     for (size_t i = 0; i < sizeof variations / sizeof *variations; i++) {
         script *s = load("lua/transpose.lua", variations[i], 3);
-        compile_sample(pool, s, PROBLEM_TUNED, false);
+        submit_sample(b, s, PROBLEM_TUNED);
+        take_all(b);
         script_free(s);
     }
 }
@@ -244,17 +266,20 @@ static void a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has(void *
 static int start_pool(void **state)
 {
     at_error error = {0};
-    const compile_options options = {.jobs = 1};
-    compile_pool *pool;
-    if (compile_pool_new(&options, &pool, &error))
+    const compile_options options = {.jobs = 1, .use_cache = true};
+    batch *b = calloc(1, sizeof *b);
+    assert_non_null(b);
+    if (compile_pool_new(&options, &b->pool, &error))
         fail_msg("%s", error.message);
-    *state = pool;
+    *state = b;
     return 0;
 }
 
 static int stop_pool(void **state)
 {
-    compile_pool_free(*state);
+    batch *b = *state;
+    compile_pool_free(b->pool);
+    free(b);
     return 0;
 }
 
