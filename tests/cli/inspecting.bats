@@ -55,7 +55,7 @@ load helpers
 }
 
 @test "inspect names the value at which spilling starts" {
-    tool inspect spill.lua --over 'live=8,16,...,256' --config max_registers=64 --arch sm_80,sm_90
+    tool inspect spill.lua --over 'live=8,16,...,96' --config max_registers=64 --arch sm_80,sm_90
     succeeds
     says 'sm_80: spills begin at live='
     says 'sm_90: spills begin at live='

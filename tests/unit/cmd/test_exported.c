@@ -26,11 +26,11 @@ typedef struct work {
     long problems; /* of each pattern */
 } work;
 
-/* AUTOTUNE_EXPORT_PROBLEMS: how many in all, 240 unless it is set. */
+/* AUTOTUNE_EXPORT_PROBLEMS: how many in all, 80 unless it is set. */
 static long problems_wanted(void)
 {
     const char *wish = getenv("AUTOTUNE_EXPORT_PROBLEMS");
-    return wish ? strtol(wish, NULL, 10) : 240;
+    return wish ? strtol(wish, NULL, 10) : 80;
 }
 
 static arch_limits limits_of(size_t gpu)

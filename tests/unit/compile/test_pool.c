@@ -489,7 +489,7 @@ static void a_source_that_crashes_the_compiler_costs_itself_alone(void **state)
 static void workers_killed_from_outside_lose_nothing(void **state)
 {
     (void)state;
-    enum { REQUESTS = 200 };
+    enum { REQUESTS = 90 };
     compile_pool *pool = open_pool(4, 0);
     at_error error = {0};
     int answers[REQUESTS] = {0};
@@ -512,7 +512,7 @@ static void workers_killed_from_outside_lose_nothing(void **state)
         if (i % 9 == 4)
             kills += signal_a_worker(SIGKILL, i * 2654435761u >> 16);
     }
-    assert_true(kills >= 20);
+    assert_true(kills >= 9);
     for (int i = 0; i < REQUESTS; i++)
         assert_int_equal(answers[i], 1);
     /* Only who is hit again and again is lost. */

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "script/script.h"
 
-enum { MOST_PARAMETERS = 64, SAMPLES = 6, MOST_MEMBERS = 64 };
+enum { MOST_PARAMETERS = 64, SAMPLES = 2, MOST_MEMBERS = 256 };
 
 typedef struct subject {
     const char *path;     /* in the source tree */
@@ -148,6 +148,13 @@ static void submit_variant(batch *b, script *s, problem_kind problem, const spac
     submit(b, what, &launch, &source);
 }
 
+/* Of each problem of each pattern; $AUTOTUNE_SAMPLES: for a longer run. */
+static int samples_wanted(void)
+{
+    const char *wanted = getenv("AUTOTUNE_SAMPLES");
+    return wanted ? atoi(wanted) : SAMPLES;
+}
+
 static void submit_sample(batch *b, script *s, problem_kind problem)
 {
     at_error error = {0};
@@ -158,7 +165,7 @@ static void submit_sample(batch *b, script *s, problem_kind problem)
     assert_true(plan.traffic_bytes > 0 || plan.flops > 0 || plan.items > 0);
     submit_reference(b, s, problem);
     rng random = rng_seeded(problem);
-    for (int i = 0; i < SAMPLES; i++)
+    for (int i = 0; i < samples_wanted(); i++)
         submit_variant(b, s, problem, all, &random);
     space_free(all);
 }
