@@ -246,6 +246,19 @@ static at_status visit_portfolio(const export_model *m, export_column *c, const 
     return status;
 }
 
+/* Who reads a portfolio asks it of problems like those that it was made on. */
+static at_status visit_made_on(const export_model *m, export_column *c, const record *from,
+                               value_visitor visit, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < from->seen_problem_count; i++) {
+        const value *v = record_get(&from->seen_problems[i], c->name);
+        if (v)
+            status = visit(m, c, *v, error);
+    }
+    return status;
+}
+
 static at_status visit_recorded(export_model *m, export_column *c, bool parameter,
                                 value_visitor visit, at_error *error)
 {
@@ -257,6 +270,8 @@ static at_status visit_recorded(export_model *m, export_column *c, bool paramete
                                     : NULL;
         if (v)
             status = visit(m, c, *v, error);
+        if (!parameter && !r->entry && r->place == 0 && !status)
+            status = visit_made_on(m, c, r->from, visit, error);
     }
     for (size_t i = 0; !parameter && !status && i < m->portfolio_count; i++)
         status = visit_portfolio(m, c, m->portfolios[i], visit, error);

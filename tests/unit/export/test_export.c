@@ -166,6 +166,33 @@ static int write_portfolio(rng *r, char *text, size_t size)
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
+/* Although neither its tree nor an entry has the word. */
+static void a_portfolio_can_be_asked_of_what_it_was_made_on(void **state)
+{
+    fixture *f = *state;
+    value type = {.kind = VALUE_STRING, .string = "float"}, id = {.kind = VALUE_INTEGER, .integer = 0};
+    pattern_variable variables[] = {{"n", {.kind = VALUE_INTEGER, .integer = 1}}, {"dtype", type}};
+    space_parameter parameters[] = {{"id", &id, 1}};
+    uint16_t baseline[] = {0};
+    pattern p = {.name = "p", .problem_count = 2, .problems = {variables, variables, variables},
+                 .parameter_count = 1, .parameters = parameters, .baseline = baseline};
+    add_record(f, "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"A\","
+                  " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
+                  " \"configurations\": [{\"id\": 7}], \"tree\": [{\"order\": [0]}], \"problems\": ["
+                  "{\"problem\": {\"n\": 5000000000, \"dtype\": \"half\"}, \"baseline_ns\": 9, \"times_ns\": [5]}]}]}");
+    free(write_export(f, "p", &p));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c], "",
+            "    const autotune_p_problem problem = {5000000000, AUTOTUNE_P_DTYPE_HALF};\n"
+            "    autotune_device d = autotune_device_named(\"A\", 9, 0);\n"
+            "    autotune_p_choice c = autotune_p_find(&d, &problem);\n"
+            "    printf(\"%s %d\\n\", autotune_rule_name(c.rule), c.config.id);\n");
+        assert_string_equal(out, "portfolio 7\n");
+        free(out);
+    }
+}
+
 /* Random records and queries: the header's look-up and pick() must agree on each. */
 static void the_header_picks_what_pick_picks(void **state)
 {
@@ -524,6 +551,7 @@ int main(void)
         TEST(names_that_meet_in_a_constant_stay_apart),
         TEST(headers_of_hostile_records_compile),
         TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
+        TEST(a_portfolio_can_be_asked_of_what_it_was_made_on),
         TEST(the_header_picks_what_pick_picks),
         TEST(in_cpp_a_choice_can_be_a_template_argument),
         TEST(no_record_can_put_code_into_the_header),
