@@ -162,6 +162,7 @@ typedef struct table_event {
 
 struct device_worker {
     bool simulated; /* a prover's: everything works */
+    bool elsewhere; /* another GPU than cuda:0 */
     uint64_t asked;
     table_event *first;
 };
@@ -198,10 +199,11 @@ static void push(device_worker *w, device_event e)
     *at = link;
 }
 
-static int64_t *samples_of(uint64_t id, size_t count)
+static int64_t *samples_of(const device_worker *w, uint64_t id, size_t count)
 {
     int64_t *samples_ns = calloc(count + 1, sizeof *samples_ns);
-    int64_t time_ns = the_tables.time_ns[id % TABLES_MOST];
+    int64_t elsewhere_ns = w->elsewhere ? the_tables.elsewhere_ns[id % TABLES_MOST] : 0;
+    int64_t time_ns = elsewhere_ns ? elsewhere_ns : the_tables.time_ns[id % TABLES_MOST];
     for (size_t i = 0; i < count; i++)
         samples_ns[i] = (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + (int64_t)(i % 3);
     return samples_ns;
@@ -216,6 +218,7 @@ at_status device_worker_start(const device_worker_options *options, device_worke
         return status;
     *out = calloc(1, sizeof **out);
     (*out)->simulated = strncmp(options->spec, "sim", 3) == 0;
+    (*out)->elsewhere = strcmp(options->spec, "cuda:0") != 0;
     if (the_tables.no_device)
         push(*out, (device_event){.kind = DEVICE_FAILED, .status = AT_NO_DEVICE});
     else
@@ -320,7 +323,7 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
     count = what == OUTCOME_OK ? count : 0;
     the_tables.tried += !w->simulated;
     push(w, (device_event){.kind = DEVICE_TRIED, .id = id, .outcome = what, .check_ns = 5000,
-                           .measure_ns = 7000, .samples_ns = samples_of(id, count),
+                           .measure_ns = 7000, .samples_ns = samples_of(w, id, count),
                            .sample_count = count});
     return AT_OK;
 }
@@ -362,7 +365,7 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
         e.samples_ns = calloc(count + 1, sizeof *e.samples_ns);
         e.sample_count = count;
         for (size_t i = 0; i < count; i++) {
-            int64_t *one = samples_of(ids[i], 3);
+            int64_t *one = samples_of(w, ids[i], 3);
             e.samples_ns[i] = one[the_tables.sampled_blocks % 3];
             free(one);
         }

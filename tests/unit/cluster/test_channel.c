@@ -1,0 +1,102 @@
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "cluster/channel.h"
+
+/* Adds a channel and gives the other end of its socket. */
+static int add(channel_table *t, uint32_t rank, uint32_t number)
+{
+    int ends[2];
+    at_error error = {0};
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_ok(channel_add(t, rank, number, (worker){.pid = WORKER_ELSEWHERE, .fd = ends[0]}, &error), error);
+    return ends[1];
+}
+
+static void a_channel_is_found_by_rank_and_number(void **state)
+{
+    (void)state;
+    channel_table t = {0};
+    int peers[] = {add(&t, 1, 7), add(&t, 2, 7), add(&t, 2, 8)};
+    assert_int_equal(channel_find(&t, 2, 7)->rank, 2);
+    assert_null(channel_find(&t, 1, 8));
+    channel_remove(&t, channel_find(&t, 1, 7));
+    assert_null(channel_find(&t, 1, 7));
+    assert_int_equal(channel_find(&t, 2, 8)->number, 8);
+    char byte;
+    assert_int_equal(read(peers[0], &byte, 1), 0); /* its socket is closed */
+    channel_table_deinit(&t);
+    for (size_t i = 0; i < 3; i++)
+        close(peers[i]);
+}
+
+/* More than a socket takes at once comes out whole and in order, while nobody waits. */
+static void what_the_socket_does_not_take_waits(void **state)
+{
+    (void)state;
+    enum { BYTES = 4 << 20 };
+    channel_table t = {0};
+    int peer = add(&t, 1, 1);
+    channel *c = channel_find(&t, 1, 1);
+    unsigned char *sent = malloc(BYTES), *got = malloc(BYTES);
+    size_t received = 0;
+    assert_true(sent && got);
+    for (size_t i = 0; i < BYTES; i++)
+        sent[i] = (unsigned char)(i * 7 + i / 251);
+    assert_true(channel_put(c, sent, BYTES / 2));
+    assert_true(channel_put(c, sent + BYTES / 2, BYTES / 2));
+    while (received < BYTES) {
+        assert_true(channel_flush(c));
+        ssize_t n = read(peer, got + received, BYTES - received);
+        assert_true(n > 0);
+        received += (size_t)n;
+    }
+    assert_memory_equal(got, sent, BYTES);
+    assert_int_equal(c->waiting_bytes, 0);
+    channel_table_deinit(&t);
+    close(peer);
+    free(sent);
+    free(got);
+}
+
+static void a_closing_channel_lives_until_all_is_written(void **state)
+{
+    (void)state;
+    channel_table t = {0};
+    int peer = add(&t, 1, 1);
+    channel *c = channel_find(&t, 1, 1);
+    char word[5] = "";
+    assert_true(channel_flush(c)); /* nothing waits */
+    assert_true(channel_put(c, "last", 5));
+    c->closing = true;
+    assert_false(channel_flush(c));
+    assert_int_equal(read(peer, word, sizeof word), 5);
+    assert_string_equal(word, "last");
+    channel_table_deinit(&t);
+    close(peer);
+}
+
+static void a_peer_that_is_gone_ends_the_channel(void **state)
+{
+    (void)state;
+    channel_table t = {0};
+    close(add(&t, 1, 1));
+    channel *c = channel_find(&t, 1, 1);
+    assert_true(channel_put(c, "word", 5));
+    assert_false(channel_flush(c));
+    channel_table_deinit(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_channel_is_found_by_rank_and_number),
+        cmocka_unit_test(what_the_socket_does_not_take_waits),
+        cmocka_unit_test(a_closing_channel_lives_until_all_is_written),
+        cmocka_unit_test(a_peer_that_is_gone_ends_the_channel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "cluster/cluster.h"
+#include "cluster/wire.h"
+
+/* The relay's end of the socket; the test is the relay. */
+static int relay;
+
+static int be_the_relay(void **state)
+{
+    (void)state;
+    int ends[2];
+    char number[16];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends) != 0)
+        return -1;
+    relay = ends[0];
+    snprintf(number, sizeof number, "%d", ends[1]);
+    return setenv(CLUSTER_VARIABLE, number, 1);
+}
+
+static int be_no_relay(void **state)
+{
+    (void)state;
+    if (relay >= 0)
+        close(relay);
+    return unsetenv(CLUSTER_VARIABLE);
+}
+
+static void greet(uint32_t ranks)
+{
+    const cluster_hello hello = {.ranks = ranks, .cores = {4, 8, 16}};
+    assert_int_equal(send(relay, &hello, sizeof hello, 0), sizeof hello);
+}
+
+/* What the tuner wants started, and the socket that it hands over. */
+static int take_open(cluster_open *out)
+{
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec data = {.iov_base = out, .iov_len = sizeof *out};
+    struct msghdr m = {
+        .msg_iov = &data, .msg_iovlen = 1, .msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    int passed;
+    assert_int_equal(recvmsg(relay, &m, 0), sizeof *out);
+    assert_non_null(CMSG_FIRSTHDR(&m));
+    memcpy(&passed, CMSG_DATA(CMSG_FIRSTHDR(&m)), sizeof passed);
+    return passed;
+}
+
+static void without_a_relay_there_is_one_rank_and_everything_runs_here(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    cluster *c;
+    close(relay);
+    relay = -1;
+    unsetenv(CLUSTER_VARIABLE);
+    assert_ok(cluster_join(&c, &error), error);
+    assert_null(c);
+    assert_int_equal(cluster_ranks(c), 1);
+    assert_int_equal(cluster_cores(c, 0), 0);
+    assert_null(cluster_host(c, 0));
+    cluster_leave(c);
+}
+
+static void ranks_and_their_cores_are_as_the_relay_says(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    cluster *c;
+    greet(3);
+    assert_ok(cluster_join(&c, &error), error);
+    assert_int_equal(cluster_ranks(c), 3);
+    assert_int_equal(cluster_cores(c, 2), 16);
+    assert_null(cluster_host(c, 0));
+    assert_non_null(cluster_host(c, 1));
+    cluster_leave(c);
+}
+
+static void a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    cluster *c;
+    worker w;
+    cluster_open wanted;
+    char word[4] = "";
+    greet(3);
+    assert_ok(cluster_join(&c, &error), error);
+    const worker_host *host = cluster_host(c, 2);
+    assert_ok(host->start(host->context, "a worker", &w, &error), error);
+    assert_int_equal(w.pid, WORKER_ELSEWHERE);
+    int there = take_open(&wanted);
+    assert_int_equal(wanted.rank, 2);
+    assert_string_equal(wanted.program, "a worker");
+    assert_int_equal(write(there, "yes", 4), 4);
+    assert_int_equal(read(w.fd, word, sizeof word), 4);
+    assert_string_equal(word, "yes");
+    close(there);
+    worker_stop(&w, NULL, 0);
+    cluster_leave(c);
+}
+
+static void a_relay_that_is_gone_starts_nothing(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    cluster *c;
+    worker w;
+    greet(2);
+    assert_ok(cluster_join(&c, &error), error);
+    close(relay);
+    relay = -1;
+    const worker_host *host = cluster_host(c, 1);
+    assert_int_not_equal(host->start(host->context, "a worker", &w, &error), AT_OK);
+    cluster_leave(c);
+}
+
+static void a_relay_that_speaks_nonsense_is_an_error(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    cluster *c;
+    greet(CLUSTER_MOST_RANKS + 1);
+    assert_int_equal(cluster_join(&c, &error), AT_WORKER);
+    assert_null(c);
+    assert_int_equal(send(relay, "hello", 5, 0), 5);
+    assert_int_equal(cluster_join(&c, &error), AT_WORKER);
+}
+
+static void several_ranks_are_known_by_what_starts_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *variable, *text;
+        bool several;
+    } launches[] = {{"OMPI_COMM_WORLD_SIZE", "1", false},
+                    {"OMPI_COMM_WORLD_SIZE", "4", true},
+                    {"PMI_SIZE", "2", true},
+                    {"SLURM_STEP_NUM_TASKS", "2", false}};
+    assert_false(cluster_launched()); /* it is behind a relay */
+    unsetenv(CLUSTER_VARIABLE);
+    for (size_t i = 0; i < sizeof launches / sizeof *launches; i++) {
+        setenv(launches[i].variable, launches[i].text, 1);
+        assert_int_equal(cluster_launched(), launches[i].several);
+        unsetenv(launches[i].variable);
+    }
+    setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+    setenv("PMIX_RANK", "0", 1);
+    assert_true(cluster_launched());
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    unsetenv("PMIX_RANK");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, be_the_relay, be_no_relay)
+
+int main(void)
+{
+    /* The test itself may be started by one of these. */
+    static const char *const launchers[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK",
+                                            "SLURM_STEP_NUM_TASKS"};
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++)
+        unsetenv(launchers[i]);
+    const struct CMUnitTest tests[] = {
+        TEST(without_a_relay_there_is_one_rank_and_everything_runs_here),
+        TEST(ranks_and_their_cores_are_as_the_relay_says),
+        TEST(a_worker_of_another_rank_is_at_the_end_of_the_socket_that_was_handed_over),
+        TEST(a_relay_that_is_gone_starts_nothing),
+        TEST(a_relay_that_speaks_nonsense_is_an_error),
+        TEST(several_ranks_are_known_by_what_starts_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
