@@ -92,6 +92,8 @@ json_t *json_from_values(const char *const *names, const value *values, size_t c
 
 bool json_to_value(const json_t *j, value *out)
 {
+    if (!j)
+        return false;
     switch (json_typeof(j)) {
     case JSON_INTEGER:
         *out = (value){.kind = VALUE_INTEGER, .integer = json_integer_value(j)};

@@ -38,7 +38,7 @@ void json_append(json_t **array, json_t *element);
 /* {name: value, ...} (new reference), NULL as above. */
 json_t *json_from_values(const char *const *names, const value *values, size_t count);
 
-/* The other way of json_from_value(); a string borrows from `j`. False when it is not a value (null, array, object). */
+/* The other way of json_from_value(); a string borrows from `j`. False when it is not a value (null, array, object, NULL: no member). */
 bool json_to_value(const json_t *j, value *out);
 
 /* A real rounded to `digits` significant decimal digits (new reference; null when not finite):

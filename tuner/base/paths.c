@@ -50,10 +50,10 @@ at_status paths_find(paths *out, at_error *error)
     return set_dirs(out, share, error);
 }
 
-bool paths_results(const paths *p, char *out, size_t out_bytes)
+bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes)
 {
     const char *slash = strrchr(p->lua_dir, '/');
-    int n = slash ? snprintf(out, out_bytes, "%.*s/results", (int)(slash - p->lua_dir), p->lua_dir) : -1;
+    int n = slash ? snprintf(out, out_bytes, "%.*s/%s", (int)(slash - p->lua_dir), p->lua_dir, name) : -1;
     return n > 0 && (size_t)n < out_bytes;
 }
 

@@ -18,8 +18,8 @@ typedef struct paths {
  * which is right for an installed tree and for a build tree. AT_NOT_FOUND says where it looked. */
 at_status paths_find(paths *out, at_error *error);
 
-/* The folder of the records that were installed beside them; false: its path is too long. */
-bool paths_results(const paths *p, char *out, size_t out_bytes);
+/* What else lies beside them: "results", "schemas/record.json". False: the path is too long. */
+bool paths_share(const paths *p, const char *name, char *out, size_t out_bytes);
 
 /* Resolves a script name: with a slash as it is; without, in the current folder, then among the
  * installed scripts; ".lua" may be left out. AT_USAGE names where it looked and the nearest

@@ -13,6 +13,7 @@ static const command *const table[] = {
     &cmd_importance,
     &cmd_compare,
     &cmd_verify,
+    &cmd_results,
     &cmd_plot,
     &cmd_report,
     &cmd_ceilings,

@@ -20,8 +20,8 @@
 
 enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
 
-/* A difference that does not matter: of two runs, whose machine may differ, and of a race. */
-static const double files_margin = 0.005, race_margin = 0.0025;
+/* A difference of a race that does not matter. */
+static const double race_margin = 0.0025;
 /* The best of one problem. */
 typedef struct subject {
     char problem[TEXT_BYTES], pattern[128], configuration[CONFIGURATION_BYTES];
@@ -37,8 +37,6 @@ typedef struct side_file {
     subject *subjects;
     size_t count;
 } side_file;
-
-static const char *const verdict_names[] = {"SAME", "FASTER", "SLOWER", "NOT SURE"};
 
 typedef struct comparison {
     subject *a, *b;
@@ -136,30 +134,21 @@ static at_status read_side(const char *path, side_file *out, at_error *error)
 
 /* ---- judging ---- */
 
-/* The standard error of log(median), from the 95 % interval. */
-static double log_error(const subject *s)
-{
-    return s->low_ns > 0 && s->high_ns >= s->low_ns ? log(s->high_ns / s->low_ns) / (2 * 1.96) : INFINITY;
-}
-
 static void judge_files(comparison *c, double margin)
 {
-    static const double quantile = 2.576; /* of the normal distribution, for `tail` */
     const subject *a = c->a, *b = c->b;
-    double middle = log(b->time_ns / a->time_ns), half = quantile * hypot(log_error(a), log_error(b));
-    if (a->predicted || b->predicted) {
+    ratio r = {.verdict = NOT_SURE};
+    if (a->predicted && b->predicted) {
         /* Predictions have no noise, and are no measurements. */
-        half = 0;
-        if (a->predicted != b->predicted)
-            half = INFINITY;
+        r.low = r.high = b->time_ns / a->time_ns;
+        r.verdict = judge_interval(r.low, r.high, margin);
+    } else if (!a->predicted && !b->predicted) {
+        r = judge_medians((median_time){a->low_ns, a->time_ns, a->high_ns},
+                          (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
     }
-    if (!isfinite(half)) {
-        c->verdict = NOT_SURE;
-        return;
-    }
-    c->low = exp(middle - half);
-    c->high = exp(middle + half);
-    c->verdict = judge_interval(c->low, c->high, margin);
+    c->low = r.low;
+    c->high = r.high;
+    c->verdict = r.verdict;
 }
 
 /* Pairs what both have of one problem; of two files with one problem each, those whatever it is called. */
@@ -357,7 +346,7 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
     table_add_column(&t, "problem", TABLE_LEFT);
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
-        table_add_cell(&t, "%s", verdict_names[c->verdict]);
+        table_add_cell(&t, "%s", judge_name(c->verdict));
         table_add_cell(&t, c->high > 0 ? "%.4f to %.4f of A's time" : "an unknown time", c->low, c->high);
         table_add_cell(&t, "%.2f", c->a->time_ns / 1e3);
         table_add_cell(&t, "%.2f", c->b->time_ns / 1e3);
@@ -391,7 +380,7 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
         json_t *one = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:s}", "problem", c->a->problem,
-                                     "verdict", verdict_names[c->verdict], "ratio_low", c->low, "ratio_high",
+                                     "verdict", judge_name(c->verdict), "ratio_low", c->low, "ratio_high",
                                      c->high, "a_ns", c->a->time_ns, "b_ns", c->b->time_ns, "a_config",
                                 c->a->configuration, "b_config", c->b->configuration);
         put_counts(&one, "a_counts", c->a);
@@ -418,7 +407,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status && count == 0)
         status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
                            o->operands[1]);
-    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin : o->race ? race_margin : files_margin;
+    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin : o->race ? race_margin : JUDGE_FILES_MARGIN;
     for (size_t i = 0; i < count && !status; i++) {
         if (o->race)
             status = race(o, &all[i], margin, error);

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-static void known_folders(const options *o, record_folders *out)
+void known_folders(const options *o, record_folders *out)
 {
     paths own;
     at_error none = {0};

@@ -49,6 +49,9 @@ typedef enum option_id {
     OPTION_RECORDED,
     OPTION_PICTURE,
     OPTION_LIST,
+    OPTION_DRY_RUN,
+    OPTION_STALE,
+    OPTION_OLDER_THAN,
     OPTION_WHOLE,
     OPTION_FAIL_ON,
     OPTION_RACE,
@@ -89,6 +92,8 @@ typedef struct options {
     size_t problems, held_out, max; /* of a portfolio */
     bool recorded; /* what records say, without measuring */
     const char *picture; /* NULL: none */
+    bool dry_run, stale;
+    const char *older_than; /* an age or a date; NULL: not given */
     bool list, json, no_line, ptx, help;
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */

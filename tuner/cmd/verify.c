@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "cmd/commands.h"
 #include "cmd/known.h"
+#include "cmd/results_entry.h"
 #include "cmd/terminal.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -74,21 +75,6 @@ static const char *script_of(const verification *v, const record *r)
     return v->pattern_count ? NULL : r->pattern;
 }
 
-/* Has the problem the values of --set? */
-static bool is_asked(const options *o, const record_entry *e)
-{
-    for (size_t i = 0; i < o->run.variable_count; i++) {
-        char text[RECORD_TEXT_BYTES];
-        const value *v = record_get(&e->problem, o->run.variables[i].name);
-        if (!v)
-            return false;
-        value_format(*v, text, sizeof text);
-        if (strcmp(text, o->run.variables[i].text) != 0)
-            return false;
-    }
-    return true;
-}
-
 static at_status add_question(verification *v, const char *script_name, const record *r,
                               const record_entry *e, at_error *error)
 {
@@ -141,7 +127,7 @@ static at_status list_questions(const options *o, verification *v, at_error *err
             bool here = strcmp(r->gpu, v->workers.properties.limits.name) == 0;
             for (size_t k = 0; script_name && k < r->entry_count && !status; k++) {
                 const record_entry *e = &r->entries[k];
-                if (e->warm_cache != (warm == 1) || !is_asked(o, e))
+                if (e->warm_cache != (warm == 1) || !results_wants_entry(o, e))
                     continue;
                 if (here)
                     status = add_question(v, script_name, r, e, error);
@@ -296,14 +282,6 @@ static at_status print_table(const verification *v, at_error *error)
     return status;
 }
 
-static json_t *pack_values(const record_values *values)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < values->count; i++)
-        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
-    return object;
-}
-
 static json_t *pack_answer(const verification *v, size_t at)
 {
     const standing_question *q = &v->questions[at];
@@ -312,8 +290,8 @@ static json_t *pack_answer(const verification *v, size_t at)
     snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
     say_changes(v, at, changes, sizeof changes);
     json_t *object = json_pack("{ss ss ss so so ss sI ss}", "pattern", q->from->pattern, "file",
-                               q->from->path, "pointer", pointer, "problem", pack_values(&q->entry->problem),
-                               "configuration", pack_values(&q->entry->configuration), "verdict",
+                               q->from->path, "pointer", pointer, "problem", results_values(&q->entry->problem),
+                               "configuration", results_values(&q->entry->configuration), "verdict",
                                standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
                                "changed", changes);
     if (a->why)

@@ -32,12 +32,11 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
         return;
     add(out, getenv("AUTOTUNE_RESULTS"));
     add(out, "results");
-    if (own && paths_results(own, installed, sizeof installed))
+    if (own && paths_share(own, "results", installed, sizeof installed))
         add(out, installed);
 }
 
-/* "A, B and C". */
-static void list_names(const record_folders *f, char *text, size_t size_bytes)
+void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -116,7 +115,7 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
     }
     if (!status && !found) {
         char names[3 * PATHS_BYTES];
-        list_names(folders, names, sizeof names);
+        record_folders_text(folders, names, sizeof names);
         status = error_set(error, AT_NOT_FOUND,
                            folders->count == 1 ? "there is no results folder %.1000s"
                                                : "there is no results folder: neither %.1000s is there",

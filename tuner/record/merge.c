@@ -252,8 +252,7 @@ static bool keep_earlier(const run_summary *s, const record_entry *old, const js
            old->time_high_ns < best->time.low_ns && !measured_in_run(s, &old->configuration);
 }
 
-/* Copies the members that this version does not know. */
-static bool keep_unknown(json_t *entry, json_t *old)
+bool record_keep_unknown(json_t *entry, json_t *old)
 {
     const char *name;
     json_t *member;
@@ -262,7 +261,7 @@ static bool keep_unknown(json_t *entry, json_t *old)
         bool known = false;
         for (size_t i = 0; i < sizeof entry_members / sizeof *entry_members; i++)
             known = known || strcmp(entry_members[i], name) == 0;
-        if (!known && json_object_set(entry, name, member) != 0)
+        if (!known && !json_object_get(entry, name) && json_object_set(entry, name, member) != 0)
             return false;
     }
     return true;
@@ -283,7 +282,7 @@ static at_status put_entry(const run_summary *s, const record *old, json_t *root
     *change = exists ? RECORD_REPLACED : RECORD_ADDED;
     json_t *entry = pack_entry(s);
     bool done =
-        entry && (!exists || keep_unknown(entry, earlier)) &&
+        entry && (!exists || record_keep_unknown(entry, earlier)) &&
         (exists ? json_array_set(entries, old->entries[at].place, entry) : json_array_append(entries, entry)) == 0;
     json_decref(entry);
     if (!done)

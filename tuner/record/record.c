@@ -285,8 +285,8 @@ static at_status read_root(const char *path, record_faults *faults, record *out,
     return status ? status : record_note_seen(&r, root, out);
 }
 
-static at_status parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
-                       record *out, at_error *error)
+at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
+                             record *out, at_error *error)
 {
     *out = (record){0};
     json_t *root;
@@ -303,7 +303,7 @@ static at_status parse(const char *text, size_t size_bytes, const char *path, re
 at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
                        at_error *error)
 {
-    return parse(text, size_bytes, path, NULL, out, error);
+    return record_parse_sound(text, size_bytes, path, NULL, out, error);
 }
 
 static at_status read_from(const char *path, record_faults *faults, record *out, at_error *error)
@@ -314,7 +314,7 @@ static at_status read_from(const char *path, record_faults *faults, record *out,
     at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
     if (status)
         return status;
-    status = parse(text, size_bytes, path, faults, out, error);
+    status = record_parse_sound(text, size_bytes, path, faults, out, error);
     free(text);
     return status;
 }
@@ -419,6 +419,9 @@ at_status record_load_all(const char *results_dir, const char *pattern_name, rec
             status = load_folder(folder, pattern_name, out, error);
     }
     closedir(d);
+    /* The folder of one GPU. */
+    if (!status && out->count == 0 && out->faults.count == 0)
+        status = load_folder(results_dir, pattern_name, out, error);
     if (status)
         record_set_deinit(out);
     else if (out->count)

@@ -114,7 +114,7 @@ typedef struct record {
 /* What could not be read, and was left out. */
 typedef struct record_fault {
     char *path;         /* of the file */
-    char pointer[64];   /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
+    char pointer[192];  /* JSON pointer to what is at fault, "/entries/2"; "": the whole file */
     int line;           /* of the file; 0 not known */
     char *message;      /* with the remedy */
     char *text;         /* "FILE:LINE: MESSAGE" */
@@ -166,12 +166,18 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
 at_status record_read(const char *path, record *out, at_error *error);
 void record_deinit(record *r);
 
+/* Parses one file's text as those do who only read: what cannot be understood is left out, and noted in
+ * `faults` (the caller's). AT_FORMAT where nothing of the file can be. */
+at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
+                             record *out, at_error *error);
+
 /* Notes what `error` says of `pointer` in a file. AT_NO_MEMORY. */
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
 
-/* Reads the records of all GPUs under `results_dir`, of one pattern (NULL: all). Entries and portfolios
+/* Reads the records of all GPUs under `results_dir`, or, where it is the folder of one GPU, of that, of one
+ * pattern (NULL: all). Entries and portfolios
  * that cannot be understood are left out and noted in out->faults, and so are files of which nothing can
  * be: their syntax, head or version. A folder that does
  * not exist is AT_NOT_FOUND; finding no record is not an error (count 0). */

@@ -50,6 +50,14 @@ json_t *record_pack_device(const run_summary *s);
 at_status record_make_folder(const char *results_dir, const char *gpu, char *folder, size_t folder_bytes,
                              at_error *error);
 
+/* Copies the members of an earlier entry that this version does not know and that are not there. False when
+ * out of memory. */
+bool record_keep_unknown(json_t *entry, json_t *old);
+
+/* Replaces a record's file. It is read back from its text before it replaces anything: what autotune could
+ * not read later is never written. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
+at_status record_write(const char *path, const json_t *root, at_error *error);
+
 /* The record's portfolios, and what was seen beside the default there and in its entries. */
 at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out);
 at_status record_note_seen(const record_reading *r, const json_t *root, record *out);

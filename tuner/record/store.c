@@ -18,9 +18,7 @@ void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
                      capability, "entries");
 }
 
-/* The file is read back from its text before it replaces anything: what autotune could not read
- * later is never written. */
-static at_status write_root(const char *path, const json_t *root, at_error *error)
+at_status record_write(const char *path, const json_t *root, at_error *error)
 {
     char *text = NULL;
     record check;
@@ -105,7 +103,7 @@ at_status record_store_open(record_store *s, const char *results_dir, const arch
 
 at_status record_store_write(record_store *s, at_error *error)
 {
-    return write_root(s->path, s->old.root, error);
+    return record_write(s->path, s->old.root, error);
 }
 
 void record_store_close(record_store *s)

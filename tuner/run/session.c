@@ -8,7 +8,6 @@
 #include "compile/log.h"
 #include "script/emit.h"
 #include "base/hash_text.h"
-#include "base/paths.h"
 #include "record/ceilings.h"
 #include "run/setup.h"
 

@@ -266,6 +266,7 @@ static void damaged_portfolios_are_refused(void **state)
         {"[2, 0, 1]", "[2, 2, 1]"},  {"[2, 0, 1]", "[2, 0, 3]"}, {"[2, 0, 1]", "[2, 0]"},
         {"\"then\": 1", "\"then\": 0"}, {"\"then\": 1", "\"then\": 9"}, {"4096", "\"x\""},
         {"[90, 80, null]", "[90]"},  {"\"rows\", \"below\"", "\"a b\", \"below\""},
+        {"\"below\": 4096", "\"asks\": 1"},
         {"\"below\": 4096", "\"multiple_of\": 0"},   {"\"below\": 4096", "\"multiple_of\": 4.5"},
         {"\"below\": 4096", "\"multiple_of\": 4, \"below\": 4"},
         {"\"below\": 4096", "\"times\": \"rows\", \"multiple_of\": 4"},

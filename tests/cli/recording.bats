@@ -1,0 +1,174 @@
+load helpers
+
+RECORDS="$BATS_TEST_DIRNAME/../../results"
+
+# one EDIT: ./results with the H200's record of the transpose, changed by Python (`r`, and `e`, its first entry)
+one() {
+    mkdir -p results/nvidia-h200
+    python3 - "$RECORDS/nvidia-h200/transpose.json" "${1:-}" >results/nvidia-h200/transpose.json <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+e = r["entries"][0]
+exec(sys.argv[2])
+json.dump(r, sys.stdout, indent=2)
+PY
+}
+
+@test "what is recorded is listed by GPU and pattern, within 80 columns, with the folders that were searched" {
+    tool results list --results "$RECORDS"
+    succeeds
+    says 'NVIDIA H200 (9.0)'
+    says 'rows=8192,cols=8192,dtype=float'
+    [ "$(grep -v '^[a-z0-9_]*: \|^Searched' out.txt | awk '{ if (length > 80) n++ } END { print n + 0 }')" -eq 0 ]
+    one
+    AUTOTUNE_RESULTS=mine tool results list
+    succeeds
+    says 'Searched: mine, results'
+    tool results list --gpu nvidia-h200 --set rows=16384 --json
+    succeeds
+    [ "$(python3 -c 'import json; print(len(json.load(open("out.txt"))["entries"]))')" -eq 1 ]
+}
+
+@test "an entry is told in words: what it is, how fast, proven or not, and what it was measured with" {
+    one 'e["contenders"] = [{"configuration": e["baseline"]["configuration"], "time": e["time"]}]'
+    tool results show transpose --set rows=8192
+    succeeds
+    for words in 'transpose on NVIDIA H200' 'rows=8192, cols=8192' 'us a launch' 'ceiling (copy)' 'simulated GPU' \
+        'registers' 'came next' 'driver 580' 'NVRTC 13' '/entries/0'; do
+        says "$words"
+    done
+    says_nothing_of 'rows=16384'
+    tool results show transpos
+    fails_with 2 'nothing like that is recorded'
+}
+
+@test "every committed record is sound" {
+    tool results validate "$RECORDS"
+    succeeds
+    says ': 0 problems'
+}
+
+@test "what is wrong is told with file, line, pointer and remedy, and exit code 4" {
+    one 'e["time"]["median_ns"] = "fast"; r["entries"].append(dict(r["entries"][1])); r["entries"][1]["gbps"] = 9.0'
+    tool results validate
+    [ "$status" -eq 4 ]
+    line=$(grep -n '"fast"' results/nvidia-h200/transpose.json | cut -d: -f1)
+    says "results/nvidia-h200/transpose.json:$line: /entries/0/time/median_ns: must be an integer"
+    says '/entries/2: repeats the problem of /entries/1'
+    says '/entries/1/gbps: is 9, and traffic_bytes over the median make it'
+    tool results validate --json
+    [ "$status" -eq 4 ]
+    says '"pointer": "/entries/2"'
+}
+
+@test "figures that contradict each other, foreign parameters and names are found, and torn or newer files" {
+    one 'e["time"]["low_ns"] = e["time"]["high_ns"] + 1; e["baseline"]["configuration"]["other"] = 1; r["gpu"] = "NVIDIA H100"'
+    tool results validate
+    [ "$status" -eq 4 ]
+    says 'low_ns must not be above median_ns'
+    says "has 'other', which the winner's configuration has not"
+    says "/gpu: is 'NVIDIA H100', whose folder is nvidia-h100"
+    printf '{\n "schema": oops\n}' >results/nvidia-h200/torn.json
+    echo '{"schema": "autotune-record", "version": 2}' >results/nvidia-h200/newer.json
+    tool results validate
+    says 'torn.json:2: '
+    says 'newer.json:1: the file: a record of version 2, which a newer autotune wrote'
+}
+
+@test "two folders are compared: what came, went, changed, became faster or slower" {
+    one
+    mkdir later && cp -r results/nvidia-h200 later
+    tool results diff results later
+    succeeds
+    says '2 of 2 entries are as they were'
+    python3 - <<'PY'
+import json
+path = "later/nvidia-h200/transpose.json"
+r = json.load(open(path))
+for name in ("median_ns", "low_ns", "high_ns"):
+    r["entries"][0]["time"][name] = r["entries"][0]["time"][name] * 11 // 10
+r["entries"][0]["configuration"]["pad"] = 1
+r["entries"][1]["problem"]["rows"] = 7
+json.dump(r, open(path, "w"))
+PY
+    COLUMNS=200 tool results diff results later/nvidia-h200/transpose.json
+    succeeds
+    says SLOWER
+    says GONE
+    says ADDED
+    says 'pad=0'
+    tool results diff results later --json
+    says '"configuration_changed": true'
+    tool results diff results
+    fails_with 2 'needs A and B'
+}
+
+@test "another machine's records are merged, all of it said; --dry-run only says it" {
+    tool results merge "$RECORDS" --dry-run
+    succeeds
+    says 'added     transpose of NVIDIA H200'
+    says 'nothing was changed'
+    [ ! -e results ]
+    tool results merge "$RECORDS"
+    succeeds
+    tool results diff "$RECORDS" results
+    says_nothing_of GONE
+    says_nothing_of ADDED
+    tool results merge "$RECORDS"
+    says '0 added, 0 replaced'
+    tool results validate results
+    succeeds
+}
+
+@test "a merge that finds no room on the disk leaves the old file" {
+    [ -w /dev/full ] || skip 'there is no /dev/full'
+    one 'r["entries"] = r["entries"][:1]'
+    cp results/nvidia-h200/transpose.json before.json
+    status=0
+    (ulimit -f 4; "$AUTOTUNE" results merge "$RECORDS" >out.txt 2>err.txt) || status=$?
+    [ "$status" -ne 0 ]
+    cmp before.json results/nvidia-h200/transpose.json
+}
+
+@test "pruning says what it takes out and why, and needs to be told what" {
+    one 'e["date"] = "2020-01-01T00:00:00Z"; r["entries"][1]["date"] = "2999-01-01T00:00:00Z"'
+    tool results prune
+    fails_with 2 'say what to prune'
+    tool results prune --older-than 365d --dry-run
+    succeeds
+    says 'removed   transpose of NVIDIA H200, rows=8192'
+    says 'it is of 2020-01-01'
+    tool results list
+    says 'rows=8192'
+    tool results prune --older-than 2021-01-01
+    succeeds
+    says '1 removed'
+    tool results list
+    says 'rows=16384'
+    says_nothing_of 'rows=8192'
+    tool results prune --older-than soon
+    fails_with 2 '90d'
+}
+
+@test "what is stale: another script or template, or a configuration that the space lacks" {
+    one 'e["configuration"]["tile_x"] = 63; e["hashes"] = {}; r["entries"][1]["hashes"] = {}'
+    tool results prune --stale
+    succeeds
+    says 'its space lacks the configuration'
+    says '1 removed'
+    one 'r["entries"] = [e]; e["hashes"]["script"] = "0"'
+    tool results prune --stale --json
+    succeeds
+    says 'the script has changed since'
+    mkdir -p results/g
+    sed 's/"transpose"/"unheard_of"/; s/NVIDIA H200/G/' "$RECORDS/nvidia-h200/transpose.json" >results/g/unheard_of.json
+    tool results prune --stale
+    succeeds
+    [[ "$errors" == *"kept, since nothing can be said of it: unheard_of"* ]]
+    says '0 removed'
+}
+
+@test "a verb that does not exist is told with the nearest" {
+    tool results lst
+    fails_with 2 "did you mean 'list'?"
+}
