@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
 
@@ -11,6 +13,8 @@ static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
  * get faster after the limit is as warm as it will be. */
 static const int64_t warm_up_least_ns = 300 * 1000 * 1000;
 static const int64_t warm_up_most_ns = 1500 * 1000 * 1000;
+/* On the host's clock, should the device's stand still. */
+static const int64_t warm_up_patience_ns = 6 * INT64_C(1000000000);
 
 enum {
     WARM_UP_COPIES = 32,    /* between two looks at the clock */
@@ -241,7 +245,7 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
 
 at_status cuda_warm_up(device *d, at_error *error)
 {
-    int64_t busy_ns = 0, before_ns = INT64_MAX;
+    int64_t start_ns = clock_now_ns(), busy_ns = 0, before_ns = INT64_MAX;
     for (;;) {
         int64_t round_ns;
         at_status status = copy_round(d, &round_ns, error);
@@ -249,7 +253,8 @@ at_status cuda_warm_up(device *d, at_error *error)
             return status;
         busy_ns += round_ns;
         bool settled = (double)round_ns > 0.99 * (double)before_ns;
-        if (busy_ns >= warm_up_most_ns || (settled && busy_ns >= warm_up_least_ns))
+        if (busy_ns >= warm_up_most_ns || (settled && busy_ns >= warm_up_least_ns) ||
+            clock_now_ns() - start_ns >= warm_up_patience_ns)
             return AT_OK;
         before_ns = round_ns;
     }
