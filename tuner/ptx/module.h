@@ -94,6 +94,7 @@ typedef struct ptx_launch_limits {
     uint64_t max_threads;       /* .maxntid: of a block, the product of its extents */
     uint32_t required_block[3]; /* .reqntid: exactly this block */
     uint32_t cluster[3];        /* .reqnctapercluster: blocks of a cluster */
+    uint32_t most_cluster_blocks; /* .maxclusterrank: of a cluster, the product of its extents */
     bool explicit_cluster;      /* .explicitcluster: to be launched with clusters */
     bool blocks_are_clusters;   /* .blocksareclusters: a grid counts clusters, not blocks */
 } ptx_launch_limits;

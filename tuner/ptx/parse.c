@@ -135,8 +135,10 @@ static at_status parse_extents(ptx_parser *p, uint32_t extents[3])
     return status;
 }
 
-/* Directives between a function's parameters and its body. Those that hardware does not hold a launch
- * to, such as .minnctapersm, are hints to the assembler. */
+/* Directives between a function's parameters and its body. No launch is refused for the others, by the PTX
+ * ISA's "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its old name),
+ * .maxnreg and .noreturn tell the assembler how to spend registers, and where the former asks for more
+ * threads than an SM has it is ignored. */
 static at_status parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
     at_status status = AT_OK;
@@ -155,6 +157,13 @@ static at_status parse_directives(ptx_parser *p, ptx_launch_limits *limits)
             status = parse_extents(p, limits->required_block);
         } else if (ptx_text_is(t, ".reqnctapercluster")) {
             status = parse_extents(p, limits->cluster);
+        } else if (ptx_text_is(t, ".maxclusterrank")) {
+            int64_t most = 0;
+            status = ptx_take_integer(p, &most);
+            if (!status && (most < 1 || most > UINT32_MAX))
+                status = ptx_fail(p, "a cluster of %lld blocks", (long long)most);
+            if (!status)
+                limits->most_cluster_blocks = (uint32_t)most;
         } else if (ptx_text_is(t, ".explicitcluster")) {
             limits->explicit_cluster = true;
         } else if (ptx_text_is(t, ".blocksareclusters")) {

@@ -136,7 +136,19 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
                          "%u x %u x %u",
                          launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
                          block[1], block[2]);
-    if (l->explicit_cluster && cluster[0] == 0)
+    uint64_t asked = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
+                         "allow %u",
+                         launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
+    if (asked > 0 && cluster[0] > 0 && memcmp(cluster, launch->cluster, sizeof l->cluster) != 0)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %u x %u x %u blocks; it requires "
+                         "(.reqnctapercluster) %u x %u x %u",
+                         launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
+                         cluster[0], cluster[1], cluster[2]);
+    if (l->explicit_cluster && cluster[0] == 0 && asked == 0)
         return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
                          launch->entry);
     if (cluster[0] == 0)

@@ -129,6 +129,31 @@ static void a_file_that_would_take_gigabytes_is_refused_before_it_does(void **st
     remove(path);
 }
 
+/* Half a MiB that becomes more than is unpacked: 513 times the same member of a MiB. */
+static void what_unpacks_to_more_than_the_limit_is_refused(void **state)
+{
+    (void)state;
+    enum { MEMBER_BYTES = 1 << 20, MEMBERS = 513 };
+    char path[] = "/tmp/test_recorded_XXXXXX";
+    static char blanks[MEMBER_BYTES], packed[MEMBER_BYTES];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    gzFile file = gzdopen(dup(fd), "wb");
+    memset(blanks, ' ', sizeof blanks);
+    assert_int_equal(gzwrite(file, blanks, sizeof blanks), sizeof blanks);
+    assert_int_equal(gzclose(file), Z_OK);
+    ssize_t size = pread(fd, packed, sizeof packed, 0);
+    assert_in_range(size, 1, 4096);
+    for (int i = 1; i < MEMBERS; i++)
+        assert_int_equal(write(fd, packed, (size_t)size), size);
+    close(fd);
+    at_error error = {0};
+    recorded r;
+    assert_int_equal(recorded_read(path, &r, &error), AT_FORMAT);
+    assert_non_null(strstr(error.message, "holds more than 512 MiB, unpacked"));
+    remove(path);
+}
+
 static void a_pipe_is_refused_and_not_waited_for(void **state)
 {
     (void)state;
@@ -311,6 +336,7 @@ int main(void)
         cmocka_unit_test(a_cache_that_is_still_being_written_is_read),
         cmocka_unit_test(t4_results_are_read_and_the_first_of_equals_counts),
         cmocka_unit_test(a_gzip_file_is_read),
+        cmocka_unit_test(what_unpacks_to_more_than_the_limit_is_refused),
         cmocka_unit_test(a_file_that_would_take_gigabytes_is_refused_before_it_does),
         cmocka_unit_test(a_pipe_is_refused_and_not_waited_for),
         cmocka_unit_test(what_is_written_reads_back_the_same),

@@ -185,6 +185,7 @@ static const char limited_source[] =
 static const char required_ptx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry exact(.param .u64 a, .param .u32 n)\n.reqntid 32, 4\n{ ret; }\n"
+    ".visible .entry ranks(.param .u64 a, .param .u32 n)\n.maxclusterrank 4\n{ ret; }\n"
     ".visible .entry clustered(.param .u64 a, .param .u32 n)\n.explicitcluster\n{ ret; }\n"
     ".visible .entry grids(.param .u64 a, .param .u32 n)\n.blocksareclusters\n"
     ".reqntid 32\n.reqnctapercluster 2\n{ ret; }\n";
@@ -198,15 +199,18 @@ static launch_plan plan_of(const char *entry, uint32_t argument_count)
     return plan;
 }
 
-/* A launch of `entry` with this grid and block; `refusal` NULL: it works. */
-static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
-                          const uint32_t block[3], const char *refusal)
+/* A launch of `entry` with this grid and block, in clusters of so many blocks unless 0; `refusal` NULL: it
+ * works. */
+static void expect_clusters(bench *b, const char *entry, const uint32_t grid[3],
+                            const uint32_t block[3], uint32_t clusters, const char *refusal)
 {
     at_error error = {0};
     device_kernel *k = load(b, entry);
     launch_plan plan = plan_of(entry, 2);
     memcpy(plan.launches[0].grid, grid, sizeof plan.launches[0].grid);
     memcpy(plan.launches[0].block, block, sizeof plan.launches[0].block);
+    for (int axis = 0; clusters > 0 && axis < 3; axis++)
+        plan.launches[0].cluster[axis] = axis == 0 ? clusters : 1;
     plan.arguments[0] = (argument_plan){.is_buffer = true, .size_bytes = 8};
     plan.arguments[1] = (argument_plan){.size_bytes = 4};
     at_status status = device_sim_api.launch(b->device, k, &plan, b->buffers, &error);
@@ -218,6 +222,12 @@ static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
             fail_msg("no \"%s\" in: %s", refusal, error.message);
     }
     device_sim_api.kernel_free(b->device, k);
+}
+
+static void expect_launch(bench *b, const char *entry, const uint32_t grid[3],
+                          const uint32_t block[3], const char *refusal)
+{
+    expect_clusters(b, entry, grid, block, 0, refusal);
 }
 
 #define EXTENTS(x, y, z) ((const uint32_t[3]){x, y, z})
@@ -247,6 +257,9 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(32, 4, 1), NULL);
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1), "requires (.reqntid) 32 x 4 x 1");
     expect_launch(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), "with clusters");
+    expect_clusters(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 2, NULL);
+    expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 4, NULL);
+    expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 8, "(.maxclusterrank) allow 4");
     const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
     assert_int_equal(device_sim_api.kernel_new(b.device, &grids, &grids_plan, &k, &error), AT_COMPILE);
     assert_non_null(strstr(error.message, ".blocksareclusters"));
