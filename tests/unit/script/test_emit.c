@@ -28,6 +28,46 @@ static void expect_emitted(const char *text, bool line_marks, const char *wanted
     emitted_deinit(&out);
 }
 
+/* What the template reads of the problem and the device: "n sm_count ". */
+static void expect_read(const char *text, const char *wanted)
+{
+    fixture_write("p.cu.tmpl", text);
+    fixture_write_pattern(&(fixture_pattern){0});
+    script *s;
+    emitted plain, out;
+    emit_reads reads;
+    at_error error = {0};
+    uint16_t indices[2];
+    char read[64] = "";
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    assert_ok(fixture_load(&s, &error), error);
+    assert_ok(script_parse_configuration(s, "", indices, &error), error);
+    assert_ok(emit_variant(s, PROBLEM_TUNED, indices, false, &plain, &error), error);
+    assert_ok(emit_variant_noting(s, PROBLEM_TUNED, indices, &reads, &out, &error), error);
+    assert_string_equal(out.source, plain.source);
+    for (size_t i = 0; i < script_pattern(s)->problem_count; i++)
+        if (reads.problem[i])
+            strcat(strcat(read, script_pattern(s)->problems[PROBLEM_TUNED][i].name), " ");
+    for (size_t i = 0; i < count; i++)
+        if (reads.device[i])
+            strcat(strcat(read, fields[i].name), " ");
+    assert_string_equal(read, wanted);
+    emitted_deinit(&plain);
+    emitted_deinit(&out);
+    script_free(s);
+}
+
+static void what_a_template_reads_of_problem_and_device_is_noted(void **state)
+{
+    (void)state;
+    expect_read("a ${tile} ${mode}\n", "");
+    expect_read("% if tile > 5 then\n${n}\n% end\nb\n", "");
+    expect_read("% if n % 4 == 0 then\nc\n% end\n", "n ");
+    expect_read("${ctype(dtype)} ${device.sm_count * 2}\n", "dtype sm_count ");
+    expect_read("% local function f() return n end\n${f()}\n", "n ");
+}
+
 static void values_are_written_as_cuda_reads_them(void **state)
 {
     (void)state;
@@ -375,6 +415,7 @@ static void what_is_included_is_part_of_the_source(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_template_reads_of_problem_and_device_is_noted),
         cmocka_unit_test(values_are_written_as_cuda_reads_them),
         cmocka_unit_test(signs_of_the_language_can_be_written),
         cmocka_unit_test(lua_lines_leave_no_trace),
