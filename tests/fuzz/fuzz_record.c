@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/ceilings.h"
 #include "record/record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,8 +19,22 @@ static void check_values(const record_values *values)
     }
 }
 
+/* What stands beside the records. */
+static void read_ceilings(const uint8_t *data, size_t size)
+{
+    ceiling_rates rates;
+    at_error error = {0};
+    at_status status = ceilings_parse((const char *)data, size, "fuzz.json", &rates, &error);
+    if (status && status != AT_FORMAT)
+        abort();
+    for (int i = 0; i < CEILING_KINDS; i++)
+        if (!(rates.rates[i] >= 0) || (status && rates.rates[i] > 0))
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    read_ceilings(data, size);
     record r;
     at_error error = {0};
     at_status status = record_parse((const char *)data, size, "fuzz.json", &r, &error);
