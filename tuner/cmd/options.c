@@ -66,7 +66,7 @@ static const option_info known[OPTION_COUNT] = {
                        "much effort is taken as final",
                        CELL_EFFORT},
     [OPTION_STOP_AT] = {"stop-at", "FRACTION",
-                        "stop searching at this share of the measured ceiling", CELL_NUMBER,
+                        "stop searching at this share of the pattern's ceiling", CELL_NUMBER,
                         AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
     [OPTION_WARM_START] = {"warm-start", "FILE",
                            "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
