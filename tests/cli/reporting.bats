@@ -19,6 +19,43 @@ page() {
     grep -q 'autotune transpose.lua --set rows=8192' report.html
     ! grep -Eo '(src|href)="[^"]{0,20}' report.html | grep -Ev '"(data:|#)'
     ! grep -q 'url(' report.html
+    grep -q '<td>algorithm</td><td>tile</td><td>registers</td>' report.html
+    grep -q 'every sector that they touch is used whole, no access of shared memory conflicts' report.html
+    # Tags are closed in turn, names are given once, links lead somewhere in the page.
+    python3 - report.html <<'END'
+import html.parser, sys
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+class Page(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids, self.links = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids += [attrs["id"]] if "id" in attrs else []
+        assert not attrs.get("src") or attrs["src"].startswith("data:"), attrs
+        if "href" in attrs and not attrs["href"].startswith("data:"):
+            assert attrs["href"][0] == "#", attrs
+            self.links.append(attrs["href"][1:])
+        if tag not in VOID and "svg" not in self.open:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if "svg" in self.open and tag != "svg":
+            return
+        assert self.open and self.open[-1] == tag, (tag, self.open, self.getpos())
+        self.open.pop()
+
+page = Page()
+page.feed(open(sys.argv[1]).read())
+assert not page.open, page.open
+assert len(set(page.ids)) == len(page.ids), page.ids
+assert set(page.links) <= set(page.ids) and page.links, (page.links, page.ids)
+END
 }
 
 @test "a pattern without a record is refused" {

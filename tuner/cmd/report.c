@@ -124,6 +124,21 @@ static void put_counts(FILE *to, const counts *a, const counts *b)
     fputs("</tbody></table></div>\n", to);
 }
 
+/* What is no reason, since it is as good in both. */
+static void put_alike(FILE *to, const counts *a, const counts *b)
+{
+    static const double enough = 1.01;
+    bool full = a->load_sectors <= enough * a->load_ideal && b->load_sectors <= enough * b->load_ideal &&
+                a->store_sectors <= enough * a->store_ideal && b->store_sectors <= enough * b->store_ideal;
+    bool free_of_conflicts = a->conflicts == 0 && b->conflicts == 0;
+    bool unspilled = a->spill_bytes == 0 && b->spill_bytes == 0;
+    if (full || free_of_conflicts || unspilled)
+        fprintf(to, "<li>It is not decided by what both do equally well:%s%s%s.</li>\n",
+                full ? " every sector that they touch is used whole" : "",
+                free_of_conflicts ? full ? ", no access of shared memory conflicts" : " no access of shared memory conflicts" : "",
+                unspilled ? full || free_of_conflicts ? ", nothing is spilled" : " nothing is spilled" : "");
+}
+
 /* The differences that are worth a sentence. */
 static void put_reasons(FILE *to, const counts *a, const counts *b)
 {
@@ -140,7 +155,8 @@ static void put_reasons(FILE *to, const counts *a, const counts *b)
         fprintf(to, "<li>A warp asks for more at once: %.4g bytes a load instead of %.4g, so that fewer instructions "
                     "move the same data.</li>\n", b->load_bytes, a->load_bytes);
     if (a->requests > much * b->requests && ++said)
-        fprintf(to, "<li>It makes %.3g times fewer requests of global memory.</li>\n", a->requests / b->requests);
+        fprintf(to, "<li>It makes %.0f requests of global memory for the same data instead of %.0f: each costs a turn "
+                    "in the load and store unit.</li>\n", b->requests, a->requests);
     if (a->conflicts > b->conflicts + 0.05 && ++said)
         fprintf(to, "<li>Shared memory answers faster: %.3g extra passes an access instead of %.3g.</li>\n",
                 b->conflicts, a->conflicts);
@@ -157,6 +173,7 @@ static void put_reasons(FILE *to, const counts *a, const counts *b)
                 100 * b->occupancy, 100 * a->occupancy);
     if (a->spill_bytes > b->spill_bytes && ++said)
         fprintf(to, "<li>It spills %u bytes a thread instead of %u.</li>\n", b->spill_bytes, a->spill_bytes);
+    put_alike(to, a, b);
     if (!said)
         fputs("<li>The counters of both are alike: what decides is finer than they show (the order of blocks in time, "
               "cache hints, row buffers of DRAM).</li>\n", to);
@@ -175,6 +192,30 @@ static void put_configuration(FILE *to, const char *label, const record_values *
         *c = ' ';
     html_text(to, text);
     fputs("</pre>\n", to);
+}
+
+/* Side by side, what the winner has otherwise. */
+static void put_changes(FILE *to, const record_values *baseline, const record_values *winner)
+{
+    char text[256];
+    fputs("<div class=\"wide\"><table><thead><tr><th>what differs</th><th>baseline</th><th>winner</th></tr></thead>"
+          "<tbody>\n", to);
+    for (size_t i = 0; i < baseline->count; i++)
+        for (size_t j = 0; j < winner->count; j++) {
+            if (strcmp(baseline->pairs[i].name, winner->pairs[j].name) != 0 ||
+                value_equal(baseline->pairs[i].value, winner->pairs[j].value))
+                continue;
+            fputs("<tr><td>", to);
+            html_text(to, baseline->pairs[i].name);
+            fputs("</td><td>", to);
+            value_format(baseline->pairs[i].value, text, sizeof text);
+            html_text(to, text);
+            fputs("</td><td>", to);
+            value_format(winner->pairs[j].value, text, sizeof text);
+            html_text(to, text);
+            fputs("</td></tr>\n", to);
+        }
+    fputs("</tbody></table></div>\n", to);
 }
 
 /* Of records of earlier versions the ceiling is a copy. */
@@ -317,12 +358,12 @@ static void put_pictures(FILE *to, const record *r)
     recorded_deinit(&all);
 }
 
-static void put_record(FILE *to, const record *r)
+static void put_record(FILE *to, const record *r, size_t place)
 {
     const record_entry *e = &r->entries[0];
     counts baseline = {0}, winner = {0};
     char problem[TEXT_BYTES];
-    fprintf(to, "<h2 id=\"%s\">", r->pattern);
+    fprintf(to, "<h2 id=\"%s-%zu\">", r->pattern, place);
     html_text(to, r->pattern);
     fputs(" on ", to);
     html_text(to, r->gpu);
@@ -342,6 +383,7 @@ static void put_record(FILE *to, const record *r)
     put_configuration(to, "The winner:", &e->configuration);
     if (e->baseline.count) {
         put_configuration(to, "The script's default, the baseline:", &e->baseline);
+        put_changes(to, &e->baseline, &e->configuration);
         count_variant(r, &e->baseline, &baseline);
         count_variant(r, &e->configuration, &winner);
     }
@@ -360,6 +402,14 @@ static void put_record(FILE *to, const record *r)
 }
 
 /* ---- the page ---- */
+
+/* `place` tells records of one pattern, of several GPUs, apart. */
+static void put_link(FILE *to, const record *r, size_t place)
+{
+    fprintf(to, "<a href=\"#%s-%zu\">%s, ", r->pattern, place, r->pattern);
+    html_text(to, r->gpu);
+    fputs("</a> ", to);
+}
 
 static bool is_wanted(const options *o, const record *r)
 {
@@ -391,11 +441,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         fputs(" from its records.</p>\n<nav>", to);
         for (size_t i = 0; i < set.count; i++)
             if (is_wanted(o, &set.records[i]))
-                fprintf(to, "<a href=\"#%s\">%s</a> ", set.records[i].pattern, set.records[i].pattern);
+                put_link(to, &set.records[i], i);
         fputs("</nav>\n", to);
         for (size_t i = 0; i < set.count; i++)
             if (is_wanted(o, &set.records[i]))
-                put_record(to, &set.records[i]);
+                put_record(to, &set.records[i], i);
         html_end(to);
         if (fclose(to) != 0)
             status = error_set(error, AT_NO_MEMORY, "out of memory");
