@@ -382,3 +382,36 @@ END
     grep -q '^//   arguments: rgb, luma, 12 bytes 0x' luma.cu
     nvcc -std=c++17 -arch=sm_90 -c luma.cu -o luma.o
 }
+
+@test "a choice is a template argument in C++17, and made in device code where there is nvcc" {
+    tool export transpose --results "$BATS_TEST_DIRNAME/../../results" -o tuned.h
+    succeeds
+    cat >use.cu <<'END'
+#include "tuned.h"
+constexpr autotune_device h200()
+{
+    autotune_device d = {};
+    d.name = "NVIDIA H200";
+    d.major = 9;
+    return d;
+}
+constexpr autotune_device device = h200();
+constexpr autotune_transpose_problem problem = {};
+constexpr autotune_transpose_choice choice = autotune_transpose_find(&device, &problem);
+template <int tile> struct tiled { int values[tile]; };
+tiled<(int)choice.config.tile_x> some;
+#ifdef __CUDACC__
+template <int tile> __global__ void fixed(int *out) { *out = tile; }
+template __global__ void fixed<(int)choice.config.tile_x>(int *out);
+__global__ void picks(const autotune_device *d, const autotune_transpose_problem *p, int *out)
+{
+    *out = (int)autotune_transpose_find(d, p).config.tile_x;
+}
+#endif
+END
+    for compiler in c++ clang++; do
+        ! command -v $compiler >/dev/null || $compiler -std=c++17 -Wall -Wextra -x c++ -fsyntax-only use.cu
+    done
+    command -v nvcc >/dev/null || skip "there is no nvcc"
+    nvcc -std=c++17 -arch=sm_90 -c use.cu -o use.o
+}
