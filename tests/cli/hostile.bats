@@ -33,11 +33,12 @@ while true do pcall(function() while true do end end) end
 LUA
 }
 
-# fails_in_time ARGUMENT...: exit code 2 and a message that names a file, and that within a minute. (Where
+# fails_in_time ARGUMENT...: exit code 2 and a message that names a file, and that within a minute of the
+# processor's time. (Where
 # memory runs out, it is the script that is named: its modules and templates share one limit.)
 fails_in_time() {
     status=0
-    timeout 60 "$AUTOTUNE" "$@" >out.txt 2>err.txt || status=$?
+    (ulimit -t 60 && exec timeout 900 "$AUTOTUNE" "$@") >out.txt 2>err.txt || status=$?
     [ "$status" -eq 2 ] && grep -qE '^autotune: [a-z./]+(:[0-9]+)*: ' err.txt ||
         { echo "exit $status of: $way"; head -3 err.txt; return 1; }
 }

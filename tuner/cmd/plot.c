@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "base/nearest.h"
@@ -509,6 +510,12 @@ at_status plot_draw(const recorded *r, const plot_request *q, at_error *error)
         int ended = pclose(gnuplot);
         if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
             status = error_set(error, AT_IO, "gnuplot could not draw %s", q->output ? q->output : "this");
+        /* It does not tell what it could not write. */
+        struct stat drawn;
+        if (!status && q->output && (stat(q->output, &drawn) != 0 || drawn.st_size == 0))
+            status = error_set(error, AT_IO,
+                               "cannot write %s: is the disk full, or the size of files limited (ulimit -f)?",
+                               q->output);
     }
     free(program);
     return status;
