@@ -48,7 +48,7 @@ all_gone() { # no process of this test is left
 killed() { # killed RANK LINES [OPTION]...
     rank=$1 lines=$2
     shift 2
-    FAKE_CUDA_TIME_US=500 launch "$@" &
+    FAKE_CUDA_TIME_US=4000 launch "$@" &
     pid=$!
     for _ in $(seq 600); do
         [ "$(cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl 2>/dev/null | wc -l)" -ge "$lines" ] && break

@@ -49,9 +49,10 @@ static at_status meet(keymap *known, const candidates *all, candidate *c, bool b
     if (!keymap_get(known, number, &id))
         return keymap_put(known, number, c->id) ? AT_OK
                                                 : error_set(error, AT_NO_MEMORY, "out of memory for variants");
-    candidate *other = all->items[id];
-    if (other != c && same_key(own, by_code ? &other->code : &other->source))
-        *first = twins_lead(other);
+    /* The one that was noted may since have one that stands for it, and that may be this one. */
+    candidate *other = all->items[id], *lead = twins_lead(other);
+    if (lead != c && same_key(own, by_code ? &other->code : &other->source))
+        *first = lead;
     return AT_OK;
 }
 

@@ -184,6 +184,28 @@ static void the_lowest_configuration_stands_for_all_or_the_preferred(void **stat
     assert_int_equal(rejected, CONFIGURATIONS / LAUNCHES);
 }
 
+/* It is compiled anew when its samples are to be of another GPU. */
+static void who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    twins known = {0};
+    candidate noted = {.id = 0, .configuration = 2, .has_code = true, .finished = true},
+              lower = {.id = 1, .configuration = 1, .has_code = true, .finished = true}, *first;
+    candidate *items[] = {&noted, &lower};
+    const candidates all = {.items = items, .count = 2};
+    assert_ok(twins_meet_code(&known, &all, &noted, &first, &error), error);
+    assert_null(first);
+    assert_ok(twins_meet_code(&known, &all, &lower, &first, &error), error);
+    assert_ptr_equal(first, &noted);
+    twins_join(&lower, &noted);
+    twins_elect(&all, NULL);
+    assert_ptr_equal(noted.twin_of, &lower);
+    assert_ok(twins_meet_code(&known, &all, &lower, &first, &error), error);
+    assert_null(first);
+    twins_deinit(&known);
+}
+
 static void a_race_has_one_of_each_class(void **state)
 {
     fixture *f = *state;
@@ -324,6 +346,7 @@ int main(void)
         TEST(merging_changes_no_outcome),
         TEST(what_does_not_compile_is_no_machine_code),
         TEST(the_lowest_configuration_stands_for_all_or_the_preferred),
+        cmocka_unit_test(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own),
         TEST(a_race_has_one_of_each_class),
         TEST(a_resumed_run_knows_twins_without_compiling_them),
         TEST_RUN(twins_are_counted_and_stand_behind_the_one_that_was_tried),
