@@ -17,7 +17,7 @@
 #include "run/tune.h"
 #include "run/workers.h"
 
-enum { WIDEST = 200, FIGURE_DIGITS = 6 };
+enum { FIGURE_DIGITS = 6 };
 
 /* How each is measured. */
 typedef struct trial {
@@ -162,7 +162,7 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
     if (!o->json) {
         char name[256];
         printf("ceilings of %s (%s, driver %s)\n\n", table_clean(d->limits.name, name, sizeof name), d->arch, d->driver);
-        at_status status = table_print(&on->rows, terminal_wants_colour(), stdout, error);
+        at_status status = terminal_print_table(&on->rows, error);
         if (!status && on->file[0])
             printf("\nkept in     %s\n", on->file);
         return status;
@@ -180,8 +180,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     workers shared = {0};
     sheet on = {.ceilings = json_object()};
     table_init(&on.rows);
-    if (terminal_columns(WIDEST))
-        on.rows.page_columns = terminal_columns(WIDEST);
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_add_column(&on.rows, heads[i], i == 1 || i == 2 ? TABLE_RIGHT : TABLE_LEFT);
     at_status status = check_names(o, error);

@@ -107,7 +107,6 @@ static at_status print_table(const difference *all, size_t count, at_error *erro
     table t;
     size_t same = 0;
     table_init(&t);
-    t.page_columns = terminal_columns(200) ? terminal_columns(200) : 80;
     table_add_column(&t, "", TABLE_LEFT);
     table_add_column(&t, "pattern", TABLE_LEFT);
     table_add_column(&t, "A us", TABLE_RIGHT);
@@ -128,7 +127,7 @@ static at_status print_table(const difference *all, size_t count, at_error *erro
         table_add_cell(&t, "%s", problem);
         note(d, &t);
     }
-    at_status status = same < count ? table_print(&t, terminal_wants_colour(), stdout, error) : AT_OK;
+    at_status status = same < count ? terminal_print_table(&t, error) : AT_OK;
     table_deinit(&t);
     printf("%s%zu of %zu entries are as they were; the intervals are at 99 %%\n", same < count ? "\n" : "", same, count);
     return status;

@@ -9,7 +9,7 @@
 #include "cmd/terminal.h"
 #include "report/table.h"
 
-enum { TEXT_BYTES = 1024, PAGE_COLUMNS = 80 };
+enum { TEXT_BYTES = 1024 };
 
 static const char *ceiling_of(const record *r, const record_entry *e)
 {
@@ -46,9 +46,8 @@ static size_t width_before_problem(const record *r)
 static at_status print_record(const options *o, const record *r, size_t *shown, at_error *error)
 {
     table t;
-    size_t columns = terminal_columns(200) ? terminal_columns(200) : PAGE_COLUMNS;
+    size_t columns = terminal_page();
     table_init(&t);
-    t.page_columns = columns;
     table_add_column(&t, "us", TABLE_RIGHT);
     table_add_column(&t, "reaches", TABLE_RIGHT);
     table_add_column(&t, "speed-up", TABLE_RIGHT);
@@ -74,7 +73,7 @@ static at_status print_record(const options *o, const record *r, size_t *shown, 
         char head[TEXT_BYTES];
         printf("%s%s: %s\n", *shown ? "\n" : "", r->pattern, table_clean(r->path, head, sizeof head));
         if (rows > 0)
-            status = table_print(&t, terminal_wants_colour(), stdout, error);
+            status = terminal_print_table(&t, error);
         for (size_t i = 0; i < r->portfolio_count; i++)
             printf("  a portfolio of %zu configurations\n", r->portfolios[i].configuration_count);
         *shown += rows;

@@ -14,11 +14,6 @@
 
 enum { LINE_BYTES = 16 * 1024, LABEL_COLUMNS = 15 };
 
-static size_t page_columns(void)
-{
-    return terminal_columns(200) ? terminal_columns(200) : 80;
-}
-
 __attribute__((format(printf, 2, 3))) static void line(const char *label, const char *format, ...)
 {
     char text[LINE_BYTES], clean[LINE_BYTES];
@@ -26,7 +21,7 @@ __attribute__((format(printf, 2, 3))) static void line(const char *label, const 
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    table_print_wrapped(page_columns(), LABEL_COLUMNS, label, table_clean(text, clean, sizeof clean), stdout);
+    table_print_wrapped(terminal_page(), LABEL_COLUMNS, label, table_clean(text, clean, sizeof clean), stdout);
 }
 
 /* "tile=64, vec=4, ...": with a blank where a line may end. */

@@ -243,7 +243,6 @@ static at_status print_table(const verification *v, at_error *error)
     table t;
     size_t counts[STANDINGS];
     table_init(&t);
-    t.page_columns = terminal_columns(200) ? terminal_columns(200) : 80;
     table_add_column(&t, "", TABLE_LEFT);
     table_add_column(&t, "pattern", TABLE_LEFT);
     table_add_column(&t, "us then", TABLE_RIGHT);

@@ -148,22 +148,10 @@ static json_t *pack_ceiling(const run_summary *s, const run_result *best, ceilin
                      record_pack_device(s), "date", s->date, "tool", version_text());
 }
 
-/* As records are written: read back before it replaces anything. */
-static at_status write_root(const char *path, const json_t *root, at_error *error)
+static at_status reads_ceilings(const char *text, size_t length, const char *path, at_error *error)
 {
-    char *text = NULL;
     ceiling_rates check;
-    at_status status = json_text_format(root, 2, &text, error);
-    if (status)
-        return status;
-    size_t length = strlen(text);
-    status = ceilings_parse(text, length, path, &check, error);
-    if (!status) {
-        text[length] = '\n'; /* in the place of the NUL */
-        status = file_replace(path, text, length + 1, error);
-    }
-    free(text);
-    return status;
+    return ceilings_parse(text, length, path, &check, error);
 }
 
 static at_status merge(const char *path, const run_summary *s, const run_result *best, ceiling_kind kind, at_error *error)
@@ -180,7 +168,7 @@ static at_status merge(const char *path, const run_summary *s, const run_result 
         json_object_set(json_object_get(root, "ceilings"), ceiling_get(kind)->name, ceiling) != 0)
         status = error_set(error, AT_NO_MEMORY, "no memory to write %s", path);
     if (!status)
-        status = write_root(path, root, error);
+        status = record_replace(path, root, reads_ceilings, error);
     json_decref(ceiling);
     json_decref(root);
     return status;

@@ -54,8 +54,14 @@ at_status record_make_folder(const char *results_dir, const char *gpu, char *fol
  * out of memory. */
 bool record_keep_unknown(json_t *entry, json_t *old);
 
-/* Replaces a record's file. It is read back from its text before it replaces anything: what autotune could
- * not read later is never written. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
+/* Can a text be read as what a file is to hold? */
+typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
+
+/* Replaces a file of the results folder. It is read back from its text before it replaces anything: what
+ * autotune could not read later is never written. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
+at_status record_replace(const char *path, const json_t *root, record_reader *reads, at_error *error);
+
+/* The same, of a record. */
 at_status record_write(const char *path, const json_t *root, at_error *error);
 
 /* The record's portfolios, and what was seen beside the default there and in its entries. */

@@ -18,22 +18,34 @@ void *record_store_empty(const arch_limits *gpu, const char *pattern_name)
                      capability, "entries");
 }
 
-at_status record_write(const char *path, const json_t *root, at_error *error)
+at_status record_replace(const char *path, const json_t *root, record_reader *reads, at_error *error)
 {
     char *text = NULL;
-    record check;
     at_status status = json_text_format(root, 2, &text, error);
     if (status)
         return status;
     size_t length = strlen(text);
-    status = record_parse(text, length, path, &check, error);
+    status = reads(text, length, path, error);
     if (!status) {
-        record_deinit(&check);
         text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
         status = file_replace(path, text, length + 1, error);
     }
     free(text);
     return status;
+}
+
+static at_status reads_record(const char *text, size_t length, const char *path, at_error *error)
+{
+    record check;
+    at_status status = record_parse(text, length, path, &check, error);
+    if (!status)
+        record_deinit(&check);
+    return status;
+}
+
+at_status record_write(const char *path, const json_t *root, at_error *error)
+{
+    return record_replace(path, root, reads_record, error);
 }
 
 /* Reads what is there, or starts a new file. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/known.h"
 #include "run/setup.h"
 
 enum {
@@ -82,17 +83,12 @@ static void ask(const settings *base, const arch_limits *limits, const portfolio
 {
     residues_problem at;
     script *s = NULL;
-    uint16_t indices[PATTERN_MAX_PARAMETERS];
     memset(answers, 0, ASKED * sizeof *answers);
     residues_settings(base, axes, axis_count, problem, &at);
     if (target_load_script(&at.settings, limits, &s, NULL) != AT_OK)
         return;
-    for (size_t i = 0; i < q->count; i++) {
-        bool valid = false;
-        size_t broken;
-        answers[i] = script_parse_configuration(s, q->texts[i], indices, NULL) == AT_OK &&
-                     script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL) == AT_OK && valid;
-    }
+    for (size_t i = 0; i < q->count; i++)
+        answers[i] = known_fits(s, q->texts[i]);
     script_free(s);
 }
 
