@@ -22,14 +22,28 @@ at_status known_init(known *k, const value *problems, size_t axis_count, size_t 
     return AT_OK;
 }
 
+bool known_values_add(record_values *values, const char *name, value v)
+{
+    record_pair *pair = &values->pairs[values->count++];
+    *pair = (record_pair){.name = strdup(name), .value = v};
+    if (v.kind == VALUE_STRING)
+        pair->value.string = strdup(v.string);
+    return pair->name && (v.kind != VALUE_STRING || pair->value.string);
+}
+
+void known_values_deinit(record_values *values)
+{
+    for (size_t i = 0; values->pairs && i < values->count; i++) {
+        free((void *)(uintptr_t)values->pairs[i].name);
+        if (values->pairs[i].value.kind == VALUE_STRING)
+            free((void *)(uintptr_t)values->pairs[i].value.string);
+    }
+    free(values->pairs);
+}
+
 static void configuration_deinit(known_configuration *c)
 {
-    for (size_t i = 0; c->values.pairs && i < c->values.count; i++) {
-        free((void *)(uintptr_t)c->values.pairs[i].name);
-        if (c->values.pairs[i].value.kind == VALUE_STRING)
-            free((void *)(uintptr_t)c->values.pairs[i].value.string);
-    }
-    free(c->values.pairs);
+    known_values_deinit(&c->values);
     free(c->text);
     free(c->condemned);
     free(c->times_ns);
@@ -47,21 +61,22 @@ void known_deinit(known *k)
     *k = (known){0};
 }
 
-static bool copy_pair(const char *name, value v, record_pair *out)
+/* k->count: it is new. */
+static size_t place_of(const known *k, const char *text)
 {
-    *out = (record_pair){.name = strdup(name), .value = v};
-    if (v.kind == VALUE_STRING)
-        out->value.string = strdup(v.string);
-    return out->name && (v.kind != VALUE_STRING || out->value.string);
+    size_t place = 0;
+    while (place < k->count && strcmp(k->items[place].text, text) != 0)
+        place++;
+    return place;
 }
 
 /* The place of a configuration; added when it is new. */
 static at_status find(known *k, const char *text, const char *const *names, const value *values,
                       size_t count, size_t *place, at_error *error)
 {
-    for (*place = 0; *place < k->count; ++*place)
-        if (strcmp(k->items[*place].text, text) == 0)
-            return AT_OK;
+    *place = place_of(k, text);
+    if (*place < k->count)
+        return AT_OK;
     known_configuration *items = array_grow(k->items, k->count, sizeof *items);
     if (!items)
         return no_memory(error);
@@ -75,7 +90,7 @@ static at_status find(known *k, const char *text, const char *const *names, cons
     if (c->possible)
         memset(c->possible, -1, k->problem_count + 1);
     for (size_t i = 0; i < count && whole; i++)
-        whole = copy_pair(names[i], values[i], &c->values.pairs[c->values.count++]);
+        whole = known_values_add(&c->values, names[i], values[i]);
     return whole ? AT_OK : no_memory(error);
 }
 
@@ -99,14 +114,6 @@ static double time_of(const run_result *r, double fastest_ns)
     return r->ratio > 0 && fastest_ns > 0 ? r->ratio * fastest_ns : (double)r->time.median_ns;
 }
 
-static bool is_known(const known *k, const char *text)
-{
-    for (size_t i = 0; i < k->count; i++)
-        if (strcmp(k->items[i].text, text) == 0)
-            return true;
-    return false;
-}
-
 at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error)
 {
     known_problem *at = &k->problems[problem];
@@ -125,7 +132,7 @@ at_status known_learn(known *k, size_t problem, const run_summary *s, size_t mos
             at->baseline_ns = time_ns;
         if (time_ns > 0 && (at->best_ns == 0 || time_ns < at->best_ns))
             at->best_ns = time_ns;
-        if (i >= most && !is_default && !wrong && !is_known(k, r->configuration))
+        if (i >= most && !is_default && !wrong && place_of(k, r->configuration) == k->count)
             continue;
         status = find(k, r->configuration, s->parameters, r->values, s->parameter_count, &place, error);
         if (!status)
@@ -169,4 +176,15 @@ size_t known_best(const known *k, size_t problem)
             best = i;
     }
     return best;
+}
+
+bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank)
+{
+    double time_ns = k->items[configuration].times_ns[problem];
+    size_t faster = 0;
+    for (size_t i = 0; i < k->count; i++) {
+        const known_configuration *c = &k->items[i];
+        faster += c->times_ns[problem] > 0 && !c->condemned && c->times_ns[problem] < time_ns;
+    }
+    return time_ns > 0 && faster == rank;
 }

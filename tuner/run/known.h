@@ -60,4 +60,11 @@ bool known_fits(script *s, const char *text);
 /* What the problem's run found to be the fastest: a place; SIZE_MAX: nothing. */
 size_t known_best(const known *k, size_t problem);
 
+/* Was it timed on the problem, with `rank` that did nothing wrong anywhere faster there? */
+bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
+
+/* Values that own their texts. Appends a copy, for which there is room; false: no memory. */
+bool known_values_add(record_values *values, const char *name, value v);
+void known_values_deinit(record_values *values);
+
 #endif

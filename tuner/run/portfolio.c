@@ -258,6 +258,14 @@ static bool may_be_given(const portfolio *p, size_t configuration, size_t proble
     return !c->condemned && c->possible[problem] == 1 && configuration != p->known_default;
 }
 
+static bool contains(const size_t *list, size_t count, size_t item)
+{
+    size_t i = 0;
+    while (i < count && list[i] != item)
+        i++;
+    return i < count;
+}
+
 /* The best of the searched problems, then their seconds ...: as far as they are possible here. */
 static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
 {
@@ -266,19 +274,10 @@ static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_G
         for (size_t q = 0; q < p->made_on && count < MOST_GIVEN; q++) {
             if (!p->known.problems[q].searched || q == problem)
                 continue;
-            /* The one of that rank there. */
-            for (size_t c = 0; c < p->known.count && count < MOST_GIVEN; c++) {
-                double time_ns = p->known.items[c].times_ns[q];
-                size_t faster = 0;
-                bool listed = false;
-                for (size_t d = 0; d < p->known.count; d++)
-                    faster += p->known.items[d].times_ns[q] > 0 && !p->known.items[d].condemned &&
-                              p->known.items[d].times_ns[q] < time_ns;
-                for (size_t i = 0; i < count; i++)
-                    listed = listed || given[i] == c;
-                if (time_ns > 0 && faster == rank && !listed && may_be_given(p, c, problem))
+            for (size_t c = 0; c < p->known.count && count < MOST_GIVEN; c++)
+                if (known_has_rank(&p->known, c, q, rank) && !contains(given, count, c) &&
+                    may_be_given(p, c, problem))
                     given[count++] = c;
-            }
         }
     return count;
 }
@@ -397,18 +396,10 @@ static void list_everywhere(portfolio *p)
 {
     for (size_t rank = 0; rank < 2; rank++)
         for (size_t q = 0; q < p->made_on; q++)
-            for (size_t c = 0; c < p->known.count && p->everywhere_count < MOST_EVERYWHERE; c++) {
-                double time_ns = p->known.items[c].times_ns[q];
-                size_t faster = 0;
-                bool listed = c == p->known_default;
-                for (size_t d = 0; d < p->known.count; d++)
-                    faster += p->known.items[d].times_ns[q] > 0 && !p->known.items[d].condemned &&
-                              p->known.items[d].times_ns[q] < time_ns;
-                for (size_t i = 0; i < p->everywhere_count; i++)
-                    listed = listed || p->everywhere[i] == c;
-                if (time_ns > 0 && faster == rank && !listed && !p->known.items[c].condemned)
+            for (size_t c = 0; c < p->known.count && p->everywhere_count < MOST_EVERYWHERE; c++)
+                if (known_has_rank(&p->known, c, q, rank) && !p->known.items[c].condemned &&
+                    c != p->known_default && !contains(p->everywhere, p->everywhere_count, c))
                     p->everywhere[p->everywhere_count++] = c;
-            }
     /* Nothing but the default works. */
     if (!p->everywhere_count && p->known_default != SIZE_MAX)
         p->everywhere[p->everywhere_count++] = p->known_default;
@@ -604,12 +595,7 @@ void portfolio_free(portfolio *p)
         return;
     for (size_t i = 0; i < p->journal_count; i++)
         journal_close(p->journals[i]);
-    for (size_t i = 0; p->kept.fixed.pairs && i < p->kept.fixed.count; i++) {
-        free((void *)(uintptr_t)p->kept.fixed.pairs[i].name);
-        if (p->kept.fixed.pairs[i].value.kind == VALUE_STRING)
-            free((void *)(uintptr_t)p->kept.fixed.pairs[i].value.string);
-    }
-    free(p->kept.fixed.pairs);
+    known_values_deinit(&p->kept.fixed);
     free(p->kept.configurations);
     free(p->kept.nodes);
     free(p->journals);

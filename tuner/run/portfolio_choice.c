@@ -115,11 +115,7 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
             over = over || strcmp(p->asked->axes[a].name, v->name) == 0;
         if (over)
             continue;
-        record_pair *pair = &fixed->pairs[fixed->count++];
-        *pair = (record_pair){.name = strdup(v->name), .value = v->value};
-        if (v->value.kind == VALUE_STRING)
-            pair->value.string = strdup(v->value.string);
-        if (!pair->name || (v->value.kind == VALUE_STRING && !pair->value.string))
+        if (!known_values_add(fixed, v->name, v->value))
             status = no_memory(error);
     }
     if (!fixed->pairs)

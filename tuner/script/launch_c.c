@@ -27,37 +27,40 @@ static at_status translate(const writer *w, const expression *e, c_type *type, c
     return status || *out ? status : refuse(w, e, "this cannot be said in C");
 }
 
+static at_status translate_number(const writer *w, const expression *e, c_type *type, char **out)
+{
+    at_status status = translate(w, e, type, out);
+    if (status || *type == C_WHOLE || *type == C_NUMBER)
+        return status;
+    free(*out);
+    return refuse(w, e, "this is no number");
+}
+
 /* A whole number from `least` to `most`. */
 static at_status print_whole(const writer *w, const expression *e, int64_t least, int64_t most)
 {
     c_type type;
     char *c;
-    at_status status = translate(w, e, &type, &c);
+    at_status status = translate_number(w, e, &type, &c);
     if (status)
         return status;
-    if (type != C_WHOLE && type != C_NUMBER)
-        status = refuse(w, e, "this is no number");
-    else
-        fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
-                type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
-                least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
+    fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
+            type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
+            least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
     free(c);
-    return status;
+    return AT_OK;
 }
 
 static at_status print_number(const writer *w, const expression *e)
 {
     c_type type;
     char *c;
-    at_status status = translate(w, e, &type, &c);
+    at_status status = translate_number(w, e, &type, &c);
     if (status)
         return status;
-    if (type != C_WHOLE && type != C_NUMBER)
-        status = refuse(w, e, "this is no number");
-    else
-        fprintf(w->to, "(double)(%s)", c);
+    fprintf(w->to, "(double)(%s)", c);
     free(c);
-    return status;
+    return AT_OK;
 }
 
 static at_status print_typed(const writer *w, const expression *e, c_type wanted)

@@ -171,5 +171,5 @@ void sim_block_run(sim_block *b, uint64_t index)
             return;
         }
     }
-    sim_engine_ends(b);
+    sim_engine_end(b);
 }

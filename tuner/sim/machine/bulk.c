@@ -80,14 +80,13 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
 }
 
 /* Of copies that report to this barrier; all have arrived when somebody asks. */
-static void land(sim_block *b, uint32_t at)
+static void land(sim_block *b, sim_mbarrier_state *m)
 {
     sim_engine *e = b->engine;
     size_t kept = 0;
     for (size_t i = 0; i < e->flight_count; i++) {
         sim_flight f = e->flights[i];
-        sim_mbarrier_state *m = find_barrier(e, f.barrier);
-        if (f.leaving || f.barrier != at || !m) {
+        if (f.leaving || f.barrier != m->at) {
             e->flights[kept++] = f;
             continue;
         }
@@ -125,7 +124,7 @@ static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
 
 static bool test(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, sim_mbarrier_state *m)
 {
-    land(b, m->at);
+    land(b, m);
     uint64_t asked = c->op == SIM_MBARRIER_TEST ? sim_lanes64(w, c->b)[lane] : sim_lanes32(w, c->b)[lane];
     bool done = c->op == SIM_MBARRIER_TEST ? m->phase > asked : (m->phase & 1) != asked;
     /* One warp alone cannot wait for what others do. */

@@ -12,14 +12,20 @@ sim_engine *sim_engine_of(sim_block *b)
     return b->engine;
 }
 
+static void drop_flights(sim_engine *e)
+{
+    for (size_t i = 0; i < e->flight_count; i++)
+        free(e->flights[i].data);
+    e->flight_count = 0;
+}
+
 void sim_engine_reset(sim_block *b)
 {
     sim_engine *e = b->engine;
     if (!e)
         return;
-    for (size_t i = 0; i < e->flight_count; i++)
-        free(e->flights[i].data);
-    e->flight_count = e->barrier_count = 0;
+    drop_flights(e);
+    e->barrier_count = 0;
     memset(e->groups, 0, sizeof e->groups);
     memset(e->fenced, 0, sizeof e->fenced);
 }
@@ -28,8 +34,7 @@ void sim_engine_free(sim_engine *engine)
 {
     if (!engine)
         return;
-    for (size_t i = 0; i < engine->flight_count; i++)
-        free(engine->flights[i].data);
+    drop_flights(engine);
     free(engine->flights);
     free(engine->barriers);
     free(engine);
@@ -78,14 +83,11 @@ bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruct
     return true;
 }
 
-bool sim_engine_ends(sim_block *b)
+void sim_engine_end(sim_block *b)
 {
-    const sim_engine *e = b->engine;
-    for (size_t i = 0; e && i < e->flight_count; i++) {
-        const sim_flight *f = &e->flights[i];
-        return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
-                        "the block ends while its bulk copy %s shared memory is on its way",
-                        f->leaving ? "from" : "to");
-    }
-    return true;
+    if (!b->engine || b->engine->flight_count == 0)
+        return;
+    const sim_flight *f = &b->engine->flights[0];
+    sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
+             "the block ends while its bulk copy %s shared memory is on its way", f->leaving ? "from" : "to");
 }

@@ -126,8 +126,8 @@ bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruct
                              uint32_t offset, uint32_t bytes);
 /* Did the thread of this write, or the one that copies it, order it for the engine since? */
 bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread);
-/* The block ends: false where a copy still reads its shared memory. */
-bool sim_engine_ends(sim_block *b);
+/* The block ends: a fault where a copy still reads its shared memory or writes there. */
+void sim_engine_end(sim_block *b);
 /* All warps ask for what nothing completes. */
 void sim_engine_report_stall(sim_block *b);
 void sim_engine_reset(sim_block *b);
