@@ -119,9 +119,11 @@ static void add(field *fields, size_t *count, int rank, const char *format, ...)
     va_end(args);
 }
 
-/* Until all is done at this rate, or the time is up; 0: not known. */
+/* Until all is done at this rate, or the time is up; 0: not known, or none. */
 static double seconds_left(const progress_state *s, double rate)
 {
+    if (s->until_end_s < 0)
+        return 0;
     double left_s = rate > 0 && s->total > s->done ? (double)(s->total - s->done) / rate : 0;
     return s->until_end_s > 0 && s->until_end_s < left_s ? s->until_end_s : left_s;
 }

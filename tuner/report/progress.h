@@ -23,7 +23,7 @@ typedef struct progress_state {
     const char *unit;        /* of the rate, "GB/s"; read at once, not kept */
     double ceiling_fraction; /* its share of the ceiling */
     int64_t now_ns;          /* monotonic */
-    double until_end_s;      /* when the stage's time is up */
+    double until_end_s;      /* when the stage's time is up; negative: it is */
 } progress_state;
 
 /* Progress that writes to `fd` (borrowed). NULL when quiet or out of memory. */

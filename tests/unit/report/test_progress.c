@@ -109,6 +109,20 @@ static void a_limit_on_time_that_comes_first_is_the_time_left(void **state)
     close_terminal(t);
 }
 
+static void time_that_is_up_leaves_none(void **state)
+{
+    (void)state;
+    terminal t = open_terminal(120);
+    progress *p = progress_new(t.line, false);
+    update(p, 0, 0);
+    progress_state s = at(4000 * ms, 400);
+    s.until_end_s = -1;
+    progress_update(p, &s);
+    assert_null(strstr(read_all(t.screen), "left"));
+    progress_free(p);
+    close_terminal(t);
+}
+
 static void it_is_redrawn_at_most_ten_times_a_second(void **state)
 {
     (void)state;
@@ -325,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_terminal_shows_one_line_with_everything),
         cmocka_unit_test(a_limit_on_time_that_comes_first_is_the_time_left),
+        cmocka_unit_test(time_that_is_up_leaves_none),
         cmocka_unit_test(it_is_redrawn_at_most_ten_times_a_second),
         cmocka_unit_test(it_is_erased_at_the_end),
         cmocka_unit_test(nothing_drawn_is_nothing_erased),
