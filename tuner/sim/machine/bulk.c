@@ -164,7 +164,7 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 {
     for (uint32_t m = mask; m; m &= m - 1) {
         int l = __builtin_ctz(m);
-        uint32_t at;
+        uint32_t at = 0;
         if (!shared_place(b, w, c, l, address_of(w, c->a, c->source_width, c->offset, l), MBARRIER_BYTES,
                           MBARRIER_BYTES, "a barrier", &at))
             return false;
