@@ -101,7 +101,7 @@ static const side *fastest(const explored *x, size_t line, bool spilling, spill_
 /* Does spilling pay on this line? From samples of the same blocks. */
 static void print_payoff(const explored *x, size_t line)
 {
-    spill_point *without_point, *with_point;
+    spill_point *without_point = NULL, *with_point = NULL;
     const side *without = fastest(x, line, false, &without_point), *with = fastest(x, line, true, &with_point);
     double scratch[BLOCKS];
     char at[SPILL_TEXT_BYTES];
