@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/gp.h"
+#include "search/regression/gp.h"
 
 /* Outcomes half of a parameter's range away weigh 1/12, neighbours on a scale of ten 0.9. */
 static const double sharpness = 10;

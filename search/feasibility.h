@@ -11,7 +11,7 @@
 
 #include "search/ledger.h"
 
-#include "search/encoding.h"
+#include "search/regression/encoding.h"
 
 typedef struct feasibility {
     encoding *encoding;

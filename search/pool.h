@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/encoding.h"
 #include "search/ledger.h"
+#include "search/regression/encoding.h"
 
 typedef struct pool {
     uint64_t *configurations; /* ascending */

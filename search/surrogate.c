@@ -1,7 +1,7 @@
 /* Bayesian optimisation: after a first sample that fills the space, tries what a Gaussian process
  * over all outcomes so far expects to improve most on the best.
  *
- * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs (search/cost_scale.h) times the chance
+ * Expected improvement (Jones, Schonlau & Welch 1998) on a scale of costs (search/regression/cost_scale.h) times the chance
  * that the configuration works at all (feasibility.h). Configurations that are being tried count
  * with the value that the model predicts for them (the "kriging believer" of Ginsbourger, Le Riche
  * & Carraro 2010), so that batches spread. */
@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "search/encoding.h"
 #include "search/feasibility.h"
-#include "search/gp.h"
 #include "search/pool.h"
+#include "search/regression/cost_scale.h"
+#include "search/regression/encoding.h"
+#include "search/regression/gp.h"
 #include "search/strategies.h"
-#include "search/cost_scale.h"
 
 /* What bounds the time of a decision. Of more outcomes than KEPT_ROWS the model keeps the better
  * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */

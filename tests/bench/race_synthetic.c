@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "search/race.h"
 #include "base/stats.h"
+#include "search/race/race.h"
 #include "synthetic_clock.h"
 
 enum { VARIANTS = 64, MOST = 2048, FIXED_SAMPLES = 20, TRIES = 3 };

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/race.h"
 #include "base/rng.h"
+#include "search/race/race.h"
 
 typedef struct synthetic_machine {
     double ramp;        /* relative slowness of the cold machine ... */

@@ -18,10 +18,10 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
-#include "base/interrupt.h"
 #include "cluster/channel.h"
 #include "cluster/mail.h"
 #include "cluster/wire.h"
+#include "process/interrupt.h"
 
 enum {
     BEAT_MS = 1000,

@@ -1,32 +1,35 @@
 # autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...]) makes a room of the house:
 # a folder of tuner/ (or search/) whose sources see their own headers and those of the rooms named after
 # USES, and no others. Each room is compiled with a folder of its own on the include path, in which there
-# are links to just these rooms: an include that goes against the table does not build.
+# are links to the headers of just these rooms: an include that goes against the table does not build.
+# A room within a room, as sim/machine, is named like any other; neither sees the other unasked.
 set(AUTOTUNE_HOUSE ${PROJECT_BINARY_DIR}/house)
 
-# autotune_open_room(<view> <room>) puts a link to a room into a view of the house.
-function(autotune_open_room view room)
-    if(room STREQUAL "search")
-        set(folder ${PROJECT_SOURCE_DIR}/search)
+# autotune_room_folder(<room> <variable>) tells where a room is.
+function(autotune_room_folder room variable)
+    if(room MATCHES "^search")
+        set(${variable} ${PROJECT_SOURCE_DIR}/${room} PARENT_SCOPE)
     else()
-        set(folder ${PROJECT_SOURCE_DIR}/tuner/${room})
+        set(${variable} ${PROJECT_SOURCE_DIR}/tuner/${room} PARENT_SCOPE)
     endif()
-    get_filename_component(parent ${AUTOTUNE_HOUSE}/${view}/${room} DIRECTORY)
-    file(MAKE_DIRECTORY ${parent})
-    file(CREATE_LINK ${folder} ${AUTOTUNE_HOUSE}/${view}/${room} SYMBOLIC)
+endfunction()
+
+# autotune_open_room(<view> <room>) puts links to a room's headers into a view of the house.
+function(autotune_open_room view room)
+    autotune_room_folder(${room} folder)
+    file(MAKE_DIRECTORY ${AUTOTUNE_HOUSE}/${view}/${room})
+    file(GLOB headers RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/*.h)
+    foreach(header IN LISTS headers)
+        file(CREATE_LINK ${folder}/${header} ${AUTOTUNE_HOUSE}/${view}/${room}/${header} SYMBOLIC)
+    endforeach()
 endfunction()
 
 function(autotune_room room)
     cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "USES;FILES;LIBRARIES")
     string(REPLACE "/" "_" name ${room})
     file(REMOVE_RECURSE ${AUTOTUNE_HOUSE}/${name})
-    autotune_open_room(${name} ${room})
-    foreach(used IN LISTS ROOM_USES)
-        string(REGEX REPLACE "/.*" "" outer ${used})
-        # A room within a room is open where the outer one is.
-        if(used STREQUAL outer OR NOT outer IN_LIST ROOM_USES AND NOT outer STREQUAL room)
-            autotune_open_room(${name} ${used})
-        endif()
+    foreach(seen IN LISTS ROOM_USES ITEMS ${room})
+        autotune_open_room(${name} ${seen})
     endforeach()
     add_library(room_${name} OBJECT ${ROOM_FILES})
     target_include_directories(room_${name} PRIVATE

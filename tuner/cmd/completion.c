@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "cmd/commands.h"
+#include "cmd/line/commands.h"
 
 /* Calls `each` for every option of a command. */
 typedef void (*option_visit)(const command *c, const char *name, const char *argument, const char *help);

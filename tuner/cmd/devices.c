@@ -4,10 +4,10 @@
 
 #include <jansson.h>
 
-#include "cmd/commands.h"
-#include "cmd/terminal.h"
-#include "report/table.h"
 #include "bench/client.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "report/table.h"
 
 enum { MOST_DEVICES = 64 };
 

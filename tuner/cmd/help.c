@@ -8,8 +8,8 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/paths.h"
-#include "cmd/commands.h"
-#include "cmd/terminal.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
 
 enum { MOST_BYTES = 1 << 20 };
 

@@ -9,17 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
+#include "base/paths.h"
+#include "base/plain_text.h"
+#include "base/version.h"
 #include "bench/child.h"
 #include "cluster/cluster.h"
-#include "cmd/commands.h"
-#include "cmd/terminal.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "cmd/table.h"
 #include "compile/worker.h"
-#include "base/paths.h"
-#include "base/nearest.h"
-#include "base/plain_text.h"
-#include "base/wrap.h"
-#include "base/version.h"
 #include "process/confine.h"
+#include "report/wrap.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
 enum {

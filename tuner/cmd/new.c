@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/paths.h"
-#include "cmd/commands.h"
+#include "cmd/line/commands.h"
 
 /* The word in the starter's files that becomes the pattern's name. */
 static const char PLACE[] = "starter";

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cores.h"
-#include "search/score.h"
+#include "history/score.h"
 #include "search/strategy.h"
 #include "search/table.h"
 

@@ -2,7 +2,7 @@
  *
  * In: a recorded space, borrowed, and what to run. Out: how far the strategy had come after how
  * many evaluations and how much recorded time, as means over seeds, against random search and as
- * scores (search/score.h). Nothing is compiled or run. */
+ * scores (history/score.h). Nothing is compiled or run. */
 #ifndef AUTOTUNE_HISTORY_REPLAY_H
 #define AUTOTUNE_HISTORY_REPLAY_H
 

@@ -7,7 +7,7 @@
  *      what became of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
  *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
- *      what a question of the race, known by K, was answered (run/race_log.h)
+ *      what a question of the race, known by K, was answered (run/race/log.h)
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
@@ -21,8 +21,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "journal/key.h"
 #include "device/measurement.h"
+#include "journal/key.h"
 
 enum {
     JOURNAL_TEXT_BYTES = CONFIGURATION_BYTES, /* longer messages are cut */

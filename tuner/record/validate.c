@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_schema.h"
 #include "base/json_text.h"
 #include "base/paths.h"
+#include "record/json_schema.h"
 
 enum { MOST_FAULTS = 100 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/wrap.h"
+#include "report/wrap.h"
 
 enum { CELL_BYTES = 512, NOTE_BYTES = 2048, GAP = 2, NOTE_INDENT = 6, LEAST_WORDS = 16 };
 

@@ -8,10 +8,10 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
-#include "script/emit.h"
 #include "base/rng.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
 #include "sim/estimate.h"
-#include "run/setup.h"
 
 enum {
     STEP_MS = 50,

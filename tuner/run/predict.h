@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "report/progress.h"
-#include "run/session.h"
+#include "run/setup/session.h"
 
 /* Configurations of the largest space that is predicted: each costs a compilation. */
 enum { PREDICT_MAX_CONFIGURATIONS = 20000 };

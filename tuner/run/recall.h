@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "record/record.h"
 #include "record/summary.h"
-#include "run/session.h"
+#include "run/setup/session.h"
 #include "search/stopping.h"
 
 /* Looks for a final entry for the run that `s` describes (pattern, problem, device, cache mode,

@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "run/race_driver.h"
 #include "base/error.h"
-#include "run/settings.h"
-#include "run/pipeline.h"
 #include "record/summary.h"
-#include "run/session.h"
+#include "run/race/driver.h"
+#include "run/setup/session.h"
+#include "run/setup/settings.h"
+#include "run/variant/pipeline.h"
 
 typedef struct summarise_input {
     const settings *settings;

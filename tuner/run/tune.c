@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "process/interrupt.h"
+#include "run/race/verify.h"
 #include "run/tune_state.h"
-#include "run/verify.h"
 
 /* For what runs long and asks by itself. */
 static bool interrupt_asked(void *context)

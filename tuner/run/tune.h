@@ -9,8 +9,8 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "run/settings.h"
 #include "record/summary.h"
+#include "run/setup/settings.h"
 
 typedef struct tune tune;
 

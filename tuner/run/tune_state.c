@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/interrupt.h"
+#include "process/interrupt.h"
 
 enum { FIRST_SAMPLES = 3 }; /* of each variant when it is tried: two to screen by, one may be unlucky */
 

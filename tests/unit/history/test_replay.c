@@ -5,7 +5,7 @@
 #include "check.h"
 #include "history/history.h"
 #include "history/replay.h"
-#include "search/score.h"
+#include "history/score.h"
 
 enum { SIDE = 12 };
 

@@ -8,8 +8,8 @@
 
 #include "bench/client.h"
 #include "compile/compile.h"
-#include "run/pipeline.h"
-#include "run/session.h"
+#include "run/setup/session.h"
+#include "run/variant/pipeline.h"
 
 enum { TABLES_MOST = 256 };
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "check.h"
 #include "export/export.h"
-#include "base/file.h"
 #include "journal/journal.h"
-#include "report/progress.h"
-#include "search/race.h"
 #include "record/record.h"
+#include "report/progress.h"
 #include "report/report.h"
 #include "sample_run.h"
+#include "search/race/race.h"
 #include "temporary.h"
 
 /* The linker sends the core's allocations here (--wrap). */

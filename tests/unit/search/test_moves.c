@@ -2,9 +2,9 @@
 
 #include "check.h"
 #include "search/feasibility.h"
-#include "search/gp.h"
 #include "search/moves.h"
 #include "search/pool.h"
+#include "search/regression/gp.h"
 
 /* Moves, and what else stands between the ledger and the strategies: the ledger itself, the pool of
  * candidates and the chance of failure. */

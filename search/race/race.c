@@ -1,0 +1,611 @@
+#include "search/race/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "search/race/balance.h"
+#include "search/race/paired.h"
+#include "search/race/state.h"
+
+/* Screening rounds are judged in pairs: one sample may be an outlier, of two one is not. */
+enum { SCREEN_STEP = 2, SCREEN_ROUNDS = 8 };
+
+/* Earlier samples are probed where there are so many entrants that it pays: the fastest by them, and
+ * others from all over. Four blocks are as many as the first look of the heats has. */
+enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
+
+/* A winner without a rival in the finals would have no interval. */
+enum { LEAST_SURVIVORS = 2 };
+
+/* Above any log ratio of times. */
+static const double behind_all = 1e6;
+
+race_options race_defaults(void)
+{
+    return (race_options){
+        .default_entrant = RACE_NO_DEFAULT,
+        /* 97 % of the kernel time of a brute-forced convolution space on an A100 went to variants
+         * more than twice as slow as the best: a loose margin saves nearly all of it, and no drift
+         * or noise seen on an idle GPU (1-3 %) comes near it. Earlier samples were taken minutes
+         * apart: a little more room. */
+        .prior_ratio = 1.3,
+        .screen_ratio = 1.25,
+        .heats_entrants = 64,
+        /* Doubling looks cost at most twice the blocks that were needed. */
+        .looks = {4, 8, 16, 32},
+        .alpha = 0.01,
+        .finalists = 5,
+        /* 0.8 % of noise a sample leaves 0.18 % of the mean of 40: a tie margin is resolved. */
+        .finals_blocks = 40,
+        /* helion issue 3523: identical configurations end 1-3 % apart unpaired. Half a percent is
+         * below what repeated tuning on one GPU reproduces. */
+        .tie_margin = 0.005,
+        /* The widest at which the mean regret stays below 0.05 % even where 64 variants lie within
+         * 5 % (tests/bench/race_synthetic.c); without one, half the runs of a space with two equal
+         * winners choose the other. */
+        .choice_margin = 0.0015,
+    };
+}
+
+static at_status check_options(const race_options *o, size_t count, at_error *error)
+{
+    if (count == 0 || count >= RACE_NO_DEFAULT)
+        return error_set(error, AT_USAGE, "a race needs entrants (got %zu)", count);
+    for (size_t i = 1; i < RACE_LOOKS; i++)
+        if (o->looks[i] <= o->looks[i - 1])
+            return error_set(error, AT_USAGE, "the looks of a race must ascend");
+    if (o->looks[0] < SCREEN_STEP || o->looks[RACE_LOOKS - 1] < SCREEN_ROUNDS)
+        return error_set(error, AT_USAGE, "the looks of a race must be from %d to at least %d",
+                         SCREEN_STEP, SCREEN_ROUNDS);
+    if (!(o->prior_ratio >= 1) || !(o->screen_ratio >= 1) || !(o->tie_margin >= 0))
+        return error_set(error, AT_USAGE, "the margins of a race must not be negative");
+    if (!(o->alpha > 0) || !(o->alpha < 0.5))
+        return error_set(error, AT_USAGE, "the alpha of a race must be between 0 and 0.5");
+    if (o->finalists == 0 || o->finals_blocks < 2)
+        return error_set(error, AT_USAGE, "finals need a finalist and two blocks");
+    if (o->default_entrant != RACE_NO_DEFAULT && o->default_entrant >= count)
+        return error_set(error, AT_USAGE, "the default is not among the entrants");
+    return AT_OK;
+}
+
+/* The goal of the finals: whole designs, so that the order is balanced. */
+static size_t finals_goal(const race *r, size_t finalists)
+{
+    size_t rows = balance_rows(finalists);
+    return (r->options.finals_blocks + rows - 1) / rows * rows;
+}
+
+static at_status allocate(race *r, at_error *error)
+{
+    size_t count = r->count, places = r->options.finalists + 1;
+    r->heats_capacity = r->options.looks[RACE_LOOKS - 1];
+    /* Once extended, and a design begun anew when a finalist fails. */
+    r->finals_capacity = 2 * (r->options.finals_blocks + 2 * places);
+    size_t blocks = r->heats_capacity > r->finals_capacity ? r->heats_capacity : r->finals_capacity;
+    r->contenders = calloc(count, sizeof *r->contenders);
+    r->alive = calloc(count + 1, sizeof *r->alive);
+    r->waiting = calloc(count, sizeof *r->waiting);
+    r->heats = calloc(count, r->heats_capacity * sizeof *r->heats);
+    r->finals = calloc(places, r->finals_capacity * sizeof *r->finals);
+    r->order = calloc(count + 1, sizeof *r->order);
+    r->field = calloc(count + 1, sizeof *r->field);
+    r->labels = calloc(places, sizeof *r->labels);
+    r->keys = calloc(count, sizeof *r->keys);
+    r->ratios = calloc(blocks, sizeof *r->ratios);
+    r->sorted = calloc(blocks, sizeof *r->sorted);
+    r->standings = calloc(count, sizeof *r->standings);
+    r->ranked = calloc(count, sizeof *r->ranked);
+    if (!r->contenders || !r->alive || !r->waiting || !r->heats || !r->finals || !r->order || !r->labels ||
+        !r->field || !r->keys || !r->ratios || !r->sorted || !r->standings || !r->ranked)
+        return error_set(error, AT_NO_MEMORY, "no memory for a race of %zu variants", count);
+    return AT_OK;
+}
+
+void race_free(race *r)
+{
+    if (!r)
+        return;
+    free(r->contenders);
+    free(r->alive);
+    free(r->waiting);
+    free(r->heats);
+    free(r->finals);
+    free(r->order);
+    free(r->labels);
+    free(r->field);
+    free(r->keys);
+    free(r->ratios);
+    free(r->sorted);
+    free(r->standings);
+    free(r->ranked);
+    free(r);
+}
+
+/* Keeps the first `keep` of the sorted keys alive; the others leave in `stage`, `cut` or beaten. */
+static void keep_best(race *r, size_t keep, race_stage stage, bool cut)
+{
+    if (keep > r->alive_count)
+        keep = r->alive_count;
+    for (size_t i = keep; i < r->alive_count; i++) {
+        r->contenders[r->keys[i].entrant].left_at = stage;
+        r->contenders[r->keys[i].entrant].cut = cut;
+    }
+    for (size_t i = 0; i < keep; i++)
+        r->alive[i] = r->keys[i].entrant;
+    r->alive_count = keep;
+}
+
+/* Sorts the living by `key` and returns how many are at most `limit` times the lowest. */
+static size_t rank_alive(race *r, double (*key)(race *, uint32_t), double limit)
+{
+    for (size_t i = 0; i < r->alive_count; i++)
+        r->keys[i] = (keyed){key(r, r->alive[i]), r->alive[i]};
+    race_sort(r->keys, r->alive_count);
+    size_t within = 0;
+    while (within < r->alive_count && r->keys[within].key <= limit * r->keys[0].key)
+        within++;
+    return within;
+}
+
+/* Entrants without an earlier sample sort first: they cannot be judged by it. */
+static double prior_key(race *r, uint32_t entrant)
+{
+    return (double)r->contenders[entrant].given.fastest_ns;
+}
+
+static void drop_by_prior(race *r)
+{
+    rank_alive(r, prior_key, 1);
+    size_t unknown = 0;
+    while (unknown < r->alive_count && r->keys[unknown].key <= 0)
+        unknown++;
+    if (unknown == r->alive_count)
+        return;
+    double limit = r->options.prior_ratio * r->keys[unknown].key;
+    size_t keep = unknown;
+    while (keep < r->alive_count && r->keys[keep].key <= limit)
+        keep++;
+    keep_best(r, keep, RACE_PRIOR, false);
+}
+
+/* How many are probed so that, of as many errors, the best's is the greatest with a chance of alpha
+ * at most, however errors are distributed. */
+static size_t probe_spread(const race *r)
+{
+    return (size_t)ceil(1 / r->options.alpha) - 1;
+}
+
+/* Enters the fastest by earlier samples, and of the others every so-manieth. The order by earlier
+ * samples stays in r->keys while the others wait. False: it does not pay, or not all have one. */
+static bool begin_probe(race *r)
+{
+    size_t spread = probe_spread(r), probed = PROBE_FASTEST + spread;
+    if (r->alive_count <= PROBE_PAYS * probed || r->keys[0].key <= 0)
+        return false;
+    memcpy(r->waiting, r->alive, r->alive_count * sizeof *r->waiting);
+    r->waiting_count = r->alive_count;
+    size_t others = r->waiting_count - PROBE_FASTEST;
+    for (size_t i = 0; i < spread; i++)
+        r->alive[PROBE_FASTEST + i] = r->waiting[PROBE_FASTEST + (2 * i + 1) * others / (2 * spread)];
+    r->alive_count = probed;
+    r->stage = RACE_PROBE;
+    return true;
+}
+
+/* The greatest error of an earlier sample: its logarithm less that of the median in the probe, whose
+ * own noise makes it larger. *bound: the fastest takes no longer. It is the lowest of the highest
+ * samples, for the lowest of many medians owes much to luck. */
+static double greatest_error(race *r, double *bound)
+{
+    double greatest = -INFINITY;
+    *bound = INFINITY;
+    for (size_t i = 0; i < r->alive_count; i++) {
+        double highest, median = log(race_heats_median(r, r->alive[i], r->heats_blocks, &highest));
+        double error = log(prior_key(r, r->alive[i])) - median;
+        greatest = error > greatest ? error : greatest;
+        *bound = log(highest) < *bound ? log(highest) : *bound;
+    }
+    return greatest;
+}
+
+/* Out is who would be slower than the fastest of the probe even if its earlier samples erred as much
+ * as the most mistaken. Then the race begins: blocks that only some were in compare nobody. */
+static void end_probe(race *r)
+{
+    double bound, error = greatest_error(r, &bound);
+    size_t kept = 0;
+    for (size_t i = 0; i < r->waiting_count; i++) {
+        uint32_t entrant = r->waiting[i];
+        contender *c = &r->contenders[entrant];
+        c->heats = 0;
+        if (c->failed)
+            continue;
+        /* Nobody was probed to the end: there is no error, and nobody is out. */
+        bool slower = r->alive_count && log(prior_key(r, entrant)) - error > bound;
+        if (slower)
+            c->left_at = RACE_PROBE;
+        else
+            r->waiting[kept++] = entrant;
+    }
+    memcpy(r->alive, r->waiting, kept * sizeof *r->alive);
+    r->alive_count = kept;
+    r->waiting_count = 0;
+    r->heats_blocks = 0;
+    r->stage = RACE_PRIOR;
+}
+
+static double fastest_key(race *r, uint32_t entrant)
+{
+    const int64_t *series = race_heats(r, entrant);
+    int64_t fastest = series[0];
+    for (size_t i = 1; i < r->heats_blocks; i++)
+        if (series[i] < fastest)
+            fastest = series[i];
+    return (double)fastest;
+}
+
+/* Drops those whose fastest is far above the best's. Where there are too many entrants the margin
+ * halves with every two rounds: the fastest of more samples is nearer to the truth. */
+static void drop_far(race *r)
+{
+    double margin = r->options.screen_ratio - 1;
+    size_t least = 1;
+    if (r->heats_blocks > SCREEN_STEP) {
+        margin = ldexp(margin, 1 - (int)(r->heats_blocks / SCREEN_STEP));
+        least = r->options.heats_entrants;
+    }
+    size_t within = rank_alive(r, fastest_key, 1 + margin);
+    keep_best(r, within > least ? within : least, RACE_SCREEN, false);
+}
+
+/* Puts the log ratios of the living to their leader into the keys, unsorted; the leader's is 0. */
+static uint32_t compare_to_leader(race *r)
+{
+    uint32_t leader = race_leader(r, race_heats, r->alive, r->alive_count, r->heats_blocks);
+    for (size_t i = 0; i < r->alive_count; i++) {
+        paired p = paired_compare(race_heats(r, r->alive[i]), race_heats(r, leader),
+                                  r->heats_blocks, r->options.tick_ns, r->ratios);
+        r->keys[i] = (keyed){p.mean, r->alive[i]};
+    }
+    return leader;
+}
+
+static void cut_to(race *r, size_t places)
+{
+    if (r->alive_count <= places)
+        return;
+    compare_to_leader(r);
+    race_sort(r->keys, r->alive_count);
+    keep_best(r, places, r->stage, true);
+}
+
+/* Drops those that a one-sided test finds slower than the leader. Bonferroni over the looks and the
+ * comparisons of a look keeps the chance of losing the best, over the whole race, below alpha. */
+static void drop_slower(race *r)
+{
+    if (r->alive_count < 2)
+        return;
+    size_t blocks = r->heats_blocks;
+    double tail = r->options.alpha / (RACE_LOOKS * (double)(r->entered - 1));
+    double quantile = paired_quantile(tail, blocks);
+    uint32_t leader = race_leader(r, race_heats, r->alive, r->alive_count, blocks);
+    size_t kept = 0;
+    for (size_t i = 0; i < r->alive_count; i++) {
+        paired p = paired_compare(race_heats(r, r->alive[i]), race_heats(r, leader), blocks,
+                                  r->options.tick_ns, r->ratios);
+        bool slower = r->alive[i] != leader && p.mean > paired_half_width(&p, quantile);
+        r->keys[i] = (keyed){p.mean + (slower ? behind_all : 0), r->alive[i]};
+        kept += !slower;
+    }
+    race_sort(r->keys, r->alive_count);
+    keep_best(r, kept < LEAST_SURVIVORS ? LEAST_SURVIVORS : kept, RACE_HEATS, false);
+}
+
+static bool is_alive(const race *r, uint32_t entrant)
+{
+    for (size_t i = 0; i < r->alive_count; i++)
+        if (r->alive[i] == entrant)
+            return true;
+    return false;
+}
+
+/* Begins (or begins anew) the finals of the living and the default. */
+static void start_finals(race *r)
+{
+    uint32_t base = r->options.default_entrant;
+    if (base != RACE_NO_DEFAULT && !r->contenders[base].failed && !is_alive(r, base))
+        r->alive[r->alive_count++] = base;
+    for (size_t i = 0; i < r->alive_count; i++) {
+        contender *c = &r->contenders[r->alive[i]];
+        c->left_at = RACE_FINALS;
+        c->cut = false;
+        c->slot = i;
+    }
+    r->finals_blocks = r->design_row = 0;
+    r->finals_goal = finals_goal(r, r->alive_count);
+    r->extended = false;
+    r->stage = r->alive_count ? RACE_FINALS : RACE_FINISHED;
+}
+
+static bool is_look(const race *r)
+{
+    for (size_t i = 0; i < RACE_LOOKS; i++)
+        if (r->options.looks[i] == r->heats_blocks)
+            return true;
+    return false;
+}
+
+static bool screen_goes_on(const race *r)
+{
+    if (r->alive_count < 2 || r->heats_blocks >= SCREEN_ROUNDS)
+        return false;
+    if (r->alive_count > r->options.heats_entrants)
+        return true;
+    if (r->heats_blocks >= SCREEN_STEP)
+        return false;
+    for (size_t i = 0; i < r->alive_count; i++)
+        if (r->contenders[r->alive[i]].given.fastest_ns <= 0)
+            return true;
+    return false;
+}
+
+static void enter(race *r, race_stage stage)
+{
+    r->stage = stage;
+    for (size_t i = 0; i < r->alive_count; i++)
+        r->contenders[r->alive[i]].left_at = stage;
+}
+
+/* Judges screen and heats after a block, or before the first. */
+static void advance_heats(race *r)
+{
+    if (r->stage == RACE_PROBE && (r->heats_blocks == PROBE_BLOCKS || r->alive_count == 0))
+        end_probe(r);
+    if (r->stage == RACE_PROBE)
+        return;
+    if (r->alive_count == 0) {
+        start_finals(r);
+        return;
+    }
+    size_t blocks = r->heats_blocks;
+    if (blocks == SCREEN_STEP || (r->stage == RACE_SCREEN && blocks && blocks % SCREEN_STEP == 0))
+        drop_far(r);
+    if (r->stage != RACE_HEATS && !screen_goes_on(r)) {
+        cut_to(r, r->options.heats_entrants);
+        enter(r, RACE_HEATS);
+        r->entered = r->alive_count;
+    }
+    if (r->stage != RACE_HEATS) {
+        enter(r, RACE_SCREEN);
+        return;
+    }
+    if (is_look(r))
+        drop_slower(r);
+    if (blocks >= r->heats_capacity)
+        cut_to(r, r->options.finalists);
+    if (r->alive_count <= r->options.finalists)
+        start_finals(r);
+}
+
+/* Every finalist but the default failed: the next best of those that were beaten take their place.
+ * Returns false when there are none. */
+static bool promote_next(race *r)
+{
+    uint32_t base = r->options.default_entrant;
+    for (size_t i = 0; i < r->alive_count; i++)
+        if (r->alive[i] != base)
+            return false;
+    size_t found = 0;
+    uint32_t first = RACE_NO_DEFAULT;
+    for (uint32_t e = 0; e < r->count; e++) {
+        if (r->contenders[e].failed || e == base)
+            continue;
+        if (first == RACE_NO_DEFAULT)
+            first = e;
+        r->keys[found++] = (keyed){race_estimate(r, e, first), e};
+    }
+    if (found == 0)
+        return false;
+    race_sort(r->keys, found);
+    r->alive_count = found < r->options.finalists ? found : r->options.finalists;
+    for (size_t i = 0; i < r->alive_count; i++)
+        r->alive[i] = r->keys[i].entrant;
+    start_finals(r);
+    return true;
+}
+
+/* Judges the finals after a block. Still tied, and not because the times are equal but because they
+ * are not known well enough: once more as long. */
+static void advance_finals(race *r)
+{
+    if (r->alive_count == 0) {
+        r->stage = RACE_FINISHED;
+        return;
+    }
+    if (r->finals_blocks < r->finals_goal)
+        return;
+    const race_result *result = race_conclude(r);
+    bool vague = result->tied > 0 && result->half_width > r->options.tie_margin;
+    if (vague && !r->extended && 2 * r->finals_goal <= r->finals_capacity) {
+        r->extended = true;
+        r->finals_goal *= 2;
+    } else {
+        r->stage = RACE_FINISHED;
+    }
+}
+
+at_status race_new(const race_options *options, const race_entrant *entrants, size_t count,
+                   race **out, at_error *error)
+{
+    *out = NULL;
+    at_status status = check_options(options, count, error);
+    if (status)
+        return status;
+    race *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(error, AT_NO_MEMORY, "no memory for a race");
+    r->options = *options;
+    r->count = count;
+    r->random = rng_seeded(options->seed);
+    status = allocate(r, error);
+    if (status) {
+        race_free(r);
+        return status;
+    }
+    for (uint32_t e = 0; e < count; e++) {
+        r->contenders[e].given = entrants[e];
+        r->alive[e] = e;
+    }
+    r->alive_count = count;
+    drop_by_prior(r);
+    if (!begin_probe(r))
+        advance_heats(r);
+    *out = r;
+    return AT_OK;
+}
+
+static void shuffle(rng *random, uint32_t *items, size_t count)
+{
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)rng_below(random, i);
+        uint32_t item = items[i - 1];
+        items[i - 1] = items[j];
+        items[j] = item;
+    }
+}
+
+/* Every design names its items anew, so that no entrant is tied to one column of it. */
+static void draw_final(race *r)
+{
+    size_t rows = balance_rows(r->alive_count);
+    if (r->design_row % rows == 0) {
+        memcpy(r->labels, r->alive, r->alive_count * sizeof *r->labels);
+        shuffle(&r->random, r->labels, r->alive_count);
+    }
+    balance_row(r->alive_count, r->design_row, r->order);
+    for (size_t i = 0; i < r->alive_count; i++)
+        r->order[i] = r->labels[r->order[i]];
+}
+
+static void draw_heat(race *r)
+{
+    memcpy(r->order, r->alive, r->alive_count * sizeof *r->order);
+    shuffle(&r->random, r->order, r->alive_count);
+}
+
+size_t race_next(race *r, const uint32_t **order)
+{
+    uint64_t budget = r->options.sample_budget;
+    if (budget && r->samples + r->alive_count > budget)
+        race_stop(r);
+    if (r->stopped || r->stage == RACE_FINISHED)
+        return 0;
+    if (r->order_count == 0) {
+        if (r->stage == RACE_FINALS)
+            draw_final(r);
+        else
+            draw_heat(r);
+        r->order_count = r->alive_count;
+    }
+    *order = r->order;
+    return r->order_count;
+}
+
+/* Takes an entrant out of the living, keeping their order. */
+static void remove_alive(race *r, uint32_t entrant)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->alive_count; i++)
+        if (r->alive[i] != entrant)
+            r->alive[kept++] = r->alive[i];
+    if (kept < r->alive_count && r->stage == RACE_FINALS) {
+        /* The design is for the old number of finalists. */
+        size_t rows = balance_rows(kept), left = r->finals_goal - r->finals_blocks;
+        r->design_row = 0;
+        r->finals_goal = r->finals_blocks + (left + rows - 1) / rows * rows;
+        if (r->finals_goal > r->finals_capacity)
+            r->finals_goal = r->finals_capacity;
+    }
+    r->alive_count = kept;
+}
+
+static void fail(race *r, uint32_t entrant)
+{
+    r->contenders[entrant].failed = true;
+    remove_alive(r, entrant);
+}
+
+void race_tell(race *r, const int64_t *samples_ns)
+{
+    bool finals = r->stage == RACE_FINALS;
+    size_t count = r->order_count;
+    if (count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t e = r->order[i];
+        contender *c = &r->contenders[e];
+        if (samples_ns[i] <= 0)
+            c->failed = true;
+        else if (finals)
+            r->finals[c->slot * r->finals_capacity + r->finals_blocks] = samples_ns[i];
+        else
+            r->heats[e * r->heats_capacity + c->heats++] = samples_ns[i];
+    }
+    r->blocks++;
+    r->samples += count;
+    *(finals ? &r->finals_blocks : &r->heats_blocks) += 1;
+    r->design_row += finals;
+    r->order_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (samples_ns[i] <= 0)
+            fail(r, r->order[i]);
+    if (!finals)
+        advance_heats(r);
+    else if (!promote_next(r))
+        advance_finals(r);
+}
+
+void race_redo(race *r)
+{
+    r->blocks_redone += r->order_count > 0;
+}
+
+void race_exclude(race *r, uint32_t entrant)
+{
+    if (entrant >= r->count || r->contenders[entrant].failed)
+        return;
+    bool was_alive = is_alive(r, entrant);
+    fail(r, entrant);
+    if (!was_alive)
+        return;
+    r->order_count = 0;
+    if (r->stage < RACE_FINALS)
+        advance_heats(r);
+    else
+        promote_next(r);
+    if (r->alive_count == 0)
+        r->stage = RACE_FINISHED;
+}
+
+void race_stop(race *r)
+{
+    r->stopped = r->stage != RACE_FINISHED;
+}
+
+race_stage race_progress(const race *r, uint64_t *done, uint64_t *left)
+{
+    uint64_t most = 0;
+    if (r->stage < RACE_FINALS) {
+        size_t finalists = r->options.finalists + 1;
+        most = (uint64_t)r->alive_count * (r->heats_capacity - r->heats_blocks) +
+               (uint64_t)finalists * finals_goal(r, finalists);
+    } else if (r->stage == RACE_FINALS) {
+        most = (uint64_t)r->alive_count * (r->finals_goal - r->finals_blocks);
+    }
+    if (done)
+        *done = r->samples;
+    if (left)
+        *left = r->stopped ? 0 : most;
+    return r->stage;
+}

@@ -1,0 +1,77 @@
+/* What race.c (which decides what to measure) and race_result.c (which says what was found) share.
+ * Private to the two. */
+#ifndef AUTOTUNE_RACE_STATE_H
+#define AUTOTUNE_RACE_STATE_H
+
+#include "base/rng.h"
+#include "search/race/race.h"
+
+typedef struct contender {
+    race_entrant given;
+    race_stage left_at;
+    bool failed;
+    bool cut;      /* out for lack of places: no test had told it from the leader */
+    bool in_field; /* scratch of race_conclude(): among those that the samples decide between */
+    size_t heats;  /* samples in its series of screen and heats, one each block from the first */
+    size_t slot;   /* of its series in `finals`, when left_at is RACE_FINALS */
+} contender;
+
+typedef struct keyed {
+    double key;
+    uint32_t entrant;
+} keyed;
+
+struct race {
+    race_options options;
+    rng random;
+    contender *contenders;
+    size_t count;
+    race_stage stage;
+    bool stopped;
+
+    uint32_t *alive; /* still in screen or heats; in the finals: the finalists */
+    size_t alive_count;
+    uint32_t *waiting; /* while some are probed: all that the probe decides about */
+    size_t waiting_count;
+
+    int64_t *heats; /* heats_capacity samples for each entrant */
+    size_t heats_capacity, heats_blocks;
+    size_t entered; /* entrants when heats began: the number of comparisons a look makes */
+
+    int64_t *finals; /* finals_capacity samples for each slot */
+    size_t finals_capacity, finals_blocks, finals_goal, design_row;
+    bool extended;
+
+    uint32_t *order, *labels;
+    uint32_t *field; /* scratch of race_conclude() */
+    size_t field_count;
+    size_t order_count; /* 0: the next block is not drawn yet */
+
+    size_t blocks, blocks_redone;
+    uint64_t samples;
+
+    keyed *keys;              /* scratch, one for each entrant */
+    double *ratios;           /* scratch, one for each block */
+    int64_t *sorted;          /* scratch, one for each block */
+    race_standing *standings; /* scratch, by entrant */
+    race_standing *ranked;    /* what the result points to */
+    race_result result;
+};
+
+/* The entrant's series of screen and heats, `heats` long. */
+const int64_t *race_heats(const race *r, uint32_t entrant);
+
+/* The median of the entrant's first `blocks` samples there, and the highest of them. */
+double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest);
+
+/* Which of `entrants` (at least one) has the lowest median over `blocks` blocks of `series`. */
+uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
+                     const uint32_t *entrants, size_t count, size_t blocks);
+
+/* The best estimate of a's time over b's: paired when they shared blocks, else of what there is. */
+double race_estimate(race *r, uint32_t a, uint32_t b);
+
+/* Sorts by key, then by entrant. */
+void race_sort(keyed *keys, size_t count);
+
+#endif

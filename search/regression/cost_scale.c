@@ -1,0 +1,103 @@
+#include "search/regression/cost_scale.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double rank_part = 0.5;
+
+void warp_deinit(warp *w)
+{
+    free(w->logarithms);
+    free(w->scores);
+    *w = (warp){0};
+}
+
+static int compare_numbers(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* Normal quantile, by bisection: it is asked for a few hundred times a run. */
+static double normal_quantile(double probability)
+{
+    double low = -8, high = 8;
+    for (int i = 0; i < 40; i++) {
+        double middle = (low + high) / 2;
+        if (0.5 * erfc(-middle * M_SQRT1_2) < probability)
+            low = middle;
+        else
+            high = middle;
+    }
+    return (low + high) / 2;
+}
+
+static double deviation(const double *x, size_t count, double *mean)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += x[i] / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (x[i] - sum) * (x[i] - sum) / (double)count;
+    *mean = sum;
+    return sqrt(squares);
+}
+
+/* How far beyond the best a cost that is better still lies: at the mean slope of the best quarter.
+ */
+static double slope_of(const warp *w)
+{
+    size_t quarter = w->count > 8 ? w->count / 4 : w->count - 1;
+    return quarter
+               ? (w->scores[quarter] - w->scores[0]) / (w->logarithms[quarter] - w->logarithms[0])
+               : 1;
+}
+
+bool warp_set(warp *w, const double *costs, size_t count)
+{
+    warp made = {.logarithms = malloc(count * sizeof *made.logarithms),
+                 .scores = malloc(count * sizeof *made.scores)};
+    if (!made.logarithms || !made.scores) {
+        warp_deinit(&made);
+        return false;
+    }
+    double *x = made.logarithms, mean;
+    for (size_t i = 0; i < count; i++)
+        x[i] = log(costs[i]);
+    qsort(x, count, sizeof *x, compare_numbers);
+    double spread = deviation(x, count, &mean);
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && x[end] - x[i] < 1e-9)
+            end++;
+        double rank = (double)(i + end) / 2 / (double)count;
+        double ratio = spread > 1e-9 ? (x[i] - mean) / spread : 0;
+        made.scores[made.count] = rank_part * normal_quantile(rank) + (1 - rank_part) * ratio;
+        x[made.count++] = x[i];
+        i = end;
+    }
+    made.slope = slope_of(&made);
+    warp_deinit(w);
+    *w = made;
+    return true;
+}
+
+double warp_score(const warp *w, double cost)
+{
+    double x = log(cost);
+    if (x <= w->logarithms[0])
+        return w->scores[0] + w->slope * (x - w->logarithms[0]);
+    if (x >= w->logarithms[w->count - 1])
+        return w->scores[w->count - 1];
+    size_t low = 0, high = w->count - 1;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (w->logarithms[middle] <= x)
+            low = middle;
+        else
+            high = middle;
+    }
+    double part = (x - w->logarithms[low]) / (w->logarithms[high] - w->logarithms[low]);
+    return w->scores[low] + part * (w->scores[high] - w->scores[low]);
+}

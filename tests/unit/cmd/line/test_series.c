@@ -1,0 +1,80 @@
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/line/series.h"
+
+static void expect(const char *list, const char *wanted)
+{
+    series s;
+    at_error error = {0};
+    char text[512] = "";
+    assert_ok(series_parse("x", list, &s, &error), error);
+    for (size_t i = 0; i < s.count; i++) {
+        strcat(text, i > 0 ? " " : "");
+        strcat(text, s.texts[i]);
+    }
+    assert_string_equal(text, wanted);
+    series_deinit(&s);
+}
+
+static void expect_refused(const char *list, const char *words)
+{
+    series s;
+    at_error error = {0};
+    assert_int_equal(series_parse("x", list, &s, &error), AT_USAGE);
+    if (!strstr(error.message, words))
+        fail_msg("no \"%s\" in: %s", words, error.message);
+    series_deinit(&s);
+}
+
+static void values_are_taken_as_they_are(void **state)
+{
+    (void)state;
+    expect("4", "4");
+    expect("float,half,1.5", "float half 1.5");
+}
+
+static void dots_go_on_as_the_numbers_before_them_began(void **state)
+{
+    (void)state;
+    expect("3,...,6", "3 4 5 6");
+    expect("1,2,...,5", "1 2 3 4 5");
+    expect("8,16,...,40", "8 16 24 32 40");
+    expect("1,2,4,...,64", "1 2 4 8 16 32 64");
+    expect("9,6,...,-3", "9 6 3 0 -3");
+    expect("1,...,3,10", "1 2 3 10");
+    expect("0,...,2", "0 1 2");
+    expect("0,1,2,4,...,16", "0 1 2 4 8 16");
+}
+
+static void dots_that_lead_nowhere_are_refused(void **state)
+{
+    (void)state;
+    expect_refused("1,2,4,...,65", "does not meet 65");
+    expect_refused("4,...,1", "does not meet 1");
+    expect_refused("1,2,5,...,64", "one difference or one factor");
+    expect_refused("a,...,c", "whole numbers");
+    expect_refused("1,2,...", "stands between two values");
+    expect_refused("...,3", "stands between two values");
+    expect_refused("", "stands between two values");
+}
+
+static void a_value_twice_or_too_many_are_refused(void **state)
+{
+    (void)state;
+    expect_refused("1,2,1", "goes over 1 twice");
+    expect_refused("1,...,5000", "has over 1000 values");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_taken_as_they_are),
+        cmocka_unit_test(dots_go_on_as_the_numbers_before_them_began),
+        cmocka_unit_test(dots_that_lead_nowhere_are_refused),
+        cmocka_unit_test(a_value_twice_or_too_many_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+#include "check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/space/sweep.h"
+#include "device/arch.h"
+#include "script/script.h"
+
+/* scale.lua: block 32..1024 (powers of two), vec 1, 2, 4, cached. */
+static int load(void **state)
+{
+    arch_limits sm_90;
+    script *s;
+    at_error error = {0};
+    if (arch_find("sm_90", &sm_90, &error) ||
+        script_load(TEST_SOURCE_DIR "/tests/fixtures/scale.lua",
+                    &(script_options){.lua_dir = TEST_SOURCE_DIR "/lua",
+                                      .template_dir = TEST_SOURCE_DIR "/templates",
+                                      .device = sm_90},
+                    &s, &error)) {
+        fprintf(stderr, "%s\n", error.message);
+        return -1;
+    }
+    *state = s;
+    return 0;
+}
+
+static int unload(void **state)
+{
+    script_free(*state);
+    return 0;
+}
+
+static at_status make(script *s, const script_setting *overs, size_t count, sweep *out,
+                      at_error *error)
+{
+    return sweep_init(s, "vec=2", overs, count, out, error);
+}
+
+static void format_row(const script *s, const sweep *w, size_t row, char *text, size_t size_bytes)
+{
+    uint16_t indices[8];
+    sweep_row(w, row, indices);
+    script_format_configuration(s, indices, text, size_bytes);
+}
+
+static void without_an_axis_there_is_the_one_configuration(void **state)
+{
+    sweep w;
+    char text[128];
+    assert_int_equal(make(*state, NULL, 0, &w, NULL), AT_OK);
+    assert_int_equal(w.row_count, 1);
+    format_row(*state, &w, 0, text, sizeof text);
+    assert_string_equal(text, "block=256,vec=2,cached=true");
+    sweep_deinit(&w);
+}
+
+static void dots_stand_for_the_values_between(void **state)
+{
+    sweep w;
+    const script_setting over = {"block", "32,64,...,1024"};
+    assert_int_equal(make(*state, &over, 1, &w, NULL), AT_OK);
+    assert_int_equal(w.row_count, 6);
+    for (size_t i = 0; i < 6; i++) {
+        char text[128], expected[128];
+        format_row(*state, &w, i, text, sizeof text);
+        snprintf(expected, sizeof expected, "block=%d,vec=2,cached=true", 32 << i);
+        assert_string_equal(text, expected);
+    }
+    sweep_deinit(&w);
+}
+
+static void dots_go_downwards_too(void **state)
+{
+    sweep w;
+    char text[128];
+    const script_setting over = {"block", "1024,...,128"};
+    assert_int_equal(make(*state, &over, 1, &w, NULL), AT_OK);
+    assert_int_equal(w.row_count, 4);
+    format_row(*state, &w, 1, text, sizeof text);
+    assert_string_equal(text, "block=512,vec=2,cached=true");
+    sweep_deinit(&w);
+}
+
+static void several_axes_span_their_product_the_first_varying_slowest(void **state)
+{
+    sweep w;
+    char text[128];
+    const script_setting overs[] = {{"block", "64,128"}, {"vec", "1,2,4"}};
+    assert_int_equal(make(*state, overs, 2, &w, NULL), AT_OK);
+    assert_int_equal(w.row_count, 6);
+    format_row(*state, &w, 4, text, sizeof text);
+    assert_string_equal(text, "block=128,vec=2,cached=true");
+    assert_int_equal(sweep_position(&w, 4, 0), 1);
+    assert_int_equal(sweep_position(&w, 4, 1), 1);
+    sweep_deinit(&w);
+}
+
+static void what_is_no_sweep_is_refused(void **state)
+{
+    static const struct {
+        const char *name, *list, *says;
+    } cases[] = {
+        {"blok", "64", "did you mean 'block'?"},
+        {"block", "64,65", "'65' is not a value of block; it has 32, 64"},
+        {"block", "64,64", "twice"},
+        {"block", "...,64", "'...' stands between two values"},
+        {"block", "64,...", "'...' stands between two values"},
+        {"block", "64,...,...,256", "'...' stands between two values"},
+        {"block", "64,...,256,...,32", "twice"},
+        {"block", "", "stands between two values"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        sweep w;
+        at_error error = {0};
+        const script_setting over = {cases[i].name, cases[i].list};
+        assert_int_equal(make(*state, &over, 1, &w, &error), AT_USAGE);
+        assert_non_null(strstr(error.message, cases[i].says));
+        sweep_deinit(&w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_an_axis_there_is_the_one_configuration),
+        cmocka_unit_test(dots_stand_for_the_values_between),
+        cmocka_unit_test(dots_go_downwards_too),
+        cmocka_unit_test(several_axes_span_their_product_the_first_varying_slowest),
+        cmocka_unit_test(what_is_no_sweep_is_refused),
+    };
+    return cmocka_run_group_tests(tests, load, unload);
+}

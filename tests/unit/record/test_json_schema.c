@@ -1,0 +1,116 @@
+/* What the keywords of a schema say, and on which line a value stands. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "record/json_schema.h"
+
+typedef struct heard {
+    size_t count;
+    char pointer[128], message[256];
+} heard;
+
+static at_status hear(void *context, const char *pointer, const char *message)
+{
+    heard *h = context;
+    h->count++;
+    snprintf(h->pointer, sizeof h->pointer, "%s", pointer);
+    snprintf(h->message, sizeof h->message, "%s", message);
+    return AT_OK;
+}
+
+static json_t *parse(const char *text)
+{
+    json_t *root = json_loads(text, JSON_DECODE_ANY, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static heard validate(const char *schema, const char *value)
+{
+    heard h = {0};
+    at_error error = {0};
+    json_t *s = parse(schema), *v = parse(value);
+    assert_ok(json_schema_validate(s, v, hear, &h, &error), error);
+    json_decref(s);
+    json_decref(v);
+    return h;
+}
+
+static void each_keyword_tells_good_from_bad(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema, *good, *bad, *pointer, *message;
+    } cases[] = {
+        {"{\"type\": \"integer\"}", "3.0", "3.5", "", "must be an integer"},
+        {"{\"type\": [\"string\", \"null\"]}", "null", "1", "", "must be a string or null"},
+        {"{\"enum\": [\"a\", 2]}", "2", "\"b\"", "", "must be one of \"a\", 2"},
+        {"{\"minimum\": 0}", "0", "-1", "", "must be at least 0"},
+        {"{\"exclusiveMinimum\": 0}", "0.5", "0", "", "must be above 0"},
+        {"{\"maximum\": 1}", "1", "2", "", "must be at most 1"},
+        {"{\"maxLength\": 2}", "\"\xc3\xa4\xc3\xb6\"", "\"abc\"", "", "at most 2 characters"},
+        {"{\"pattern\": \"^[a-z]+$\"}", "\"ab\"", "\"a1\"", "", "must match"},
+        {"{\"maxItems\": 1}", "[1]", "[1, 2]", "", "at most 1 elements"},
+        {"{\"items\": {\"type\": \"string\"}}", "[\"a\"]", "[\"a\", 1]", "/1", "must be a string"},
+        {"{\"required\": [\"a\"]}", "{\"a\": 1}", "{\"b\": 1}", "", "must have a member \"a\""},
+        {"{\"properties\": {\"a~/b\": false}}", "{\"a\": 1}", "{\"a~/b\": 1}", "/a~0~1b", "must not be there"},
+        {"{\"additionalProperties\": {\"type\": \"number\"}}", "{\"a\": 1}", "{\"a\": \"x\"}", "/a", "must be a number"},
+        {"{\"propertyNames\": {\"pattern\": \"^a\"}}", "{\"ab\": 1}", "{\"b\": 1}", "/b", "must match"},
+        {"{\"anyOf\": [{\"type\": \"null\"}, {\"minimum\": 5}]}", "6", "4", "", "one of the kinds"},
+        {"{\"oneOf\": [{\"maximum\": 3}, {\"minimum\": 2}]}", "1", "2.5", "", "one of the kinds"},
+        {"{\"$ref\": \"#/$defs/n\", \"$defs\": {\"n\": {\"const\": 1}}}", "1", "2", "", "constant"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heard good = validate(cases[i].schema, cases[i].good), bad = validate(cases[i].schema, cases[i].bad);
+        if (good.count != 0 || bad.count != 1 || strcmp(bad.pointer, cases[i].pointer) != 0 ||
+            !strstr(bad.message, cases[i].message))
+            fail_msg("%s: %zu and %zu violations, '%s' at '%s'", cases[i].schema, good.count, bad.count, bad.message,
+                     bad.pointer);
+    }
+}
+
+static void a_schema_that_leads_nowhere_or_never_ends_is_refused(void **state)
+{
+    (void)state;
+    static const char *const schemas[] = {"{\"$ref\": \"#/$defs/gone\"}",
+                                          "{\"$ref\": \"#/$defs/a\", \"$defs\": {\"a\": {\"$ref\": \"#/$defs/a\"}}}"};
+    for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++) {
+        heard h = {0};
+        at_error error = {0};
+        json_t *s = parse(schemas[i]), *v = parse("1");
+        assert_int_equal(json_schema_validate(s, v, hear, &h, &error), AT_FORMAT);
+        json_decref(s);
+        json_decref(v);
+    }
+}
+
+static void a_pointer_leads_to_the_line_of_its_value(void **state)
+{
+    (void)state;
+    static const char text[] = "{\n"
+                               "  \"a\": [1, {\"x\": \"}\\\",\\n\"},\n"
+                               "    [],\n"
+                               "    {\"deep\":\n"
+                               "      true}],\n"
+                               "  \"a/b\": -1.5e3,\n"
+                               "  \"c\": null\n"
+                               "}\n";
+    static const struct {
+        const char *pointer;
+        int line;
+    } cases[] = {{"", 1},      {"/a", 2},     {"/a/1/x", 2}, {"/a/2", 3},    {"/a/3", 4},
+                 {"/a/3/deep", 5}, {"/a~1b", 6}, {"/c", 7},     {"/a/9", 2}, {"/a/3/none", 4}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(json_pointer_line(text, cases[i].pointer), cases[i].line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_keyword_tells_good_from_bad),
+        cmocka_unit_test(a_schema_that_leads_nowhere_or_never_ends_is_refused),
+        cmocka_unit_test(a_pointer_leads_to_the_line_of_its_value),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

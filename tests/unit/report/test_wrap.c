@@ -1,0 +1,104 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "report/wrap.h"
+
+static char *wrap(const char *text, size_t columns)
+{
+    char *out;
+    size_t size;
+    FILE *to = open_memstream(&out, &size);
+    FILE *f = wrap_stream(to, columns);
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    fclose(to);
+    return out;
+}
+
+static void expect(const char *text, size_t columns, const char *wanted)
+{
+    char *found = wrap(text, columns);
+    assert_string_equal(found, wanted);
+    free(found);
+}
+
+static void a_line_that_fits_is_left_alone(void **state)
+{
+    (void)state;
+    expect("0123456789\n  a  b\n\nlast", 10, "0123456789\n  a  b\n\nlast");
+}
+
+static void a_longer_one_goes_on_below_two_further_in(void **state)
+{
+    (void)state;
+    expect("one two three four five six seven eight\n", 24, "one two three four five\n  six seven eight\n");
+}
+
+static void what_stands_behind_a_label_goes_on_below_it(void **state)
+{
+    (void)state;
+    expect("best    one two three four five six seven\n", 32,
+           "best    one two three four five\n        six seven\n");
+}
+
+/* A list of numbers is a value; so is what stands between commas of a configuration. */
+static void nothing_is_broken_within_a_value(void **state)
+{
+    (void)state;
+    expect("tile_x=64,tile_y=32,pad=0,group=4\n", 30, "tile_x=64,tile_y=32,pad=0,\n  group=4\n");
+    expect("stride is one of 1,2,4,8,16,32,64,128,256\n", 30, "stride is one of\n  1,2,4,8,16,32,64,128,256\n");
+    expect("/a/path/that/is/longer/than/the/terminal\n", 24, "/a/path/that/is/longer/than/the/terminal\n");
+}
+
+static void colours_and_letters_of_many_bytes_take_the_room_that_is_seen(void **state)
+{
+    (void)state;
+    expect("\033[1m\xc2\xb5s one two three four\033[0m\n", 21, "\033[1m\xc2\xb5s one two three four\033[0m\n");
+}
+
+static void lines_that_were_broken_by_hand_flow(void **state)
+{
+    (void)state;
+    expect("name    one two three four five six seven\n        eight nine\nnext\n", 32,
+           "name    one two three four five\n        six seven eight nine\nnext\n");
+}
+
+/* Whatever the text: no line is too wide but of one word, and no word is lost or torn. */
+static void every_width_keeps_every_word(void **state)
+{
+    (void)state;
+    static const char text[] = "  alpha=1,beta=22,gamma=333 and  then some, words 1,2,3 of\n"
+                               "    various length, the longest-of-all-of-them-by-far among them\n"
+                               "end\n";
+    for (size_t columns = 24; columns < 100; columns++) {
+        char *found = wrap(text, columns), *rest = found;
+        size_t letters = 0, wanted = 0;
+        for (const char *c = text; *c; c++)
+            wanted += *c != ' ' && *c != '\n';
+        for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+            const char *inner = line + strspn(line, " ");
+            assert_true(strlen(line) <= columns || !strchr(inner, ' '));
+            for (const char *c = line; *c; c++)
+                letters += *c != ' ';
+        }
+        assert_int_equal(letters, wanted);
+        free(found);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_that_fits_is_left_alone),
+        cmocka_unit_test(a_longer_one_goes_on_below_two_further_in),
+        cmocka_unit_test(what_stands_behind_a_label_goes_on_below_it),
+        cmocka_unit_test(nothing_is_broken_within_a_value),
+        cmocka_unit_test(colours_and_letters_of_many_bytes_take_the_room_that_is_seen),
+        cmocka_unit_test(lines_that_were_broken_by_hand_flow),
+        cmocka_unit_test(every_width_keeps_every_word),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/race/driver.h"
+#include "run/tables.h"
+#include "script_fixture.h"
+
+typedef struct fixture {
+    session session;
+    pipeline *pipeline;
+    race_log log;
+    settings settings;
+    race_driver *driver;
+    at_error error;
+} fixture;
+
+static int open_all(void **state)
+{
+    static fixture f;
+    f = (fixture){.settings = {.seed = 1, .tie_margin = -1}};
+    tables_open(&f.session);
+    *state = &f;
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    fixture *f = *state;
+    race_driver_free(f->driver);
+    pipeline_free(f->pipeline);
+    tables_close(&f->session);
+    return 0;
+}
+
+static at_status run_race(fixture *f)
+{
+    assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
+    at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
+                                   &f->driver, &f->error);
+    bool finished = status != AT_OK;
+    while (!status && !finished)
+        status = race_driver_step(f->driver, &finished, &f->error);
+    return status;
+}
+
+static uint64_t winner(fixture *f)
+{
+    const race_result *r = race_driver_result(f->driver);
+    assert_true(r->has_winner);
+    return race_driver_candidate(f->driver, r->winner)->id;
+}
+
+static void the_fastest_wins(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[9] = 80000;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 9);
+    assert_true(the_tables.sampled_blocks > 0);
+}
+
+static void who_is_wrong_on_fresh_data_does_not_win(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[9] = 80000;
+    the_tables.time_ns[4] = 85000;
+    the_tables.rechecks[9] = OUTCOME_WRONG_RESULT;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 4);
+    const candidate *loser = pipeline_candidates(f->pipeline)->items[9];
+    assert_int_equal(loser->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_int_equal(race_driver_get_state(f->driver)->excluded, 1);
+}
+
+static void who_crashes_in_a_block_is_excluded_and_the_race_goes_on(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[9] = 80000;
+    the_tables.time_ns[4] = 85000;
+    the_tables.blocks[9] = OUTCOME_CRASHED;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 4);
+    assert_int_equal(pipeline_candidates(f->pipeline)->items[9]->found.outcome, OUTCOME_CRASHED);
+}
+
+static void where_nothing_works_there_is_no_race(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.works[i] = OUTCOME_CRASHED;
+    assert_int_equal(run_race(f), AT_NOT_FOUND);
+    assert_null(f->driver);
+}
+
+static void machine_code_that_was_dropped_is_compiled_again_for_the_race(void **state)
+{
+    fixture *f = *state;
+    assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    for (size_t i = 0; i < all->count; i++)
+        candidate_drop_images(all->items[i]);
+    the_tables.compiled = 0;
+    assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
+    assert_ok(race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings, &f->driver,
+                          &f->error),
+              f->error);
+    bool finished = false;
+    while (!finished)
+        assert_ok(race_driver_step(f->driver, &finished, &f->error), f->error);
+    assert_true(the_tables.compiled > 0);
+    assert_int_equal(the_tables.held, the_tables.compiled);
+    assert_int_equal(winner(f), 0);
+}
+
+/* Whatever call fails: the failure comes out, and what was measured until then can be asked for. */
+static void a_failure_in_any_place_leaves_a_result(void **state)
+{
+    fixture *f = *state;
+    bool reached = true;
+    for (int place = 1; reached; place += 3) {
+        fixture one = {.settings = f->settings};
+        tables_open(&one.session);
+        assert_ok(pipeline_new(&one.session, NULL, 3, &one.pipeline, &one.error), one.error);
+        assert_ok(tables_try_all(one.pipeline, &one.session, &one.error), one.error);
+        assert_ok(race_log_init(&one.log, NULL, 0, "a test's", &one.error), one.error);
+        assert_ok(race_driver_new(&one.session, one.pipeline, &one.log, NULL, &one.settings,
+                              &one.driver, &one.error),
+                  one.error);
+        the_tables.calls = 0;
+        the_tables.fail_at = place;
+        the_tables.failure = AT_DEVICE;
+        bool finished = false;
+        at_status status = AT_OK;
+        while (!status && !finished)
+            status = race_driver_step(one.driver, &finished, &one.error);
+        reached = the_tables.calls >= place;
+        assert_int_equal(status, reached ? AT_DEVICE : AT_OK);
+        race_driver_stop(one.driver);
+        assert_true(race_driver_result(one.driver)->has_winner);
+        race_driver_free(one.driver);
+        pipeline_free(one.pipeline);
+        tables_close(&one.session);
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(the_fastest_wins),
+        TEST(who_is_wrong_on_fresh_data_does_not_win),
+        TEST(who_crashes_in_a_block_is_excluded_and_the_race_goes_on),
+        TEST(where_nothing_works_there_is_no_race),
+        TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
+        TEST(a_failure_in_any_place_leaves_a_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

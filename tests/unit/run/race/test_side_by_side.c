@@ -1,0 +1,127 @@
+/* Who is called faster in a race of known configurations, and when the race ends: noisy samples whose true
+ * times are known. */
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "check.h"
+#include "run/race/side_by_side.h"
+
+enum { BLOCKS = 60, MOST = 6 };
+
+typedef struct race {
+    side sides[MOST];
+    int64_t samples[MOST][BLOCKS];
+    size_t count;
+    rng random;
+} race;
+
+/* `noise`: of a sample, relative. */
+static race *race_of(const double *times_ns, size_t count, double noise, uint64_t seed)
+{
+    race *r = calloc(1, sizeof *r);
+    assert_non_null(r);
+    r->random = rng_seeded(seed);
+    r->count = count;
+    for (size_t i = 0; i < count; i++)
+        r->sides[i] = (side){.outcome = OUTCOME_OK, .samples_ns = r->samples[i]};
+    for (size_t b = 0; b < BLOCKS; b++) {
+        double drift = 1 + 0.05 * rng_uniform(&r->random); /* of the whole block */
+        for (size_t i = 0; i < count; i++)
+            r->samples[i][b] =
+                (int64_t)(times_ns[i] * drift * (1 + noise * rng_normal(&r->random)));
+    }
+    return r;
+}
+
+/* Runs it as side_by_side_run() would; returns the blocks that it took. */
+static size_t finish(race *r, double margin, side_standing *out)
+{
+    side_judge judge = {.margin = margin, .blocks = BLOCKS};
+    size_t blocks = 0;
+    while (blocks < BLOCKS && !side_judge_enough(&judge, r->sides, r->count, blocks)) {
+        blocks++;
+        for (size_t i = 0; i < r->count; i++)
+            r->sides[i].sample_count = blocks;
+    }
+    side_judge_enough(&judge, r->sides, r->count, blocks);
+    assert_int_equal(judge.status, AT_OK);
+    *out = judge.standing;
+    free(r);
+    return blocks;
+}
+
+static void of_kernels_that_are_alike_none_is_faster(void **state)
+{
+    (void)state;
+    static const double times[] = {1e5, 1e5, 1e5, 1e5, 1e5, 1e5};
+    size_t wrong = 0, blocks = 0;
+    side_standing found;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        blocks += finish(race_of(times, 6, 0.01, seed), 0, &found);
+        wrong += found.rival != 0;
+    }
+    /* Half a percent at most, and what chance adds to it. */
+    assert_true(wrong <= 12);
+    assert_true(blocks > 1000 * 50); /* without a margin nothing is ever decided */
+}
+
+static void a_faster_one_is_found_with_its_interval_in_a_few_blocks(void **state)
+{
+    (void)state;
+    static const double times[] = {1.03e5, 1.05e5, 1e5, 1.02e5};
+    size_t right = 0, covered = 0, blocks = 0;
+    side_standing found;
+    for (uint64_t seed = 1; seed <= 200; seed++) {
+        blocks += finish(race_of(times, 4, 0.003, seed), 0.005, &found);
+        right += found.rival == 2;
+        covered += found.low <= 1.03 && found.high >= 1.03;
+    }
+    assert_int_equal(right, 200);
+    assert_true(covered >= 198);
+    assert_true(blocks < 200 * 30);
+}
+
+static void what_is_within_the_margin_is_no_difference_and_ends_at_once(void **state)
+{
+    (void)state;
+    static const double times[] = {1.002e5, 1e5};
+    side_standing found;
+    size_t blocks = finish(race_of(times, 2, 0.0005, 1), 0.005, &found);
+    assert_int_equal(found.rival, 0);
+    assert_true(found.decided);
+    assert_true(blocks <= 9);
+}
+
+static void noise_that_hides_the_difference_is_not_decided(void **state)
+{
+    (void)state;
+    static const double times[] = {1.006e5, 1e5};
+    side_standing found;
+    assert_int_equal(finish(race_of(times, 2, 0.05, 1), 0.005, &found), BLOCKS);
+    assert_int_equal(found.rival, 0);
+    assert_false(found.decided);
+}
+
+static void who_failed_is_nobodys_rival(void **state)
+{
+    (void)state;
+    static const double times[] = {2e5, 1e5, 3e5};
+    side_standing found;
+    race *r = race_of(times, 3, 0.001, 1);
+    r->sides[1].outcome = OUTCOME_WRONG_RESULT;
+    finish(r, 0.005, &found);
+    assert_int_equal(found.rival, 0);
+    assert_true(found.decided);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_kernels_that_are_alike_none_is_faster),
+        cmocka_unit_test(a_faster_one_is_found_with_its_interval_in_a_few_blocks),
+        cmocka_unit_test(what_is_within_the_margin_is_no_difference_and_ends_at_once),
+        cmocka_unit_test(noise_that_hides_the_difference_is_not_decided),
+        cmocka_unit_test(who_failed_is_nobodys_rival),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

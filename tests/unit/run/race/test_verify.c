@@ -1,0 +1,121 @@
+#include <string.h>
+
+#include "run/race/verify.h"
+#include "run/tables.h"
+#include "script_fixture.h"
+
+/* A race whose winner is number 9, before number 4; and another GPU, on which finalists have their places in
+ * the race as numbers: 0 is the winner. */
+typedef struct fixture {
+    session session;
+    pipeline *pipeline;
+    race_log log;
+    race_driver *driver;
+    settings settings;
+    run_summary summary;
+    at_error error;
+} fixture;
+
+static int run_race(void **state)
+{
+    static fixture f;
+    f = (fixture){.settings = {.seed = 1, .tie_margin = -1}};
+    *state = &f;
+    tables_open(&f.session);
+    the_tables.time_ns[9] = 80000;
+    the_tables.time_ns[4] = 85000;
+    assert_ok(pipeline_new(&f.session, NULL, 3, &f.pipeline, &f.error), f.error);
+    assert_ok(tables_try_all(f.pipeline, &f.session, &f.error), f.error);
+    assert_ok(race_log_init(&f.log, NULL, 0, "a test's", &f.error), f.error);
+    assert_ok(race_driver_new(&f.session, f.pipeline, &f.log, NULL, &f.settings, &f.driver, &f.error), f.error);
+    for (bool finished = false; !finished;)
+        assert_ok(race_driver_step(f.driver, &finished, &f.error), f.error);
+    device_event opened;
+    device_worker **other = &f.session.others[0];
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &f.error), f.error);
+    assert_ok(device_worker_take(*other, 0, &opened, &f.error), f.error);
+    device_event_deinit(&opened);
+    f.session.other_count = 1;
+    strcpy(f.session.other_properties[0].spec, "cuda:1");
+    strcpy(f.session.other_properties[0].uuid, "GPU-1");
+    return 0;
+}
+
+static int end_race(void **state)
+{
+    fixture *f = *state;
+    device_worker_free(f->session.others[0]);
+    f->session.other_count = 0;
+    race_driver_free(f->driver);
+    pipeline_free(f->pipeline);
+    run_summary_deinit(&f->summary);
+    tables_close(&f->session);
+    return 0;
+}
+
+static const char *verify(fixture *f)
+{
+    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error), f->error);
+    assert_int_equal(f->summary.warning_count, 1);
+    return f->summary.warnings[0];
+}
+
+static void a_winner_that_wins_there_too_is_verified(void **state)
+{
+    fixture *f = *state;
+    assert_string_equal(verify(f), "verified: on 1 of 1 other GPUs no finalist is faster than the winner");
+}
+
+static void a_finalist_that_is_faster_there_is_named_with_its_lead(void **state)
+{
+    fixture *f = *state;
+    char text[CONFIGURATION_BYTES];
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    the_tables.elsewhere_ns[0] = 100000;
+    the_tables.elsewhere_ns[1] = 80000;
+    const char *said = verify(f);
+    assert_non_null(strstr(said, "cuda:1 (GPU-1) disagrees: "));
+    assert_non_null(strstr(said, "is 25.00 % faster there than the winner"));
+    space_at(f->session.space, 4, indices);
+    script_format_configuration(f->session.script, indices, text, sizeof text);
+    assert_non_null(strstr(said, text));
+}
+
+static void a_winner_that_fails_there_is_told_with_how_it_ended(void **state)
+{
+    fixture *f = *state;
+    the_tables.blocks[0] = OUTCOME_CRASHED;
+    assert_non_null(strstr(verify(f), "could not be verified on cuda:1 (GPU-1): it ended as crashed"));
+}
+
+static void a_gpu_that_is_gone_verifies_nothing_and_is_no_error(void **state)
+{
+    fixture *f = *state;
+    the_tables.calls = 0;
+    the_tables.fail_at = 1;
+    the_tables.failure = AT_DEVICE;
+    const char *said = verify(f);
+    assert_non_null(strstr(said, "could not be verified on cuda:1 (GPU-1): as the table says"));
+}
+
+static void where_there_is_no_other_gpu_nothing_is_said(void **state)
+{
+    fixture *f = *state;
+    f->session.other_count = 0;
+    assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error), f->error);
+    assert_int_equal(f->summary.warning_count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, run_race, end_race)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_winner_that_wins_there_too_is_verified),
+        TEST(a_finalist_that_is_faster_there_is_named_with_its_lead),
+        TEST(a_winner_that_fails_there_is_told_with_how_it_ended),
+        TEST(a_gpu_that_is_gone_verifies_nothing_and_is_no_error),
+        TEST(where_there_is_no_other_gpu_nothing_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,119 @@
+#include "check.h"
+#include "run/setup/gpus.h"
+
+enum { GPUS = 3 };
+
+/* Workers that are never spoken to: only which is which counts. */
+static char workers_at[GPUS];
+
+static device_worker *worker_at(size_t i)
+{
+    return (device_worker *)(void *)&workers_at[i];
+}
+
+static session make_session(void)
+{
+    session s = {.device = worker_at(0), .other_count = GPUS - 1};
+    for (size_t i = 1; i < GPUS; i++) {
+        s.others[i - 1] = worker_at(i);
+        s.other_properties[i - 1].cuda_version = (int)i;
+    }
+    return s;
+}
+
+static void the_first_is_home_and_none_is_ready(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    assert_int_equal(g.count, GPUS);
+    assert_int_equal(g.home, 0);
+    assert_null(gpus_idlest(&g, 4));
+}
+
+static void the_idlest_that_is_ready_is_asked(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    for (size_t i = 0; i < GPUS; i++)
+        g.items[i].ready = true;
+    g.items[0].trying = 2;
+    g.items[1].trying = 1;
+    g.items[2].trying = 3;
+    assert_ptr_equal(gpus_idlest(&g, 4), &g.items[1]);
+    assert_null(gpus_idlest(&g, 1)); /* all have as much to do */
+    g.items[1].ready = false;
+    assert_ptr_equal(gpus_idlest(&g, 4), &g.items[0]);
+    g.items[0].lost = true;
+    assert_ptr_equal(gpus_idlest(&g, 4), &g.items[2]);
+}
+
+static void losing_another_leaves_home_where_it_is(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    g.items[2].trying = 4;
+    assert_true(gpus_lose(&g, 2, &s));
+    assert_int_equal(g.home, 0);
+    assert_int_equal(g.items[2].trying, 0);
+    assert_ptr_equal(s.device, worker_at(0));
+}
+
+static void losing_home_makes_another_home_in_the_session_too(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    assert_true(gpus_lose(&g, 0, &s));
+    assert_int_equal(g.home, 1);
+    assert_ptr_equal(s.device, worker_at(1));
+    assert_int_equal(s.properties.cuda_version, 1);
+    assert_ptr_equal(s.others[0], worker_at(0)); /* none is forgotten, for all are freed in the end */
+    assert_true(gpus_lose(&g, 1, &s));
+    assert_ptr_equal(s.device, worker_at(2));
+    assert_int_equal(s.properties.cuda_version, 2);
+    assert_false(gpus_lose(&g, 2, &s));
+}
+
+static void times_are_brought_home_by_the_copies_of_both(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* no copy is known */
+    g.items[0].ceiling_ns = 100;
+    g.items[1].ceiling_ns = 300;
+    assert_true(gpus_likely_ns(&g, 1, 900) == 300.0);
+    assert_true(gpus_likely_ns(&g, 0, 900) == 900.0);
+}
+
+static void restarts_add_up(void **state)
+{
+    (void)state;
+    session s = make_session();
+    gpus g;
+    gpus_init(&g, &s);
+    g.items[0].restarts = 2;
+    g.items[2].restarts = 3;
+    assert_int_equal(gpus_restarts(&g), 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_is_home_and_none_is_ready),
+        cmocka_unit_test(the_idlest_that_is_ready_is_asked),
+        cmocka_unit_test(losing_another_leaves_home_where_it_is),
+        cmocka_unit_test(losing_home_makes_another_home_in_the_session_too),
+        cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
+        cmocka_unit_test(restarts_add_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,357 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "journal/journal.h"
+#include "run/race/driver.h"
+#include "run/tables.h"
+#include "run/tune.h"
+#include "run/variant/twins.h"
+#include "script_fixture.h"
+#include "temporary.h"
+
+/* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three notes
+ * that no source has. */
+enum { LAUNCHES = 4, SOURCES = 2 * LAUNCHES, NOTES = 3, CONFIGURATIONS = SOURCES * NOTES };
+
+typedef struct fixture {
+    session session;
+    pipeline *pipeline;
+    char folder[TEMPORARY_BYTES];
+    at_error error;
+} fixture;
+
+static int open_session(void **state)
+{
+    static fixture f;
+    f = (fixture){0};
+    temporary_make(f.folder);
+    tables_open_with(&f.session, "twins.lua");
+    *state = &f;
+    return 0;
+}
+
+static int close_session(void **state)
+{
+    fixture *f = *state;
+    pipeline_free(f->pipeline);
+    tables_close(&f->session);
+    temporary_remove(f->folder);
+    return 0;
+}
+
+static const candidates *try_all(fixture *f, journal *log)
+{
+    if (f->pipeline) /* which has taken the set-up's answer */
+        assert_ok(device_worker_setup(f->session.device, NULL, NULL, 1, &f->error), f->error);
+    pipeline_free(f->pipeline);
+    the_tables.compiled = the_tables.tried = 0;
+    assert_ok(pipeline_new(&f->session, log, 3, &f->pipeline, &f->error), f->error);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    assert_int_equal(all->count, CONFIGURATIONS);
+    for (size_t i = 0; i < all->count; i++)
+        assert_true(all->items[i]->finished);
+    return all;
+}
+
+static void one_code_for_each_launch(void)
+{
+    for (size_t i = 0; i < TABLES_MOST; i++)
+        the_tables.codes[i] = 7;
+}
+
+static void expect_same_outcome(const candidate *a, const candidate *b)
+{
+    assert_int_equal(a->found.outcome, b->found.outcome);
+    assert_int_equal(a->found.sample_count, b->found.sample_count);
+    for (size_t i = 0; i < a->found.sample_count; i++)
+        assert_int_equal(a->found.samples_ns[i], b->found.samples_ns[i]);
+    assert_int_equal(a->found.check_ns, b->found.check_ns);
+    assert_int_equal(a->found.resources.registers, b->found.resources.registers);
+}
+
+static void one_source_is_compiled_and_tried_once(void **state)
+{
+    fixture *f = *state;
+    const candidates *all = try_all(f, NULL);
+    assert_int_equal(the_tables.compiled, SOURCES);
+    assert_int_equal(the_tables.tried, SOURCES);
+    assert_int_equal(pipeline_get_state(f->pipeline)->twins, CONFIGURATIONS - SOURCES);
+    for (size_t i = 0; i < all->count; i++)
+        expect_same_outcome(all->items[i], twins_lead(all->items[i]));
+}
+
+static void one_machine_code_is_tried_once_for_each_launch(void **state)
+{
+    fixture *f = *state;
+    one_code_for_each_launch();
+    for (int backwards = 0; backwards < 2; backwards++) {
+        the_tables.last_first = backwards;
+        const candidates *all = try_all(f, NULL);
+        assert_int_equal(the_tables.compiled, SOURCES);
+        assert_int_equal(the_tables.tried, LAUNCHES);
+        assert_int_equal(pipeline_get_state(f->pipeline)->twins, CONFIGURATIONS - LAUNCHES);
+        size_t taken = 0;
+        while (pipeline_take(f->pipeline))
+            taken++;
+        assert_int_equal(taken, CONFIGURATIONS);
+        for (size_t i = 0; i < all->count; i++) {
+            const candidate *lead = twins_lead(all->items[i]);
+            expect_same_outcome(all->items[i], lead);
+            assert_int_equal(memcmp(&lead->launches[0], &all->items[i]->launches[0], sizeof lead->launches[0]), 0);
+        }
+    }
+}
+
+/* Every variant has the outcome that trying it would have had; only how often that is done differs. */
+static void merging_changes_no_outcome(void **state)
+{
+    fixture *f = *state;
+    enum { CODES = 3 };
+    rng r = rng_seeded(1);
+    for (int round = 0; round < 40; round++) {
+        unsigned code_of_source[SOURCES];
+        outcome works[CODES];
+        bool met[LAUNCHES][CODES] = {{false}};
+        size_t classes = 0;
+        for (size_t i = 0; i < SOURCES; i++)
+            code_of_source[i] = (unsigned)rng_below(&r, CODES);
+        for (size_t i = 0; i < CODES; i++)
+            works[i] = rng_below(&r, 3) ? OUTCOME_OK : OUTCOME_WRONG_RESULT;
+        the_tables.last_first = round % 2;
+        for (uint64_t i = 0; i < CONFIGURATIONS; i++) {
+            uint16_t at[4];
+            space_at(f->session.space, i, at);
+            size_t launch = (size_t)(2 * at[0] + at[3]);
+            unsigned code = code_of_source[2 * launch + at[1]];
+            classes += !met[launch][code];
+            met[launch][code] = true;
+            the_tables.codes[i] = code + 1;
+            the_tables.works[i] = works[code];
+            the_tables.time_ns[i] = (int64_t)(100000 + 1000 * launch + 10 * code);
+        }
+        const candidates *all = try_all(f, NULL);
+        assert_int_equal(the_tables.compiled, SOURCES);
+        assert_int_equal(the_tables.tried, classes);
+        assert_int_equal(pipeline_get_state(f->pipeline)->twins, CONFIGURATIONS - classes);
+        for (size_t i = 0; i < CONFIGURATIONS; i++) {
+            bool ok = the_tables.works[i] == OUTCOME_OK;
+            assert_int_equal(all->items[i]->found.outcome, the_tables.works[i]);
+            assert_int_equal(measurement_fastest_ns(&all->items[i]->found), ok ? the_tables.time_ns[i] : 0);
+        }
+    }
+}
+
+static void what_does_not_compile_is_no_machine_code(void **state)
+{
+    fixture *f = *state;
+    one_code_for_each_launch();
+    the_tables.compiles[0] = COMPILE_ERROR;
+    const candidates *all = try_all(f, NULL);
+    /* The notes of that source, and none of the other. */
+    size_t failed = 0;
+    for (size_t i = 0; i < all->count; i++)
+        failed += all->items[i]->found.outcome == OUTCOME_COMPILE_ERROR;
+    assert_int_equal(failed, NOTES);
+    assert_string_equal(twins_lead(all->items[0])->found.message, "the table refuses it");
+    assert_int_equal(the_tables.tried, LAUNCHES);
+}
+
+static void the_lowest_configuration_stands_for_all_or_the_preferred(void **state)
+{
+    fixture *f = *state;
+    one_code_for_each_launch();
+    the_tables.last_first = true;
+    const candidates *all = try_all(f, NULL);
+    const candidate *preferred = all->items[CONFIGURATIONS - 1];
+    void *image = twins_lead(all->items[CONFIGURATIONS - 1])->images[0];
+    pipeline_settle_twins(f->pipeline, preferred);
+    assert_null(preferred->twin_of);
+    assert_ptr_equal(preferred->images[0], image);
+    for (size_t i = 0; i < all->count; i++) {
+        const candidate *lead = twins_lead(all->items[i]);
+        assert_true(lead == preferred || lead->configuration <= all->items[i]->configuration);
+        assert_true(lead == all->items[i] || !all->items[i]->images[0]);
+        expect_same_outcome(all->items[i], lead);
+    }
+    /* What befalls it befalls all. */
+    candidate_reject(twins_lead(all->items[0]), OUTCOME_WRONG_RESULT, "on fresh data");
+    pipeline_settle_twins(f->pipeline, preferred);
+    size_t rejected = 0;
+    for (size_t i = 0; i < all->count; i++)
+        rejected += all->items[i]->found.outcome == OUTCOME_WRONG_RESULT;
+    assert_int_equal(rejected, CONFIGURATIONS / LAUNCHES);
+}
+
+/* It is compiled anew when its samples are to be of another GPU. */
+static void who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    twins known = {0};
+    candidate noted = {.id = 0, .configuration = 2, .has_code = true, .finished = true},
+              lower = {.id = 1, .configuration = 1, .has_code = true, .finished = true}, *first;
+    candidate *items[] = {&noted, &lower};
+    const candidates all = {.items = items, .count = 2};
+    assert_ok(twins_meet_code(&known, &all, &noted, &first, &error), error);
+    assert_null(first);
+    assert_ok(twins_meet_code(&known, &all, &lower, &first, &error), error);
+    assert_ptr_equal(first, &noted);
+    twins_join(&lower, &noted);
+    twins_elect(&all, NULL);
+    assert_ptr_equal(noted.twin_of, &lower);
+    assert_ok(twins_meet_code(&known, &all, &lower, &first, &error), error);
+    assert_null(first);
+    twins_deinit(&known);
+}
+
+static void a_race_has_one_of_each_class(void **state)
+{
+    fixture *f = *state;
+    race_log log;
+    race_driver *driver;
+    const settings o = {.seed = 1, .tie_margin = -1};
+    one_code_for_each_launch();
+    try_all(f, NULL);
+    pipeline_settle_twins(f->pipeline, NULL);
+    assert_ok(race_log_init(&log, NULL, 0, "a test's", &f->error), f->error);
+    assert_ok(race_driver_new(&f->session, f->pipeline, &log, NULL, &o, &driver, &f->error), f->error);
+    for (bool finished = false; !finished;)
+        assert_ok(race_driver_step(driver, &finished, &f->error), f->error);
+    assert_int_equal(race_driver_result(driver)->count, LAUNCHES);
+    race_driver_free(driver);
+}
+
+static journal *open_journal(fixture *f)
+{
+    journal *j;
+    assert_ok(journal_open(f->folder,
+                           &(journal_facts){.pattern = "twins",
+                                            .device = &f->session.properties,
+                                            .nvrtc_version = "13.0",
+                                            .problems = f->session.problems.plans,
+                                            .problem_count = 1,
+                                            .reference_hash = ""},
+                           &j, &f->error),
+              f->error);
+    return j;
+}
+
+static void a_resumed_run_knows_twins_without_compiling_them(void **state)
+{
+    fixture *f = *state;
+    journal *j = open_journal(f);
+    one_code_for_each_launch();
+    try_all(f, j);
+    journal_close(j);
+    j = open_journal(f);
+    const candidates *all = try_all(f, j);
+    assert_int_equal(the_tables.compiled + the_tables.tried, 0);
+    assert_int_equal(pipeline_get_state(f->pipeline)->twins, CONFIGURATIONS - LAUNCHES);
+    for (size_t i = 0; i < all->count; i++)
+        expect_same_outcome(all->items[i], twins_lead(all->items[i]));
+    pipeline_free(f->pipeline);
+    f->pipeline = NULL;
+    journal_close(j);
+}
+
+/* ---- whole runs ---- */
+
+typedef struct whole {
+    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16];
+    settings settings;
+    tune *tune;
+    at_error error;
+} whole;
+
+static int make_folder(void **state)
+{
+    static whole w;
+    w = (whole){0};
+    temporary_make(w.folder);
+    snprintf(w.results, sizeof w.results, "%s/results", w.folder);
+    setenv("XDG_STATE_HOME", w.folder, 1);
+    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
+    w.settings = (settings){.script = TEST_SOURCE_DIR "/tests/fixtures/twins.lua",
+                            .device = "cuda:0",
+                            .seed = 1,
+                            .tie_margin = -1,
+                            .results_dir = w.results,
+                            .quiet = true};
+    the_tables = (tables){0};
+    one_code_for_each_launch();
+    *state = &w;
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    whole *w = *state;
+    tune_free(w->tune);
+    temporary_remove(w->folder);
+    the_tables = (tables){0};
+    return 0;
+}
+
+static void twins_are_counted_and_stand_behind_the_one_that_was_tried(void **state)
+{
+    whole *w = *state;
+    assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
+    const run_summary *s = tune_summary(w->tune);
+    assert_int_equal(s->counts[OUTCOME_OK], CONFIGURATIONS);
+    assert_int_equal(s->twins, CONFIGURATIONS - LAUNCHES);
+    assert_int_equal(the_tables.tried, LAUNCHES);
+    assert_int_equal(s->end, RUN_END_EXHAUSTED);
+    assert_true(s->best_found && s->has_baseline);
+    assert_false(run_summary_best(s)->is_twin || run_summary_baseline(s)->is_twin);
+    assert_true(s->tied_count < LAUNCHES);
+    for (size_t i = 0; i < s->result_count; i++) {
+        const run_result *lead = run_summary_lead(s, &s->results[i]);
+        assert_true((lead != NULL) == s->results[i].is_twin);
+        if (lead)
+            assert_int_equal(lead->time.median_ns, s->results[i].time.median_ns);
+    }
+}
+
+static void a_budget_counts_what_was_tried(void **state)
+{
+    whole *w = *state;
+    w->settings.budget_evaluations = LAUNCHES - 1;
+    w->settings.strategy = "random";
+    assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
+    assert_int_equal(the_tables.tried, LAUNCHES - 1);
+    assert_int_equal(tune_summary(w->tune)->end, RUN_END_EVALUATIONS);
+}
+
+static void a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along(void **state)
+{
+    whole *w = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.rechecks[i] = OUTCOME_WRONG_RESULT;
+    assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
+    const run_summary *s = tune_summary(w->tune);
+    assert_false(s->best_found);
+    assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], CONFIGURATIONS);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
+#define TEST_RUN(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(one_source_is_compiled_and_tried_once),
+        TEST(one_machine_code_is_tried_once_for_each_launch),
+        TEST(merging_changes_no_outcome),
+        TEST(what_does_not_compile_is_no_machine_code),
+        TEST(the_lowest_configuration_stands_for_all_or_the_preferred),
+        cmocka_unit_test(who_stands_for_the_one_that_was_noted_is_no_twin_of_its_own),
+        TEST(a_race_has_one_of_each_class),
+        TEST(a_resumed_run_knows_twins_without_compiling_them),
+        TEST_RUN(twins_are_counted_and_stand_behind_the_one_that_was_tried),
+        TEST_RUN(a_budget_counts_what_was_tried),
+        TEST_RUN(a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+#include <string.h>
+
+#include "check.h"
+#include "run/variant/variant.h"
+
+static void pointers_to_candidates_stay_valid_as_the_table_grows(void **state)
+{
+    (void)state;
+    candidates table = {0};
+    candidate *all[300];
+    at_error error = {0};
+    for (uint64_t i = 0; i < 300; i++)
+        assert_ok(candidates_add(&table, 7 * i, &all[i], &error), error);
+    for (uint64_t i = 0; i < 300; i++) {
+        assert_ptr_equal(table.items[i], all[i]);
+        assert_int_equal(all[i]->id, i);
+        assert_int_equal(all[i]->configuration, 7 * i);
+        assert_false(all[i]->finished);
+    }
+    candidates_deinit(&table);
+}
+
+static void what_was_found_is_copied_and_a_rejection_keeps_the_samples(void **state)
+{
+    (void)state;
+    candidates table = {0};
+    candidate *c;
+    at_error error = {0};
+    int64_t samples[] = {900, 700, 800};
+    char message[] = "";
+    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    c->found.compile_ns = 5;
+    candidate_found(c, OUTCOME_OK, message, samples, 3);
+    samples[1] = 1;
+    assert_null(c->found.message);
+    assert_int_equal(measurement_fastest_ns(&c->found), 700);
+    assert_int_equal(candidate_median_ns(c), 800);
+    candidate_reject(c, OUTCOME_WRONG_RESULT, "on fresh data");
+    assert_int_equal(c->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_string_equal(c->found.message, "on fresh data");
+    assert_int_equal(c->found.sample_count, 3);
+    assert_int_equal(c->found.compile_ns, 5);
+    candidates_deinit(&table);
+}
+
+static void a_variant_lends_its_images_and_their_resources(void **state)
+{
+    (void)state;
+    candidates table = {0};
+    candidate *c;
+    at_error error = {0};
+    device_variant lent;
+    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    c->present[0] = true;
+    c->images[0] = strdup("cubin");
+    c->image_bytes[0] = 6;
+    c->found.resources = (kernel_resources){.registers = 40, .static_shared_bytes = 128};
+    candidate_variant(c, &lent);
+    assert_true(lent.present[0]);
+    assert_ptr_equal(lent.images[0].bytes, c->images[0]);
+    assert_int_equal(lent.images[0].registers, 40);
+    assert_int_equal(lent.images[0].static_shared_bytes, 128);
+    candidate_drop_images(c);
+    candidate_variant(c, &lent);
+    assert_int_equal(lent.images[0].size_bytes, 0);
+    candidates_deinit(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pointers_to_candidates_stay_valid_as_the_table_grows),
+        cmocka_unit_test(what_was_found_is_copied_and_a_rejection_keeps_the_samples),
+        cmocka_unit_test(a_variant_lends_its_images_and_their_resources),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,94 @@
+#include <math.h>
+
+#include "base/rng.h"
+#include "check.h"
+#include "search/race/paired.h"
+
+enum { BLOCKS = 40 };
+
+static void drift_that_both_share_cancels(void **state)
+{
+    (void)state;
+    int64_t a[BLOCKS], b[BLOCKS];
+    double scratch[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        b[i] = 1000000 + 100000 * i;
+        a[i] = b[i] + b[i] / 50;
+    }
+    paired p = paired_compare(a, b, BLOCKS, 0, scratch);
+    assert_true(fabs(p.mean - log(1.02)) < 1e-9);
+    assert_true(p.error < 1e-9);
+    assert_true(p.freedom == 31);
+    assert_true(p.tick == 0);
+}
+
+static void one_block_has_no_interval(void **state)
+{
+    (void)state;
+    int64_t a = 1100, b = 1000;
+    double scratch;
+    paired p = paired_compare(&a, &b, 1, 0, &scratch);
+    assert_true(fabs(p.mean - log(1.1)) < 1e-12);
+    assert_true(isinf(paired_half_width(&p, paired_quantile(0.01, 1))));
+}
+
+static void no_interval_is_narrower_than_the_tick_of_a_steady_clock(void **state)
+{
+    (void)state;
+    int64_t a[BLOCKS], b[BLOCKS];
+    double scratch[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        a[i] = 100500;
+        b[i] = 100000;
+    }
+    paired p = paired_compare(a, b, BLOCKS, 500, scratch);
+    assert_true(fabs(paired_half_width(&p, 2.5) - 0.005) < 1e-9);
+    assert_true(p.mean <= paired_half_width(&p, 2.5));
+}
+
+static void noise_above_the_tick_averages_it_out(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(7);
+    int64_t a[BLOCKS], b[BLOCKS];
+    double scratch[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) {
+        a[i] = 500 * (int64_t)(200 + 3 * rng_normal(&r));
+        b[i] = 500 * (int64_t)(200 + 3 * rng_normal(&r));
+    }
+    paired p = paired_compare(a, b, BLOCKS, 500, scratch);
+    assert_true(p.tick == 0);
+}
+
+static void the_bound_is_wrong_as_often_as_it_says(void **state)
+{
+    (void)state;
+    enum { TRIALS = 20000, FEW = 16 };
+    rng r = rng_seeded(8);
+    double quantile = paired_quantile(0.01, FEW);
+    size_t wrong = 0;
+    for (size_t n = 0; n < TRIALS; n++) {
+        int64_t a[FEW], b[FEW];
+        double scratch[FEW];
+        for (int i = 0; i < FEW; i++) {
+            a[i] = (int64_t)(1e6 * exp(0.008 * rng_normal(&r)));
+            b[i] = (int64_t)(1e6 * exp(0.008 * rng_normal(&r)));
+        }
+        paired p = paired_compare(a, b, FEW, 0, scratch);
+        wrong += p.mean > paired_half_width(&p, quantile);
+    }
+    /* 1 % within a factor of 1.5: Yuen's t is an approximation. */
+    assert_true(wrong > TRIALS / 150 && wrong < TRIALS * 15 / 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(drift_that_both_share_cancels),
+        cmocka_unit_test(one_block_has_no_interval),
+        cmocka_unit_test(no_interval_is_narrower_than_the_tick_of_a_steady_clock),
+        cmocka_unit_test(noise_above_the_tick_averages_it_out),
+        cmocka_unit_test(the_bound_is_wrong_as_often_as_it_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

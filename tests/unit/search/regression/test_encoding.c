@@ -1,0 +1,89 @@
+#include <math.h>
+
+#include "check.h"
+#include "search/regression/encoding.h"
+
+static const value tiles[] = {{.integer = 16}, {.integer = 32}, {.integer = 64}};
+static const value names[] = {{.kind = VALUE_STRING, .string = "a"},
+                              {.kind = VALUE_STRING, .string = "b"},
+                              {.kind = VALUE_STRING, .string = "c"}};
+static const value flags[] = {{.kind = VALUE_BOOLEAN, .boolean = false},
+                              {.kind = VALUE_BOOLEAN, .boolean = true}};
+static const value one[] = {{.integer = 7}};
+
+static space *make_space(void)
+{
+    static const space_parameter parameters[] = {
+        {"tile", tiles, 3}, {"name", names, 3}, {"flag", flags, 2}, {"one", one, 1}};
+    at_error error = {0};
+    space *s = NULL;
+    assert_ok(space_new(parameters, 4, NULL, 0, NULL, NULL, 0, &s, &error), error);
+    return s;
+}
+
+static void numbers_have_position_and_category_texts_only_a_category(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    space *s = make_space();
+    encoding e;
+    assert_ok(encoding_init(&e, s, 64, &error), error);
+    assert_int_equal(e.features, 4);
+    static const bool categories[] = {false, true, true, false};
+    for (size_t f = 0; f < 4; f++)
+        assert_int_equal(e.is_category[f], categories[f]);
+    static const uint16_t middle[] = {1, 2, 1, 0};
+    uint64_t index;
+    float point[4];
+    assert_true(space_find(s, middle, &index));
+    encoding_point(&e, index, point);
+    /* 32 is halfway from 16 to 64 by rank and by ratio. */
+    assert_true(fabs((double)point[0] - 0.5) < 1e-6);
+    assert_true(point[3] == 1);
+    encoding_deinit(&e);
+    space_free(s);
+}
+
+static void a_distance_adds_positions_and_differences_of_texts(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    space *s = make_space();
+    encoding e;
+    assert_ok(encoding_init(&e, s, 64, &error), error);
+    static const uint16_t x[] = {0, 0, 0, 0}, y[] = {1, 2, 1, 0};
+    uint64_t a = 0, b = 0;
+    float p[4], q[4];
+    assert_true(space_find(s, x, &a) && space_find(s, y, &b));
+    encoding_point(&e, a, p);
+    encoding_point(&e, b, q);
+    assert_true(encoding_distance(&e, p, p) == 0);
+    assert_true(fabs(encoding_distance(&e, p, q) - 2.25) < 1e-6);
+    encoding_deinit(&e);
+    space_free(s);
+}
+
+static void no_more_features_are_made_than_there_is_room_for(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    space *s = make_space();
+    encoding e;
+    float point[4] = {9, 9, 9, 9};
+    assert_ok(encoding_init(&e, s, 2, &error), error);
+    assert_int_equal(e.features, 2);
+    encoding_point(&e, 0, point);
+    assert_true(point[2] == 9);
+    encoding_deinit(&e);
+    space_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_have_position_and_category_texts_only_a_category),
+        cmocka_unit_test(a_distance_adds_positions_and_differences_of_texts),
+        cmocka_unit_test(no_more_features_are_made_than_there_is_room_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

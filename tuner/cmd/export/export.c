@@ -1,0 +1,301 @@
+/* autotune export: what was recorded, for programs that run without autotune. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/paths.h"
+#include "cmd/export/exported.h"
+#include "cmd/export/kernels.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "cmd/line/options.h"
+#include "export/export.h"
+#include "record/record.h"
+#include "run/setup/setup.h"
+#include "script/script.h"
+
+/* Constraints are exported, not asked, so that any architecture will do. */
+static const char any_arch[] = "sm_90";
+
+/* The pattern's script, when it can be found: its parameters and its default are the surest.
+ * AT_NOT_FOUND without one. */
+static at_status load_script(const settings *run, script **out, at_error *error)
+{
+    arch_limits limits;
+    at_status status = target_check_script(run, error);
+    if (status == AT_USAGE)
+        return AT_NOT_FOUND;
+    if (!status)
+        status = arch_find(any_arch, &limits, error);
+    return status ? status : target_load_script(run, &limits, out, error);
+}
+
+/* "lua/transpose.lua" -> "transpose". */
+static void name_from_operand(const char *operand, char out[RECORD_NAME_BYTES])
+{
+    const char *slash = strrchr(operand, '/');
+    snprintf(out, RECORD_NAME_BYTES, "%s", slash ? slash + 1 : operand);
+    char *dot = strrchr(out, '.');
+    if (dot && strcmp(dot, ".lua") == 0)
+        *dot = '\0';
+}
+
+static void say_what_is_missing(const export_model *m)
+{
+    if (m->row_count == 0)
+        fprintf(stderr, "autotune: no results for %s: only the default is exported\n",
+                m->pattern);
+    for (size_t i = 0; i < m->constraint_count; i++)
+        if (!m->constraints[i].c)
+            fprintf(stderr,
+                    "autotune: a constraint of %s cannot be said in C, so that only what was measured on "
+                    "a problem, or the default, is given for it: %.200s\n",
+                    m->pattern, m->constraints[i].text);
+    if (m->skipped > 0)
+        fprintf(stderr,
+                "autotune: %zu results have other variables or parameters than %s has now: not "
+                "exported\n",
+                m->skipped, m->pattern);
+}
+
+/* Whose kernels are for the recorded problems alone must know it before a program does. */
+static void say_what_is_fixed(const export_model *m, size_t problem_count)
+{
+    char names[1024] = "";
+    for (size_t v = 0; v < m->variable_count; v++) {
+        bool is_fixed = false;
+        for (size_t u = 0; u < m->kernels.use_count && !is_fixed; u++)
+            for (size_t c = 0; c < m->kernels.uses[u].condition_count; c++)
+                is_fixed |= !m->kernels.uses[u].conditions[c].of_device &&
+                            m->kernels.uses[u].conditions[c].index == v;
+        size_t used = strlen(names);
+        if (is_fixed)
+            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", m->variables[v].name);
+    }
+    fprintf(stderr, "autotune: %s: %zu kernel%s for %zu problem%s", m->pattern, m->kernels.source_count,
+            m->kernels.source_count == 1 ? "" : "s",
+            problem_count, problem_count == 1 ? "" : "s");
+    if (*names)
+        fprintf(stderr,
+                "; with values of %s in them, other problems get cudaErrorNotSupported (--over "
+                "names more)",
+                names);
+    fputs("\n", stderr);
+}
+
+/* A pattern that is exported. */
+typedef struct subject {
+    char name[RECORD_NAME_BYTES];
+    script *script; /* NULL: not found */
+    record_set records;
+    export_model model;
+    kernel_problems problems;
+} subject;
+
+static void subject_deinit(subject *s)
+{
+    export_model_deinit(&s->model);
+    kernel_problems_deinit(&s->problems);
+    record_set_deinit(&s->records);
+    script_free(s->script);
+}
+
+static at_status subject_init(const options *o, const exporter *e, const char *operand, subject *out,
+                              at_error *error)
+{
+    settings run = o->run;
+    at_error not_found = {0};
+    run.script = operand;
+    at_status found = load_script(&run, &out->script, &not_found);
+    if (found && found != AT_NOT_FOUND) {
+        if (error)
+            *error = not_found;
+        return found;
+    }
+    if (out->script)
+        snprintf(out->name, sizeof out->name, "%s", script_pattern(out->script)->name);
+    else
+        name_from_operand(operand, out->name);
+    at_status status = known_records(o, out->name, true, &out->records, error);
+    if (status)
+        return status;
+    if (!out->script && out->records.count == 0)
+        return error_set(error, AT_USAGE, "%s; nor are there results for '%s'",
+                         not_found.message, out->name);
+    status = exported_model(out->name, &out->records, out->script, &out->model, error);
+    if (!status && e->kernels && out->script)
+        status = exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems, error);
+    return status;
+}
+
+/* ---- where files go ---- */
+
+/* Is -o a folder: one that is there, or a name with a slash at its end? */
+static bool is_folder(const char *output)
+{
+    struct stat s;
+    size_t length = output ? strlen(output) : 0;
+    return length > 0 && (output[length - 1] == '/' || (stat(output, &s) == 0 && S_ISDIR(s.st_mode)));
+}
+
+/* What the output is called, without folder and extension. */
+static void stem_of(const char *output, char out[EXPORT_FILE_NAME_BYTES])
+{
+    const char *slash = strrchr(output, '/');
+    snprintf(out, EXPORT_FILE_NAME_BYTES, "%.100s", slash ? slash + 1 : output);
+    char *dot = strrchr(out, '.');
+    if (dot && dot != out)
+        *dot = '\0';
+}
+
+static at_status write_into(const char *folder, const export_files *files, at_error *error)
+{
+    char path[PATHS_BYTES];
+    at_status status = file_make_folder(folder, error);
+    for (size_t i = 0; i < files->count && !status; i++) {
+        const export_file *f = files->files[i];
+        if (snprintf(path, sizeof path, "%s/%s", folder, f->name) >= (int)sizeof path)
+            return error_set(error, AT_USAGE, "%.200s...: the path is too long", folder);
+        status = file_replace(path, f->text, f->size_bytes, error);
+    }
+    return status;
+}
+
+/* Two files beside each other; the first has the name that is asked for. */
+static at_status write_pair(const options *o, const exporter *e, const export_files *files,
+                            at_error *error)
+{
+    char folder[PATHS_BYTES];
+    const char *slash = strrchr(o->output, '/');
+    size_t length = strlen(o->output), ending = strlen(e->extension);
+    if (length < ending || strcmp(o->output + length - ending, e->extension) != 0)
+        return error_set(error, AT_USAGE, "-o %.200s: its name must end in %s; the header lies beside it",
+                         o->output, e->extension);
+    snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - o->output + 1) : 1,
+             slash ? o->output : ".");
+    return write_into(folder, files, error);
+}
+
+static at_status write_one(const options *o, const exporter *e, const export_files *files,
+                           at_error *error)
+{
+    if (files->count == 0)
+        return error_set(error, AT_USAGE,
+                         "%s says what was measured, and nothing is recorded of %s", e->name,
+                         o->operand);
+    if (files->count > 1)
+        return error_set(error, AT_USAGE,
+                         "this makes %zu files (%.80s, %.80s%s): name a folder for them with -o FOLDER/%s%s",
+                         files->count, files->files[0]->name, files->files[1]->name,
+                         files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
+                         e->pair ? e->extension : "");
+    const export_file *f = files->files[0];
+    if (o->output)
+        return file_replace(o->output, f->text, f->size_bytes, error);
+    if (fwrite(f->text, 1, f->size_bytes, stdout) != f->size_bytes || fflush(stdout) != 0)
+        return error_set_errno(error, errno, "cannot write the export");
+    return AT_OK;
+}
+
+static at_status write_subjects(const options *o, const exporter *e, const subject *subjects,
+                                at_error *error)
+{
+    const export_model *models[OPTIONS_MAX_OPERANDS];
+    char stem[EXPORT_FILE_NAME_BYTES];
+    export_files files = {0};
+    bool folder = is_folder(o->output);
+    size_t count = o->operand_count;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < count; i++)
+        models[i] = &subjects[i].model;
+    if (count > 1 && !folder && !e->several)
+        return error_set(error, AT_USAGE,
+                         "%s is of one pattern: name a folder for the files of %zu with -o FOLDER/",
+                         e->name, count);
+    if (folder) {
+        for (size_t i = 0; i < count && !status; i++)
+            status = e->write(&models[i], 1, subjects[i].name, &files, error);
+    } else {
+        if (o->output)
+            stem_of(o->output, stem);
+        else
+            snprintf(stem, sizeof stem, "%s", count == 1 ? subjects[0].name : "autotune");
+        status = e->write(models, count, stem, &files, error);
+    }
+    if (!status)
+        status = folder              ? write_into(o->output, &files, error)
+                 : e->pair && o->output ? write_pair(o, e, &files, error)
+                                        : write_one(o, e, &files, error);
+    export_files_deinit(&files);
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    const exporter *e;
+    at_status status = exporter_find(o->format ? o->format : "header", &e, error);
+    if (status)
+        return status;
+    if (o->sweep_count > 0 && !e->kernels)
+        return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none", e->name);
+    subject *subjects = calloc(o->operand_count, sizeof *subjects);
+    if (!subjects)
+        return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+    for (size_t i = 0; i < o->operand_count && !status; i++) {
+        status = subject_init(o, e, o->operands[i], &subjects[i], error);
+        for (size_t j = 0; j < i && !status; j++)
+            if (strcmp(subjects[i].name, subjects[j].name) == 0)
+                status = error_set(error, AT_USAGE, "'%s' is named twice", subjects[i].name);
+    }
+    if (!status)
+        status = write_subjects(o, e, subjects, error);
+    for (size_t i = 0; i < o->operand_count && !status; i++) {
+        say_what_is_missing(&subjects[i].model);
+        if (e->kernels)
+            say_what_is_fixed(&subjects[i].model, subjects[i].problems.count);
+    }
+    for (size_t i = 0; i < o->operand_count; i++)
+        subject_deinit(&subjects[i]);
+    free(subjects);
+    return status;
+}
+
+static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET};
+
+const command cmd_export = {
+    .name = "export",
+    .operand = "PATTERN...",
+    .operands_least = 1,
+    .operands_most = OPTIONS_MAX_OPERANDS,
+    .summary = "Write the recorded configurations of all GPUs for use without autotune.",
+    .details =
+        "Formats:\n"
+        "\n"
+        "  header (the default)     C11, C++17 (constexpr) and CUDA device code, with nothing but the\n"
+        "                           standard library. Its look-up takes the device and the problem, and\n"
+        "                           says which rule found the configuration, as 'autotune pick' does;\n"
+        "                           what the script's constraints forbid is never given\n"
+        "  cuda                     FILE.cu with the kernels, and FILE.h: autotune_PATTERN_launch() picks by the\n"
+        "                           same rules and launches. nvcc compiles it, and it needs nothing but\n"
+        "                           the CUDA runtime. A kernel that has the problem's sizes in it is made\n"
+        "                           for each recorded problem, and for those of --set and --over\n"
+        "  json                     all that is recorded, constraints and defaults, as one document\n"
+        "                           (share/autotune/schema/export.schema.json)\n"
+        "  wisdom                   Kernel Launcher's wisdom: PATTERN_float.wisdom and so on\n"
+        "  t4                       T4 results, for each GPU and problem the best, those that came next\n"
+        "                           and the default; --warm-start and replay read them, and wisdom\n"
+        "\n"
+        "header, cuda and json take several patterns in one file. Where there are several files, and for\n"
+        "several patterns of the other formats, -o names a folder (one that is there, or FOLDER/).\n"
+        "\n"
+        "  autotune export transpose --format header -o transpose_config.h\n"
+        "  autotune export transpose --format cuda --over rows=1024,2048,4096 -o transpose_tuned.cu\n"
+        "  autotune export transpose dot --format t4 -o measured/\n",
+    .options = takes,
+    .option_count = sizeof takes / sizeof *takes,
+    .raw = true,
+    .run = run,
+};

@@ -1,0 +1,16 @@
+/* What the exporters write of a pattern: records and, where the script is at hand, its constraints in C. */
+#ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
+#define AUTOTUNE_CMD_EXPORT_EXPORTED_H
+
+#include "export/model.h"
+#include "script/constraint_c.h"
+#include "script/script.h"
+
+/* As export_model_init(); `s` may be NULL. The model borrows from records and script. */
+at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
+                         export_model *out, at_error *error);
+
+/* c_spelling for the names of an export_model. */
+bool exported_spell(void *model, const char *name, c_type *type, char *text, size_t size_bytes);
+
+#endif

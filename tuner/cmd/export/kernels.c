@@ -1,0 +1,354 @@
+#include "cmd/export/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "cmd/line/series.h"
+#include "device/field.h"
+#include "export/cuda_source.h"
+#include "library/pattern.h"
+#include "record/pick.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+#include "script/launch_c.h"
+
+enum { VALUE_BYTES = RECORD_TEXT_BYTES + 8 };
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+}
+
+/* ---- problems ---- */
+
+void kernel_problems_deinit(kernel_problems *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->problems[i].pairs);
+    for (size_t i = 0; i < p->text_count; i++)
+        free(p->texts[i]);
+    free(p->problems);
+    free(p->texts);
+    *p = (kernel_problems){0};
+}
+
+/* A problem that is there already is left out. `values` has all variables, in any order. */
+static at_status add_problem(kernel_problems *p, const export_model *m, const record_values *values,
+                             at_error *error)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (record_same_values(&p->problems[i], values))
+            return AT_OK;
+    if (p->count == KERNELS_MOST_PROBLEMS)
+        return error_set(error, AT_USAGE, "kernels are made for %d problems at most",
+                         KERNELS_MOST_PROBLEMS);
+    record_values *larger = array_grow(p->problems, p->count, sizeof *larger);
+    if (!larger)
+        return no_memory(error);
+    p->problems = larger;
+    record_values *to = &p->problems[p->count];
+    *to = (record_values){0, calloc(m->variable_count + 1, sizeof *to->pairs)};
+    if (!to->pairs)
+        return no_memory(error);
+    p->count++;
+    for (; to->count < m->variable_count; to->count++)
+        to->pairs[to->count] = (record_pair){m->variables[to->count].name,
+                                             *record_get(values, m->variables[to->count].name)};
+    return AT_OK;
+}
+
+static bool has_variables(const export_model *m, const record_values *values)
+{
+    bool has = values->count == m->variable_count;
+    for (size_t i = 0; i < m->variable_count && has; i++)
+        has = record_get(values, m->variables[i].name) != NULL;
+    return has;
+}
+
+static at_status add_recorded(kernel_problems *p, const export_model *m, const record_set *records,
+                              at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t r = 0; r < records->count && !status; r++) {
+        const record *from = &records->records[r];
+        for (size_t i = 0; i < from->entry_count && !status; i++)
+            if (has_variables(m, &from->entries[i].problem))
+                status = add_problem(p, m, &from->entries[i].problem, error);
+        for (size_t i = 0; i < from->seen_count && !status; i++)
+            if (has_variables(m, from->seen[i].problem))
+                status = add_problem(p, m, from->seen[i].problem, error);
+    }
+    return status;
+}
+
+/* As the script reads --set: a number where the variable has one. */
+static at_status read_value(kernel_problems *p, value like, const char *text, value *out,
+                            at_error *error)
+{
+    char *end = NULL;
+    *out = like;
+    if (like.kind == VALUE_INTEGER)
+        out->integer = strtoll(text, &end, 0);
+    else if (like.kind == VALUE_NUMBER)
+        out->number = strtod(text, &end);
+    else if (like.kind == VALUE_BOOLEAN)
+        out->boolean = strcmp(text, "true") == 0;
+    else {
+        char **larger = array_grow(p->texts, p->text_count, sizeof *larger);
+        if (larger)
+            p->texts = larger;
+        char *copy = larger ? strdup(text) : NULL;
+        if (!copy)
+            return no_memory(error);
+        p->texts[p->text_count++] = copy;
+        out->string = copy;
+    }
+    if (end && (end == text || *end))
+        return error_set(error, AT_USAGE, "--over: '%.80s' is not a number", text);
+    return AT_OK;
+}
+
+/* The product of all --over, from the sweep `at` on; `pairs` are the problem so far. */
+static at_status add_swept(const options *o, size_t at, kernel_problems *p, const export_model *m,
+                           record_pair *pairs, at_error *error)
+{
+    const record_values problem = {m->variable_count, pairs};
+    if (at == o->sweep_count)
+        return add_problem(p, m, &problem, error);
+    series values = {0};
+    const char *name = o->sweeps[at].name;
+    size_t v = 0;
+    while (v < m->variable_count && strcmp(pairs[v].name, name) != 0)
+        v++;
+    if (v == m->variable_count)
+        return error_set(error, AT_USAGE, "%s has no variable '%.80s' to go over", m->pattern, name);
+    if (!o->sweeps[at].text)
+        return error_set(error, AT_USAGE, "--over %.80s: say which values, as %.80s=1024,2048", name, name);
+    value before = pairs[v].value;
+    at_status status = series_parse(name, o->sweeps[at].text, &values, error);
+    for (size_t i = 0; i < values.count && !status; i++) {
+        status = read_value(p, before, values.texts[i], &pairs[v].value, error);
+        if (!status)
+            status = add_swept(o, at + 1, p, m, pairs, error);
+    }
+    pairs[v].value = before;
+    series_deinit(&values);
+    return status;
+}
+
+static at_status choose_problems(const options *o, const export_model *m, const record_set *records,
+                                 const script *s, kernel_problems *p, at_error *error)
+{
+    record_pair pairs[RECORD_MAX_VALUES];
+    library_problem(script_pattern(s), pairs);
+    at_status status = add_recorded(p, m, records, error);
+    if (!status && (o->sweep_count > 0 || o->run.variable_count > 0 || p->count == 0))
+        status = add_swept(o, 0, p, m, pairs, error);
+    return status;
+}
+
+/* ---- who may ask ---- */
+
+/* A GPU of the records, one of the same capability, one of the same major, and one that is like none: the
+ * name is not the records', or the minor or the major capability is not. */
+typedef enum kinship { SAME_GPU, SAME_CAPABILITY, SAME_MAJOR, UNLIKE, KINSHIPS } kinship;
+
+static pick_target target_of(const record *r, kinship k)
+{
+    return (pick_target){.gpu = k == SAME_GPU ? r->gpu : "",
+                         .major = k == UNLIKE ? -1 : r->major,
+                         .minor = k >= SAME_MAJOR ? -1 : r->minor};
+}
+
+typedef struct making {
+    const options *o;
+    const settings *run;
+    const record_set *records;
+    export_model *m;
+    const record_values *problem;
+    arch_limits device;
+    script *script; /* for the problem and the device */
+} making;
+
+static at_status load(making *k, at_error *error)
+{
+    char texts[RECORD_MAX_VALUES][VALUE_BYTES];
+    settings run = *k->run;
+    run.variable_count = k->problem->count;
+    if (k->problem->count > SETTINGS_MAX_VARIABLES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", SETTINGS_MAX_VARIABLES);
+    for (size_t i = 0; i < k->problem->count; i++) {
+        value_format(k->problem->pairs[i].value, texts[i], VALUE_BYTES);
+        run.variables[i] = (script_setting){k->problem->pairs[i].name, texts[i]};
+    }
+    return target_load_script(&run, &k->device, &k->script, error);
+}
+
+/* ---- sources ---- */
+
+/* What NVRTC is told and what nvcc takes for granted, or what changes nothing that is computed. */
+static bool is_harmless(const char *option)
+{
+    static const char *const harmless[] = {"-std=c++17", "--std=c++17", "-lineinfo",
+                                           "--generate-line-info", "-std=c++14", "--std=c++14",
+                                           "-std=c++11", "--std=c++11"};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(option, harmless[i]) == 0)
+            return true;
+    return false;
+}
+
+static at_status note_entries(const making *k, const uint16_t *indices, export_source *to,
+                              at_error *error)
+{
+    launch_plan plan;
+    at_status status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
+    for (uint32_t i = 0; i < plan.launch_count && !status; i++)
+        for (size_t e = 0; e < k->m->launch.entry_count; e++)
+            to->has_entry[e] |= strcmp(plan.launches[i].entry, k->m->launch.entries[e]) == 0;
+    return status;
+}
+
+/* Conditions for what the source has read. */
+static at_status list_conditions(const making *k, const emit_reads *reads, export_use *use,
+                                 at_error *error)
+{
+    size_t fields;
+    device_fields(&fields);
+    use->conditions = calloc(k->problem->count + fields + 1, sizeof *use->conditions);
+    if (!use->conditions)
+        return no_memory(error);
+    for (size_t i = 0; i < k->problem->count; i++)
+        if (reads->problem[i])
+            use->conditions[use->condition_count++] = (export_condition){false, i};
+    for (size_t i = 0; i < fields; i++)
+        if (reads->device[i])
+            use->conditions[use->condition_count++] = (export_condition){true, i};
+    return AT_OK;
+}
+
+static at_status add_configuration(making *k, const uint16_t *indices,
+                                   const record_values *configuration, at_error *error)
+{
+    emit_reads reads;
+    emitted variant;
+    export_source source = {0};
+    export_use use = {.configuration = configuration, .problem = k->problem, .device = k->device};
+    at_status status =
+        emit_variant_noting(k->script, PROBLEM_TUNED, indices, &reads, &variant, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < variant.option_count && !status; i++)
+        if (!is_harmless(variant.options[i]))
+            status = error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
+                                  "the kernels of '%s' are compiled with %s, which a file of several "
+                                  "cannot say: write it into the template (__maxnreg__, intrinsics), "
+                                  "or use 'autotune emit --best'",
+                                  k->m->pattern, variant.options[i]);
+    if (!status)
+        status = export_cuda_source(variant.source, variant.includes.headers,
+                                    variant.includes.count, &source, error);
+    emitted_deinit(&variant);
+    if (status)
+        return status;
+    status = note_entries(k, indices, &source, error);
+    if (status)
+        export_source_deinit(&source);
+    else
+        status = export_kernels_add_source(&k->m->kernels, source, &use.source, error);
+    if (!status)
+        status = list_conditions(k, &reads, &use, error);
+    return status ? status : export_kernels_add_use(&k->m->kernels, use, error);
+}
+
+/* What such a GPU gets, and the default, which is what is left to any. */
+static at_status add_for_target(making *k, pick_target target, at_error *error)
+{
+    uint16_t indices[RECORD_MAX_VALUES];
+    library_check check = {.script = k->script, .indices = indices};
+    pick_candidate found;
+    target.problem = k->problem;
+    target.fits = library_fits;
+    target.context = &check;
+    target.fallback = &k->m->defaults;
+    if (pick(k->records, &target, &found) == PICK_NONE)
+        return AT_OK;
+    return add_configuration(k, indices, found.configuration, error);
+}
+
+static at_status add_default(making *k, at_error *error)
+{
+    bool valid;
+    size_t broken;
+    const pattern *p = script_pattern(k->script);
+    at_status status = script_valid(k->script, PROBLEM_TUNED, p->baseline, &valid, &broken, error);
+    if (status || !valid)
+        return status;
+    return add_configuration(k, p->baseline, &k->m->defaults, error);
+}
+
+static at_status add_for_record(making *k, const record *r, at_error *error)
+{
+    char arch[32];
+    at_status status = AT_OK;
+    snprintf(arch, sizeof arch, "sm_%d%d", r ? r->major : 9, r ? r->minor : 0);
+    /* Of a capability that this version does not know nothing can be said. */
+    if (arch_find(arch, &k->device, NULL))
+        return AT_OK;
+    if (r)
+        snprintf(k->device.name, sizeof k->device.name, "%.63s", r->gpu);
+    status = load(k, error);
+    if (status)
+        return status;
+    for (kinship i = SAME_GPU; r && i < KINSHIPS && !status; i++)
+        status = add_for_target(k, target_of(r, i), error);
+    if (!status)
+        status = add_default(k, error);
+    script_free(k->script);
+    k->script = NULL;
+    return status;
+}
+
+static at_status add_launch(const script *s, export_model *m, at_error *error)
+{
+    launch_c c;
+    at_status status = script_launch_c(s, exported_spell, m, &c, error);
+    if (status)
+        return status;
+    m->launch = (export_launch){.statements = c.statements,
+                                .entry_count = c.entry_count,
+                                .constant_count = c.constant_count};
+    memcpy(m->launch.entries, c.entries, sizeof c.entries);
+    memcpy(m->launch.constants, c.constants, sizeof c.constants);
+    for (size_t i = 0; i < c.buffer_count; i++)
+        export_launch_add_buffer(&m->launch, c.buffers[i], c.is_input[i]);
+    return AT_OK;
+}
+
+at_status exported_kernels(const options *o, const settings *run, const record_set *records,
+                           const script *s, export_model *m, kernel_problems *problems,
+                           at_error *error)
+{
+    making k = {.o = o, .run = run, .records = records, .m = m};
+    if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
+        return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
+                         RECORD_MAX_VALUES);
+    if (script_pattern(s)->transfers)
+        return error_set(error, AT_USAGE,
+                         "'%s' moves data between host and device, which no kernel does by itself: use "
+                         "another format",
+                         m->pattern);
+    at_status status = add_launch(s, m, error);
+    if (!status)
+        status = choose_problems(o, m, records, s, problems, error);
+    for (size_t i = 0; i < problems->count && !status; i++) {
+        k.problem = &problems->problems[i];
+        status = export_model_add_problem(m, k.problem, error);
+        for (size_t r = 0; r < records->count && !status; r++)
+            status = add_for_record(&k, &records->records[r], error);
+        if (!status && records->count == 0)
+            status = add_for_record(&k, NULL, error);
+    }
+    return status;
+}

@@ -1,0 +1,30 @@
+/* The kernels that an exported .cu file has.
+ *
+ * In: records and the script. Out: the script's launch in C, and the source of whatever may be picked for the
+ * recorded problems (and those of --over) on any GPU that is recorded, on GPUs like these and on others,
+ * with what each depends on. */
+#ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
+#define AUTOTUNE_CMD_EXPORT_KERNELS_H
+
+#include "cmd/export/exported.h"
+#include "cmd/line/options.h"
+
+enum { KERNELS_MOST_PROBLEMS = 1000 };
+
+/* The problems that kernels are made for; owned. Values borrow from records, script and `texts`. */
+typedef struct kernel_problems {
+    size_t count;
+    record_values *problems;
+    size_t text_count;
+    char **texts;
+} kernel_problems;
+
+/* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`. *problems must
+ * live as long as the model. AT_USAGE for a variable of --over that there is none of, and for a pattern whose
+ * kernels no file can have; AT_SCRIPT, AT_NO_MEMORY. */
+at_status exported_kernels(const options *o, const settings *run, const record_set *records,
+                           const script *s, export_model *m, kernel_problems *problems,
+                           at_error *error);
+void kernel_problems_deinit(kernel_problems *p); /* a zeroed one is fine */
+
+#endif

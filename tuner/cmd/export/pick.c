@@ -1,0 +1,238 @@
+/* autotune pick: what a program gets that asks for a configuration, by which rule, and why not the
+ * better ones. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_text.h"
+#include "base/nearest.h"
+#include "base/paths.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "library/pattern.h"
+#include "record/pick.h"
+#include "run/setup/setup.h"
+
+enum { LINE_BYTES = CONFIGURATION_BYTES };
+
+/* By its name or the name of its folder; a GPU of the records has the limits of its capability. */
+static bool find_recorded(const record_set *records, const char *name, arch_limits *out)
+{
+    for (size_t i = 0; i < records->count; i++) {
+        const record *r = &records->records[i];
+        char slug[PATHS_SLUG_BYTES], arch[32];
+        paths_slug(r->gpu, slug);
+        snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
+        if ((strcasecmp(r->gpu, name) == 0 || strcmp(slug, name) == 0) &&
+            arch_find(arch, out, NULL) == AT_OK) {
+            snprintf(out->name, sizeof out->name, "%.63s", r->gpu);
+            return true;
+        }
+    }
+    return false;
+}
+
+static at_status find_gpu(const options *o, const record_set *records, arch_limits *out,
+                          at_error *error)
+{
+    if (!o->gpu)
+        return target_here(out, error);
+    if (find_recorded(records, o->gpu, out))
+        return AT_OK;
+    at_status status = arch_find(o->gpu, out, error);
+    if (!status)
+        return AT_OK;
+    char known[1024] = "";
+    const char *nearest = NULL;
+    for (size_t i = 0; i < records->count; i++) {
+        const char *name = records->records[i].gpu;
+        char quoted[128], slug[PATHS_SLUG_BYTES];
+        snprintf(quoted, sizeof quoted, ", '%.120s'", name);
+        paths_slug(name, slug);
+        const char *ways[] = {name, slug};
+        size_t used = strlen(known);
+        if (!strstr(known, quoted))
+            snprintf(known + used, sizeof known - used, "%s", quoted);
+        if (!nearest && nearest_name(o->gpu, ways, 2))
+            nearest = name;
+    }
+    return error_set(error, AT_USAGE,
+                     "no results are of a GPU '%s'%s%s%s; name one of theirs, or its architecture (sm_90)%s%s",
+                     o->gpu, nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'" : "",
+                     *known ? "; there are: " : "", *known ? known + 2 : "");
+}
+
+/* What a candidate was measured for. */
+static void describe(const pick_candidate *c, char *text, size_t size_bytes)
+{
+    char problem[LINE_BYTES] = "";
+    if (c->entry)
+        record_format_values(&c->entry->problem, problem, sizeof problem);
+    if (!c->from)
+        snprintf(text, size_bytes, "the pattern's default");
+    else if (c->entry)
+        snprintf(text, size_bytes, "%s on %s", problem, c->from->gpu);
+    else
+        snprintf(text, size_bytes, "a portfolio of %s", c->from->gpu);
+}
+
+static void say_why(const library_check *check, pick_verdict verdict, const record_seen *seen,
+                    char *text, size_t size_bytes)
+{
+    char problem[LINE_BYTES];
+    if (verdict == PICK_SLOWER) {
+        record_format_values(seen->problem, problem, sizeof problem);
+        snprintf(text, size_bytes, "slower than the default at %s", problem);
+    } else if (check->broken) {
+        snprintf(text, size_bytes, "breaks line %d: %s", check->broken->line, check->broken->text);
+    } else {
+        snprintf(text, size_bytes, "the script has no such configuration, or a constraint fails on it");
+    }
+}
+
+/* What comes of asking: the candidates that were refused, in `refused`, and the choice. */
+typedef struct answer {
+    pick_candidate choice;
+    json_t *refused;
+} answer;
+
+static at_status ask(const record_set *records, pick_target *target, library_check *check,
+                     answer *out, at_error *error)
+{
+    pick_candidate next, *after = NULL, last;
+    *out = (answer){.choice = {.rule = PICK_NONE}, .refused = json_array()};
+    while (pick_next(records, target, after, &next)) {
+        char what[LINE_BYTES], why[LINE_BYTES + 64], configuration[LINE_BYTES];
+        const record_seen *seen = NULL;
+        pick_verdict verdict = pick_judge(target, &next, &seen);
+        if (verdict == PICK_GOOD) {
+            out->choice = next;
+            break;
+        }
+        describe(&next, what, sizeof what);
+        say_why(check, verdict, seen, why, sizeof why);
+        record_format_values(next.configuration, configuration, sizeof configuration);
+        json_append(&out->refused,
+                    json_pack("{ss ss ss ss}", "rule", pick_rule_name(next.rule), "measured", what,
+                              "configuration", configuration, "why", why));
+        last = next;
+        after = &last;
+    }
+    return out->refused ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+static void print_text(const char *pattern_name, const arch_limits *gpu,
+                       const record_values *problem, const answer *a)
+{
+    char text[LINE_BYTES];
+    size_t i;
+    json_t *refused;
+    record_format_values(problem, text, sizeof text);
+    printf("%s for %s on %s (%d.%d)\n\n", pattern_name, text, gpu->name, gpu->major, gpu->minor);
+    if (a->choice.configuration) {
+        record_format_values(a->choice.configuration, text, sizeof text);
+        printf("gives     %s\n", text);
+    } else {
+        puts("gives     nothing: no configuration that is known is possible");
+    }
+    describe(&a->choice, text, sizeof text);
+    printf("rule      %s%s%s\n", pick_rule_name(a->choice.rule),
+           a->choice.from ? ": " : "", a->choice.from ? text : "");
+    if (a->choice.entry)
+        printf("time      %.4g us there%s\n", (double)a->choice.entry->time_ns / 1e3,
+               a->choice.rule == PICK_EXACT ? "" : "; not measured here");
+    json_array_foreach(a->refused, i, refused)
+    {
+        const char *rule = "", *measured = "", *configuration = "", *why = "";
+        json_unpack(refused, "{ss ss ss ss}", "rule", &rule, "measured", &measured,
+                    "configuration", &configuration, "why", &why);
+        printf("%s%s, %s\n            %s\n            %s\n", i ? "          " : "not       ", rule,
+               measured, configuration, why);
+    }
+}
+
+static at_status print_json(const char *pattern_name, const arch_limits *gpu,
+                            const record_values *problem, const answer *a, at_error *error)
+{
+    json_t *values = json_object(), *given = json_object();
+    for (size_t i = 0; i < problem->count; i++)
+        json_put(&values, problem->pairs[i].name, json_from_value(problem->pairs[i].value));
+    for (size_t i = 0; a->choice.configuration && i < a->choice.configuration->count; i++)
+        json_put(&given, a->choice.configuration->pairs[i].name,
+                 json_from_value(a->choice.configuration->pairs[i].value));
+    char what[LINE_BYTES];
+    describe(&a->choice, what, sizeof what);
+    json_t *root = json_pack("{ss ss so ss ss so sO}", "pattern", pattern_name, "gpu", gpu->name,
+                             "problem", values, "rule", pick_rule_name(a->choice.rule), "measured",
+                             what, "configuration", given, "refused", a->refused);
+    return json_text_print(root, 2, stdout, error);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    script *s = NULL;
+    record_set records = {0};
+    arch_limits gpu;
+    answer a = {0};
+    record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
+    at_status status = target_check_script(&o->run, error);
+    if (!status)
+        status = known_records(o, NULL, true, &records, error);
+    if (!status)
+        status = find_gpu(o, &records, &gpu, error);
+    if (!status)
+        status = target_load_script(&o->run, &gpu, &s, error);
+    if (status)
+        goto cleanup;
+    const pattern *p = script_pattern(s);
+    record_set own = {.records = records.records};
+    /* Records of other patterns are only asked for their GPUs' names. */
+    for (size_t i = 0; i < records.count; i++)
+        if (strcmp(records.records[i].pattern, p->name) == 0) {
+            record moved = records.records[i];
+            records.records[i] = records.records[own.count];
+            records.records[own.count++] = moved;
+        }
+    library_check check = {.script = s};
+    const record_values problem = library_problem(p, pairs);
+    const record_values fallback = library_default(p, defaults);
+    pick_target target = {.gpu = gpu.name,
+                          .major = gpu.major,
+                          .minor = gpu.minor,
+                          .problem = &problem,
+                          .fits = library_fits,
+                          .context = &check,
+                          .fallback = &fallback};
+    status = ask(&own, &target, &check, &a, error);
+    if (!status && o->json)
+        status = print_json(p->name, &gpu, &problem, &a, error);
+    else if (!status)
+        print_text(p->name, &gpu, &problem, &a);
+    *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
+cleanup:
+    json_decref(a.refused);
+    record_set_deinit(&records);
+    script_free(s);
+    return status;
+}
+
+static const option_id takes[] = {OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_JSON};
+
+const command cmd_pick = {
+    .name = "pick",
+    .operand = "PATTERN",
+    .summary = "Say which recorded configuration a program gets, and why",
+    .details =
+        "The rules, in this order: 'exact', measured on this GPU and problem; 'portfolio', by the tree\n"
+        "of a portfolio of this GPU; 'nearest_problem', on this GPU; 'same_capability' and 'same_major',\n"
+        "on a GPU like this one; 'default', the script's; 'other_gpu', where the default is impossible;\n"
+        "'none'. What the script's constraints forbid, and what was slower than the default on the\n"
+        "nearest problem on which both were timed, is left out; why is said. The library and exported\n"
+        "headers pick by the same rules. The exit code is 1 for 'none'.\n"
+        "\n"
+        "  autotune pick transpose --set rows=8190 --set cols=8190 --gpu nvidia-h200\n",
+    .options = takes,
+    .option_count = sizeof takes / sizeof *takes,
+    .run = run,
+};

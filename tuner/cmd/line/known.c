@@ -1,0 +1,26 @@
+#include "cmd/line/known.h"
+
+#include <stdio.h>
+
+void known_folders(const options *o, record_folders *out)
+{
+    paths own;
+    at_error none = {0};
+    bool found = paths_find(&own, &none) == AT_OK;
+    record_folders_find(o->results, found ? &own : NULL, out);
+}
+
+at_status known_records(const options *o, const char *pattern_name, bool may_be_none, record_set *out,
+                        at_error *error)
+{
+    record_folders folders;
+    known_folders(o, &folders);
+    at_status status = record_search(&folders, pattern_name, out, error);
+    if (status == AT_NOT_FOUND && may_be_none) {
+        error_clear(error);
+        status = AT_OK;
+    }
+    for (size_t i = 0; i < out->faults.count; i++)
+        fprintf(stderr, "autotune: warning: left out: %s\n", out->faults.items[i].text);
+    return status;
+}

@@ -1,0 +1,463 @@
+#include "cmd/line/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <float.h>
+#include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/line/terminal.h"
+#include "report/table.h"
+#include "search/table.h"
+
+/* What the value of an option is, and so what its place in the options holds. */
+typedef enum cell_type {
+    CELL_TRUE, CELL_FALSE, /* bool; takes no value */
+    CELL_TEXT,             /* const char *, borrowed */
+    CELL_COUNT,            /* uint64_t, from `least` to `most` */
+    CELL_SIZE,             /* size_t, likewise */
+    CELL_INT,              /* int, likewise */
+    CELL_NUMBER,           /* double, likewise; kept times `scale` */
+    CELL_CHOICE,           /* bool: which of the two words of `argument`, "false|true" */
+    CELL_SET, CELL_ONLY, CELL_OVER, /* script_setting: NAME=VALUE, one more each time */
+    CELL_BUDGET, CELL_EFFORT
+} cell_type;
+
+typedef struct option_info {
+    const char *name;
+    const char *argument; /* NULL: takes none */
+    const char *help;
+    cell_type type;
+    size_t offset; /* in `options` */
+    double least, most, scale;
+    const char *takes; /* for the message about a wrong number; NULL: a whole number */
+} option_info;
+
+enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
+
+#define AT(member) offsetof(options, member)
+
+static const option_info known[OPTION_COUNT] = {
+    [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
+                    CELL_SET},
+    [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
+                       "the configuration; what is not named has the script's default, or the value of the nearest valid one", CELL_TEXT,
+                       AT(configuration)},
+    [OPTION_ONLY] = {"only", "NAME=V1,V2,...",
+                     "narrow the space to these values of a parameter; repeatable", CELL_ONLY},
+    [OPTION_OVER] = {"over", "NAME[=V1,V2,...]",
+                     "go over these values; V1,V2,...,VN continues the series; repeatable", CELL_OVER},
+    [OPTION_DEVICE] = {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them", CELL_TEXT,
+                       AT(run.device)},
+    [OPTION_VERIFY_ON] = {"verify-on", "none|all",
+                          "race the winner on every other GPU of --device, too (default none)",
+                          CELL_CHOICE, AT(run.verify_all)},
+    [OPTION_ARCH] = {"arch", "sm_XX", "compile for this architecture; needs no GPU", CELL_TEXT,
+                     AT(run.arch)},
+    [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", CELL_TEXT,
+                         AT(run.strategy)},
+    [OPTION_BUDGET] = {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", CELL_BUDGET},
+    [OPTION_EFFORT] = {"effort", "NAME",
+                       "quick, normal, thorough or exhaustive, instead of numbers; a record of as "
+                       "much effort is taken as final",
+                       CELL_EFFORT},
+    [OPTION_STOP_AT] = {"stop-at", "FRACTION",
+                        "stop searching at this share of the pattern's ceiling", CELL_NUMBER,
+                        AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
+    [OPTION_WARM_START] = {"warm-start", "FILE",
+                           "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
+                           CELL_TEXT, AT(run.warm_start)},
+    [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", CELL_COUNT,
+                     AT(run.seed), 0, 0x1p64},
+    [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", CELL_COUNT,
+                       AT(repeat), 0, 1e6},
+    [OPTION_FIXED] = {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
+                      CELL_SIZE, AT(run.fixed_samples), 1, 256},
+    /* Below 6 blocks there is no interval of a median. */
+    [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", CELL_SIZE,
+                       AT(run.finals_blocks), 6, 10000},
+    [OPTION_TIE] = {"tie", "PERCENT", "what differs by less is tied (default 0.5)", CELL_NUMBER,
+                    AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
+    [OPTION_OBJECTIVE] = {"objective", "time|energy",
+                          "what the finalists of the race are ranked by (default time)",
+                          CELL_CHOICE, AT(run.energy)},
+    [OPTION_ENERGY] = {"energy", NULL,
+                       "read the winner's energy a launch as well, which takes about a second",
+                       CELL_TRUE, AT(run.read_energy)},
+    [OPTION_PROVE] = {"prove", "finalists|all",
+                      "whom to run on a simulated GPU as 'check' does (default finalists)",
+                      CELL_CHOICE, AT(run.prove_all)},
+    [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", CELL_INT, AT(run.jobs),
+                     0, 1024},
+    [OPTION_CACHE] = {"cache", "cold|warm",
+                      "flush the L2 cache before each sample, or not (default cold)", CELL_CHOICE,
+                      AT(run.warm_cache)},
+    [OPTION_NO_CACHE] = {"no-cache", NULL, "compile everything anew", CELL_FALSE,
+                         AT(run.use_cache)},
+    [OPTION_GPU] = {"gpu", "NAME",
+                    "a GPU of the results by its name, or sm_XX (default: the one that is here)",
+                    CELL_TEXT, AT(gpu)},
+    [OPTION_BEST] = {"best", NULL,
+                     "the configuration that 'autotune pick' gives, with its launch in a comment",
+                     CELL_TRUE, AT(best)},
+    [OPTION_RESULTS] = {"results", "DIR",
+                        "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed ones)",
+                        CELL_TEXT, AT(results)},
+    [OPTION_RECORD] = {"record", NULL, "write a record (what a run on a GPU does anyway)",
+                       CELL_TRUE, AT(run.must_record)},
+    [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", CELL_FALSE,
+                          AT(run.record)},
+    [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", CELL_COUNT, AT(top), 0,
+                    1e6},
+    [OPTION_RECORDED] = {"recorded", NULL, "what the records hold, of every GPU; measures nothing",
+                         CELL_TRUE, AT(recorded)},
+    [OPTION_PICTURE] = {"picture", "FILE", "draw it with gnuplot as well, into a .png or .svg",
+                        CELL_TEXT, AT(picture)},
+    [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
+                     AT(list)},
+    [OPTION_DRY_RUN] = {"dry-run", NULL, "say what would be done, and do nothing", CELL_TRUE, AT(dry_run)},
+    [OPTION_STALE] = {"stale", NULL, "prune what another script or template was measured for, or its space lacks",
+                      CELL_TRUE, AT(stale)},
+    [OPTION_OLDER_THAN] = {"older-than", "AGE|DATE", "prune what is older than 90d, or than 2026-01-31", CELL_TEXT,
+                           AT(older_than)},
+    [OPTION_WHOLE] = {"whole", NULL, "compile every point instead of bisecting", CELL_TRUE, AT(whole)},
+    [OPTION_FAIL_ON] = {"fail-on", "WHAT", "end with exit code 6 when something is so (see below)", CELL_TEXT,
+                        AT(fail_on)},
+    [OPTION_RACE] = {"race", NULL, "time both against each other now, on --device", CELL_TRUE, AT(race)},
+    [OPTION_PROBLEMS] = {"problems", "N", "problems to make it on (default 32)", CELL_SIZE, AT(problems), 1, 256},
+    [OPTION_HELD_OUT] = {"held-out", "N", "other problems to try it on (default 8)", CELL_SIZE,
+                         AT(held_out), 0, 256},
+    [OPTION_MAX] = {"max", "N", "configurations to keep, at most (default 8)", CELL_SIZE, AT(max), 1, 16},
+    [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind)},
+    [OPTION_BY] = {"by", "NAME[,NAME]", "the parameters to draw by", CELL_TEXT, AT(by)},
+    [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
+                              "compile what spills once more, to shared memory (CUDA 13)", CELL_TRUE,
+                              AT(shared_spills)},
+    [OPTION_METRICS] = {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)",
+                        CELL_TEXT, AT(metrics)},
+    [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", CELL_TRUE, AT(json)},
+    [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", CELL_TRUE, AT(run.quiet)},
+    [OPTION_TRACE] = {"trace", "FILE",
+                      "write what was waited for, for chrome://tracing and ui.perfetto.dev", CELL_TEXT,
+                      AT(trace)},
+    [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", CELL_TRUE, AT(no_line)},
+    [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", CELL_TRUE,
+                    AT(ptx)},
+    [OPTION_FORMAT] = {"format", "NAME", "what to write (see below)",
+                       CELL_TEXT, AT(format)},
+    [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", CELL_TEXT, AT(output)},
+    [OPTION_HELP] = {"help", NULL, "print this and leave", CELL_TRUE, AT(help)},
+};
+
+static at_status read_count(const option_info *info, const char *text, uint64_t *out,
+                            at_error *error)
+{
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    uint64_t most = info->most < 0x1p64 ? (uint64_t)info->most : UINT64_MAX;
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || errno || (double)v < info->least ||
+        v > most)
+        return error_set(error, AT_USAGE, "--%s takes a whole number from %.0f to %llu, not '%s'",
+                         info->name, info->least, (unsigned long long)most, text);
+    *out = v;
+    return AT_OK;
+}
+
+static at_status read_number(const option_info *info, const char *text, double *out,
+                             at_error *error)
+{
+    char *end;
+    double v = strtod(text, &end);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || !(v >= info->least && v <= info->most))
+        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->takes, text);
+    *out = v * info->scale;
+    return AT_OK;
+}
+
+static at_status read_choice(const option_info *info, const char *text, bool *out, at_error *error)
+{
+    size_t first = strcspn(info->argument, "|");
+    *out = strcmp(text, info->argument + first + 1) == 0;
+    if (*out || (strlen(text) == first && strncmp(text, info->argument, first) == 0))
+        return AT_OK;
+    return error_set(error, AT_USAGE, "--%s takes %.*s or %s, not '%s'", info->name, (int)first,
+                     info->argument, info->argument + first + 1, text);
+}
+
+/* Cuts NAME=VALUE apart in place: the text is argv's, which belongs to the program. */
+static at_status read_assignment(const option_info *info, const char *text, script_setting *list,
+                                 size_t *count, at_error *error)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals && info->type == CELL_OVER && *text && *count < OPTIONS_MAX_REPEATS) {
+        list[(*count)++] = (script_setting){.name = text};
+        return AT_OK;
+    }
+    if (!equals || equals == text)
+        return error_set(error, AT_USAGE, "--%s takes %s, not '%s'", info->name, info->argument, text);
+    if (*count == OPTIONS_MAX_REPEATS)
+        return error_set(error, AT_USAGE, "--%s may be given %d times at most", info->name,
+                         OPTIONS_MAX_REPEATS);
+    char *cut = (char *)(uintptr_t)equals;
+    *cut = '\0';
+    list[(*count)++] = (script_setting){.name = text, .text = equals + 1};
+    return AT_OK;
+}
+
+static at_status read_budget(const char *text, settings *out, at_error *error)
+{
+    char *end;
+    errno = 0;
+    double v = strtod(text, &end);
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}};
+    bool seconds = false;
+    for (size_t i = 0; i < sizeof units / sizeof *units && !seconds; i++)
+        if (end != text && strcmp(end, units[i].name) == 0) {
+            seconds = true;
+            v *= units[i].seconds;
+        }
+    bool whole = end != text && *end == '\0' && v == floor(v);
+    if (!isdigit((unsigned char)text[0]) || errno || !isfinite(v) || v <= 0 || v > 1e15 ||
+        (!seconds && !whole))
+        return error_set(error, AT_USAGE,
+                         "--budget takes a number of variants (200) or a time (30s, 10m, 1h), not '%s'",
+                         text);
+    if (seconds)
+        out->budget_s = v;
+    else
+        out->budget_evaluations = (uint64_t)v;
+    return AT_OK;
+}
+
+/* Puts the value of an option where its row of the table says. */
+static at_status read_option(const option_info *info, const char *text, options *out,
+                             at_error *error)
+{
+    void *cell = (char *)out + info->offset;
+    uint64_t count = 0;
+    at_status status = AT_OK;
+    switch (info->type) {
+    case CELL_TRUE:
+        *(bool *)cell = true;
+        break;
+    case CELL_FALSE:
+        *(bool *)cell = false;
+        break;
+    case CELL_TEXT:
+        *(const char **)cell = text;
+        break;
+    case CELL_COUNT:
+        status = read_count(info, text, cell, error);
+        break;
+    case CELL_SIZE:
+        status = read_count(info, text, &count, error);
+        *(size_t *)cell = (size_t)count;
+        break;
+    case CELL_INT:
+        status = read_count(info, text, &count, error);
+        *(int *)cell = (int)count;
+        break;
+    case CELL_NUMBER:
+        status = read_number(info, text, cell, error);
+        break;
+    case CELL_CHOICE:
+        status = read_choice(info, text, cell, error);
+        break;
+    case CELL_SET:
+        status =
+            read_assignment(info, text, out->run.variables, &out->run.variable_count, error);
+        break;
+    case CELL_ONLY:
+        status = read_assignment(info, text, out->run.only, &out->run.only_count, error);
+        break;
+    case CELL_OVER:
+        status = read_assignment(info, text, out->sweeps, &out->sweep_count, error);
+        break;
+    case CELL_BUDGET:
+        status = read_budget(text, &out->run, error);
+        break;
+    case CELL_EFFORT:
+        status = effort_find(text, &out->run.effort, error);
+        out->run.has_effort = true;
+        break;
+    }
+    return status;
+}
+
+static bool command_takes(const command *c, option_id id)
+{
+    if (id == OPTION_HELP)
+        return true;
+    for (size_t i = 0; i < c->option_count; i++)
+        if (c->options[i] == id)
+            return true;
+    return false;
+}
+
+/* getopt_long wants an array of its own; `val` is the id + 1, so that it is never 0. */
+static size_t getopt_table(const command *c, struct option *longs)
+{
+    size_t n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++)
+        if (command_takes(c, (option_id)id))
+            longs[n++] = (struct option){.name = known[id].name,
+                                         .has_arg = known[id].argument ? required_argument
+                                                                       : no_argument,
+                                         .val = id + 1};
+    longs[n] = (struct option){0};
+    return n;
+}
+
+static at_status unknown_option(const command *c, const char *word, at_error *error)
+{
+    const char *names[OPTION_COUNT];
+    size_t n = 0;
+    for (int id = 0; id < OPTION_COUNT; id++)
+        if (command_takes(c, (option_id)id))
+            names[n++] = known[id].name;
+    char typed[64];
+    snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *nearest = nearest_name(typed, names, n);
+    if (nearest)
+        return error_set(error, AT_USAGE, "unknown option '%s'; did you mean --%s?", word, nearest);
+    return error_set(error, AT_USAGE, "unknown option '%s'; 'autotune %s --help' lists them", word,
+                     c->name);
+}
+
+at_status options_parse(int argc, char **argv, const command *c, options *out, at_error *error)
+{
+    *out = (options){.top = 10,
+                     .problems = 32,
+                     .held_out = 8,
+                     .max = 8,
+                     .run = {.seed = 1,
+                             .use_cache = true,
+                             .record = true,
+                             .results_dir = "results",
+                             .tie_margin = -1}};
+    struct option longs[OPTION_COUNT + 1];
+    getopt_table(c, longs);
+    opterr = 0;
+    optind = 0; /* glibc: start over, also after an earlier parse */
+    for (;;) {
+        int at = optind ? optind : 1;
+        int choice = getopt_long(argc, argv, ":o:h", longs, NULL);
+        if (choice == -1)
+            break;
+        if (choice == 'h' || choice == 'o')
+            choice = (choice == 'h' ? OPTION_HELP : OPTION_OUTPUT) + 1;
+        if (choice == ':')
+            return error_set(error, AT_USAGE, "%s needs a value", argv[optind - 1]);
+        if (choice == '?') {
+            const char *word = argv[at] && strncmp(argv[at], "--", 2) == 0 ? argv[at] : NULL;
+            for (int i = at; !word && i < optind; i++)
+                if (strncmp(argv[i], "--", 2) == 0)
+                    word = argv[i];
+            if (!word)
+                return error_set(error, AT_USAGE,
+                                 "unknown option '-%c'; 'autotune %s --help' lists them", optopt,
+                                 c->name);
+            return unknown_option(c, word, error);
+        }
+        at_status status = read_option(&known[choice - 1], optarg, out, error);
+        if (status)
+            return status;
+    }
+    if (out->help)
+        return AT_OK;
+    if (out->results)
+        out->run.results_dir = out->results;
+    size_t most = c->operands_most ? c->operands_most : c->operand ? 1 : 0;
+    size_t least = c->operands_most ? c->operands_least : most;
+    for (; optind < argc && out->operand_count < most && out->operand_count < OPTIONS_MAX_OPERANDS; optind++)
+        out->operands[out->operand_count++] = argv[optind];
+    out->run.script = out->operand = out->operand_count ? out->operands[0] : NULL;
+    if (optind < argc && !c->operand)
+        return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
+                         argv[optind]);
+    if (optind < argc)
+        return error_set(error, AT_USAGE, most == 1 ? "one %s at a time: '%s' is one too many"
+                                                    : "'autotune' takes %s: '%s' is one too many",
+                         c->operand, argv[optind]);
+    if (out->operand_count < least)
+        return error_set(error, AT_USAGE, "'autotune %s' needs a %s", c->name, c->operand);
+    return AT_OK;
+}
+
+bool options_describe(const command *c, size_t i, const char **name, const char **argument, const char **help)
+{
+    for (int id = 0; id < OPTION_COUNT; id++)
+        if (command_takes(c, (option_id)id) && i-- == 0) {
+            *name = known[id].name;
+            *argument = known[id].argument;
+            *help = known[id].help;
+            return true;
+        }
+    return false;
+}
+
+/* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its own. */
+static void print_paragraphs(const char *text, size_t columns, FILE *to)
+{
+    char paragraph[PARAGRAPH_BYTES];
+    while (*text) {
+        size_t used = 0, length = strcspn(text, "\n");
+        if (*text == ' ' || *text == '\n') {
+            fprintf(to, "%.*s\n", (int)length, text);
+            text += length + (text[length] == '\n');
+            continue;
+        }
+        for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
+            int n = snprintf(paragraph + used, sizeof paragraph - used, "%s%.*s", used ? " " : "", (int)length, text);
+            used = used + (size_t)n < sizeof paragraph ? used + (size_t)n : sizeof paragraph - 1;
+            text += length + (text[length] == '\n');
+        }
+        table_print_wrapped(columns, 0, "", paragraph, to);
+    }
+}
+
+/* A name in a column of its own, and words beside it. */
+static void print_described(const char *name, const char *words, size_t columns, FILE *to)
+{
+    char label[64];
+    int indent = snprintf(label, sizeof label, "  %-24s ", name);
+    table_print_wrapped(columns, indent < (int)sizeof label ? indent : 0, label, words, to);
+}
+
+static void print_strategies(size_t columns, FILE *to)
+{
+    size_t count;
+    const strategy_kind *const *kinds = strategy_kinds(&count);
+    fprintf(to, "\nStrategies (without --strategy: %s):\n", kinds[0]->name);
+    for (size_t i = 0; i < count; i++)
+        print_described(kinds[i]->name, kinds[i]->summary, columns, to);
+}
+
+void options_print_help(const command *c, FILE *to)
+{
+    size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
+    fprintf(to, "Usage: autotune %s%s%s [OPTION]...\n\n%s\n\nOptions:\n", c->name,
+            c->operand ? " " : "", c->operand ? c->operand : "", c->summary);
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (!command_takes(c, (option_id)id))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "--%s %s", known[id].name,
+                 known[id].argument ? known[id].argument : "");
+        print_described(left, known[id].help, columns, to);
+    }
+    if (command_takes(c, OPTION_STRATEGY))
+        print_strategies(columns, to);
+    if (c->details)
+        fputc('\n', to);
+    if (c->details)
+        print_paragraphs(c->details, columns, to);
+}

@@ -1,0 +1,138 @@
+/* The command line: one table of options, and which of them each command takes.
+ *
+ * options_parse() turns argv into plain data; every option is spelt, explained and checked in one
+ * place (the table in cmd/line/options.c): a row says where its value goes and what it may be, so that
+ * --help and the parser cannot disagree. */
+#ifndef AUTOTUNE_CMD_LINE_OPTIONS_H
+#define AUTOTUNE_CMD_LINE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "run/setup/settings.h"
+
+enum { OPTIONS_MAX_REPEATS = SETTINGS_MAX_VARIABLES };
+
+typedef enum option_id {
+    OPTION_SET,
+    OPTION_CONFIG,
+    OPTION_ONLY,
+    OPTION_OVER,
+    OPTION_DEVICE,
+    OPTION_VERIFY_ON,
+    OPTION_ARCH,
+    OPTION_STRATEGY,
+    OPTION_BUDGET,
+    OPTION_EFFORT,
+    OPTION_STOP_AT,
+    OPTION_WARM_START,
+    OPTION_SEED,
+    OPTION_REPEAT,
+    OPTION_FIXED,
+    OPTION_FINALS,
+    OPTION_TIE,
+    OPTION_OBJECTIVE,
+    OPTION_ENERGY,
+    OPTION_PROVE,
+    OPTION_JOBS,
+    OPTION_CACHE,
+    OPTION_NO_CACHE,
+    OPTION_GPU,
+    OPTION_BEST,
+    OPTION_RESULTS,
+    OPTION_RECORD,
+    OPTION_NO_RECORD,
+    OPTION_TOP,
+    OPTION_RECORDED,
+    OPTION_PICTURE,
+    OPTION_LIST,
+    OPTION_DRY_RUN,
+    OPTION_STALE,
+    OPTION_OLDER_THAN,
+    OPTION_WHOLE,
+    OPTION_FAIL_ON,
+    OPTION_RACE,
+    OPTION_PROBLEMS,
+    OPTION_HELD_OUT,
+    OPTION_MAX,
+    OPTION_KIND,
+    OPTION_BY,
+    OPTION_SHARED_SPILLS,
+    OPTION_METRICS,
+    OPTION_JSON,
+    OPTION_QUIET,
+    OPTION_TRACE,
+    OPTION_PLAIN,
+    OPTION_PTX,
+    OPTION_FORMAT,
+    OPTION_OUTPUT,
+    OPTION_HELP,
+    OPTION_COUNT
+} option_id;
+
+enum { OPTIONS_MAX_OPERANDS = 64 };
+
+struct command;
+
+typedef struct options {
+    const struct command *const *commands; /* all, for a command that speaks of the others; main.c sets it */
+    size_t command_count;
+    const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
+    const char *operands[OPTIONS_MAX_OPERANDS];
+    size_t operand_count;
+    settings run;        /* of a run; commands that do not run use what they share with it */
+    script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
+    size_t sweep_count;
+    const char *configuration;
+    uint64_t repeat; /* 0: not given */
+    uint64_t top;
+    size_t problems, held_out, max; /* of a portfolio */
+    bool recorded; /* what records say, without measuring */
+    const char *picture; /* NULL: none */
+    bool dry_run, stale;
+    const char *older_than; /* an age or a date; NULL: not given */
+    bool list, json, no_line, ptx, help;
+    bool whole, shared_spills, race;
+    const char *fail_on; /* "slower" */
+    const char *kind, *by;
+    const char *metrics; /* NULL: those that are worth a look */
+    const char *gpu;
+    const char *results; /* folder of the records; NULL: the known ones are searched */
+    bool best;
+    const char *format;
+    const char *output;
+    const char *trace; /* NULL: none */
+} options;
+
+/* A subcommand: one file of this folder each. */
+typedef struct command {
+    const char *name;
+    const char *operand;      /* "SCRIPT", or NULL when it takes none */
+    size_t operands_least, operands_most; /* 0, 0: exactly one */
+    const char *summary;      /* one line */
+    const char *details;      /* paragraphs for its --help; may be NULL */
+    const option_id *options; /* that it takes besides --help */
+    size_t option_count;
+    bool raw;                 /* what it prints is for programs, or a picture: no line of it is broken */
+    /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
+    at_status (*run)(const options *options, int *exit_code, at_error *error);
+} command;
+
+/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME
+ * and VALUE of --set are cut apart). AT_USAGE names the word that is wrong and the nearest right
+ * one. */
+at_status options_parse(int argc, char **argv, const command *command, options *out,
+                        at_error *error);
+
+/* Describes the option at place `i` among those that the command takes; false past the last. *argument is NULL
+ * where it takes none. Static storage. */
+bool options_describe(const command *command, size_t i, const char **name, const char **argument,
+                      const char **help);
+
+/* Prints the command's --help. */
+void options_print_help(const command *command, FILE *to);
+
+#endif

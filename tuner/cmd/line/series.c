@@ -1,0 +1,122 @@
+#include "cmd/line/series.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { SHOWN = 3 }; /* numbers that show how a series goes on */
+
+static at_status append(const char *name, const char *text, series *s, at_error *error)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (strcmp(s->texts[i], text) == 0)
+            return error_set(error, AT_USAGE, "--over %s goes over %s twice", name, text);
+    if (s->count == SERIES_MOST)
+        return error_set(error, AT_USAGE, "--over %s has over %d values", name, SERIES_MOST);
+    char **texts = array_grow(s->texts, s->count, sizeof *texts);
+    if (!texts)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    s->texts = texts;
+    s->texts[s->count] = strdup(text);
+    return s->texts[s->count++] ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* Whole numbers of a size whose product does not overflow. */
+static bool read_whole(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    *out = v;
+    return end != text && *end == '\0' && !errno && v < INT32_MAX && v > INT32_MIN;
+}
+
+/* How a series goes on: x to factor * x + step. */
+typedef struct progression {
+    int64_t factor, step;
+} progression;
+
+static bool find_progression(const int64_t *known, size_t count, progression *out)
+{
+    *out = (progression){1, 1};
+    if (count < 2)
+        return count == 1;
+    bool even = true, steady = known[0] != 0 && known[1] % known[0] == 0;
+    int64_t step = known[1] - known[0], factor = steady ? known[1] / known[0] : 0;
+    for (size_t i = 1; i < count; i++) {
+        even = even && known[i] - known[i - 1] == step;
+        steady = steady && known[i] == known[i - 1] * factor;
+    }
+    *out = even ? (progression){1, step} : (progression){factor, 0};
+    return even || (steady && factor > 1);
+}
+
+/* What lies between the last value and `to`, which is not appended. */
+static at_status continue_to(const char *name, const char *to, series *s, at_error *error)
+{
+    int64_t known[SHOWN], end;
+    size_t count = s->count < SHOWN ? s->count : SHOWN;
+    bool whole = read_whole(to, &end);
+    for (size_t i = 0; whole && i < count; i++)
+        whole = read_whole(s->texts[s->count - count + i], &known[i]);
+    progression p = {0, 0};
+    if (!whole || !find_progression(known, count, &p))
+        return error_set(error, AT_USAGE,
+                         "--over %s: '...' goes on from whole numbers of one difference or one "
+                         "factor, as in 1,2,...,8 or 1,2,4,...,64",
+                         name);
+    int64_t at = known[count - 1];
+    bool upwards = p.factor * at + p.step > at;
+    at_status status = AT_OK;
+    while (!status) {
+        int64_t next = p.factor * at + p.step;
+        if (next == end)
+            return AT_OK;
+        if (next == at || (upwards ? next > end : next < end))
+            return error_set(error, AT_USAGE, "--over %s: the series does not meet %s", name, to);
+        char text[32];
+        snprintf(text, sizeof text, "%" PRId64, next);
+        status = append(name, text, s, error);
+        at = next;
+    }
+    return status;
+}
+
+at_status series_parse(const char *name, const char *list, series *out, at_error *error)
+{
+    *out = (series){0};
+    char *copy = strdup(list), *rest = NULL;
+    at_status status = copy ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    bool gap = false;
+    for (char *word = copy ? strtok_r(copy, ",", &rest) : NULL; !status && word;
+         word = strtok_r(NULL, ",", &rest)) {
+        if (strcmp(word, "...") == 0) {
+            if (gap || !out->count)
+                break;
+            gap = true;
+            continue;
+        }
+        if (gap)
+            status = continue_to(name, word, out, error);
+        gap = false;
+        if (!status)
+            status = append(name, word, out, error);
+    }
+    if (!status && (gap || !out->count))
+        status = error_set(error, AT_USAGE, "--over %s: '...' stands between two values", name);
+    free(copy);
+    return status;
+}
+
+void series_deinit(series *s)
+{
+    for (size_t i = 0; s->texts && i < s->count; i++)
+        free(s->texts[i]);
+    free(s->texts);
+    *s = (series){0};
+}

@@ -1,0 +1,61 @@
+/* autotune convert: recorded measurements in the format of another tool. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cmd/line/commands.h"
+#include "history/history.h"
+
+/* The file's name, to call a kernel that the file does not name. */
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static at_status write_text(const char *path, const char *text, at_error *error)
+{
+    if (path)
+        return file_replace(path, text, strlen(text), error);
+    if (puts(text) == EOF || fflush(stdout) != 0)
+        return error_set_errno(error, errno, "cannot write the result");
+    return AT_OK;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    if (!o->format)
+        return error_set(error, AT_USAGE, "--format says what to write: kernel-tuner or t4");
+    recorded r = {0};
+    char *text = NULL;
+    at_status status = recorded_read(o->operand, &r, error);
+    if (!status && r.kernel[0] == '\0')
+        r.kernel = last_part(o->operand);
+    if (!status)
+        status = recorded_write(&r, o->format, &text, error);
+    if (!status)
+        status = write_text(o->output, text, error);
+    free(text);
+    recorded_deinit(&r);
+    return status;
+}
+
+static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT};
+
+const command cmd_convert = {
+    .name = "convert",
+    .operand = "FILE",
+    .summary = "Write recorded measurements in the format of another tool",
+    .details = "FILE is a journal of autotune, a Kernel Tuner cache, T4 results or wisdom of Kernel Launcher, gzip or\n"
+               "not. Formats:\n"
+               "\n"
+               "  kernel-tuner             a cache file of Kernel Tuner\n"
+               "  t4                       T4 results\n",
+    .options = takes,
+    .option_count = sizeof takes / sizeof *takes,
+    .raw = true,
+    .run = run,
+};

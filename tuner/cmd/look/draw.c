@@ -1,0 +1,73 @@
+/* autotune plot: a picture of what was measured. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "cmd/look/plot.h"
+
+enum { TITLE_BYTES = 1024 };
+
+static at_status choose_format(const options *o, plot_format *out, at_error *error)
+{
+    const char *dot = o->output ? strrchr(o->output, '.') : NULL;
+    const char *name = o->format ? o->format : dot ? dot + 1 : o->output ? "svg" : "terminal";
+    if (strcmp(name, "svg") == 0)
+        *out = PLOT_SVG;
+    else if (strcmp(name, "png") == 0)
+        *out = PLOT_PNG;
+    else if (strcmp(name, "terminal") == 0 || strcmp(name, "txt") == 0)
+        *out = PLOT_TERMINAL;
+    else
+        return error_set(error, AT_USAGE, "--format takes svg, png or terminal, not '%s'", name);
+    return AT_OK;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    recorded r = {0};
+    char title[TITLE_BYTES];
+    plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title, .output = o->output,
+                      .columns = terminal_page()};
+    at_status status = choose_format(o, &q.format, error);
+    if (!status)
+        status = recorded_read(o->operand, &r, error);
+    if (!status) {
+        const char *name = strrchr(o->operand, '/');
+        const char *subject = *r.kernel ? r.kernel : name ? name + 1 : o->operand;
+        snprintf(title, sizeof title, "%.*s%s%s%s%s%s%s",
+                 (int)strcspn(subject, "."), subject, *r.device ? " on " : "", r.device,
+                 *r.problem ? ", " : "", r.problem, r.predicted ? " (predicted)" : "",
+                 r.is_record ? ": the best few and the default" : "");
+        status = plot_draw(&r, &q, error);
+    }
+    recorded_deinit(&r);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT};
+
+const command cmd_plot = {
+    .name = "plot",
+    .operand = "FILE",
+    .summary = "Draw what was measured, by gnuplot",
+    .details =
+        "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4 results; of a\n"
+        "record (results/<gpu>/<pattern>.json) rank and roofline are drawn, where it holds who came next.\n"
+        "The picture goes to the terminal, or to -o FILE.svg or FILE.png (--format svg, png, terminal).\n"
+        "\n"
+        "  rank         of each value of a parameter its variants, fastest first\n"
+        "  sweep        the best and the median with each value of a parameter\n"
+        "  heatmap      the best with each pair of values of two parameters\n"
+        "  convergence  the best so far along the variants tried (of a journal)\n"
+        "  roofline     GB/s, or GFLOP/s and the like, against occupancy, below the pattern's ceiling (of a run)\n"
+        "  spill        against the bytes spilled\n"
+        "  importance   which parameters decide\n"
+        "\n"
+        "Without --by it is drawn by what decides most.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
+    .run = run,
+};

@@ -1,0 +1,522 @@
+#include "cmd/line/terminal.h"
+#include "cmd/look/plot.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/nearest.h"
+#include "history/importance.h"
+
+enum { COLOURS = 8, VALUE_BYTES = 96 };
+
+/* Okabe & Ito 2008; yellow, which is faint on white, comes last. */
+static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                             "#000000", "#56b4e9", "#e69f00", "#b0a000"};
+
+/* What a kind draws is over one or two parameters. */
+typedef struct drawing {
+    const recorded *r;
+    const plot_request *q;
+    importance important;
+    size_t by[2];
+    size_t *works; /* results with a cost, best first */
+    size_t count;
+    bool rates;    /* GB/s are known: higher is better; else times */
+    FILE *to;
+} drawing;
+
+static double figure(const drawing *d, size_t result)
+{
+    const recorded_result *r = &d->r->results[result];
+    return d->rates ? r->rate : r->cost * 1e3;
+}
+
+static const char *unit(const drawing *d)
+{
+    return d->rates ? d->r->rate_unit : strcmp(d->r->objective, "time") == 0 ? d->q->format == PLOT_TERMINAL ? "us" : "time (us)" : d->r->objective;
+}
+
+static void value_text(const drawing *d, size_t result, size_t parameter, char text[VALUE_BYTES])
+{
+    value_format(d->r->results[result].values[parameter], text, VALUE_BYTES);
+}
+
+/* A text between gnuplot's double quotes, without what it or its terminals would read as more than text. */
+static void put_text(FILE *to, const char *text)
+{
+    fputc('"', to);
+    for (; *text; text++)
+        if (!strchr("\"\\`{}^@&~\n$", *text))
+            fputc(*text, to);
+    fputc('"', to);
+}
+
+/* The different values of a parameter among what works, ascending; results that have them. Caller frees. */
+static size_t *levels_of(const drawing *d, size_t parameter, size_t *count)
+{
+    size_t *list = calloc(d->count + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = 0; list && i < d->count; i++) {
+        const value *v = &d->r->results[d->works[i]].values[parameter];
+        size_t at = 0;
+        int order = 1;
+        while (at < *count && (order = value_compare(d->r->results[list[at]].values[parameter], *v)) < 0)
+            at++;
+        if (at < *count && order == 0)
+            continue;
+        memmove(&list[at + 1], &list[at], (*count - at) * sizeof *list);
+        list[at] = d->works[i];
+        (*count)++;
+    }
+    return list;
+}
+
+static bool has_level(const drawing *d, size_t result, size_t level, size_t parameter)
+{
+    return value_equal(d->r->results[result].values[parameter], d->r->results[level].values[parameter]);
+}
+
+static void put_ceiling(const drawing *d, bool first)
+{
+    if (d->rates && d->r->ceiling_rate > 0)
+        fprintf(d->to, "%s %g with lines lc rgb '#555555' lw 2 title '%s'", first ? "" : ", \\\n", d->r->ceiling_rate,
+                d->r->ceiling);
+    if (d->rates && d->r->baseline_rate > 0)
+        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_rate);
+}
+
+/* Of each value its variants, fastest first, along their share: curves that do not hide each other. */
+static at_status draw_rank(const drawing *d, at_error *error)
+{
+    size_t count, *levels = levels_of(d, d->by[0], &count);
+    char text[VALUE_BYTES];
+    if (!levels)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t l = 0; l < count; l++) {
+        size_t of = 0, rank = 0;
+        for (size_t i = 0; i < d->count; i++)
+            of += has_level(d, d->works[i], levels[l], d->by[0]);
+        fprintf(d->to, "$d%zu << EOD\n", l);
+        for (size_t i = 0; i < d->count; i++)
+            if (has_level(d, d->works[i], levels[l], d->by[0]))
+                fprintf(d->to, "%g %g\n", 100.0 * (double)rank++ / (double)(of > 1 ? of - 1 : 1),
+                        figure(d, d->works[i]));
+        fputs("EOD\n", d->to);
+    }
+    fprintf(d->to, "set xlabel 'of the variants with that value, fastest first (%%)'\nset ylabel '%s'\n"
+                   "set xrange [0:100]\nset key outside bottom center horizontal height 1\n%splot ",
+            unit(d), d->rates ? "set yrange [0:*]\n" : "set logscale y\n");
+    for (size_t l = 0; l < count; l++) {
+        char title[2 * VALUE_BYTES];
+        value_text(d, levels[l], d->by[0], text);
+        snprintf(title, sizeof title, "%s=%s", d->r->names[d->by[0]], text);
+        fprintf(d->to, "%s$d%zu with linespoints lc rgb '%s' lw 2 dt %zu pt %zu ps 0.7 pn 8 title ", l ? ", \\\n " : "",
+                l, colours[l % COLOURS], 1 + l % 5, 4 + l % 10);
+        put_text(d->to, title);
+    }
+    put_ceiling(d, false);
+    fputs("\n", d->to);
+    free(levels);
+    return AT_OK;
+}
+
+/* The best and the middle with each value. */
+static at_status draw_sweep(const drawing *d, at_error *error)
+{
+    size_t count, *levels = levels_of(d, d->by[0], &count);
+    char text[VALUE_BYTES];
+    if (!levels)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    fputs("$d << EOD\n", d->to);
+    for (size_t l = 0; l < count; l++) {
+        size_t of = 0, seen = 0, best = 0, middle = 0;
+        for (size_t i = 0; i < d->count; i++)
+            of += has_level(d, d->works[i], levels[l], d->by[0]);
+        for (size_t i = 0; i < d->count; i++)
+            if (has_level(d, d->works[i], levels[l], d->by[0])) {
+                best = seen == 0 ? d->works[i] : best;
+                middle = seen == of / 2 ? d->works[i] : middle;
+                seen++;
+            }
+        value_text(d, levels[l], d->by[0], text);
+        fprintf(d->to, "%zu %g %g ", l, figure(d, best), figure(d, middle));
+        put_text(d->to, text);
+        fputc('\n', d->to);
+    }
+    fprintf(d->to, "EOD\nset ylabel '%s'\nset yrange [0:*]\nset xrange [-0.5:%g]\nset xlabel ", unit(d),
+            (double)count - 0.5);
+    put_text(d->to, d->r->names[d->by[0]]);
+    fprintf(d->to, "\nset key outside bottom center horizontal height 1\n"
+                   "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
+                   " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
+            colours[0], colours[1]);
+    put_ceiling(d, false);
+    fputs("\n", d->to);
+    free(levels);
+    return AT_OK;
+}
+
+/* The best of each pair of values beside the best of all, in per cent more time; NAN: none works. */
+static double cell(const drawing *d, size_t a, size_t b)
+{
+    for (size_t i = 0; i < d->count; i++)
+        if (has_level(d, d->works[i], a, d->by[0]) && has_level(d, d->works[i], b, d->by[1]))
+            return 100 * (d->r->results[d->works[i]].cost / d->r->results[d->works[0]].cost - 1);
+    return NAN;
+}
+
+/* Letters of the longest value, `least` at least. */
+static int widest_value(const drawing *d, const size_t *levels, size_t count, size_t parameter, int least)
+{
+    char text[VALUE_BYTES];
+    for (size_t i = 0; i < count; i++) {
+        value_text(d, levels[i], parameter, text);
+        if ((int)strlen(text) > least)
+            least = (int)strlen(text);
+    }
+    return least;
+}
+
+/* In the terminal: blocks, the fuller the faster, and the figures beside them. As many columns side by side as
+ * there is room for. */
+static void print_blocks(const drawing *d, const size_t *rows, size_t row_count, const size_t *columns,
+                         size_t column_count)
+{
+    static const char *const blocks[] = {"\u2588\u2588", "\u2593\u2593", "\u2592\u2592", "\u2591\u2591", "  "};
+    static const char *const letters[] = {"##", "==", "--", "..", "  "};
+    static const double steps[] = {1, 5, 20, 100};
+    const char *const *shades = terminal_speaks_utf8() ? blocks : letters;
+    char text[VALUE_BYTES];
+    int label = widest_value(d, rows, row_count, d->by[0], 6);
+    int width = widest_value(d, columns, column_count, d->by[1], 9);
+    size_t room = d->q->columns > (size_t)label ? (d->q->columns - (size_t)label) / (size_t)(width + 1) : 1;
+    fprintf(d->to, "%s down, %s across: per cent above the best time\n", d->r->names[d->by[0]], d->r->names[d->by[1]]);
+    for (size_t first = 0; first < column_count; first += room ? room : 1) {
+        size_t end = first + (room ? room : 1) < column_count ? first + (room ? room : 1) : column_count;
+        fprintf(d->to, "%*s", label, "");
+        for (size_t c = first; c < end; c++) {
+            value_text(d, columns[c], d->by[1], text);
+            fprintf(d->to, " %*s", width, text);
+        }
+        for (size_t r = 0; r < row_count; r++) {
+            value_text(d, rows[r], d->by[0], text);
+            fprintf(d->to, "\n%*s", label, text);
+            for (size_t c = first; c < end; c++) {
+                double v = cell(d, rows[r], columns[c]);
+                size_t shade = 0;
+                while (shade < 4 && v >= steps[shade])
+                    shade++;
+                if (isnan(v))
+                    fprintf(d->to, " %*s", width, "-");
+                else
+                    fprintf(d->to, " %*s%s%7.1f", width - 9, "", shades[shade], v);
+            }
+        }
+        fputs("\n\n", d->to);
+    }
+    fprintf(d->to, "%*s %s < 1 %%  %s < 5 %%  %s < 20 %%  %s < 100 %%\n", label, "", shades[0], shades[1], shades[2],
+            shades[3]);
+}
+
+static at_status draw_heatmap(const drawing *d, at_error *error)
+{
+    size_t rows, columns, *row = levels_of(d, d->by[0], &rows), *column = levels_of(d, d->by[1], &columns);
+    char text[VALUE_BYTES];
+    at_status status = row && column ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status && d->q->format == PLOT_TERMINAL) {
+        print_blocks(d, row, rows, column, columns);
+    } else if (!status) {
+        fputs("$d << EOD\n", d->to);
+        for (size_t y = 0; y < rows; y++)
+            for (size_t x = 0; x < columns; x++) {
+                double v = cell(d, row[y], column[x]);
+                if (isnan(v))
+                    fprintf(d->to, "%zu %zu NaN \"none\"\n", x, y);
+                else
+                    fprintf(d->to, "%zu %zu %g \"%.1f\"\n", x, y, fmax(v, 0.1), v);
+            }
+        fputs("EOD\nset xtics (", d->to);
+        for (size_t x = 0; x < columns; x++) {
+            value_text(d, column[x], d->by[1], text);
+            fputs(x ? ", " : "", d->to);
+            put_text(d->to, text);
+            fprintf(d->to, " %zu", x);
+        }
+        fputs(")\nset ytics (", d->to);
+        for (size_t y = 0; y < rows; y++) {
+            value_text(d, row[y], d->by[0], text);
+            fputs(y ? ", " : "", d->to);
+            put_text(d->to, text);
+            fprintf(d->to, " %zu", y);
+        }
+        fputs(")\nset xlabel ", d->to);
+        put_text(d->to, d->r->names[d->by[1]]);
+        fputs("\nset ylabel ", d->to);
+        put_text(d->to, d->r->names[d->by[0]]);
+        /* Light to dark blue: it stays a scale in print. */
+        fprintf(d->to,
+                "\nunset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
+                "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#2171b5')\n"
+                "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n"
+                "plot $d using 1:2:3 with image pixels, $d using 1:2:4 with labels\n",
+                (double)columns - 0.5, (double)rows - 0.5);
+    }
+    free(row);
+    free(column);
+    return status;
+}
+
+static at_status draw_convergence(const drawing *d, at_error *error)
+{
+    double best = INFINITY;
+    if (d->r->ranked)
+        return error_set(error, AT_NOT_FOUND, "a run's --json lists its results by rank, not in the order in which "
+                                              "they were tried: draw its journal instead");
+    fputs("$d << EOD\n", d->to);
+    for (size_t i = 0; i < d->r->result_count; i++) {
+        size_t at = d->r->newest_first ? d->r->result_count - 1 - i : i;
+        if (d->r->results[at].outcome == OUTCOME_OK && d->r->results[at].cost < best) {
+            best = d->r->results[at].cost;
+            fprintf(d->to, "%zu %g\n", i + 1, best * 1e3);
+        }
+    }
+    fprintf(d->to, "%zu %g\nEOD\nset logscale x\nset xlabel 'variants tried'\nset ylabel 'best time so far (us)'\n"
+                   "unset key\nplot $d with steps lc rgb '%s' lw 2\n",
+            d->r->result_count, best * 1e3, colours[0]);
+    return AT_OK;
+}
+
+/* Points over a figure of each variant. */
+static at_status draw_points(const drawing *d, bool spills, at_error *error)
+{
+    size_t points = 0;
+    fputs("$d << EOD\n", d->to);
+    for (size_t i = 0; i < d->count; i++) {
+        const recorded_result *r = &d->r->results[d->works[i]];
+        if (spills ? !r->has_resources : !(r->occupancy > 0 && d->rates))
+            continue;
+        fprintf(d->to, "%g %g\n", spills ? r->spill_bytes : 100 * r->occupancy, figure(d, d->works[i]));
+        points++;
+    }
+    if (points == 0)
+        return error_set(error, AT_NOT_FOUND, "this file does not say what a variant %s: what a run prints with "
+                                              "--json --top 1000000 does",
+                         spills ? "spills" : "moves and how full it keeps the multiprocessors");
+    fprintf(d->to, "EOD\n%sset xlabel '%s'\nset ylabel '%s'\nset yrange [0:*]\n"
+                   "set key outside bottom center horizontal height 1\nplot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
+            spills ? "set xrange [-1:]\n" : "set xrange [0:105]\n",
+            spills ? "bytes spilled (stores and loads)" : "occupancy (%)", unit(d), colours[0]);
+    put_ceiling(d, false);
+    fputs("\n", d->to);
+    return AT_OK;
+}
+
+static at_status draw_importance(const drawing *d, at_error *error)
+{
+    (void)error;
+    size_t count = d->important.parameter_count;
+    fputs("$d << EOD\n", d->to);
+    for (size_t i = count; i-- > 0;) {
+        const importance_parameter *p = &d->important.parameters[i];
+        fprintf(d->to, "%zu %g %g ", count - 1 - i, 100 * p->alone, 100 * p->total);
+        put_text(d->to, d->r->names[p->parameter]);
+        fputc('\n', d->to);
+    }
+    fprintf(d->to, "EOD\nset xlabel 'of the variance of log(time) (%%)'\nset yrange [-0.7:%g]\nset xrange [0:*]\n"
+                   "set key outside bottom center horizontal height 1\nset style fill solid 0.9\nset offsets 0,0,0,0\n"
+                   "plot $d using ($2/2):($1+0.2):($2/2):(0.18):ytic(4) with boxxyerror lc rgb '%s' title 'alone', \\\n"
+                   " $d using ($3/2):($1-0.2):($3/2):(0.18) with boxxyerror fs pattern 4 lc rgb '%s' title "
+                   "'once all others are fixed'\n",
+            (double)count - 0.3, colours[0], colours[1]);
+    return AT_OK;
+}
+
+static at_status draw_spill(const drawing *d, at_error *error)
+{
+    return draw_points(d, true, error);
+}
+
+static at_status draw_roofline(const drawing *d, at_error *error)
+{
+    return draw_points(d, false, error);
+}
+
+static const struct {
+    const char *name;
+    size_t parameters;
+    at_status (*draw)(const drawing *d, at_error *error);
+} kinds[] = {
+    {"rank", 1, draw_rank},       {"heatmap", 2, draw_heatmap}, {"sweep", 1, draw_sweep},
+    {"convergence", 0, draw_convergence}, {"roofline", 0, draw_roofline}, {"spill", 0, draw_spill},
+    {"importance", 0, draw_importance},
+};
+
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+typedef struct placed {
+    double cost;
+    size_t result;
+} placed;
+
+static int by_cost(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+    return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : (x->result > y->result) - (x->result < y->result);
+}
+
+/* Those that work, best first. */
+static bool find_works(drawing *d)
+{
+    const recorded *r = d->r;
+    placed *list = calloc(r->result_count + 1, sizeof *list);
+    d->works = calloc(r->result_count + 1, sizeof *d->works);
+    for (size_t i = 0; list && i < r->result_count; i++)
+        if (r->results[i].outcome == OUTCOME_OK && isfinite(r->results[i].cost)) {
+            list[d->count++] = (placed){r->results[i].cost, i};
+            d->rates = d->rates && r->results[i].rate > 0;
+        }
+    if (list)
+        qsort(list, d->count, sizeof *list, by_cost);
+    for (size_t i = 0; list && d->works && i < d->count; i++)
+        d->works[i] = list[i].result;
+    bool ok = list && d->works;
+    free(list);
+    return ok;
+}
+
+static at_status find_by(drawing *d, const char *name, size_t length, size_t *out, at_error *error)
+{
+    char word[VALUE_BYTES];
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    for (size_t p = 0; p < d->r->parameter_count; p++)
+        if (strcmp(word, d->r->names[p]) == 0) {
+            *out = p;
+            return AT_OK;
+        }
+    const char *nearest = nearest_name(word, d->r->names, d->r->parameter_count);
+    return error_set(error, AT_USAGE, "no parameter is called '%s'%s%s", word, nearest ? "; did you mean " : "",
+                     nearest ? nearest : "");
+}
+
+/* As asked; else the parameter that decides most by itself, or the pair that does together. */
+static at_status choose_by(drawing *d, size_t wanted, at_error *error)
+{
+    const importance *m = &d->important;
+    if (wanted && m->parameter_count < wanted)
+        return error_set(error, AT_NOT_FOUND, "%zu parameter%s must vary to draw this", wanted, wanted > 1 ? "s" : "");
+    size_t most = 0;
+    for (size_t i = 0; i < m->parameter_count; i++)
+        if (m->parameters[i].alone > m->parameters[most].alone)
+            most = i;
+    if (wanted == 1)
+        d->by[0] = m->parameters[most].parameter;
+    if (wanted == 2) {
+        d->by[0] = m->pairs[0].a;
+        d->by[1] = m->pairs[0].b;
+    }
+    if (!d->q->by)
+        return AT_OK;
+    size_t length = strcspn(d->q->by, ",");
+    at_status status = find_by(d, d->q->by, length, &d->by[0], error);
+    if (!status && wanted == 2 && !d->q->by[length])
+        return error_set(error, AT_USAGE, "--by takes two parameters for this, such as tile_x,tile_y");
+    if (!status && wanted == 2)
+        status = find_by(d, d->q->by + length + 1, strlen(d->q->by + length + 1), &d->by[1], error);
+    return status;
+}
+
+static void put_head(const drawing *d)
+{
+    const plot_request *q = d->q;
+    if (q->format == PLOT_SVG)
+        fputs("set terminal svg size 900,480 dynamic font 'sans-serif,14' background '#ffffff'\n", d->to);
+    else if (q->format == PLOT_PNG)
+        fputs("set terminal pngcairo size 1350,720 font 'sans,15'\n", d->to);
+    else
+        fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
+    if (q->format != PLOT_TERMINAL)
+        fputs("set termoption noenhanced\nset grid lc rgb '#dddddd'\n", d->to);
+    if (q->output) {
+        fputs("set output '", d->to);
+        for (const char *c = q->output; *c; c++)
+            fprintf(d->to, *c == '\'' ? "''" : "%c", *c);
+        fputs("'\n", d->to);
+    }
+    fputs("set title ", d->to);
+    put_text(d->to, q->title);
+    fputs("\n", d->to);
+}
+
+static at_status write_program(const recorded *r, const plot_request *q, FILE *to, at_error *error)
+{
+    drawing d = {.r = r, .q = q, .to = to, .rates = true};
+    size_t kind = 0;
+    const char *names[KINDS];
+    for (size_t i = 0; i < KINDS; i++)
+        names[i] = kinds[i].name;
+    while (kind < KINDS && strcmp(names[kind], q->kind) != 0)
+        kind++;
+    if (kind == KINDS) {
+        const char *nearest = nearest_name(q->kind, names, KINDS);
+        return error_set(error, AT_USAGE, "there is no kind '%s'%s%s; they are rank, heatmap, sweep, convergence, "
+                                          "roofline, spill and importance",
+                         q->kind, nearest ? ": did you mean " : "", nearest ? nearest : "");
+    }
+    bool of_few = kinds[kind].draw == draw_rank || kinds[kind].draw == draw_roofline;
+    if (r->is_record && !of_few)
+        return error_set(error, AT_NOT_FOUND, "a record holds the best few and the default, of which rank and roofline can be "
+                                              "drawn: for '%s' draw what 'autotune SCRIPT --json --top 1000000' prints, "
+                                              "or the run's journal",
+                         q->kind);
+    at_status status = find_works(&d) ? importance_of(r, &d.important, error)
+                                      : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = choose_by(&d, kinds[kind].parameters, error);
+    if (!status && !(q->format == PLOT_TERMINAL && kinds[kind].draw == draw_heatmap))
+        put_head(&d);
+    if (!status)
+        status = kinds[kind].draw(&d, error);
+    importance_deinit(&d.important);
+    free(d.works);
+    return status;
+}
+
+at_status plot_draw(const recorded *r, const plot_request *q, at_error *error)
+{
+    char *program = NULL;
+    size_t size_bytes = 0;
+    FILE *memory = open_memstream(&program, &size_bytes);
+    if (!memory)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = write_program(r, q, memory, error);
+    fclose(memory);
+    if (!status && q->format == PLOT_TERMINAL && strncmp(program, "set ", 4) != 0) {
+        fputs(program, stdout); /* drawn already */
+        free(program);
+        return AT_OK;
+    }
+    if (!status && system("command -v gnuplot >/dev/null 2>&1") != 0)
+        status = error_set(error, AT_NO_TOOLCHAIN, "gnuplot is missing, which draws the pictures: "
+                                                   "sudo apt-get install gnuplot-nox");
+    fflush(stdout);
+    FILE *gnuplot = status ? NULL : popen("gnuplot", "w");
+    if (!status && !gnuplot)
+        status = error_set(error, AT_IO, "gnuplot cannot be started");
+    if (gnuplot) {
+        fwrite(program, 1, size_bytes, gnuplot);
+        int ended = pclose(gnuplot);
+        if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
+            status = error_set(error, AT_IO, "gnuplot could not draw %s", q->output ? q->output : "this");
+        /* It does not tell what it could not write. */
+        struct stat drawn;
+        if (!status && q->output && (stat(q->output, &drawn) != 0 || drawn.st_size == 0))
+            status = error_set(error, AT_IO,
+                               "cannot write %s: is the disk full, or the size of files limited (ulimit -f)?",
+                               q->output);
+    }
+    free(program);
+    return status;
+}

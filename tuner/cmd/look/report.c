@@ -1,0 +1,478 @@
+/* autotune report: one page of what won, why, and how it was measured. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "base/file.h"
+#include "base/paths.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "cmd/look/html.h"
+#include "cmd/look/plot.h"
+#include "cmd/variant/explained.h"
+#include "record/record.h"
+
+enum { TEXT_BYTES = 1024, MOST_SVG_BYTES = 64 << 20 };
+
+/* ---- why: the counters of the baseline and of the winner ---- */
+
+typedef struct counts {
+    bool known;
+    char why_not[TEXT_BYTES];
+    double load_sectors, store_sectors; /* a request */
+    double load_ideal, store_ideal;     /* that its bytes would fill */
+    double load_bytes;                  /* a request */
+    double conflicts;                   /* extra wavefronts a request of shared memory */
+    double requests;                    /* of global memory */
+    double occupancy, flight_bytes, needed_bytes;
+    uint32_t registers, spill_bytes;
+    char limit[64];
+} counts;
+
+static double ratio(double a, double b)
+{
+    return b > 0 ? a / b : 0;
+}
+
+static void sum_counts(const explained *x, counts *out)
+{
+    sim_counter load = {0}, store = {0}, shared = {0};
+    double longest = -1;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const sim_estimated *f = &x->launches[i].found;
+        const sim_totals *t = &f->profile.totals;
+        sim_counter_sum(&load, &t->global_load);
+        sim_counter_sum(&load, &t->async_copy);
+        sim_counter_sum(&store, &t->global_store);
+        sim_counter_sum(&shared, &t->shared_load);
+        sim_counter_sum(&shared, &t->shared_store);
+        if (f->prediction.time_ns > longest) {
+            longest = f->prediction.time_ns;
+            out->occupancy = f->prediction.occupancy.fraction;
+            out->flight_bytes = f->prediction.flight_bytes;
+            out->needed_bytes = f->prediction.needed_bytes;
+            snprintf(out->limit, sizeof out->limit, "%s", f->prediction.limit ? f->prediction.limit : "");
+        }
+    }
+    out->known = true;
+    out->load_sectors = ratio((double)load.sectors, (double)load.requests);
+    out->load_ideal = ratio((double)load.fewest, (double)load.requests);
+    out->load_bytes = ratio((double)load.bytes, (double)load.requests);
+    out->store_sectors = ratio((double)store.sectors, (double)store.requests);
+    out->store_ideal = ratio((double)store.fewest, (double)store.requests);
+    out->conflicts = ratio((double)shared.conflicts, (double)shared.shared_requests);
+    out->requests = (double)(load.requests + store.requests);
+    out->registers = x->compiled.resources.registers;
+    out->spill_bytes = x->compiled.resources.spill_store_bytes + x->compiled.resources.spill_load_bytes;
+}
+
+static void count_variant(const record *r, const record_values *configuration, counts *out)
+{
+    char text[CONFIGURATION_BYTES], arch[16];
+    at_error error = {0};
+    explained *x = calloc(1, sizeof *x);
+    snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
+    record_format_values(configuration, text, sizeof text);
+    settings wanted = {.script = r->pattern, .arch = arch, .use_cache = true, .quiet = true};
+    at_status status = x ? explained_make(&wanted, text, x, &error)
+                         : error_set(&error, AT_NO_MEMORY, "out of memory");
+    if (!status && explained_faulted(x))
+        status = error_set(&error, AT_DEVICE, "%s", x->wrong ? x->wrong : "the simulated kernel faulted");
+    if (status)
+        snprintf(out->why_not, sizeof out->why_not, "%s", error.message);
+    else
+        sum_counts(x, out);
+    if (x)
+        explained_deinit(x);
+    free(x);
+}
+
+/* Behind the point: whole numbers and large ones have none. */
+static int digits(double v)
+{
+    return v >= 100 || v == (double)(long long)v ? 0 : 2;
+}
+
+static void put_count(FILE *to, const char *name, double a, double b, const char *unit, const char *meaning)
+{
+    fprintf(to, "<tr><td>%s</td><td>%.*f%s</td><td>%.*f%s</td><td class=\"words\">%s</td></tr>\n", name, digits(a), a,
+            unit, digits(b), b, unit, meaning);
+}
+
+static void put_counts(FILE *to, const counts *a, const counts *b)
+{
+    fputs("<div class=\"wide\"><table><thead><tr><th>counted</th><th>baseline</th><th>winner</th>"
+          "<th class=\"words\">what it means</th></tr></thead><tbody>\n",
+          to);
+    put_count(to, "sectors a load", a->load_sectors, b->load_sectors, "", "32-byte pieces that a warp's load touches");
+    put_count(to, "at least", a->load_ideal, b->load_ideal, "", "that its bytes would fill");
+    put_count(to, "bytes a load", a->load_bytes, b->load_bytes, "", "asked for by a warp at once");
+    put_count(to, "sectors a store", a->store_sectors, b->store_sectors, "", "32-byte pieces that a warp's store touches");
+    put_count(to, "at least", a->store_ideal, b->store_ideal, "", "that its bytes would fill");
+    put_count(to, "requests", a->requests, b->requests, "", "loads and stores of global memory, of all warps counted");
+    put_count(to, "bank conflicts", a->conflicts, b->conflicts, "", "extra passes that an access of shared memory takes");
+    put_count(to, "occupancy", 100 * a->occupancy, 100 * b->occupancy, " %", "of the warps that a multiprocessor can hold");
+    put_count(to, "bytes in flight", a->flight_bytes, b->flight_bytes, "", "on their way to a multiprocessor at a time");
+    put_count(to, "needed", a->needed_bytes, b->needed_bytes, "", "in flight, to keep DRAM busy (Little's law)");
+    put_count(to, "registers", a->registers, b->registers, "", "a thread");
+    put_count(to, "spilled bytes", a->spill_bytes, b->spill_bytes, "", "stored and loaded, a thread");
+    fputs("</tbody></table></div>\n", to);
+}
+
+/* What is no reason, since it is as good in both. */
+static void put_alike(FILE *to, const counts *a, const counts *b)
+{
+    static const double enough = 1.01;
+    bool full = a->load_sectors <= enough * a->load_ideal && b->load_sectors <= enough * b->load_ideal &&
+                a->store_sectors <= enough * a->store_ideal && b->store_sectors <= enough * b->store_ideal;
+    bool free_of_conflicts = a->conflicts == 0 && b->conflicts == 0;
+    bool unspilled = a->spill_bytes == 0 && b->spill_bytes == 0;
+    if (full || free_of_conflicts || unspilled)
+        fprintf(to, "<li>It is not decided by what both do equally well:%s%s%s.</li>\n",
+                full ? " every sector that they touch is used whole" : "",
+                free_of_conflicts ? full ? ", no access of shared memory conflicts" : " no access of shared memory conflicts" : "",
+                unspilled ? full || free_of_conflicts ? ", nothing is spilled" : " nothing is spilled" : "");
+}
+
+/* The differences that are worth a sentence. */
+static void put_reasons(FILE *to, const counts *a, const counts *b)
+{
+    static const double much = 1.15;
+    size_t said = 0;
+    fputs("<ul>\n", to);
+    if (a->load_sectors * b->load_ideal > much * b->load_sectors * a->load_ideal && ++said)
+        fprintf(to, "<li>Its loads waste less: %.3g sectors where %.3g would do, beside %.3g where %.3g would.</li>\n",
+                b->load_sectors, b->load_ideal, a->load_sectors, a->load_ideal);
+    if (a->store_sectors * b->store_ideal > much * b->store_sectors * a->store_ideal && ++said)
+        fprintf(to, "<li>Its stores waste less: %.3g sectors where %.3g would do, beside %.3g where %.3g would.</li>\n",
+                b->store_sectors, b->store_ideal, a->store_sectors, a->store_ideal);
+    if (b->load_bytes > much * a->load_bytes && ++said)
+        fprintf(to, "<li>A warp asks for more at once: %.4g bytes a load instead of %.4g, so that fewer instructions "
+                    "move the same data.</li>\n", b->load_bytes, a->load_bytes);
+    if (a->requests > much * b->requests && ++said)
+        fprintf(to, "<li>It makes %.0f requests of global memory for the same data instead of %.0f: each costs a turn "
+                    "in the load and store unit.</li>\n", b->requests, a->requests);
+    if (a->conflicts > b->conflicts + 0.05 && ++said)
+        fprintf(to, "<li>Shared memory answers faster: %.3g extra passes an access instead of %.3g.</li>\n",
+                b->conflicts, a->conflicts);
+    if (b->conflicts > a->conflicts + 0.05 && ++said)
+        fprintf(to, "<li>It accepts bank conflicts (%.3g extra passes an access instead of %.3g): shared memory is not "
+                    "what limits it.</li>\n", b->conflicts, a->conflicts);
+    if (b->flight_bytes > much * a->flight_bytes && ++said)
+        fprintf(to, "<li>It keeps more bytes in flight: %.0f on their way to a multiprocessor at a time instead of %.0f; "
+                    "%.0f are needed to keep DRAM busy.</li>\n", b->flight_bytes, a->flight_bytes, b->needed_bytes);
+    if (b->occupancy > much * a->occupancy && ++said)
+        fprintf(to, "<li>More warps are resident: %.0f %% instead of %.0f %%.</li>\n", 100 * b->occupancy, 100 * a->occupancy);
+    if (a->occupancy > much * b->occupancy && ++said)
+        fprintf(to, "<li>It wins with fewer warps resident (%.0f %% instead of %.0f %%): each does more.</li>\n",
+                100 * b->occupancy, 100 * a->occupancy);
+    if (a->spill_bytes > b->spill_bytes && ++said)
+        fprintf(to, "<li>It spills %u bytes a thread instead of %u.</li>\n", b->spill_bytes, a->spill_bytes);
+    put_alike(to, a, b);
+    if (!said)
+        fputs("<li>The counters of both are alike: what decides is finer than they show (the order of blocks in time, "
+              "cache hints, row buffers of DRAM).</li>\n", to);
+    fprintf(to, "</ul>\n<p>On the simulated device the baseline is limited by %s, the winner by %s.</p>\n", a->limit,
+            b->limit);
+}
+
+/* ---- a pattern ---- */
+
+static void put_configuration(FILE *to, const char *label, const record_values *v)
+{
+    char text[CONFIGURATION_BYTES];
+    record_format_values(v, text, sizeof text);
+    fprintf(to, "<p>%s</p><pre>", label);
+    for (char *c = text; (c = strchr(c, ',')); )
+        *c = ' ';
+    html_text(to, text);
+    fputs("</pre>\n", to);
+}
+
+/* Side by side, what the winner has otherwise. */
+static void put_changes(FILE *to, const record_values *baseline, const record_values *winner)
+{
+    char text[256];
+    fputs("<div class=\"wide\"><table><thead><tr><th>what differs</th><th>baseline</th><th>winner</th></tr></thead>"
+          "<tbody>\n", to);
+    for (size_t i = 0; i < baseline->count; i++)
+        for (size_t j = 0; j < winner->count; j++) {
+            if (strcmp(baseline->pairs[i].name, winner->pairs[j].name) != 0 ||
+                value_equal(baseline->pairs[i].value, winner->pairs[j].value))
+                continue;
+            fputs("<tr><td>", to);
+            html_text(to, baseline->pairs[i].name);
+            fputs("</td><td>", to);
+            value_format(baseline->pairs[i].value, text, sizeof text);
+            html_text(to, text);
+            fputs("</td><td>", to);
+            value_format(winner->pairs[j].value, text, sizeof text);
+            html_text(to, text);
+            fputs("</td></tr>\n", to);
+        }
+    fputs("</tbody></table></div>\n", to);
+}
+
+/* Of records of earlier versions the ceiling is a copy. */
+static const ceiling_info *ceiling_of(const record_entry *e)
+{
+    ceiling_kind kind;
+    return ceiling_get(ceiling_find(e->ceiling, &kind) ? kind : CEILING_COPY);
+}
+
+/* Of all the entries. */
+static const char *ceiling_name(const record *r)
+{
+    const char *name = ceiling_of(&r->entries[0])->name;
+    for (size_t i = 1; i < r->entry_count; i++)
+        if (strcmp(ceiling_of(&r->entries[i])->name, name) != 0)
+            return "ceiling";
+    return name;
+}
+
+static double rate_of(const record_entry *e, work_unit unit)
+{
+    return unit == WORK_FLOPS ? e->gflops : unit == WORK_ITEMS ? e->gitems : e->gbps;
+}
+
+/* The ceiling's unit, or the first that was recorded. */
+static work_unit unit_of(const record_entry *e)
+{
+    work_unit unit = ceiling_of(e)->unit;
+    for (int u = 0; u < WORK_UNITS && rate_of(e, unit) <= 0; u++)
+        unit = (work_unit)u;
+    return unit;
+}
+
+static void put_entries(FILE *to, const record *r)
+{
+    fputs("<div class=\"wide\"><table class=\"sort\"><thead><tr>", to);
+    char unit[WORK_RATE_BYTES], share[48];
+    const work_unit shown = unit_of(&r->entries[0]);
+    snprintf(share, sizeof share, "of %s %%", ceiling_name(r));
+    const char *const heads[] = {"problem", "time us", "+- %", work_rate_name(shown, r->entries[0].item, unit), share,
+                                 "x baseline", "measured"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        fputs("<th><button type=\"button\">", to);
+        html_text(to, heads[i]);
+        fputs("</button></th>", to);
+    }
+    fputs("</tr></thead><tbody>\n", to);
+    for (size_t i = 0; i < r->entry_count; i++) {
+        const record_entry *e = &r->entries[i];
+        char problem[TEXT_BYTES];
+        record_format_values(&e->problem, problem, sizeof problem);
+        fputs("<tr><td>", to);
+        for (char *c = problem; (c = strchr(c, ',')); )
+            *c = ' ';
+        html_text(to, problem);
+        fprintf(to, "%s%s</td><td>%.2f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.3f</td><td>",
+                e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "", (double)e->time_ns / 1e3,
+                50.0 * (double)(e->time_high_ns - e->time_low_ns) / (double)e->time_ns,
+                rate_of(e, shown), 100 * e->ceiling_fraction, e->speedup);
+        html_text(to, e->date);
+        fputs("</td></tr>\n", to);
+    }
+    fputs("</tbody></table></div>\n", to);
+}
+
+/* What was tried and how it ended, from the file's own members. */
+static void put_tried(FILE *to, const record *r)
+{
+    const json_t *entry = json_array_get(json_object_get(r->root, "entries"), 0);
+    const json_t *search = json_object_get(entry, "search"), *machine = json_object_get(entry, "device");
+    const char *name;
+    json_t *count;
+    fputs("<h3>What was tried, and how</h3>\n<p>", to);
+    json_object_foreach(json_object_get(search, "counts"), name, count)
+        if (json_integer_value(count) > 0)
+            fprintf(to, "%lld ended as %s; ", (long long)json_integer_value(count), name);
+    fprintf(to, "of %lld valid configurations, by the strategy ", (long long)json_integer_value(json_object_get(search, "valid")));
+    const char *texts[] = {json_string_value(json_object_get(search, "strategy")),
+                           json_string_value(json_object_get(machine, "driver")),
+                           json_string_value(json_object_get(machine, "cuda"))};
+    html_text(to, texts[0] ? texts[0] : "(unknown)");
+    fputs(". Driver ", to);
+    html_text(to, texts[1] ? texts[1] : "(unknown)");
+    fputs(", CUDA ", to);
+    html_text(to, texts[2] ? texts[2] : "(unknown)");
+    fputs(". Every variant was checked against a reference before it was timed; the fastest raced in blocks of one "
+          "sample each, and 40 blocks of the finals decided.</p>\n<p>To repeat it:</p><pre>autotune ", to);
+    html_text(to, r->pattern);
+    fputs(".lua", to);
+    for (size_t i = 0; r->entry_count && i < r->entries[0].problem.count; i++) {
+        char v[256];
+        value_format(r->entries[0].problem.pairs[i].value, v, sizeof v);
+        fputs(" --set ", to);
+        html_text(to, r->entries[0].problem.pairs[i].name);
+        fputc('=', to);
+        html_text(to, v);
+    }
+    fputs("</pre>\n", to);
+}
+
+/* A picture of the pattern's whole space, where that was recorded. */
+static void put_picture(FILE *to, const recorded *all, const char *kind, const char *words)
+{
+    char path[] = "/tmp/autotune-plot-XXXXXX";
+    int fd = mkstemp(path);
+    char *bytes = NULL;
+    size_t size_bytes = 0;
+    at_error error = {0};
+    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG, .output = path};
+    if (fd < 0)
+        return;
+    close(fd);
+    if (!plot_draw(all, &q, &error) && !file_read(path, MOST_SVG_BYTES, &bytes, &size_bytes, &error)) {
+        html_picture(to, bytes, size_bytes, words);
+    } else {
+        fputs("<p class=\"note\">No picture: ", to);
+        html_text(to, error.message);
+        fputs("</p>\n", to);
+    }
+    free(bytes);
+    unlink(path);
+}
+
+/* Of the landscape that lies beside the record. */
+static void put_pictures(FILE *to, const record *r)
+{
+    char path[PATHS_BYTES];
+    recorded all = {0};
+    at_error error = {0};
+    const char *slash = strrchr(r->path, '/');
+    int folder = slash ? (int)(slash - r->path) : 0;
+    snprintf(path, sizeof path, "%.*s/landscapes/%s.json.gz", folder, r->path, r->pattern);
+    if (recorded_read(path, &all, &error))
+        return;
+    all.kernel = r->pattern;
+    all.device = r->gpu;
+    put_picture(to, &all, "rank", "Every variant: of each value of what decides most, its variants, fastest first.");
+    put_picture(to, &all, "importance", "Which parameters decide how fast a variant is.");
+    put_picture(to, &all, "heatmap", "The two parameters that decide together: the best time with each pair of values.");
+    recorded_deinit(&all);
+}
+
+static void put_record(FILE *to, const record *r, size_t place)
+{
+    const record_entry *e = &r->entries[0];
+    counts baseline = {0}, winner = {0};
+    char problem[TEXT_BYTES];
+    fprintf(to, "<h2 id=\"%s-%zu\">", r->pattern, place);
+    html_text(to, r->pattern);
+    fputs(" on ", to);
+    html_text(to, r->gpu);
+    fputs("</h2>\n", to);
+    if (!r->entry_count)
+        return;
+    record_format_values(&e->problem, problem, sizeof problem);
+    fputs("<p>For ", to);
+    html_text(to, problem);
+    fprintf(to, " the winner takes %.2f us: %.3f times as fast as the script's default", (double)e->time_ns / 1e3,
+            e->speedup);
+    if (e->ceiling_fraction > 0)
+        fprintf(to, ", %.1f %% of %s", 100 * e->ceiling_fraction, ceiling_of(e)->words);
+    fputs(".</p>\n", to);
+    put_entries(to, r);
+    fputs("<h3>Why the winner wins</h3>\n", to);
+    put_configuration(to, "The winner:", &e->configuration);
+    if (e->baseline.count) {
+        put_configuration(to, "The script's default, the baseline:", &e->baseline);
+        put_changes(to, &e->baseline, &e->configuration);
+        count_variant(r, &e->baseline, &baseline);
+        count_variant(r, &e->configuration, &winner);
+    }
+    if (baseline.known && winner.known) {
+        put_reasons(to, &baseline, &winner);
+        put_counts(to, &baseline, &winner);
+        fputs("<p class=\"note\">Counted on a simulated device, on the pattern's small problem, by Nsight Compute's "
+              "definitions; times above were measured on the GPU.</p>\n", to);
+    } else {
+        fputs("<p class=\"note\">There are no counters to compare: ", to);
+        html_text(to, !e->baseline.count ? "the record has no baseline" : *baseline.why_not ? baseline.why_not : winner.why_not);
+        fputs("</p>\n", to);
+    }
+    put_pictures(to, r);
+    put_tried(to, r);
+}
+
+/* ---- the page ---- */
+
+/* `place` tells records of one pattern, of several GPUs, apart. */
+static void put_link(FILE *to, const record *r, size_t place)
+{
+    fprintf(to, "<a href=\"#%s-%zu\">%s, ", r->pattern, place, r->pattern);
+    html_text(to, r->gpu);
+    fputs("</a> ", to);
+}
+
+static bool is_wanted(const options *o, const record *r)
+{
+    for (size_t i = 0; i < o->operand_count; i++)
+        if (strcmp(o->operands[i], r->pattern) == 0)
+            return true;
+    return o->operand_count == 0;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    record_set set = {0};
+    char *page = NULL;
+    size_t size_bytes = 0, count = 0;
+    at_status status = known_records(o, NULL, false, &set, error);
+    for (size_t i = 0; i < set.count && !status; i++)
+        count += is_wanted(o, &set.records[i]);
+    if (!status && count == 0)
+        status = error_set(error, AT_USAGE, "no record of %s; --results names the folder of the records",
+                           o->operand ? o->operand : "anything");
+    FILE *to = status ? NULL : open_memstream(&page, &size_bytes);
+    if (!status && !to)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status) {
+        html_begin(to, "What autotune found");
+        fputs("<p class=\"note\">Written by autotune ", to);
+        html_text(to, version_text());
+        fputs(" from its records.</p>\n<nav>", to);
+        for (size_t i = 0; i < set.count; i++)
+            if (is_wanted(o, &set.records[i]))
+                put_link(to, &set.records[i], i);
+        fputs("</nav>\n", to);
+        for (size_t i = 0; i < set.count; i++)
+            if (is_wanted(o, &set.records[i]))
+                put_record(to, &set.records[i], i);
+        html_end(to);
+        if (fclose(to) != 0)
+            status = error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    if (!status && o->output)
+        status = file_replace(o->output, page, size_bytes, error);
+    else if (!status)
+        fwrite(page, 1, size_bytes, stdout);
+    free(page);
+    record_set_deinit(&set);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_OUTPUT, OPTION_RESULTS};
+
+const command cmd_report = {
+    .name = "report",
+    .operand = "[PATTERN...]",
+    .operands_most = OPTIONS_MAX_OPERANDS,
+    .summary = "Write one HTML page of what won, and why",
+    .details = "Of the records of these patterns (without any: of all) in --results. The page needs nothing but itself:\n"
+               "no network, no other file. Why a winner wins is counted on a simulated device, baseline and winner\n"
+               "side by side; pictures are drawn where the space was recorded in <gpu>/landscapes and gnuplot is here.\n"
+               "\n"
+               "  autotune report transpose -o report.html\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
+    .run = run,
+};

@@ -1,0 +1,449 @@
+/* autotune compare: what became faster or slower between two records, runs or journals. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/json_text.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "cmd/results/judge.h"
+#include "cmd/variant/explained.h"
+#include "history/history.h"
+#include "record/record.h"
+#include "report/table.h"
+#include "run/race/side_by_side.h"
+#include "run/setup/session.h"
+#include "run/setup/setup.h"
+
+enum { EXIT_SLOWER = 6, TEXT_BYTES = 512 };
+
+/* A difference of a race that does not matter. */
+static const double race_margin = 0.0025;
+/* The best of one problem. */
+typedef struct subject {
+    char problem[TEXT_BYTES], pattern[128], configuration[CONFIGURATION_BYTES];
+    char arch[32]; /* that it is counted for */
+    double low_ns, time_ns, high_ns; /* median and its 95 % interval */
+    bool predicted, has_resources;
+    uint32_t registers, spill_bytes, shared_bytes;
+    bool is_counted; /* what follows is known, of a simulated device */
+    double sectors, conflicts;
+} subject;
+
+typedef struct side_file {
+    subject *subjects;
+    size_t count;
+} side_file;
+
+typedef struct comparison {
+    subject *a, *b;
+    verdict verdict;
+    double low, high; /* of B's time over A's; 0: no times */
+} comparison;
+
+/* ---- reading ---- */
+
+static void format_pairs(const char *const *names, const value *values, size_t count, const char *between,
+                         char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count && used < size_bytes; i++) {
+        char v[256];
+        value_format(values[i], v, sizeof v);
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i ? between : "", names[i], v);
+    }
+}
+
+static at_status read_records(const record *r, side_file *out, at_error *error)
+{
+    out->subjects = calloc(r->entry_count + 1, sizeof *out->subjects);
+    if (!out->subjects)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < r->entry_count; i++) {
+        const record_entry *e = &r->entries[i];
+        subject *s = &out->subjects[out->count++];
+        record_format_values(&e->problem, s->problem, sizeof s->problem);
+        if (e->warm_cache || e->energy)
+            snprintf(s->problem + strlen(s->problem), sizeof s->problem - strlen(s->problem), "%s%s",
+                     e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "");
+        record_format_values(&e->configuration, s->configuration, sizeof s->configuration);
+        snprintf(s->pattern, sizeof s->pattern, "%s", r->pattern);
+        snprintf(s->arch, sizeof s->arch, "sm_%d%d", r->major, r->minor);
+        s->low_ns = (double)e->time_low_ns;
+        s->time_ns = (double)e->time_ns;
+        s->high_ns = (double)e->time_high_ns;
+    }
+    return AT_OK;
+}
+
+/* The fastest of a run, a journal or another tool's file. */
+static at_status read_best(const char *path, side_file *out, at_error *error)
+{
+    recorded r = {0};
+    at_status status = recorded_read(path, &r, error);
+    if (status)
+        return status;
+    const recorded_result *best = NULL;
+    for (size_t i = 0; i < r.result_count; i++)
+        if (r.results[i].outcome == OUTCOME_OK && (!best || r.results[i].cost < best->cost))
+            best = &r.results[i];
+    out->subjects = calloc(1, sizeof *out->subjects);
+    if (!best)
+        status = error_set_at(error, AT_NOT_FOUND, path, 0, "no variant has a time");
+    else if (!out->subjects)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status) {
+        subject *s = &out->subjects[out->count++];
+        for (size_t i = 0, used = 0; r.problem[i] && used + 1 < sizeof s->problem; i++)
+            if (r.problem[i] != ' ') /* as records spell it */
+                s->problem[used++] = r.problem[i];
+        snprintf(s->pattern, sizeof s->pattern, "%s", r.kernel);
+        snprintf(s->arch, sizeof s->arch, "sm_90");
+        format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration, sizeof s->configuration);
+        s->time_ns = best->cost * 1e6;
+        s->low_ns = best->low_ms * 1e6;
+        s->high_ns = best->high_ms * 1e6;
+        s->predicted = r.predicted;
+        s->has_resources = best->has_resources;
+        s->registers = best->registers;
+        s->spill_bytes = best->spill_bytes;
+        s->shared_bytes = best->shared_bytes;
+    }
+    recorded_deinit(&r);
+    return status;
+}
+
+static at_status read_side(const char *path, side_file *out, at_error *error)
+{
+    record r;
+    at_status status = record_read(path, &r, error);
+    if (!status) {
+        status = read_records(&r, out, error);
+        record_deinit(&r);
+        return status;
+    }
+    if (status != AT_FORMAT)
+        return status;
+    error_clear(error);
+    return read_best(path, out, error);
+}
+
+/* ---- judging ---- */
+
+static void judge_files(comparison *c, double margin)
+{
+    const subject *a = c->a, *b = c->b;
+    ratio r = {.verdict = NOT_SURE};
+    if (a->predicted && b->predicted) {
+        /* Predictions have no noise, and are no measurements. */
+        r.low = r.high = b->time_ns / a->time_ns;
+        r.verdict = judge_interval(r.low, r.high, margin);
+    } else if (!a->predicted && !b->predicted) {
+        r = judge_medians((median_time){a->low_ns, a->time_ns, a->high_ns},
+                          (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
+    }
+    c->low = r.low;
+    c->high = r.high;
+    c->verdict = r.verdict;
+}
+
+/* Pairs what both have of one problem; of two files with one problem each, those whatever it is called. */
+static size_t pair_up(const side_file *a, const side_file *b, comparison *out)
+{
+    size_t count = 0;
+    bool single = a->count == 1 && b->count == 1 &&
+                  (!a->subjects->problem[0] || !b->subjects->problem[0]);
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t j = 0; j < b->count; j++)
+            if (single || strcmp(a->subjects[i].problem, b->subjects[j].problem) == 0) {
+                out[count++] = (comparison){.a = &a->subjects[i], .b = &b->subjects[j], .verdict = NOT_SURE};
+                break;
+            }
+    return count;
+}
+
+/* ---- racing ---- */
+
+/* The problem as settings; `text` is cut apart. */
+static at_status set_problem(settings *s, char *text, at_error *error)
+{
+    char *rest = NULL;
+    s->variable_count = 0;
+    for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+        char *equals = strchr(word, '=');
+        if (!equals || s->variable_count == SETTINGS_MAX_VARIABLES)
+            return error_set(error, AT_USAGE, "a race needs a problem, such as rows=8192, not '%s'", word);
+        *equals = '\0';
+        s->variables[s->variable_count++] = (script_setting){.name = word, .text = equals + 1};
+    }
+    return AT_OK;
+}
+
+static at_status compile_side(session *s, const char *configuration, compile_result *r, side *out,
+                              at_error *error)
+{
+    const pattern *p = script_pattern(s->script);
+    emitted source = {0};
+    uint16_t *indices = calloc(p->parameter_count + 1, sizeof *indices);
+    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = script_parse_configuration(s->script, configuration, indices, error);
+    if (!status) {
+        out->layout = (uint32_t)problem_set_layout(&s->problems, indices);
+        status = script_launch_plan(s->script, s->problem, indices, &out->launch, error);
+    }
+    if (!status)
+        status = emit_variant(s->script, s->problem, indices, true, &source, error);
+    bool compiles = !status && out->launch.launch_count > 0;
+    if (compiles)
+        status = submit_source(s->pool, 0, &source, p->template_path, &out->launch, s->properties.arch,
+                               s->properties.predicted, error);
+    if (!status && compiles)
+        status = compile_take(s->pool, -1, r, error);
+    if (!status && r->outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration, r->log ? r->log : "");
+    out->image = result_image(r, s->properties.predicted);
+    emitted_deinit(&source);
+    free(indices);
+    return status;
+}
+
+static at_status race(const options *o, comparison *c, double margin, at_error *error)
+{
+    settings wanted = o->run;
+    session s = {0};
+    compile_result results[2] = {0};
+    side *sides = calloc(2, sizeof *sides);
+    device_ready ready;
+    char problem[TEXT_BYTES];
+    snprintf(problem, sizeof problem, "%s", c->a->problem);
+    problem[strcspn(problem, " ")] = '\0';
+    wanted.script = c->a->pattern;
+    at_status status = sides ? set_problem(&wanted, problem, error)
+                             : error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status && !*wanted.script)
+        status = error_set(error, AT_USAGE, "--race needs records or runs, which name their pattern");
+    if (!status)
+        status = session_init(&wanted, NULL, &s, error);
+    if (!status)
+        status = compile_side(&s, c->a->configuration, &results[0], &sides[0], error);
+    if (!status)
+        status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
+    if (!status)
+        status = side_by_side_ready(s.device, NULL, &ready, error);
+    const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed, .checked = true};
+    if (!status)
+        status = side_by_side_run(s.device, sides, 2, &rules, error);
+    for (int i = 0; i < 2 && !status; i++)
+        if (sides[i].outcome != OUTCOME_OK)
+            status = error_set(error, AT_DEVICE, "%s ended as %s: %s", i ? "B" : "A",
+                               outcome_name(sides[i].outcome), sides[i].message);
+    if (!status) {
+        size_t blocks = sides[0].sample_count < sides[1].sample_count ? sides[0].sample_count
+                                                                      : sides[1].sample_count;
+        ratio r = judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
+        c->low = r.low;
+        c->high = r.high;
+        c->verdict = r.verdict;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (sides)
+            side_deinit(&sides[i]);
+        compile_result_deinit(&results[i]);
+    }
+    free(sides);
+    session_deinit(&s);
+    return status;
+}
+
+/* ---- counting ---- */
+
+/* Sectors, conflicts, registers and spills of the winner on a simulated device: exact, and no times. What
+ * cannot be had (no such pattern here, an instruction that it lacks) is left out. */
+static void count_subject(const options *o, subject *s)
+{
+    explained x = {0};
+    at_error ignored = {0};
+    settings wanted = o->run;
+    char problem[TEXT_BYTES];
+    snprintf(problem, sizeof problem, "%s", s->problem);
+    problem[strcspn(problem, " ")] = '\0';
+    wanted.script = s->pattern;
+    wanted.arch = s->arch;
+    at_status status = *s->pattern && *problem ? set_problem(&wanted, problem, &ignored) : AT_NOT_FOUND;
+    if (!status)
+        status = explained_count(&wanted, s->configuration, true, &x, &ignored);
+    s->is_counted = !status && !explained_faulted(&x);
+    for (uint32_t i = 0; s->is_counted && i < x.launch.launch_count; i++) {
+        const sim_totals *t = &x.launches[i].found.profile.totals;
+        double scale = x.launches[i].explanation.scale;
+        s->sectors += scale * (double)(t->global_load.sectors + t->global_store.sectors);
+        s->conflicts += scale * (double)(t->shared_load.conflicts + t->shared_store.conflicts);
+    }
+    if (s->is_counted) {
+        s->has_resources = true;
+        s->registers = x.compiled.resources.registers;
+        s->spill_bytes = x.compiled.resources.spill_store_bytes + x.compiled.resources.spill_load_bytes;
+    }
+    explained_deinit(&x);
+}
+
+/* Both sides, where another configuration won: one that is the same counts the same. */
+static void count_sides(const options *o, comparison *c)
+{
+    if (strcmp(c->a->configuration, c->b->configuration) == 0)
+        return;
+    count_subject(o, c->a);
+    if (c->a->is_counted)
+        count_subject(o, c->b);
+}
+
+/* ---- printing ---- */
+
+static void add_counts(const comparison *c, table *t)
+{
+    const struct {
+        const char *name;
+        double a, b;
+        bool are_counted;
+    } counts[] = {{"sectors", c->a->sectors, c->b->sectors, true},
+                  {"bank conflicts", c->a->conflicts, c->b->conflicts, true},
+                  {"registers", c->a->registers, c->b->registers, false},
+                  {"bytes spilled", c->a->spill_bytes, c->b->spill_bytes, false},
+                  {"bytes shared", c->a->shared_bytes, c->b->shared_bytes, false}};
+    bool counted = c->a->is_counted && c->b->is_counted;
+    char text[TEXT_BYTES] = "";
+    size_t used = 0;
+    if (strcmp(c->a->configuration, c->b->configuration) != 0)
+        used += (size_t)snprintf(text, sizeof text, "another configuration won");
+    if (counted)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; counted on a simulated %s: ", c->a->arch);
+    bool first = counted;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        bool known = counts[i].are_counted ? counted : c->a->has_resources && c->b->has_resources;
+        if (!known || (counts[i].a == counts[i].b && !counts[i].are_counted))
+            continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f -> %.0f", used && !first ? "; " : "",
+                                 counts[i].name, counts[i].a, counts[i].b);
+        first = false;
+    }
+    if (used)
+        table_note_row(t, text);
+}
+
+static at_status print_table(const comparison *all, size_t count, bool raced, at_error *error)
+{
+    table t;
+    table_init(&t);
+    table_add_column(&t, "", TABLE_LEFT);
+    table_add_column(&t, "B takes", TABLE_LEFT);
+    table_add_column(&t, "A us", TABLE_RIGHT);
+    table_add_column(&t, "B us", TABLE_RIGHT);
+    table_add_column(&t, "problem", TABLE_LEFT);
+    for (size_t i = 0; i < count; i++) {
+        const comparison *c = &all[i];
+        table_add_cell(&t, "%s", judge_name(c->verdict));
+        table_add_cell(&t, c->high > 0 ? "%.4f to %.4f of A's time" : "an unknown time", c->low, c->high);
+        table_add_cell(&t, "%.2f", c->a->time_ns / 1e3);
+        table_add_cell(&t, "%.2f", c->b->time_ns / 1e3);
+        table_add_cell(&t, "%s", *c->a->problem ? c->a->problem : c->b->problem);
+        table_style_row(&t, c->verdict == FASTER ? TABLE_BEST : c->verdict == SAME ? TABLE_DIM : TABLE_PLAIN);
+        add_counts(c, &t);
+    }
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    puts(raced ? "\nRaced side by side just now; the intervals are at 99 %."
+               : "\nFrom what was recorded; the intervals are at 99 %. --race times both side by side.");
+    for (size_t i = 0; i < count; i++)
+        if (all[i].a->predicted || all[i].b->predicted) {
+            puts("Without a GPU these are predictions, made of exact counts: they repeat, and are no times.");
+            break;
+        }
+    return status;
+}
+
+static void put_counts(json_t **object, const char *name, const subject *s)
+{
+    if (s->is_counted)
+        json_put(object, name,
+                 json_pack("{s:f, s:f, s:i, s:i}", "sectors", s->sectors, "conflicts", s->conflicts, "registers",
+                           (int)s->registers, "spill_bytes", (int)s->spill_bytes));
+}
+
+static at_status print_json(const comparison *all, size_t count, at_error *error)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const comparison *c = &all[i];
+        json_t *one = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:s}", "problem", c->a->problem,
+                                     "verdict", judge_name(c->verdict), "ratio_low", c->low, "ratio_high",
+                                     c->high, "a_ns", c->a->time_ns, "b_ns", c->b->time_ns, "a_config",
+                                c->a->configuration, "b_config", c->b->configuration);
+        put_counts(&one, "a_counts", c->a);
+        put_counts(&one, "b_counts", c->b);
+        json_append(&list, one);
+    }
+    return json_text_print(list, 1, stdout, error);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    side_file a = {0}, b = {0};
+    comparison *all = NULL;
+    size_t count = 0;
+    if (o->fail_on && strcmp(o->fail_on, "slower") != 0)
+        return error_set(error, AT_USAGE, "--fail-on takes slower, not '%s'", o->fail_on);
+    at_status status = read_side(o->operands[0], &a, error);
+    if (!status)
+        status = read_side(o->operands[1], &b, error);
+    if (!status && !(all = calloc(a.count + 1, sizeof *all)))
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        count = pair_up(&a, &b, all);
+    if (!status && count == 0)
+        status = error_set(error, AT_USAGE, "%s and %s have no problem in common", o->operands[0],
+                           o->operands[1]);
+    double margin = o->run.tie_margin >= 0 ? o->run.tie_margin : o->race ? race_margin : JUDGE_FILES_MARGIN;
+    for (size_t i = 0; i < count && !status; i++) {
+        if (o->race)
+            status = race(o, &all[i], margin, error);
+        else
+            judge_files(&all[i], margin);
+        if (!o->race && !status)
+            count_sides(o, &all[i]);
+        if (all[i].verdict == SLOWER && o->fail_on)
+            *exit_code = EXIT_SLOWER;
+    }
+    if (!status)
+        status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
+    free(all);
+    free(a.subjects);
+    free(b.subjects);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_FAIL_ON, OPTION_RACE, OPTION_DEVICE, OPTION_TIE,
+                                          OPTION_SEED,    OPTION_CACHE, OPTION_JSON};
+
+const command cmd_compare = {
+    .name = "compare",
+    .operand = "A B",
+    .operands_least = 2,
+    .operands_most = 2,
+    .summary = "Say what became faster or slower between two results",
+    .details =
+        "A and B are records, what runs printed with --json, journals, Kernel Tuner caches or T4 results. For\n"
+        "each problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time\n"
+        "over A's. What differs by less than --tie (0.5 percent; of a race 0.25) is SAME. --race compiles\n"
+        "both winners with the pattern as it is now and times them side by side. --fail-on slower ends with\n"
+        "exit code 6 when something is SLOWER. Where another configuration won, and nothing is raced, both are\n"
+        "counted on a simulated device of their architecture: sectors, bank conflicts, registers and spills, which\n"
+        "are exact and need no GPU.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

@@ -1,0 +1,183 @@
+/* autotune results diff: what came, went, changed, became faster or slower between two records or folders. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/json_text.h"
+#include "cmd/line/terminal.h"
+#include "cmd/results/entry.h"
+#include "cmd/results/judge.h"
+#include "cmd/results/results.h"
+#include "report/table.h"
+
+enum { TEXT_BYTES = 1024 };
+
+
+/* A file is a set of one. */
+static at_status read_side(const char *path, record_set *out, at_error *error)
+{
+    struct stat s;
+    *out = (record_set){0};
+    if (stat(path, &s) == 0 && S_ISDIR(s.st_mode))
+        return record_load_all(path, NULL, out, error);
+    out->records = calloc(1, sizeof *out->records);
+    if (!out->records)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = record_read(path, &out->records[0], error);
+    out->count = !status;
+    return status;
+}
+
+/* *of: the record that it is in. */
+static const record_entry *find(const record_set *set, const record *like, const record_entry *e,
+                                const record **of)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const record *r = &set->records[i];
+        if (strcmp(r->gpu, like->gpu) != 0 || strcmp(r->pattern, like->pattern) != 0)
+            continue;
+        for (size_t k = 0; k < r->entry_count; k++)
+            if (record_same_question(&r->entries[k], e)) {
+                *of = r;
+                return &r->entries[k];
+            }
+    }
+    return NULL;
+}
+
+typedef struct difference {
+    const char *kind; /* ADDED, GONE, or a verdict */
+    const record *from;
+    const record_entry *a, *b;
+    double low, high;  /* of B's time over A's; 0: not known */
+    bool changed;      /* another configuration */
+} difference;
+
+static difference compare(const record *r, const record_entry *a, const record *other, const record_entry *b)
+{
+    difference d = {.from = r, .a = a, .b = b, .changed = !record_same_values(&a->configuration, &b->configuration)};
+    ratio times = judge_medians(
+        (median_time){(double)a->time_low_ns, (double)a->time_ns, (double)a->time_high_ns},
+        (median_time){(double)b->time_low_ns, (double)b->time_ns, (double)b->time_high_ns}, JUDGE_FILES_MARGIN);
+    verdict v = times.verdict;
+    d.low = times.low;
+    d.high = times.high;
+    if (json_equal(results_json(r, a), results_json(other, b)))
+        v = SAME;
+    d.kind = v == SAME && d.changed ? "CHANGED" : judge_name(v);
+    return d;
+}
+
+static size_t list_differences(const record_set *a, const record_set *b, difference *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < a->count; i++)
+        for (size_t k = 0; k < a->records[i].entry_count; k++) {
+            const record *r = &a->records[i], *of = NULL;
+            const record_entry *e = &r->entries[k], *other = find(b, r, e, &of);
+            out[count++] = other ? compare(r, e, of, other) : (difference){.kind = "GONE", .from = r, .a = e};
+        }
+    for (size_t i = 0; i < b->count; i++)
+        for (size_t k = 0; k < b->records[i].entry_count; k++) {
+            const record *r = &b->records[i], *of;
+            if (!find(a, r, &r->entries[k], &of))
+                out[count++] = (difference){.kind = "ADDED", .from = r, .b = &r->entries[k]};
+        }
+    return count;
+}
+
+static void note(const difference *d, table *t)
+{
+    char text[2 * TEXT_BYTES], a[TEXT_BYTES], b[TEXT_BYTES];
+    size_t used = 0;
+    if (d->high > 0)
+        used = (size_t)snprintf(text, sizeof text, "B takes %.4f to %.4f of A's time", d->low, d->high);
+    if (d->changed) {
+        record_format_values(&d->a->configuration, a, sizeof a);
+        record_format_values(&d->b->configuration, b, sizeof b);
+        snprintf(text + used, sizeof text - used, "%s%s, then %s", used ? "; " : "", a, b);
+    }
+    if (used || d->changed)
+        table_note_row(t, text);
+}
+
+static at_status print_table(const difference *all, size_t count, at_error *error)
+{
+    table t;
+    size_t same = 0;
+    table_init(&t);
+    table_add_column(&t, "", TABLE_LEFT);
+    table_add_column(&t, "pattern", TABLE_LEFT);
+    table_add_column(&t, "A us", TABLE_RIGHT);
+    table_add_column(&t, "B us", TABLE_RIGHT);
+    table_add_column(&t, "problem", TABLE_LEFT);
+    for (size_t i = 0; i < count; i++) {
+        const difference *d = &all[i];
+        char problem[TEXT_BYTES];
+        if (strcmp(d->kind, judge_name(SAME)) == 0) {
+            same++;
+            continue;
+        }
+        results_problem(d->a ? d->a : d->b, problem, sizeof problem, 0);
+        table_add_cell(&t, "%s", d->kind);
+        table_add_cell(&t, "%s", d->from->pattern);
+        table_add_cell(&t, d->a ? "%.2f" : "", d->a ? (double)d->a->time_ns / 1e3 : 0);
+        table_add_cell(&t, d->b ? "%.2f" : "", d->b ? (double)d->b->time_ns / 1e3 : 0);
+        table_add_cell(&t, "%s", problem);
+        note(d, &t);
+    }
+    at_status status = same < count ? terminal_print_table(&t, error) : AT_OK;
+    table_deinit(&t);
+    printf("%s%zu of %zu entries are as they were; the intervals are at 99 %%\n", same < count ? "\n" : "", same, count);
+    return status;
+}
+
+static at_status print_json(const difference *all, size_t count, at_error *error)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const difference *d = &all[i];
+        json_t *one = json_pack("{ss ss ss so sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu", d->from->gpu,
+                                "problem", results_values(&(d->a ? d->a : d->b)->problem), "configuration_changed",
+                                (int)d->changed);
+        if (d->a)
+            json_put(&one, "a_ns", json_integer(d->a->time_ns));
+        if (d->b)
+            json_put(&one, "b_ns", json_integer(d->b->time_ns));
+        if (d->high > 0) {
+            json_put(&one, "ratio_low", json_rounded(d->low, 6));
+            json_put(&one, "ratio_high", json_rounded(d->high, 6));
+        }
+        json_append(&list, one);
+    }
+    return json_text_print(json_pack("{so}", "differences", list), 1, stdout, error);
+}
+
+at_status results_diff(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    record_set sides[2] = {{0}, {0}};
+    difference *all = NULL;
+    size_t most = 0;
+    if (o->operand_count != 3)
+        return error_set(error, AT_USAGE, "'autotune results diff' needs A and B: two records or two folders of them");
+    at_status status = AT_OK;
+    for (int i = 0; i < 2 && !status; i++) {
+        status = read_side(o->operands[i + 1], &sides[i], error);
+        for (size_t k = 0; k < sides[i].count; k++)
+            most += sides[i].records[k].entry_count;
+        for (size_t k = 0; k < sides[i].faults.count; k++)
+            fprintf(stderr, "autotune: warning: left out: %s\n", sides[i].faults.items[k].text);
+    }
+    if (!status && !(all = calloc(most + 1, sizeof *all)))
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status) {
+        size_t count = list_differences(&sides[0], &sides[1], all);
+        status = o->json ? print_json(all, count, error) : print_table(all, count, error);
+    }
+    free(all);
+    for (int i = 0; i < 2; i++)
+        record_set_deinit(&sides[i]);
+    return status;
+}

@@ -1,0 +1,55 @@
+#include "cmd/results/entry.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/json_text.h"
+#include "base/paths.h"
+
+bool results_wants(const options *o, const record *r)
+{
+    char slug[PATHS_SLUG_BYTES];
+    bool wanted = o->operand_count < 2;
+    paths_slug(r->gpu, slug);
+    for (size_t i = 1; i < o->operand_count; i++)
+        wanted = wanted || strcmp(o->operands[i], r->pattern) == 0;
+    return wanted && (!o->gpu || strcasecmp(o->gpu, r->gpu) == 0 || strcmp(o->gpu, slug) == 0);
+}
+
+bool results_wants_entry(const options *o, const record_entry *e)
+{
+    for (size_t i = 0; i < o->run.variable_count; i++) {
+        char text[RECORD_TEXT_BYTES];
+        const value *v = record_get(&e->problem, o->run.variables[i].name);
+        if (!v)
+            return false;
+        value_format(*v, text, sizeof text);
+        if (strcmp(text, o->run.variables[i].text) != 0)
+            return false;
+    }
+    return true;
+}
+
+void results_problem(const record_entry *e, char *text, size_t size_bytes, size_t width)
+{
+    record_format_values(&e->problem, text, size_bytes);
+    size_t used = strlen(text);
+    snprintf(text + used, size_bytes - used, "%s%s", e->warm_cache ? " (warm)" : "",
+             e->energy ? " (energy)" : "");
+    if (width > 3 && width < size_bytes && strlen(text) > width)
+        snprintf(text + width - 3, size_bytes - width, "...");
+}
+
+const json_t *results_json(const record *r, const record_entry *e)
+{
+    return json_array_get(json_object_get(r->root, "entries"), e->place);
+}
+
+json_t *results_values(const record_values *values)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < values->count; i++)
+        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
+    return object;
+}

@@ -1,0 +1,11 @@
+/* The verbs of `autotune results`: the operands begin with one. */
+#ifndef AUTOTUNE_CMD_RESULTS_RESULTS_H
+#define AUTOTUNE_CMD_RESULTS_RESULTS_H
+
+#include "cmd/line/options.h"
+
+typedef at_status results_verb(const options *o, int *exit_code, at_error *error);
+
+results_verb results_list, results_show, results_diff, results_merge, results_validate, results_prune;
+
+#endif

@@ -1,0 +1,132 @@
+/* autotune results validate: what is wrong with records, where, and what to do. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/file.h"
+#include "base/json_text.h"
+#include "base/paths.h"
+#include "cmd/line/known.h"
+#include "cmd/results/results.h"
+#include "record/validate.h"
+
+enum { EXIT_FAULTS = 4, SCHEMA_BYTES = 1 << 20 };
+
+typedef struct file_list {
+    size_t count;
+    char **paths; /* owned */
+} file_list;
+
+static at_status add_file(file_list *list, const char *path, at_error *error)
+{
+    char **larger = array_grow(list->paths, list->count, sizeof *larger);
+    char *copy = strdup(path);
+    if (larger)
+        list->paths = larger;
+    if (!larger || !copy) {
+        free(copy);
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    list->paths[list->count++] = copy;
+    return AT_OK;
+}
+
+/* A file of which nothing can be read is a fault of the folder's, with no pointer. */
+static at_status add_folder(file_list *list, const char *folder, bool may_lack, at_error *error)
+{
+    record_set set;
+    at_status status = record_load_all(folder, NULL, &set, error);
+    if (status == AT_NOT_FOUND && may_lack) {
+        error_clear(error);
+        return AT_OK;
+    }
+    if (status)
+        return status;
+    for (size_t i = 0; i < set.count && !status; i++)
+        status = add_file(list, set.records[i].path, error);
+    for (size_t i = 0; i < set.faults.count && !status; i++)
+        if (!*set.faults.items[i].pointer)
+            status = add_file(list, set.faults.items[i].path, error);
+    record_set_deinit(&set);
+    return status;
+}
+
+static at_status list_files(const options *o, file_list *list, at_error *error)
+{
+    record_folders folders;
+    at_status status = AT_OK;
+    for (size_t i = 1; i < o->operand_count && !status; i++) {
+        struct stat s;
+        bool is_folder = stat(o->operands[i], &s) == 0 && S_ISDIR(s.st_mode);
+        status = is_folder ? add_folder(list, o->operands[i], false, error)
+                           : add_file(list, o->operands[i], error);
+    }
+    if (o->operand_count > 1)
+        return status;
+    known_folders(o, &folders);
+    for (size_t i = 0; i < folders.count && !status; i++)
+        status = add_folder(list, folders.paths[i], !o->results, error);
+    return status;
+}
+
+static at_status read_schema(json_t **out, at_error *error)
+{
+    paths own;
+    char path[PATHS_BYTES];
+    char *text = NULL;
+    size_t size_bytes;
+    at_status status = paths_find(&own, error);
+    if (!status && !paths_share(&own, "schemas/record.json", path, sizeof path))
+        status = error_set(error, AT_NOT_FOUND, "the schema's path is too long");
+    if (!status)
+        status = file_read(path, SCHEMA_BYTES, &text, &size_bytes, error);
+    if (!status)
+        status = json_text_parse(text, size_bytes, path, out, error);
+    free(text);
+    return status;
+}
+
+static at_status print_json(const record_faults *faults, size_t files, size_t entries, at_error *error)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < faults->count; i++) {
+        const record_fault *f = &faults->items[i];
+        json_append(&list, json_pack("{ss ss sI ss}", "file", f->path, "pointer", f->pointer, "line",
+                                     (json_int_t)f->line, "message", f->message));
+    }
+    return json_text_print(json_pack("{sI sI so}", "files", (json_int_t)files, "entries", (json_int_t)entries,
+                                     "problems", list),
+                           1, stdout, error);
+}
+
+at_status results_validate(const options *o, int *exit_code, at_error *error)
+{
+    file_list list = {0};
+    record_faults faults = {0};
+    json_t *schema = NULL;
+    size_t entries = 0;
+    at_status status = read_schema(&schema, error);
+    if (!status)
+        status = list_files(o, &list, error);
+    for (size_t i = 0; i < list.count && !status; i++) {
+        size_t found;
+        status = record_validate(list.paths[i], schema, &faults, &found, error);
+        entries += found;
+    }
+    if (!status && o->json)
+        status = print_json(&faults, list.count, entries, error);
+    for (size_t i = 0; i < faults.count && !status && !o->json; i++)
+        puts(faults.items[i].text);
+    if (!status && !o->json)
+        printf("%zu files, %zu entries: %zu problems\n", list.count, entries, faults.count);
+    if (faults.count)
+        *exit_code = EXIT_FAULTS;
+    for (size_t i = 0; i < list.count; i++)
+        free(list.paths[i]);
+    free(list.paths);
+    record_faults_deinit(&faults);
+    json_decref(schema);
+    return status;
+}

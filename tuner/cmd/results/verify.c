@@ -1,0 +1,419 @@
+/* autotune verify: which recorded winners still hold on the GPU that is here. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/json_text.h"
+#include "base/nearest.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "cmd/line/terminal.h"
+#include "cmd/results/entry.h"
+#include "process/interrupt.h"
+#include "report/progress.h"
+#include "report/table.h"
+#include "run/race/standing.h"
+#include "run/setup/setup.h"
+#include "run/setup/workers.h"
+
+enum { EXIT_FAILED = 6, TEXT_BYTES = 512 };
+
+/* A pattern that was asked for. */
+typedef struct wanted {
+    char name[RECORD_NAME_BYTES];
+    const char *script; /* name or path */
+} wanted;
+
+typedef struct verification {
+    wanted patterns[OPTIONS_MAX_OPERANDS];
+    size_t pattern_count; /* 0: all */
+    record_set records;
+    workers workers;
+    size_t count;
+    standing_question *questions;
+    standing_answer *answers;
+    size_t others;   /* entries of other GPUs */
+    size_t answered;
+    double wall_s;
+} verification;
+
+/* ---- what is verified ---- */
+
+/* A file names its pattern; a bare word is the pattern's name. */
+static at_status read_operand(const options *o, const char *operand, wanted *out, at_error *error)
+{
+    size_t length = strlen(operand);
+    bool is_file = strchr(operand, '/') || (length > 4 && strcmp(operand + length - 4, ".lua") == 0);
+    script *s = NULL;
+    arch_limits limits;
+    settings asked = o->run;
+    at_status status = AT_OK;
+    out->script = asked.script = operand;
+    asked.variable_count = 0;
+    snprintf(out->name, sizeof out->name, "%s", operand);
+    if (!is_file)
+        return AT_OK;
+    status = arch_find("sm_90", &limits, error);
+    if (!status)
+        status = target_load_script(&asked, &limits, &s, error);
+    if (!status)
+        snprintf(out->name, sizeof out->name, "%s", script_pattern(s)->name);
+    script_free(s);
+    return status;
+}
+
+/* The script of a record's pattern; NULL: it was not asked for. */
+static const char *script_of(const verification *v, const record *r)
+{
+    for (size_t i = 0; i < v->pattern_count; i++)
+        if (strcmp(v->patterns[i].name, r->pattern) == 0)
+            return v->patterns[i].script;
+    return v->pattern_count ? NULL : r->pattern;
+}
+
+static at_status add_question(verification *v, const char *script_name, const record *r,
+                              const record_entry *e, at_error *error)
+{
+    standing_question *larger = array_grow(v->questions, v->count, sizeof *larger);
+    if (!larger)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    v->questions = larger;
+    v->questions[v->count++] = (standing_question){script_name, r, e};
+    return AT_OK;
+}
+
+static at_status refuse_unknown(const verification *v, at_error *error)
+{
+    for (size_t i = 0; i < v->pattern_count; i++) {
+        const char *names[512];
+        size_t count = 0;
+        bool known = false;
+        for (size_t k = 0; k < v->records.count; k++) {
+            known = known || strcmp(v->records.records[k].pattern, v->patterns[i].name) == 0;
+            if (count < sizeof names / sizeof *names)
+                names[count++] = v->records.records[k].pattern;
+        }
+        const char *nearest = known ? NULL : nearest_name(v->patterns[i].name, names, count);
+        if (!known)
+            return error_set(error, AT_USAGE, "nothing is recorded of '%s'%s%s%s", v->patterns[i].name,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                             nearest ? "'?" : "; 'autotune results list' lists what is");
+    }
+    return AT_OK;
+}
+
+static at_status choose(const options *o, verification *v, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; i < o->operand_count && !status; i++)
+        status = read_operand(o, o->operands[i], &v->patterns[v->pattern_count++], error);
+    if (!status)
+        status = known_records(o, NULL, false, &v->records, error);
+    return status ? status : refuse_unknown(v, error);
+}
+
+/* Those of this GPU; the ones whose cache was warm come last, so that the device is set up once for each. */
+static at_status list_questions(const options *o, verification *v, at_error *error)
+{
+    at_status status = AT_OK;
+    for (int warm = 0; warm < 2; warm++)
+        for (size_t i = 0; i < v->records.count; i++) {
+            const record *r = &v->records.records[i];
+            const char *script_name = script_of(v, r);
+            bool here = strcmp(r->gpu, v->workers.properties.limits.name) == 0;
+            for (size_t k = 0; script_name && k < r->entry_count && !status; k++) {
+                const record_entry *e = &r->entries[k];
+                if (e->warm_cache != (warm == 1) || !results_wants_entry(o, e))
+                    continue;
+                if (here)
+                    status = add_question(v, script_name, r, e, error);
+                else
+                    v->others++;
+            }
+        }
+    if (!status && v->count == 0)
+        status = error_set(error, AT_USAGE,
+                           "nothing that was asked for is recorded of %s, the GPU that is here (%zu entries of "
+                           "others)",
+                           v->workers.properties.limits.name, v->others);
+    if (!status && !(v->answers = calloc(v->count, sizeof *v->answers)))
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    return status;
+}
+
+/* ---- verifying ---- */
+
+static at_status open_gpu(const options *o, verification *v, at_error *error)
+{
+    if (o->run.device && strncmp(o->run.device, "cuda:", 5) != 0)
+        return error_set(error, AT_USAGE,
+                         "verifying takes one GPU, such as cuda:0, not '%s': a simulated device's times are "
+                         "predictions",
+                         o->run.device);
+    settings asked = o->run;
+    asked.device = o->run.device ? o->run.device : "cuda:0";
+    return workers_open(&v->workers, &asked, error);
+}
+
+/* Entries with one state of the cache, from `first` on. */
+static at_status verify_part(const options *o, verification *v, bool warm, progress *shown, at_error *error)
+{
+    size_t first = v->answered, count = 0, answered = 0;
+    while (first + count < v->count && v->questions[first + count].entry->warm_cache == warm)
+        count++;
+    if (count == 0)
+        return AT_OK;
+    settings asked = o->run;
+    asked.workers = &v->workers;
+    asked.warm_cache = warm;
+    at_status status = warm ? workers_replace_device(&v->workers, &asked, error) : AT_OK;
+    if (!status)
+        status = standing_run(&asked, &v->questions[first], count, &v->answers[first], &answered, shown,
+                              error);
+    v->answered += answered;
+    return status;
+}
+
+/* ---- what changed since ---- */
+
+/* "driver 570.1 -> 580.2, template", as far as it fits; "" when nothing did that is known. */
+static void say_changes(const verification *v, size_t at, char *text, size_t size_bytes)
+{
+    const standing_question *q = &v->questions[at];
+    const standing_answer *a = &v->answers[at];
+    const json_t *entries = json_object_get(q->from->root, "entries");
+    const json_t *measured_by = json_object_get(json_array_get(entries, q->entry->place), "device");
+    char cuda[16];
+    snprintf(cuda, sizeof cuda, "%d.%d", v->workers.properties.cuda_version / 1000,
+             v->workers.properties.cuda_version % 1000 / 10);
+    const struct {
+        const char *name, *now;
+    } versions[] = {{"driver", v->workers.properties.driver},
+                    {"cuda", cuda},
+                    {"nvrtc", v->workers.pool ? compile_nvrtc_version(v->workers.pool) : ""}};
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && used < size_bytes; i++) {
+        const char *then = json_string_value(json_object_get(measured_by, versions[i].name));
+        if (then && *then && *versions[i].now && strcmp(then, versions[i].now) != 0)
+            used += (size_t)snprintf(text + used, size_bytes - used, "%s%s %s -> %s", used ? ", " : "",
+                                     versions[i].name, then, versions[i].now);
+    }
+    if (a->script_changed && used < size_bytes)
+        used += (size_t)snprintf(text + used, size_bytes - used, "%sscript", used ? ", " : "");
+    if (a->template_changed && used < size_bytes)
+        snprintf(text + used, size_bytes - used, "%stemplate", used ? ", " : "");
+}
+
+/* ---- printing ---- */
+
+static void count_verdicts(const verification *v, size_t counts[STANDINGS])
+{
+    memset(counts, 0, STANDINGS * sizeof *counts);
+    for (size_t i = 0; i < v->answered; i++)
+        counts[v->answers[i].verdict]++;
+}
+
+static void note(const verification *v, size_t at, table *t)
+{
+    const standing_answer *a = &v->answers[at];
+    char text[4 * TEXT_BYTES], changes[TEXT_BYTES];
+    size_t used = 0;
+    text[0] = '\0';
+    if (a->rival)
+        used = (size_t)snprintf(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time",
+                                a->rival, a->low, a->high);
+    else if (a->why)
+        used = (size_t)snprintf(text, sizeof text, "%.1500s", a->why);
+    say_changes(v, at, changes, sizeof changes);
+    if (*changes && a->verdict != STANDING_HOLDS && used < sizeof text)
+        snprintf(text + used, sizeof text - used, "%schanged since: %s", used ? "; " : "", changes);
+    for (char *c = text; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
+    if (*text)
+        table_note_row(t, text);
+}
+
+static at_status print_table(const verification *v, at_error *error)
+{
+    table t;
+    size_t counts[STANDINGS];
+    table_init(&t);
+    table_add_column(&t, "", TABLE_LEFT);
+    table_add_column(&t, "pattern", TABLE_LEFT);
+    table_add_column(&t, "us then", TABLE_RIGHT);
+    table_add_column(&t, "us now", TABLE_RIGHT);
+    table_add_column(&t, "problem", TABLE_LEFT);
+    for (size_t i = 0; i < v->answered; i++) {
+        const standing_question *q = &v->questions[i];
+        const standing_answer *a = &v->answers[i];
+        char problem[TEXT_BYTES];
+        record_format_values(&q->entry->problem, problem, sizeof problem);
+        table_add_cell(&t, "%s", standing_name(a->verdict));
+        table_add_cell(&t, "%s", q->from->pattern);
+        table_add_cell(&t, "%.2f", (double)q->entry->time_ns / 1e3);
+        if (a->time_ns)
+            table_add_cell(&t, "%.2f", (double)a->time_ns / 1e3);
+        else
+            table_add_cell(&t, "%s", "");
+        table_add_cell(&t, "%s%s", problem, q->entry->warm_cache ? " (warm)" : "");
+        table_style_row(&t, a->verdict == STANDING_HOLDS ? TABLE_DIM : TABLE_PLAIN);
+        note(v, i, &t);
+    }
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    count_verdicts(v, counts);
+    const char *driver = v->workers.properties.driver;
+    printf("\n%zu of %zu hold on %s (driver %s, NVRTC %s): %zu overtaken, %zu broken, %zu not verifiable; %.1f s\n",
+           counts[STANDING_HOLDS], v->count, v->workers.properties.limits.name, *driver ? driver : "unknown",
+           compile_nvrtc_version(v->workers.pool), counts[STANDING_OVERTAKEN], counts[STANDING_BROKEN],
+           counts[STANDING_NOT_VERIFIABLE], v->wall_s);
+    if (v->others)
+        printf("%zu entries of other GPUs were left out.\n", v->others);
+    if (v->answered < v->count)
+        printf("%zu were not reached.\n", v->count - v->answered);
+    if (counts[STANDING_OVERTAKEN] + counts[STANDING_BROKEN])
+        puts("What does not hold is found anew by 'autotune PATTERN --set NAME=VALUE ...' of its problem.");
+    return status;
+}
+
+static json_t *pack_answer(const verification *v, size_t at)
+{
+    const standing_question *q = &v->questions[at];
+    const standing_answer *a = &v->answers[at];
+    char pointer[64], changes[TEXT_BYTES];
+    snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
+    say_changes(v, at, changes, sizeof changes);
+    json_t *object = json_pack("{ss ss ss so so ss sI ss}", "pattern", q->from->pattern, "file",
+                               q->from->path, "pointer", pointer, "problem", results_values(&q->entry->problem),
+                               "configuration", results_values(&q->entry->configuration), "verdict",
+                               standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
+                               "changed", changes);
+    if (a->why)
+        json_put(&object, "why", json_string(a->why));
+    if (a->time_ns) {
+        json_put(&object, "time_ns", json_integer(a->time_ns));
+        json_put(&object, "raced", json_integer((json_int_t)a->raced));
+        json_put(&object, "blocks", json_integer((json_int_t)a->blocks));
+    }
+    if (a->rival)
+        json_put(&object, "rival",
+                 json_pack("{ss so so so}", "configuration", a->rival, "ratio", json_rounded(a->ratio, 6),
+                           "ratio_low", json_rounded(a->low, 6), "ratio_high", json_rounded(a->high, 6)));
+    return object;
+}
+
+static at_status print_json(const verification *v, at_error *error)
+{
+    json_t *list = json_array();
+    size_t counts[STANDINGS];
+    count_verdicts(v, counts);
+    for (size_t i = 0; i < v->answered; i++)
+        json_append(&list, pack_answer(v, i));
+    json_t *root = json_pack(
+        "{ss ss ss sI sI sI sI sI sI so so}", "gpu", v->workers.properties.limits.name, "driver",
+        v->workers.properties.driver, "nvrtc", compile_nvrtc_version(v->workers.pool), "holds",
+        (json_int_t)counts[STANDING_HOLDS], "overtaken", (json_int_t)counts[STANDING_OVERTAKEN], "broken",
+        (json_int_t)counts[STANDING_BROKEN], "not_verifiable", (json_int_t)counts[STANDING_NOT_VERIFIABLE],
+        "not_reached", (json_int_t)(v->count - v->answered), "of_other_gpus", (json_int_t)v->others, "wall_s",
+        json_rounded(v->wall_s, 4), "records", list);
+    return json_text_print(root, 1, stdout, error);
+}
+
+/* ---- the command ---- */
+
+/* What --fail-on names, and all that is worse for who relies on the records. */
+static at_status find_fail_on(const char *word, bool fails[STANDINGS], at_error *error)
+{
+    static const struct {
+        const char *name;
+        bool fails[STANDINGS];
+    } words[] = {
+        {"overtaken", {[STANDING_OVERTAKEN] = true, [STANDING_BROKEN] = true}},
+        {"broken", {[STANDING_BROKEN] = true}},
+        {"any", {[STANDING_OVERTAKEN] = true, [STANDING_BROKEN] = true, [STANDING_NOT_VERIFIABLE] = true}}};
+    for (size_t i = 0; word && i < sizeof words / sizeof *words; i++)
+        if (strcmp(word, words[i].name) == 0) {
+            memcpy(fails, words[i].fails, sizeof words[i].fails);
+            return AT_OK;
+        }
+    return word ? error_set(error, AT_USAGE, "--fail-on takes overtaken, broken or any, not '%s'", word)
+                : AT_OK;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    verification v = {0};
+    bool fails[STANDINGS] = {false};
+    size_t counts[STANDINGS];
+    int64_t start_ns = clock_now_ns();
+    progress *shown = NULL;
+    at_status status = find_fail_on(o->fail_on, fails, error);
+    if (!status)
+        status = choose(o, &v, error);
+    if (!status)
+        status = open_gpu(o, &v, error);
+    if (!status)
+        status = list_questions(o, &v, error);
+    if (status)
+        goto cleanup;
+    interrupt_hold();
+    shown = progress_new(STDERR_FILENO, o->run.quiet);
+    status = verify_part(o, &v, false, shown, error);
+    if (!status)
+        status = verify_part(o, &v, true, shown, error);
+    progress_free(shown);
+    v.wall_s = (double)(clock_now_ns() - start_ns) / 1e9;
+    at_error printing = {0};
+    at_status printed = o->json ? print_json(&v, &printing) : print_table(&v, &printing);
+    if (printed && !status) {
+        *error = printing;
+        status = printed;
+    }
+    count_verdicts(&v, counts);
+    for (int s = 0; s < STANDINGS; s++)
+        if (fails[s] && counts[s] > 0)
+            *exit_code = EXIT_FAILED;
+    interrupt_take();
+    interrupt_release();
+cleanup:
+    if (v.answers)
+        standing_answers_deinit(v.answers, v.count);
+    free(v.answers);
+    free(v.questions);
+    workers_close(&v.workers);
+    record_set_deinit(&v.records);
+    return status;
+}
+
+static const option_id takes[] = {OPTION_SET,     OPTION_DEVICE, OPTION_TIE,      OPTION_SEED,  OPTION_JOBS,
+                                  OPTION_NO_CACHE, OPTION_RESULTS, OPTION_FAIL_ON, OPTION_JSON, OPTION_QUIET};
+
+const command cmd_verify = {
+    .name = "verify",
+    .operand = "PATTERN",
+    .operands_least = 0,
+    .operands_most = OPTIONS_MAX_OPERANDS,
+    .summary = "Race recorded winners against those that came next: which records still hold?",
+    .details =
+        "After a driver, a toolkit, a script or a template changed. Each recorded entry of this GPU (--set\n"
+        "NAME=VALUE narrows them, PATTERN may be a script) is checked against the reference on its problem, and\n"
+        "raced side by side with the runners-up that the record keeps and the script's default, until it is clear:\n"
+        "  HOLDS           it works, and none of them is surely faster by more than --tie (0.5 %)\n"
+        "  OVERTAKEN       one is; by which, and how much longer the winner takes (interval at 99 % or more)\n"
+        "  BROKEN          it does not compile, fails or gives wrong results, the script has it no more, or the\n"
+        "                  record's source is another configuration's\n"
+        "  NOT VERIFIABLE  why: no script, no place on the GPU, chosen for energy\n"
+        "Nothing is written. --fail-on overtaken ends with exit code 6 when something is overtaken or broken;\n"
+        "broken: when something is broken; any: when not all hold. The records are searched as 'autotune results\n"
+        "list' tells.\n"
+        "\n"
+        "  autotune verify transpose dot --fail-on overtaken\n",
+    .options = takes,
+    .option_count = sizeof takes / sizeof *takes,
+    .run = run,
+};

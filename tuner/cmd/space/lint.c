@@ -1,0 +1,179 @@
+/* autotune lint: what is odd about a script that loads. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/line/commands.h"
+#include "cmd/space/unchecked.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+
+/* Configurations whose neighbours are looked at for what a parameter changes. */
+enum { MOST_LOOKED_AT = 48 };
+
+typedef struct linting {
+    script *script;
+    space *space;
+    uint16_t *one, *other;
+    size_t odd;
+} linting;
+
+static void lint_kernels(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0) {
+        printf("the reference is made by the template of the variants (%s): a mistake in it is in both "
+               "and never found\n", p->template_path);
+        l->odd++;
+    }
+}
+
+static void lint_constraints(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    for (size_t i = 0; i < p->constraint_count && !space_is_sample(l->space); i++) {
+        const space_constraint *c = &p->constraints[i];
+        if (c->conditional || !c->line || space_removed(l->space, i) > 0)
+            continue;
+        printf("%s:%d: this constraint removes nothing here, or what others remove already: %s\n",
+               p->path, c->line, c->text);
+        l->odd++;
+    }
+}
+
+static void lint_values(linting *l)
+{
+    const pattern *p = script_pattern(l->script);
+    for (size_t i = 0; i < p->parameter_count && !space_is_sample(l->space); i++)
+        for (size_t v = 0; v < p->parameters[i].value_count; v++) {
+            char text[64];
+            if (space_uses(l->space, i, (uint16_t)v))
+                continue;
+            value_format(p->parameters[i].values[v], text, sizeof text);
+            printf("%s=%s: no valid configuration has it\n", p->parameters[i].name, text);
+            l->odd++;
+        }
+}
+
+static at_status lint_ragged(linting *l, at_error *error)
+{
+    const pattern *p = script_pattern(l->script);
+    uint64_t unchecked = 0;
+    if (p->measurable && p->ragged_count == 0) {
+        puts("there is no ragged problem: the edges of the variants are never checked");
+        l->odd++;
+    }
+    if (space_is_sample(l->space))
+        return AT_OK;
+    at_status status = count_unchecked(l->script, l->space, &unchecked, error);
+    if (!status && unchecked > 0) {
+        printf("%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem and "
+               "are checked on none: give another one, ragged = { { ... }, { ... } }\n",
+               unchecked, space_count(l->space));
+        l->odd++;
+    }
+    return status;
+}
+
+/* Do two variants have the same source and launch? */
+static at_status compare_variants(linting *l, bool *same, at_error *error)
+{
+    emitted a = {0}, b = {0};
+    launch_plan from, to;
+    memset(&from, 0, sizeof from);
+    memset(&to, 0, sizeof to);
+    at_status status = emit_variant(l->script, PROBLEM_TUNED, l->one, false, &a, error);
+    if (!status)
+        status = emit_variant(l->script, PROBLEM_TUNED, l->other, false, &b, error);
+    if (!status)
+        status = script_launch_plan(l->script, PROBLEM_TUNED, l->one, &from, error);
+    if (!status)
+        status = script_launch_plan(l->script, PROBLEM_TUNED, l->other, &to, error);
+    *same = !status && strcmp(a.source, b.source) == 0 && a.option_count == b.option_count &&
+            memcmp(&from, &to, sizeof from) == 0;
+    for (size_t i = 0; *same && i < a.option_count; i++)
+        *same = strcmp(a.options[i], b.options[i]) == 0;
+    emitted_deinit(&a);
+    emitted_deinit(&b);
+    return status;
+}
+
+/* Looks at a parameter in configurations spread over the space, beside the same with another value:
+ * nothing is said of a parameter that never differs alone. */
+static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
+{
+    const space_parameter *p = &script_pattern(l->script)->parameters[parameter];
+    uint64_t count = space_count(l->space), step = count / MOST_LOOKED_AT + 1, ignored;
+    size_t pairs = 0;
+    bool same = true;
+    at_status status = AT_OK;
+    for (uint64_t i = 0; !status && same && i < count; i += step) {
+        space_at(l->space, i, l->one);
+        memcpy(l->other, l->one, space_parameter_count(l->space) * sizeof *l->one);
+        for (size_t v = 0; !status && same && v < p->value_count; v++) {
+            l->other[parameter] = (uint16_t)v;
+            if (v == l->one[parameter] || !space_find(l->space, l->other, &ignored))
+                continue;
+            pairs++;
+            status = compare_variants(l, &same, error);
+        }
+    }
+    if (!status && same && pairs > 0) {
+        printf("%s: no template, launch or option reads it: of %zu pairs of variants that differ in it "
+               "alone both are the same\n", p->name, pairs);
+        l->odd++;
+    }
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    arch_limits arch;
+    linting l = {0};
+    (void)exit_code;
+    at_status status = target_find(o->run.arch, &arch, error);
+    if (!status)
+        status = target_load_script(&o->run, &arch, &l.script, error);
+    if (!status)
+        status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
+    if (status)
+        goto cleanup;
+    size_t width = space_parameter_count(l.space);
+    l.one = calloc(width + 1, sizeof *l.one);
+    l.other = calloc(width + 1, sizeof *l.other);
+    if (!l.one || !l.other) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    lint_kernels(&l);
+    lint_constraints(&l);
+    lint_values(&l);
+    status = lint_ragged(&l, error);
+    for (size_t i = 0; !status && i < width; i++)
+        status = lint_parameter(&l, i, error);
+    if (!status && l.odd == 0)
+        puts("nothing is odd");
+    else if (!status && space_is_sample(l.space))
+        puts("(the space is too large to enumerate: constraints and values were not looked at)");
+cleanup:
+    free(l.one);
+    free(l.other);
+    space_free(l.space);
+    script_free(l.script);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_SET, OPTION_ONLY, OPTION_ARCH};
+
+const command cmd_lint = {
+    .name = "lint",
+    .operand = "SCRIPT",
+    .summary = "Say what is odd about a script; needs no GPU",
+    .details = "Constraints that never bite, values that no valid configuration has, parameters that change\n"
+               "no variant, variants that no ragged problem checks, a reference that shares the template.\n"
+               "What is odd need not be wrong: another problem or GPU may have a use for it.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

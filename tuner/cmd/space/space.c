@@ -1,0 +1,221 @@
+/* autotune space: the search space of a script, its constraints and what each removes. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_text.h"
+#include "cmd/line/commands.h"
+#include "cmd/space/unchecked.h"
+#include "report/progress.h"
+#include "run/setup/setup.h"
+#include "space/space.h"
+
+/* The values on one line, the middle left out when they are many. */
+static void format_values(const space_parameter *p, char *text, size_t size_bytes)
+{
+    enum { SHOWN = 12 };
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < p->value_count && used < size_bytes; i++) {
+        char one[64];
+        if (p->value_count > SHOWN && i == SHOWN - 2) {
+            used += (size_t)snprintf(text + used, size_bytes - used, " ...");
+            i = p->value_count - 2;
+            continue;
+        }
+        value_format(p->values[i], one, sizeof one);
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", i ? " " : "", one);
+    }
+}
+
+/* Of the product; text of `size_bytes`. */
+static const char *format_points(const space *sp, char *text, size_t size_bytes)
+{
+    if (space_cartesian(sp) == UINT64_MAX)
+        snprintf(text, size_bytes, "2^64 or more");
+    else
+        snprintf(text, size_bytes, "%" PRIu64, space_cartesian(sp));
+    return text;
+}
+
+static void print_table(const script *s, const space *sp)
+{
+    const pattern *p = script_pattern(s);
+    printf("%s: %s\n\n", p->name, p->summary);
+    puts("problem");
+    for (size_t i = 0; i < p->problem_count; i++) {
+        char v[64];
+        value_format(p->problems[PROBLEM_TUNED][i].value, v, sizeof v);
+        printf("  %-16s %s\n", p->problems[PROBLEM_TUNED][i].name, v);
+    }
+    puts("\nparameters");
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        char values[512];
+        format_values(&p->parameters[i], values, sizeof values);
+        printf("  %-16s %5zu  %s\n", p->parameters[i].name, p->parameters[i].value_count, values);
+    }
+    if (space_is_sample(sp)) {
+        puts("\nconstraints");
+        for (size_t i = 0; i < p->constraint_count; i++)
+            printf("  line %-4d %s\n", p->constraints[i].line, p->constraints[i].text);
+        char points[32];
+        printf("\n%s points in the product, too many to enumerate: %" PRIu64
+               " valid configurations were sampled\n",
+               format_points(sp, points, sizeof points), space_count(sp));
+        return;
+    }
+    puts("\nconstraints              removes  (a point is charged to the first that is tested)");
+    for (size_t i = 0; i < p->constraint_count; i++)
+        printf("  line %-4d %20.15g  %s\n", p->constraints[i].line, space_removed(sp, i),
+               p->constraints[i].text);
+    char points[32];
+    printf("\n%s points in the product, %" PRIu64 " valid configurations (%.3g %%)\n",
+           format_points(sp, points, sizeof points), space_count(sp),
+           100.0 * (double)space_count(sp) / (double)space_cartesian(sp));
+}
+
+static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
+{
+    const pattern *p = script_pattern(s);
+    if (p->ragged_count == 0)
+        fprintf(stderr, "autotune: warning: %s has no ragged problem: the edges of its variants are "
+                        "never checked\n", p->name);
+    if (unchecked > 0)
+        fprintf(stderr, "autotune: warning: %" PRIu64 " of %" PRIu64 " configurations break a "
+                        "constraint on every ragged problem and are checked on none: give another "
+                        "one, ragged = { { ... }, { ... } }\n",
+                unchecked, space_count(sp));
+}
+
+/* NULL, which json_pack's o? writes as null, for what is not known. */
+static json_t *json_known(double number)
+{
+    return json_real(number);
+}
+
+static json_t *json_count(uint64_t count)
+{
+    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
+}
+
+static void print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked)
+{
+    const pattern *p = script_pattern(s);
+    json_t *parameters = json_array(), *constraints = json_array();
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        json_t *values = json_array();
+        for (size_t v = 0; v < p->parameters[i].value_count; v++)
+            json_array_append_new(values, json_from_value(p->parameters[i].values[v]));
+        json_array_append_new(
+            parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name, "values", values));
+    }
+    for (size_t i = 0; i < p->constraint_count; i++)
+        json_array_append_new(constraints,
+                              json_pack("{s:s s:i s:o?}", "text", p->constraints[i].text, "line",
+                                        p->constraints[i].line, "removed",
+                                        json_known(space_removed(sp, i))));
+    bool sampled = space_is_sample(sp);
+    json_t *root =
+        json_pack("{s:s s:f s:o s:b s:o s:o? s:o s:o}", "pattern", p->name, "enumerate_s",
+                  enumerate_s, "cartesian", json_count(space_cartesian(sp)), "sampled", sampled,
+                  sampled ? "configurations" : "valid", json_count(space_count(sp)), "unchecked",
+                  sampled ? NULL : json_count(unchecked), "parameters", parameters, "constraints",
+                  constraints);
+    json_dumpf(root, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(root);
+}
+
+/* One line each, however long the values are. */
+static at_status print_list(const script *s, const space *sp, at_error *error)
+{
+    at_status status = AT_OK;
+    size_t text_bytes = 2048;
+    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
+    char *text = malloc(text_bytes);
+    if (!indices || !text)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    for (uint64_t i = 0; !status && i < space_count(sp); i++) {
+        space_at(sp, i, indices);
+        size_t length = (size_t)script_format_configuration(s, indices, text, text_bytes);
+        if (length >= text_bytes) {
+            text_bytes = 2 * length;
+            char *moved = realloc(text, text_bytes);
+            if (!moved) {
+                status = error_set(error, AT_NO_MEMORY, "out of memory");
+                break;
+            }
+            text = moved;
+            script_format_configuration(s, indices, text, text_bytes);
+        }
+        /* The reader has left (head), or the disk is full. */
+        if (puts(text) == EOF)
+            status = error_set(error, AT_IO, "stdout could not be written");
+    }
+    if (!status && space_is_sample(sp))
+        fprintf(stderr, "autotune: the space is too large to enumerate: these are %" PRIu64
+                        " of its valid configurations\n",
+                space_count(sp));
+    free(indices);
+    free(text);
+    return status;
+}
+
+static at_status make_space(script *s, space **out, at_error *error)
+{
+    progress *shown = progress_new(STDERR_FILENO, false);
+    script_space_limits limits = script_space_defaults();
+    limits.show = setup_show_space;
+    limits.show_context = shown;
+    at_status status = script_space_within(s, PROBLEM_TUNED, &limits, out, error);
+    progress_free(shown);
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    arch_limits arch;
+    script *s = NULL;
+    space *sp = NULL;
+    at_status status = target_find(o->run.arch, &arch, error);
+    if (!status)
+        status = target_load_script(&o->run, &arch, &s, error);
+    int64_t start_ns = clock_now_ns();
+    if (!status)
+        status = make_space(s, &sp, error);
+    double enumerate_s = (double)(clock_now_ns() - start_ns) / 1e9;
+    uint64_t unchecked = 0;
+    if (!status && !o->list && !space_is_sample(sp))
+        status = count_unchecked(s, sp, &unchecked, error);
+    if (status)
+        goto cleanup;
+    if (o->list)
+        status = print_list(s, sp, error);
+    else if (o->json)
+        print_json(s, sp, enumerate_s, unchecked);
+    else
+        print_table(s, sp);
+    if (!o->list && script_pattern(s)->measurable)
+        warn_unchecked(s, sp, unchecked);
+cleanup:
+    space_free(sp);
+    script_free(s);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON};
+
+const command cmd_space = {
+    .name = "space",
+    .operand = "SCRIPT",
+    .summary = "Show parameters, constraints and what each removes",
+    .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: 65,536 valid\n"
+               "configurations at most, and how many there are is not known.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

@@ -1,0 +1,33 @@
+#include "cmd/space/unchecked.h"
+
+#include <stdlib.h>
+
+at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    space *ragged[PATTERN_MAX_RAGGED] = {0};
+    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
+    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    *out = 0;
+    for (size_t i = 0; !status && i < p->ragged_count; i++) {
+        at_error none = {0};
+        status = script_space(s, (problem_kind)(PROBLEM_RAGGED + i), &ragged[i], &none);
+        /* An empty one accepts no value. */
+        if (status == AT_SCRIPT)
+            status = AT_OK;
+        else if (status)
+            *error = none;
+    }
+    for (uint64_t i = 0; !status && p->ragged_count > 0 && i < space_count(sp); i++) {
+        bool checked = false;
+        uint64_t at;
+        space_at(sp, i, indices);
+        for (size_t k = 0; !checked && k < p->ragged_count; k++)
+            checked = ragged[k] && space_find(ragged[k], indices, &at);
+        *out += !checked;
+    }
+    for (size_t i = 0; i < PATTERN_MAX_RAGGED; i++)
+        space_free(ragged[i]);
+    free(indices);
+    return status;
+}

@@ -1,0 +1,234 @@
+/* autotune ceilings: what a GPU can do at most, each ceiling the best of a small space of kernels, which is
+ * tuned as any other (lua/ceilings). */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "base/nearest.h"
+#include "base/paths.h"
+#include "base/units.h"
+#include "base/version.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "record/ceilings.h"
+#include "report/table.h"
+#include "run/setup/workers.h"
+#include "run/tune.h"
+
+enum { FIGURE_DIGITS = 6 };
+
+/* How each is measured. */
+typedef struct trial {
+    ceiling_kind kind;
+    const char *script;
+    script_setting setting; /* name NULL: as the script says */
+    bool warm;              /* what it goes over stays in the L2 */
+} trial;
+
+static const trial trials[] = {
+    {CEILING_COPY, "copy", {NULL, NULL}, false},
+    {CEILING_READ, "read", {NULL, NULL}, false},
+    {CEILING_WRITE, "write", {NULL, NULL}, false},
+    {CEILING_L2, "l2", {NULL, NULL}, true},
+    {CEILING_SHARED, "shared", {NULL, NULL}, false},
+    {CEILING_FP32, "flops", {"dtype", "float"}, false},
+    {CEILING_FP64, "flops", {"dtype", "double"}, false},
+    {CEILING_ATOMICS, "atomics", {NULL, NULL}, true},
+    {CEILING_HOST_TO_DEVICE, "transfer", {"direction", "to_device"}, false},
+    {CEILING_DEVICE_TO_HOST, "transfer", {"direction", "to_host"}, false},
+    {CEILING_LAUNCHES, "launches", {NULL, NULL}, true},
+};
+enum { TRIALS = sizeof trials / sizeof *trials };
+
+/* What is printed. */
+typedef struct sheet {
+    table rows;
+    json_t *ceilings;
+    char file[PATHS_BYTES]; /* "": nothing was kept */
+    size_t missed;          /* ceilings of which no kernel worked */
+} sheet;
+
+static bool is_wanted(const options *o, const trial *t)
+{
+    for (size_t i = 0; i < o->operand_count; i++)
+        if (strcmp(o->operands[i], ceiling_get(t->kind)->name) == 0)
+            return true;
+    return o->operand_count == 0;
+}
+
+static at_status check_names(const options *o, at_error *error)
+{
+    const char *names[TRIALS];
+    for (size_t i = 0; i < TRIALS; i++)
+        names[i] = ceiling_get(trials[i].kind)->name;
+    for (size_t k = 0; k < o->operand_count; k++) {
+        bool known = false;
+        for (size_t i = 0; i < TRIALS; i++)
+            known = known || strcmp(names[i], o->operands[k]) == 0;
+        if (known)
+            continue;
+        const char *nearest = nearest_name(o->operands[k], names, TRIALS);
+        return error_set(error, AT_USAGE, "there is no ceiling '%.80s'%s%s%s; 'autotune ceilings --help' lists them",
+                         o->operands[k], nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                         nearest ? "'?" : "");
+    }
+    return AT_OK;
+}
+
+/* One GPU, and a real one. */
+static at_status open_gpu(const settings *asked, workers *w, at_error *error)
+{
+    if (asked->device && (strchr(asked->device, ',') || strcmp(asked->device, "all") == 0))
+        return error_set(error, AT_USAGE, "ceilings are of one GPU at a time: --device cuda:0");
+    at_status status = workers_settle(w, asked, error);
+    if (!status && w->properties.predicted)
+        status = error_set(error, AT_NO_DEVICE,
+                           "ceilings are measured on a GPU, and %s is a simulated device, of which they are not "
+                           "known%s%s",
+                           w->properties.spec, w->driver_less[0] ? ": " : "", w->driver_less);
+    return status;
+}
+
+static json_t *pack_values(const run_summary *s, const run_result *best, const char *unit, double rate)
+{
+    json_t *problem = json_object();
+    for (size_t i = 0; i < s->problem_count; i++)
+        json_put(&problem, s->problem[i].name, json_from_value(s->problem[i].value));
+    return json_pack("{so ss sI s[II] so so}", "rate", json_rounded(rate, FIGURE_DIGITS), "unit", unit, "time_ns",
+                     (json_int_t)best->time.median_ns, "ci_ns", (json_int_t)best->time.low_ns,
+                     (json_int_t)best->time.high_ns, "problem", problem, "config",
+                     json_from_values(s->parameters, best->values, s->parameter_count));
+}
+
+static void add_row(sheet *on, const run_summary *s, const run_result *best, ceiling_kind kind)
+{
+    const ceiling_info *ceiling = ceiling_get(kind);
+    const double rate = best->rates[ceiling->unit];
+    char text[UNITS_BYTES], unit[WORK_RATE_BYTES];
+    work_rate_name(ceiling->unit, s->item, unit);
+    table_add_cell(&on->rows, "%s", ceiling->name);
+    if (kind == CEILING_LAUNCHES)
+        table_add_cell(&on->rows, "%s a launch", units_time((int64_t)(1 / rate + 0.5), text));
+    else
+        table_add_cell(&on->rows, "%s %s", units_rate(rate, text), unit);
+    table_add_cell(&on->rows, "%.2f %%",
+                   50.0 * (double)(best->time.high_ns - best->time.low_ns) / (double)best->time.median_ns);
+    table_add_cell(&on->rows, "%s", best->configuration);
+    json_put(&on->ceilings, ceiling->name, pack_values(s, best, unit, rate));
+}
+
+static void add_missed(sheet *on, ceiling_kind kind)
+{
+    table_add_cell(&on->rows, "%s", ceiling_get(kind)->name);
+    table_add_cell(&on->rows, "-");
+    table_add_cell(&on->rows, "-");
+    table_add_cell(&on->rows, "no kernel worked");
+    json_put(&on->ceilings, ceiling_get(kind)->name, json_null());
+    on->missed++;
+}
+
+/* Tunes the kernels of a ceiling, and keeps the best's rate. */
+static at_status measure(const options *o, const paths *own, const trial *t, workers *w, sheet *on, at_error *error)
+{
+    char path[PATHS_BYTES + 64];
+    settings asked = o->run;
+    tune *run = NULL;
+    snprintf(path, sizeof path, "%s/ceilings/%s.lua", own->lua_dir, t->script);
+    asked.script = path;
+    asked.record = asked.must_record = false;
+    asked.warm_cache = t->warm;
+    asked.workers = w;
+    if (t->setting.name)
+        asked.variables[asked.variable_count++] = t->setting;
+    if (!o->run.quiet)
+        fprintf(stderr, "%s\n", ceiling_get(t->kind)->name);
+    at_status status = tune_run(&asked, &run, error);
+    const run_summary *s = run ? tune_summary(run) : NULL;
+    const run_result *best = s ? run_summary_best(s) : NULL;
+    if (!status && !best)
+        add_missed(on, t->kind);
+    if (!status && best && o->run.record)
+        status = ceilings_merge(o->run.results_dir, s, t->kind, on->file, sizeof on->file, error);
+    if (!status && best)
+        add_row(on, s, best, t->kind);
+    tune_free(run);
+    return status;
+}
+
+static at_status print(const options *o, sheet *on, const device_properties *d, at_error *error)
+{
+    if (!o->json) {
+        char name[256];
+        printf("ceilings of %s (%s, driver %s)\n\n", table_clean(d->limits.name, name, sizeof name), d->arch, d->driver);
+        at_status status = terminal_print_table(&on->rows, error);
+        if (!status && on->file[0])
+            printf("\nkept in     %s\n", on->file);
+        return status;
+    }
+    json_t *root = json_pack("{s{ss ss ss ss} sO so ss}", "device", "kind", d->kind, "name", d->limits.name, "arch",
+                             d->arch, "driver", d->driver, "ceilings", on->ceilings, "file",
+                             on->file[0] ? json_string(on->file) : json_null(), "version", version_text());
+    return json_text_print(root, 2, stdout, error);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    static const char *const heads[] = {"ceiling", "rate", "+-", "by"};
+    paths own;
+    workers shared = {0};
+    sheet on = {.ceilings = json_object()};
+    table_init(&on.rows);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_add_column(&on.rows, heads[i], i == 1 || i == 2 ? TABLE_RIGHT : TABLE_LEFT);
+    at_status status = check_names(o, error);
+    if (!status)
+        status = paths_find(&own, error);
+    if (!status)
+        status = open_gpu(&o->run, &shared, error);
+    size_t measured = 0;
+    for (size_t i = 0; i < TRIALS && !status; i++)
+        if (is_wanted(o, &trials[i])) {
+            status = measure(o, &own, &trials[i], &shared, &on, error);
+            measured += !status;
+        }
+    /* What was measured until then is said. */
+    at_error trouble = {0};
+    at_status printed = measured ? print(o, &on, &shared.properties, &trouble) : AT_OK;
+    if (printed && !status) {
+        status = printed;
+        *error = trouble;
+    }
+    *exit_code = on.missed ? 1 : 0;
+    workers_close(&shared);
+    table_deinit(&on.rows);
+    json_decref(on.ceilings);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_DEVICE, OPTION_JOBS,    OPTION_NO_CACHE,  OPTION_JSON,
+                                          OPTION_QUIET,  OPTION_RESULTS, OPTION_NO_RECORD};
+
+const command cmd_ceilings = {
+    .name = "ceilings",
+    .operand = "[NAME...]",
+    .operands_most = TRIALS,
+    .summary = "Measure what a GPU can do at most",
+    .details =
+        "Of these ceilings (without any: of all) the best of a small space of kernels is kept in\n"
+        "DIR/<gpu>/device.json; patterns that name one (ceiling = \"fp32\") have their shares told of it.\n"
+        "\n"
+        "  copy, read, write   bytes of device memory a second\n"
+        "  l2, shared          bytes of the L2, which no L1 keeps, and of shared memory, without conflicts\n"
+        "  fp32, fp64          floating-point operations a second, two in a fused multiplication and addition\n"
+        "  atomics             additions of words that lie in the L2, a warp's to neighbours\n"
+        "  host_to_device, device_to_host\n"
+        "                      bytes between pinned memory of the host and the device's, one way\n"
+        "  launches            kernels that do next to nothing, back to back\n"
+        "\n"
+        "Runs of patterns measure copies, reads and writes themselves, of as many bytes as the problem has.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

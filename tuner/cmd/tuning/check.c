@@ -1,0 +1,236 @@
+/* autotune check: variants run on a simulated device with every fault watched. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/rng.h"
+#include "cmd/line/commands.h"
+#include "compile/compile.h"
+#include "process/interrupt.h"
+#include "run/setup/setup.h"
+#include "run/variant/proof.h"
+#include "sim/chip.h"
+
+enum { STEP_MS = 100 };
+
+typedef struct checking {
+    sim_chip chip;
+    script *script;
+    compile_pool *pool;
+    prover *prover;
+    uint16_t *indices;       /* of all variants that are checked */
+    size_t count, submitted, done;
+    uint64_t counts[PROOF_UNKNOWN + 1];
+    json_t *variants;        /* --json */
+} checking;
+
+static size_t width(const checking *c)
+{
+    return script_pattern(c->script)->parameter_count;
+}
+
+static at_status allocate(checking *c, size_t count, at_error *error)
+{
+    c->indices = calloc(count * width(c) + 1, sizeof *c->indices);
+    c->count = count;
+    return c->indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* The one that --config names, else the script's default. */
+static at_status choose_one(checking *c, const char *text, at_error *error)
+{
+    const pattern *p = script_pattern(c->script);
+    bool valid;
+    size_t broken;
+    at_status status = allocate(c, 1, error);
+    if (!status)
+        status = setup_choose_configuration(c->script, PROBLEM_TUNED, text, NULL, c->indices, error);
+    if (!status)
+        status = script_valid(c->script, PROBLEM_TUNED, c->indices, &valid, &broken, error);
+    if (!status && !valid)
+        status = error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
+                              "the configuration breaks a constraint: %s",
+                              p->constraints[broken].text);
+    return status;
+}
+
+/* `wanted` of the space, each once, in random order (Knuth's selection sampling). */
+static at_status choose_many(checking *c, uint64_t wanted, uint64_t seed, at_error *error)
+{
+    space *all;
+    rng r = rng_seeded(seed);
+    at_status status = script_space(c->script, PROBLEM_TUNED, &all, error);
+    if (status)
+        return status;
+    uint64_t total = space_count(all);
+    if (wanted > total)
+        wanted = total;
+    status = allocate(c, (size_t)wanted, error);
+    uint64_t chosen = 0;
+    for (uint64_t i = 0; !status && chosen < wanted; i++)
+        if (rng_below(&r, total - i) < wanted - chosen)
+            space_at(all, i, c->indices + chosen++ * width(c));
+    space_free(all);
+    return status;
+}
+
+static void tell(checking *c, const options *o, const proof *one)
+{
+    static const char *const words[] = {"", "proven", "wrong", "not proven"};
+    char text[CONFIGURATION_BYTES];
+    script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
+    c->counts[one->verdict]++;
+    if (o->json) {
+        json_array_append_new(c->variants, json_pack("{s:s s:s s:s}", "config", text, "verdict",
+                                                     words[one->verdict], "message",
+                                                     one->message ? one->message : ""));
+        return;
+    }
+    if (one->verdict == PROOF_PROVEN && c->count > 1)
+        return;
+    printf("%-12s%s\n", words[one->verdict], text);
+    if (one->verdict != PROOF_PROVEN)
+        printf("            %s\n", one->message ? one->message : "");
+}
+
+/* Keeps the pool busy without compiling the whole space ahead. */
+static at_status feed(checking *c, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && c->submitted < c->count &&
+           c->submitted - c->done < 3 * compile_width(c->pool)) {
+        status = prover_add(c->prover, c->submitted, c->indices + c->submitted * width(c), error);
+        c->submitted++;
+    }
+    return status;
+}
+
+static at_status take_compiled(checking *c, at_error *error)
+{
+    compile_result r;
+    at_status status;
+    while (!(status = compile_take(c->pool, 0, &r, error))) {
+        status = prover_compiled(c->prover, &r, error);
+        compile_result_deinit(&r);
+        if (status)
+            return status;
+    }
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+static void await(const checking *c)
+{
+    poll_set set;
+    poll_set_start(&set, STEP_MS);
+    compile_poll(c->pool, &set);
+    prover_poll(c->prover, &set);
+    poll_set_wait(&set);
+}
+
+static at_status prove(checking *c, const options *o, at_error *error)
+{
+    at_status status = prover_new(c->script, c->pool, c->chip.arch, true, &c->prover, error);
+    while (!status && c->done < c->count) {
+        size_t before = c->done;
+        proof one;
+        status = feed(c, error);
+        if (!status)
+            status = take_compiled(c, error);
+        if (!status)
+            status = prover_step(c->prover, error);
+        while (!status && prover_take(c->prover, &one)) {
+            tell(c, o, &one);
+            free(one.message);
+            c->done++;
+        }
+        if (!status && c->done == before)
+            await(c);
+    }
+    return status;
+}
+
+static at_status open_all(const options *o, checking *c, at_error *error)
+{
+    arch_limits arch;
+    at_status status = target_find(o->run.arch, &arch, error);
+    if (!status)
+        status = sim_chip_find(arch.name, &c->chip, error);
+    if (!status)
+        status = target_load_script(&o->run, &c->chip.limits, &c->script, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(c->script);
+    if (!p->measurable)
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "the pattern has no buffers or no reference: nothing says what is right");
+    status = o->run.budget_evaluations
+                 ? choose_many(c, o->run.budget_evaluations, o->run.seed, error)
+                 : choose_one(c, o->configuration, error);
+    if (!status)
+        status = compile_pool_new(
+            &(compile_options){.jobs = o->run.jobs, .use_cache = o->run.use_cache}, &c->pool, error);
+    return status;
+}
+
+static void print_end(const checking *c, const options *o)
+{
+    const pattern *p = script_pattern(c->script);
+    if (o->json) {
+        json_t *root = json_pack("{s:s s:s s:s s:I s:I s:I s:O}", "pattern", p->name, "arch",
+                                 c->chip.arch, "problems", prover_problems(c->prover), "proven",
+                                 (json_int_t)c->counts[PROOF_PROVEN], "wrong",
+                                 (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
+                                 (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants);
+        json_dumpf(root, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(root);
+        return;
+    }
+    printf("\n%s on a simulated %s, %s: %" PRIu64 " proven, %" PRIu64 " wrong, %" PRIu64
+           " not proven\n",
+           p->name, c->chip.arch, prover_problems(c->prover), c->counts[PROOF_PROVEN],
+           c->counts[PROOF_CONVICTED], c->counts[PROOF_UNKNOWN]);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    checking c = {.variants = json_array()};
+    at_status status = open_all(o, &c, error);
+    if (!status)
+        status = prove(&c, o, error);
+    if (!status)
+        print_end(&c, o);
+    *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
+    json_decref(c.variants);
+    prover_free(c.prover);
+    compile_pool_free(c.pool);
+    free(c.indices);
+    script_free(c.script);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET,  OPTION_BUDGET, OPTION_SEED,
+                                          OPTION_ARCH,   OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
+
+const command cmd_check = {
+    .name = "check",
+    .operand = "SCRIPT",
+    .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
+    .details =
+        "Compiles the variant (without --config the script's default; with --budget N that many of\n"
+        "the space, drawn at random) and runs it on a simulated GPU, on a small problem and on the\n"
+        "ragged ones. What it does wrong is told with source line, threads and buffer: wrong results,\n"
+        "accesses out of bounds, reads of what nothing wrote, races in shared and global memory,\n"
+        "barriers and warp operations that some threads miss, writes to inputs, misalignment. Needs no\n"
+        "GPU.\n"
+        "\n"
+        "Exit code: 0 all proven, 1 something is wrong, 3 nothing is wrong and not all could be proven.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

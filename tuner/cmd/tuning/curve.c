@@ -1,0 +1,271 @@
+/* autotune sweep: tune along variables of the problem, one run after the other with the same workers.
+ * (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "cmd/line/series.h"
+#include "record/record.h"
+#include "report/curve.h"
+#include "run/recall.h"
+#include "run/setup/setup.h"
+#include "run/setup/workers.h"
+#include "run/tune.h"
+
+enum { MOST_POINTS = 10000, LABEL_BYTES = 256 };
+
+typedef struct course { /* the points, a product of series */
+    size_t axis_count;
+    const char *names[CURVE_MAX_AXES];
+    series axes[CURVE_MAX_AXES];
+    size_t point_count;
+} course;
+
+static void course_deinit(course *c)
+{
+    for (size_t i = 0; i < c->axis_count; i++)
+        series_deinit(&c->axes[i]);
+}
+
+static at_status course_init(course *c, const options *o, at_error *error)
+{
+    *c = (course){.point_count = 1};
+    if (!o->sweep_count)
+        return error_set(error, AT_USAGE, "'autotune sweep' needs --over NAME=V1,V2,...; 'autotune "
+                                          "space SCRIPT' lists the variables of the problem");
+    if (o->sweep_count > CURVE_MAX_AXES ||
+        o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
+        return error_set(error, AT_USAGE, "--over may be given %d times at most", CURVE_MAX_AXES);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < o->sweep_count; i++) {
+        const char *name = o->sweeps[i].name;
+        if (!o->sweeps[i].text)
+            return error_set(error, AT_USAGE, "--over takes NAME=V1,V2,... here, not '%s'", name);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(name, c->names[k]) == 0)
+                return error_set(error, AT_USAGE, "--over %s is given twice", name);
+        for (size_t k = 0; k < o->run.variable_count; k++)
+            if (strcmp(name, o->run.variables[k].name) == 0)
+                return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
+        c->names[i] = name;
+        c->axis_count++;
+        status = series_parse(name, o->sweeps[i].text, &c->axes[i], error);
+        if (!status && c->point_count > MOST_POINTS / c->axes[i].count)
+            status = error_set(error, AT_USAGE, "the sweep has over %d points", MOST_POINTS);
+        c->point_count *= status ? 1 : c->axes[i].count;
+    }
+    return status;
+}
+
+/* The values of a point, the first axis varying slowest. */
+static void course_at(const course *c, size_t point, const char *values[CURVE_MAX_AXES])
+{
+    for (size_t i = c->axis_count; i-- > 0;) {
+        values[i] = c->axes[i].texts[point % c->axes[i].count];
+        point /= c->axes[i].count;
+    }
+}
+
+/* The settings of a run at these values. */
+static settings settings_at(const course *c, const options *o, const char *const *values)
+{
+    settings asked = o->run;
+    for (size_t i = 0; i < c->axis_count; i++)
+        asked.variables[asked.variable_count++] =
+            (script_setting){.name = c->names[i], .text = values[i]};
+    return asked;
+}
+
+static void show(const course *c, const options *o, const char *const *values, size_t point)
+{
+    if (o->run.quiet)
+        return;
+    fprintf(stderr, "%zu of %zu:", point + 1, c->point_count);
+    for (size_t i = 0; i < c->axis_count; i++)
+        fprintf(stderr, " %s=%s", c->names[i], values[i]);
+    fputc('\n', stderr);
+}
+
+/* What is wrong at one point is wrong at all of them. */
+static bool is_general(at_status status)
+{
+    return status == AT_USAGE || status == AT_NOT_FOUND || status == AT_NO_DEVICE ||
+           status == AT_NO_TOOLCHAIN || status == AT_NO_MEMORY || status == AT_INTERRUPTED ||
+           status == AT_IO || status == AT_FORMAT;
+}
+
+/* Measures a point and adds it. A failure of the point alone is part of the curve, and kept in *first when
+ * it is the first one. */
+static at_status measure(const settings *asked, const char *const *values, curve *out,
+                         at_error *first, at_error *error)
+{
+    tune *t = NULL;
+    at_error why = {0};
+    at_status status = tune_run(asked, &t, &why);
+    const run_summary *s = t ? tune_summary(t) : NULL;
+    bool found = s && s->best_found;
+    at_status added = AT_OK;
+    if (found || !is_general(status))
+        added = curve_add(out, values, s, why.message, error);
+    tune_free(t);
+    if (added)
+        return added;
+    if (status)
+        workers_close(asked->workers); /* who knows what state they are in */
+    if (status && !first->status)
+        *first = why;
+    if (is_general(status) && error)
+        *error = why;
+    return is_general(status) ? status : AT_OK;
+}
+
+/* Takes a point from a GPU's record. */
+static at_status recall(const options *o, const settings *asked, const record *r,
+                        const char *const *values, curve *out, at_error *error)
+{
+    arch_limits limits;
+    script *s = NULL;
+    run_summary found = {0};
+    at_status status = target_find("sm_90", &limits, error);
+    if (!status)
+        status = target_load_script(asked, &limits, &s, error);
+    if (!status)
+        status = run_summary_init(&found, script_pattern(s), PROBLEM_TUNED, error);
+    if (!status) {
+        snprintf(found.device.limits.name, sizeof found.device.limits.name, "%s", r->gpu);
+        found.warm_cache = o->run.warm_cache;
+        found.objective = o->run.energy ? "energy" : "time";
+        const record_entry *entry = record_find_entry(r, &found);
+        if (entry)
+            status = recall_fill(r, entry, &found, error);
+        if (!status)
+            status = curve_add(out, values, &found, "not recorded", error);
+    }
+    run_summary_deinit(&found);
+    script_free(s);
+    return status;
+}
+
+static at_status print(const options *o, const curve *c, at_error *error)
+{
+    at_status status =
+        o->json ? curve_print_json(c, stdout, error) : curve_print(c, stdout, error);
+    if (status || !o->picture)
+        return status;
+    FILE *gnuplot = popen("gnuplot", "w");
+    if (!gnuplot)
+        return error_set(error, AT_IO, "gnuplot cannot be started");
+    status = curve_plot(c, o->picture, gnuplot, error);
+    int end = pclose(gnuplot);
+    bool missing = WIFEXITED(end) && WEXITSTATUS(end) == 127;
+    if (missing || (!status && end != 0))
+        return error_set(error, AT_IO,
+                         missing ? "gnuplot is not installed: sudo apt-get install gnuplot-nox"
+                                 : "gnuplot could not draw %s",
+                         o->picture);
+    return status;
+}
+
+static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
+{
+    workers shared = {0};
+    curve *found;
+    at_error first = {0};
+    at_status status = curve_new(c->names, c->axis_count, &found, error);
+    if (status)
+        return status;
+    for (size_t i = 0; !status && i < c->point_count; i++) {
+        const char *values[CURVE_MAX_AXES];
+        course_at(c, i, values);
+        settings asked = settings_at(c, o, values);
+        asked.workers = &shared;
+        show(c, o, values, i);
+        status = measure(&asked, values, found, &first, error);
+    }
+    workers_close(&shared);
+    if (curve_found(found)) {
+        at_error trouble = {0};
+        at_status printed = print(o, found, &trouble);
+        if (printed && !status) {
+            status = printed;
+            *error = trouble;
+        }
+    } else if (!status) {
+        *exit_code = 1;
+        status = first.status;
+        *error = first;
+    }
+    curve_free(found);
+    return status;
+}
+
+static at_status sweep_recorded(const options *o, const course *c, int *exit_code, at_error *error)
+{
+    arch_limits limits;
+    script *s = NULL;
+    record_set set = {0};
+    size_t shown = 0;
+    at_status status = target_find("sm_90", &limits, error);
+    if (!status)
+        status = target_load_script(&o->run, &limits, &s, error);
+    if (!status)
+        status = known_records(o, script_pattern(s)->name, false, &set, error);
+    for (size_t k = 0; !status && k < set.count; k++) {
+        curve *found;
+        status = curve_new(c->names, c->axis_count, &found, error);
+        if (status)
+            break;
+        for (size_t i = 0; !status && i < c->point_count; i++) {
+            const char *values[CURVE_MAX_AXES];
+            course_at(c, i, values);
+            settings asked = settings_at(c, o, values);
+            status = recall(o, &asked, &set.records[k], values, found, error);
+        }
+        if (!status && curve_found(found)) {
+            shown++;
+            status = print(o, found, error);
+        }
+        curve_free(found);
+    }
+    if (!status && !shown)
+        *exit_code = 1;
+    record_set_deinit(&set);
+    script_free(s);
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    course c;
+    at_status status = course_init(&c, o, error);
+    if (!status)
+        status = o->recorded ? sweep_recorded(o, &c, exit_code, error)
+                             : sweep_measured(o, &c, exit_code, error);
+    course_deinit(&c);
+    return status;
+}
+
+static const option_id options_taken[] = {
+    OPTION_SET,      OPTION_ONLY,     OPTION_OVER,     OPTION_DEVICE,     OPTION_STRATEGY, OPTION_BUDGET,
+    OPTION_EFFORT,   OPTION_STOP_AT,  OPTION_SEED,       OPTION_FIXED,    OPTION_FINALS,
+    OPTION_TIE,      OPTION_PROVE,    OPTION_JOBS,       OPTION_CACHE,    OPTION_NO_CACHE,
+    OPTION_RECORDED, OPTION_PICTURE,  OPTION_JSON,       OPTION_QUIET,    OPTION_RESULTS,
+    OPTION_RECORD,   OPTION_NO_RECORD};
+
+const command cmd_sweep = {
+    .name = "sweep",
+    .operand = "SCRIPT",
+    .summary = "Tune along variables of the problem, and print the curve",
+    .details =
+        "Each point of --over is tuned as 'autotune SCRIPT --set NAME=V' would, in one run with one\n"
+        "set of workers; budgets are a point's. Its best configuration is recorded under its problem,\n"
+        "so that --recorded prints the curve again (with --json an object for each GPU). Several\n"
+        "--over span their product, the first\n"
+        "varying slowest. '...' between whole numbers goes on as they began: 1,2,...,64 by ones,\n"
+        "1,2,4,...,64 by doubling.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

@@ -1,0 +1,378 @@
+/* autotune portfolio: few configurations that serve a range of problems, and a tree that chooses. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_text.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/series.h"
+#include "cmd/line/terminal.h"
+#include "report/table.h"
+#include "run/portfolio/portfolio.h"
+
+enum { PERCENT_DIGITS = 4, LINE_BYTES = 1024 };
+
+static const char units[] = "KMG";
+
+/* ---- the axes ---- */
+
+typedef struct ranges {
+    portfolio_axis axes[PORTFOLIO_MAX_AXES];
+    size_t count;
+    series lists[PORTFOLIO_MAX_AXES];
+    value *values[PORTFOLIO_MAX_AXES]; /* owned */
+} ranges;
+
+static void ranges_deinit(ranges *r)
+{
+    for (size_t i = 0; i < PORTFOLIO_MAX_AXES; i++) {
+        series_deinit(&r->lists[i]);
+        free(r->values[i]);
+    }
+}
+
+/* "256", "16K"; what follows it. */
+static const char *read_bound(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long v = isdigit((unsigned char)*text) ? strtoll(text, &end, 10) : -1;
+    if (v < 1 || errno)
+        return NULL;
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    for (const char *u = units; unit && u <= unit; u++) {
+        if (v > INT64_MAX / 1024)
+            return NULL;
+        v *= 1024;
+    }
+    *out = v;
+    return unit ? end + 1 : end;
+}
+
+/* LO..HI; false: it is something else. */
+static bool read_range(const char *text, portfolio_axis *axis)
+{
+    const char *rest = read_bound(text, &axis->least);
+    if (!rest || strncmp(rest, "..", 2) != 0 || rest[2] == '.')
+        return false;
+    rest = read_bound(rest + 2, &axis->most);
+    return rest && *rest == '\0' && axis->least <= axis->most;
+}
+
+static at_status read_list(const char *name, const char *text, series *list, value **values,
+                           portfolio_axis *axis, at_error *error)
+{
+    at_status status = series_parse(name, text, list, error);
+    if (status)
+        return status;
+    *values = calloc(list->count + 1, sizeof **values);
+    if (!*values)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < list->count; i++)
+        (*values)[i] = value_parse(list->texts[i]);
+    axis->values = *values;
+    axis->value_count = list->count;
+    return AT_OK;
+}
+
+static at_status ranges_init(ranges *r, const options *o, at_error *error)
+{
+    if (!o->sweep_count)
+        return error_set(error, AT_USAGE, "'autotune portfolio' needs --over NAME=LO..HI; 'autotune "
+                                          "space SCRIPT' lists the variables of the problem");
+    if (o->sweep_count > PORTFOLIO_MAX_AXES ||
+        o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
+        return error_set(error, AT_USAGE, "--over may be given %d times at most", PORTFOLIO_MAX_AXES);
+    for (size_t i = 0; i < o->sweep_count; i++) {
+        const char *name = o->sweeps[i].name, *text = o->sweeps[i].text;
+        portfolio_axis *axis = &r->axes[r->count++];
+        axis->name = name;
+        if (!text)
+            return error_set(error, AT_USAGE, "--over takes NAME=LO..HI or NAME=V1,V2,... here, not '%s'", name);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(name, o->sweeps[k].name) == 0)
+                return error_set(error, AT_USAGE, "--over %s is given twice", name);
+        for (size_t k = 0; k < o->run.variable_count; k++)
+            if (strcmp(name, o->run.variables[k].name) == 0)
+                return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
+        if (read_range(text, axis))
+            continue;
+        const char *dots = strstr(text, "..");
+        if (dots && dots[2] != '.')
+            return error_set(error, AT_USAGE,
+                             "--over %s=%s: a range is LO..HI, of whole numbers from 1 on, the lower one "
+                             "first",
+                             name, text);
+        at_status status = read_list(name, text, &r->lists[i], &r->values[i], axis, error);
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* ---- words ---- */
+
+/* What a node asks. */
+static void format_question(const record_node *n, char *text, size_t size_bytes)
+{
+    char bound[300];
+    value_format(n->bound, bound, sizeof bound);
+    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    snprintf(text, size_bytes, "%s%s%s is %s%s", n->variable, n->times ? " * " : "",
+             n->times ? n->times : "", n->multiple_of ? "a multiple of " : number ? "below " : "", bound);
+}
+
+static void format_order(const record_portfolio *p, const record_node *n, char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < p->configuration_count && used < size_bytes; i++)
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%d", i ? ", else " : "", n->order[i] + 1);
+}
+
+static void print_node(const record_portfolio *p, size_t at, int depth)
+{
+    const record_node *n = &p->nodes[at];
+    char text[LINE_BYTES];
+    if (!n->variable) {
+        format_order(p, n, text, sizeof text);
+        printf("%*s%s\n", 12 + 2 * depth, "", text);
+        return;
+    }
+    format_question(n, text, sizeof text);
+    printf("%*swhere %s:\n", 12 + 2 * depth, "", text);
+    print_node(p, n->then, depth + 1);
+    printf("%*selse:\n", 12 + 2 * depth, "");
+    print_node(p, n->otherwise, depth + 1);
+}
+
+/* "rows=256..16384 dtype=float,half" */
+static void format_axes(const ranges *r, char *text, size_t size_bytes)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < r->count && used < size_bytes; i++) {
+        const portfolio_axis *axis = &r->axes[i];
+        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=", i ? " " : "", axis->name);
+        for (size_t v = 0; v < axis->value_count && used < size_bytes; v++)
+            used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", v ? "," : "", r->lists[i].texts[v]);
+        if (!axis->value_count && used < size_bytes)
+            used += (size_t)snprintf(text + used, size_bytes - used, "%" PRId64 "..%" PRId64, axis->least,
+                                     axis->most);
+    }
+}
+
+/* ---- text ---- */
+
+static at_status print_problems(const portfolio_found *f, const ranges *r, at_error *error)
+{
+    table t;
+    table_init(&t);
+    for (size_t a = 0; a < r->count; a++)
+        table_add_column(&t, r->axes[a].name, TABLE_RIGHT);
+    table_add_column(&t, "best us", TABLE_RIGHT);
+    table_add_column(&t, "gives", TABLE_RIGHT);
+    table_add_column(&t, "loses", TABLE_RIGHT);
+    table_add_column(&t, "default", TABLE_RIGHT);
+    table_add_column(&t, "", TABLE_LEFT);
+    for (size_t i = 0; i < f->tried_count; i++) {
+        const portfolio_tried *p = &f->tried[i];
+        for (size_t a = 0; a < r->count; a++) {
+            char text[300];
+            value_format(p->values[a], text, sizeof text);
+            table_add_cell(&t, "%s", text);
+        }
+        bool timed = !p->left_out && p->time_ns;
+        table_add_cell(&t, timed ? "%.2f" : "", (double)p->best_ns / 1e3);
+        if (p->place != SIZE_MAX)
+            table_add_cell(&t, "%zu", p->place + 1);
+        else
+            table_add_cell(&t, "%s", p->left_out ? "" : p->rule ? p->rule : "none");
+        table_add_cell(&t, timed ? "%.2f %%" : "", 100 * p->regret);
+        table_add_cell(&t, timed && p->baseline_ns ? "%+.1f %%" : "",
+                       100 * ((double)p->baseline_ns / (double)(p->best_ns ? p->best_ns : 1) - 1));
+        table_add_cell(&t, "%s", p->left_out ? "left out" : p->held_out ? "held out" : p->searched ? "searched" : "");
+        if (p->left_out) {
+            table_note_row(&t, p->left_out);
+            table_style_row(&t, TABLE_DIM);
+        }
+    }
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    return status;
+}
+
+static void print_regret(const char *label, const char *what, const portfolio_regret *r)
+{
+    if (r->count)
+        printf("%-12son %zu problem%s %s: mean %.2f %%, worst %.2f %%; slower than the default on %zu\n", label,
+               r->count, r->count == 1 ? "" : "s", what, 100 * r->mean, 100 * r->worst, r->slower);
+}
+
+static at_status print_text(const portfolio_found *f, const ranges *r, at_error *error)
+{
+    char text[LINE_BYTES];
+    const record_portfolio *p = f->draft.portfolio;
+    size_t columns = terminal_page();
+    format_axes(r, text, sizeof text);
+    printf("%s on %s%s\n%s", f->draft.pattern, f->device.limits.name,
+           f->device.predicted ? " (times are predicted)" : "", text);
+    record_format_values(&p->fixed, text, sizeof text);
+    printf("%s%s\n\n", *text ? "; " : "", text);
+    at_status status = print_problems(f, r, error);
+    if (status)
+        return status;
+    puts("");
+    for (size_t i = 0; i < p->configuration_count; i++) {
+        char label[32], configuration[4096];
+        snprintf(label, sizeof label, "%zu", i + 1);
+        record_format_values(&p->configurations[i], configuration, sizeof configuration);
+        table_print_wrapped(columns, 12, label, configuration, stdout);
+    }
+    puts("choice");
+    print_node(p, 0, 0);
+    print_regret("regret", "held out", &f->held_out);
+    print_regret(f->held_out.count ? "" : "regret", "that it was made on", &f->made_on);
+    printf("%-12sone configuration for all: mean %.2f %%\n", "", 100 * f->single_mean);
+    if (f->refused)
+        printf("%-12s%zu problems that the script does not allow: %s\n", "left out", f->refused, f->refused_why);
+    printf("%-12s%" PRIu64 " variants timed, %.1f s%s\n", "time", f->evaluations, f->wall_s,
+           f->out_of_budget ? "; the budget ended before the searches did" : "");
+    if (*f->record_path)
+        printf("%-12s%s\n", "record", f->record_path);
+    return AT_OK;
+}
+
+/* ---- JSON ---- */
+
+static json_t *pack_regret(const portfolio_regret *r)
+{
+    return json_pack("{sI so so sI}", "problems", (json_int_t)r->count, "mean",
+                     json_rounded(r->mean, PERCENT_DIGITS), "worst", json_rounded(r->worst, PERCENT_DIGITS),
+                     "slower_than_default", (json_int_t)r->slower);
+}
+
+static json_t *pack_over(const ranges *r)
+{
+    json_t *over = json_object();
+    for (size_t i = 0; i < r->count; i++) {
+        const portfolio_axis *axis = &r->axes[i];
+        json_t *divisors = json_array(), *values = json_array();
+        for (size_t d = 0; d < axis->divisor_count; d++)
+            json_append(&divisors, json_integer(axis->divisors[d]));
+        for (size_t v = 0; v < axis->value_count; v++)
+            json_append(&values, json_from_value(axis->values[v]));
+        if (axis->value_count)
+            json_put(&over, axis->name, json_pack("{so so}", "values", values, "divisors", divisors));
+        else
+            json_put(&over, axis->name,
+                     json_pack("{sI sI so}", "least", (json_int_t)axis->least, "most", (json_int_t)axis->most,
+                               "divisors", divisors));
+        if (!axis->value_count)
+            json_decref(values);
+    }
+    return over;
+}
+
+static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
+{
+    json_t *problem = json_object();
+    for (size_t a = 0; a < r->count; a++)
+        json_put(&problem, r->axes[a].name, json_from_value(t->values[a]));
+    json_t *object = json_pack("{so sb sb}", "problem", problem, "held_out", t->held_out, "searched", t->searched);
+    if (t->left_out) {
+        json_put(&object, "left_out", json_string(t->left_out));
+        return object;
+    }
+    json_put(&object, "rule", t->rule ? json_string(t->rule) : json_null());
+    if (t->place != SIZE_MAX)
+        json_put(&object, "configuration", json_integer((json_int_t)t->place));
+    json_put(&object, "best_ns", json_integer(t->best_ns));
+    if (t->baseline_ns)
+        json_put(&object, "baseline_ns", json_integer(t->baseline_ns));
+    if (t->time_ns) {
+        json_put(&object, "time_ns", json_integer(t->time_ns));
+        json_put(&object, "regret", json_rounded(t->regret, PERCENT_DIGITS));
+    }
+    return object;
+}
+
+static at_status print_json(const portfolio_found *f, const ranges *r, at_error *error)
+{
+    char *text;
+    json_t *whole = NULL, *tried = json_array();
+    at_status status = draft_format(&f->draft, &text, error);
+    if (!status)
+        status = json_text_parse(text, strlen(text), "the portfolio", &whole, error);
+    if (status) {
+        json_decref(tried);
+        return status;
+    }
+    free(text);
+    for (size_t i = 0; i < f->tried_count; i++)
+        json_append(&tried, pack_tried(&f->tried[i], r));
+    json_t *root = json_pack(
+        "{ss ss sb so so so so so sO so sI so}", "pattern", f->draft.pattern, "device", f->device.limits.name,
+        "predicted", f->device.predicted, "over", pack_over(r), "held_out", pack_regret(&f->held_out),
+        "made_on", pack_regret(&f->made_on), "single_mean", json_rounded(f->single_mean, PERCENT_DIGITS),
+        "tried", tried, "portfolio", json_array_get(json_object_get(whole, "portfolios"), 0), "refused",
+        json_integer((json_int_t)f->refused), "evaluations", (json_int_t)f->evaluations, "wall_s",
+        json_rounded(f->wall_s, PERCENT_DIGITS));
+    json_decref(whole);
+    if (*f->record_path)
+        json_put(&root, "record", json_string(f->record_path));
+    return json_text_print(root, 2, stdout, error);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    ranges r = {.count = 0};
+    portfolio *p = NULL;
+    (void)exit_code;
+    at_status status = ranges_init(&r, o, error);
+    const portfolio_asked asked = {.run = &o->run,
+                                   .axes = r.axes,
+                                   .axis_count = r.count,
+                                   .problem_count = o->problems,
+                                   .held_out = o->held_out,
+                                   .most = o->max};
+    if (!status)
+        status = portfolio_make(&asked, &p, error);
+    if (!status)
+        status = o->json ? print_json(portfolio_get_found(p), &r, error)
+                         : print_text(portfolio_get_found(p), &r, error);
+    portfolio_free(p);
+    ranges_deinit(&r);
+    return status;
+}
+
+static const option_id options_taken[] = {
+    OPTION_SET,    OPTION_ONLY,   OPTION_OVER,  OPTION_PROBLEMS, OPTION_HELD_OUT, OPTION_MAX,
+    OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET, OPTION_EFFORT, OPTION_SEED,   OPTION_FINALS,
+    OPTION_TIE,    OPTION_PROVE,  OPTION_JOBS,  OPTION_CACHE,    OPTION_NO_CACHE, OPTION_JSON,
+    OPTION_QUIET,  OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
+
+const command cmd_portfolio = {
+    .name = "portfolio",
+    .operand = "SCRIPT",
+    .summary = "Tune over a range of problems, and keep few configurations that serve it",
+    .details =
+        "  autotune portfolio transpose.lua --over rows=256..16384 --over cols=256..16384 --max 8\n"
+        "\n"
+        "--over NAME=LO..HI is a range of whole numbers (16K is 16384), filled evenly by ratios; NAME=V1,V2\n"
+        "a list. Among the problems are tall, flat and prime ones and powers of two, and every residue\n"
+        "that the script's constraints ask for occurs. The first few are searched (--effort says how much,\n"
+        "normal by default); the others are given what was good there, and searched where that promises\n"
+        "to pay. --budget is of the whole, variants or a time, and ends searching: what is good somewhere is\n"
+        "timed everywhere in any case. Then up to --max configurations are kept which together lose least against\n"
+        "each problem's own best, with a small tree that chooses among them. Problems that were held out\n"
+        "are searched, too, and tell what the portfolio loses.\n"
+        "\n"
+        "It is kept in the record: 'autotune pick', the library and exported headers choose by it where a\n"
+        "problem itself was not tuned. The same command goes on where it was interrupted.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

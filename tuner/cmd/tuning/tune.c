@@ -1,0 +1,94 @@
+/* autotune tune: find the fastest configuration and record it. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "cluster/wire.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "cmd/tuning/models.h"
+#include "report/report.h"
+#include "run/tune.h"
+
+static at_status print(const options *o, const run_summary *s, at_error *error)
+{
+    if (o->json)
+        return report_print_json(s, o->top, stdout, error);
+    return report_print(s, &(report_options){.top = o->top, .colour = terminal_wants_colour(),
+                                             .columns = terminal_page()},
+                        stdout, error);
+}
+
+static at_status tune_and_print(const options *o, const settings *asked, int *exit_code,
+                                at_error *error)
+{
+    tune *t;
+    at_status status = tune_run(asked, &t, error);
+    if (!t)
+        return status;
+    const run_summary *s = tune_summary(t);
+    at_error trouble = {0};
+    /* An error before anything was tried says all there is to say. */
+    bool empty = status && !s->result_count;
+    at_status printed = empty ? AT_OK : print(o, s, &trouble);
+    if (printed && !status) {
+        status = printed;
+        *error = trouble;
+    }
+    *exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
+    tune_free(t);
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    settings asked = o->run;
+    gpu_models models = {0};
+    at_error trouble = {0};
+    at_status status = AT_OK;
+    /* Of several ranks the session finds the GPUs. */
+    if (models_asked(asked.device) && !getenv(CLUSTER_VARIABLE)) {
+        bool mine = true;
+        status = models_find(asked.device, &models, error);
+        if (!status && models.count > 1 && o->trace)
+            status = error_set(error, AT_USAGE, "--trace is for GPUs of one model: these are of %zu",
+                               models.count);
+        asked.device = models.specs[0];
+        if (!status && models.count > 1)
+            status = models_side_by_side(&models, &asked, &mine, exit_code, error);
+        if (status || !mine)
+            return status;
+    }
+    if (o->trace)
+        status = trace_open(o->trace, clock_now_ns(), &asked.trace, error);
+    if (status)
+        return status;
+    status = tune_and_print(o, &asked, exit_code, error);
+    at_status closed = trace_close(asked.trace, &trouble);
+    if (status || !closed)
+        return status;
+    *error = trouble;
+    return closed;
+}
+
+static const option_id options_taken[] = {
+    OPTION_SET,   OPTION_ONLY, OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
+    OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START, OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS,
+    OPTION_TIE,   OPTION_JOBS,   OPTION_CACHE, OPTION_NO_CACHE,
+    OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
+
+const command cmd_tune = {
+    .name = "tune",
+    .operand = "SCRIPT",
+    .summary = "Find the fastest configuration and record it",
+    .details =
+        "Every variant is emitted, compiled, checked against the script's reference kernel and\n"
+        "timed; the fastest race each other, and the winner is recorded in\n"
+        "DIR/<gpu>/<pattern>.json. Without a GPU, --arch sm_XX compiles the whole space and shows\n"
+        "resources and occupancy.\n"
+        "\n"
+        "A script without a path is looked up in this folder, then among the installed ones.\n"
+        "The word 'tune' may be left out: autotune transpose.lua\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

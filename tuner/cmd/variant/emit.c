@@ -1,0 +1,225 @@
+/* autotune emit: the CUDA source, or the PTX, of one variant. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/line/commands.h"
+#include "cmd/line/known.h"
+#include "compile/compile.h"
+#include "library/pattern.h"
+#include "record/pick.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+
+static at_status open_output(const char *path, FILE **out, at_error *error)
+{
+    *out = path ? fopen(path, "w") : stdout;
+    if (*out)
+        return AT_OK;
+    return error_set(error, AT_IO, "cannot write %s", path);
+}
+
+static at_status print_ptx(const emitted *source, script *s, const uint16_t *indices,
+                           const arch_limits *arch, FILE *to, at_error *error)
+{
+    compile_pool *pool = NULL;
+    compile_result result = {0};
+    launch_plan launch;
+    const pattern *p = script_pattern(s);
+    at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
+    if (!status && launch.launch_count == 0)
+        return error_set(error, AT_USAGE, "this configuration launches no kernel: there is no PTX of it");
+    if (!status)
+        status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
+    if (status)
+        return status;
+    status = submit_source(pool, 0, source, p->template_path, &launch, arch->name, true, error);
+    if (!status)
+        status = compile_take(pool, -1, &result, error);
+    if (status)
+        goto cleanup;
+    if (result.outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
+                           compile_outcome_name(result.outcome), result.log ? result.log : "");
+    else
+        fputs(result.ptx, to);
+cleanup:
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+    return status;
+}
+
+/* A configuration that breaks a constraint is still emitted: people look at it to see why. */
+static at_status warn_if_invalid(script *s, const uint16_t *indices, at_error *error)
+{
+    bool valid;
+    size_t broken;
+    at_status status = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, error);
+    if (!status && !valid) {
+        const space_constraint *c = &script_pattern(s)->constraints[broken];
+        if (c->line)
+            fprintf(stderr, "autotune: warning: the configuration breaks the constraint of line %d: %s\n",
+                    c->line, c->text);
+        else
+            fprintf(stderr, "autotune: warning: the configuration breaks %s\n", c->text);
+    }
+    return status;
+}
+
+/* What the records give for the script's problem on this GPU; *rule says by which rule. */
+static at_status find_best(const options *o, script *s, const arch_limits *gpu, uint16_t *indices,
+                           pick_rule *rule, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    record_set records = {0};
+    record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
+    pick_candidate found;
+    if (p->problem_count > RECORD_MAX_VALUES || p->parameter_count > RECORD_MAX_VALUES)
+        return error_set_at(error, AT_SCRIPT, p->path, 0, "nothing is recorded of more than %d names",
+                            RECORD_MAX_VALUES);
+    at_status status = known_records(o, p->name, true, &records, error);
+    if (status)
+        return status;
+    library_check check = {.script = s, .indices = indices};
+    const record_values problem = library_problem(p, pairs), fallback = library_default(p, defaults);
+    const pick_target target = {.gpu = gpu->name,
+                                .major = gpu->major,
+                                .minor = gpu->minor,
+                                .problem = &problem,
+                                .fits = library_fits,
+                                .context = &check,
+                                .fallback = &fallback};
+    *rule = pick(&records, &target, &found);
+    record_set_deinit(&records);
+    if (*rule != PICK_NONE)
+        return AT_OK;
+    return error_set_at(error, AT_USAGE, p->path, 0,
+                        "nothing that is known is possible for this problem; 'autotune pick %s' says "
+                        "why",
+                        p->name);
+}
+
+static void print_arguments(const launch_plan *plan, const kernel_launch *l,
+                            const problem_plan *problem, FILE *to)
+{
+    fputs("//   arguments:", to);
+    for (uint32_t i = 0; i < l->argument_count; i++) {
+        const argument_plan *a = &plan->arguments[l->first_argument + i];
+        const unsigned char *bytes = plan_argument_value(plan, a);
+        fputs(i ? ", " : " ", to);
+        if (a->is_buffer) {
+            fputs(problem->buffers[a->buffer].name, to);
+            continue;
+        }
+        fprintf(to, "%u bytes 0x", (unsigned)a->size_bytes);
+        for (size_t b = a->size_bytes; b-- > 0;)
+            fprintf(to, "%02x", bytes[b]);
+    }
+    fputs("\n", to);
+}
+
+static void print_transfer(const transfer_plan *t, const problem_plan *problem, FILE *to)
+{
+    size_t count;
+    const buffer_plan *from = &problem->buffers[t->task.from];
+    fprintf(to, "// transfer %s: %s to %s, %llu bytes in %llu pieces, %s memory, staging %s, chunks of %llu bytes "
+            "(0: all), streams %u\n",
+            transfer_direction_names(&count)[t->task.direction - TRANSFER_TO_DEVICE], from->name,
+            problem->buffers[t->task.to].name, (unsigned long long)plan_buffer_bytes(from),
+            (unsigned long long)t->task.pieces, host_memory_names(&count)[t->memory],
+            host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
+}
+
+/* The launch of the source below it: what a program that compiles the source needs to know. */
+static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, FILE *to,
+                              at_error *error)
+{
+    char configuration[CONFIGURATION_BYTES];
+    launch_plan plan;
+    problem_plan problem;
+    at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &plan, error);
+    if (!status)
+        status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &problem, error);
+    if (status)
+        return status;
+    script_format_configuration(s, indices, configuration, sizeof configuration);
+    fprintf(to, "// %s: %s\n// by rule: %s\n", script_pattern(s)->name, configuration,
+            pick_rule_name(rule));
+    if (plan_transfers(&plan))
+        print_transfer(&plan.transfer, &problem, to);
+    for (uint32_t i = 0; i < plan.launch_count; i++) {
+        const kernel_launch *l = &plan.launches[i];
+        fprintf(to, "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
+                l->entry, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                l->dynamic_shared_bytes);
+        print_arguments(&plan, l, &problem, to);
+    }
+    return AT_OK;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    (void)exit_code;
+    arch_limits arch;
+    script *s = NULL;
+    uint16_t *indices = NULL;
+    emitted source = {0};
+    FILE *to = NULL;
+    pick_rule rule = PICK_NONE;
+    if (o->best && o->configuration)
+        return error_set(error, AT_USAGE, "--best is a configuration: it does not go with --config");
+    at_status status = o->best && !o->run.arch ? target_here(&arch, error)
+                                               : target_find(o->run.arch, &arch, error);
+    if (!status)
+        status = target_load_script(&o->run, &arch, &s, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(s);
+    indices = calloc(p->parameter_count ? p->parameter_count : 1, sizeof *indices);
+    if (!indices) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    status = o->best ? find_best(o, s, &arch, indices, &rule, error)
+                     : setup_choose_configuration(s, PROBLEM_TUNED, o->configuration, NULL, indices,
+                                                  error);
+    if (!status)
+        status = warn_if_invalid(s, indices, error);
+    if (!status)
+        status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
+    if (!status)
+        status = open_output(o->output, &to, error);
+    if (status)
+        goto cleanup;
+    if (o->best && !o->ptx)
+        status = print_launch(s, indices, rule, to, error);
+    if (status)
+        goto cleanup;
+    if (o->ptx)
+        status = print_ptx(&source, s, indices, &arch, to, error);
+    else
+        fputs(source.source, to);
+cleanup:
+    if (to && to != stdout && fclose(to) != 0 && !status)
+        status = error_set(error, AT_IO, "cannot write %s", o->output);
+    emitted_deinit(&source);
+    free(indices);
+    script_free(s);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
+                                          OPTION_PTX,    OPTION_PLAIN, OPTION_OUTPUT};
+
+const command cmd_emit = {
+    .name = "emit",
+    .operand = "SCRIPT",
+    .summary = "Print the source of one variant",
+    .details = "Without --config it is the script's default; with --best what the records give for the\n"
+               "problem on the GPU that is here, or on one of --arch, with grid, block, shared bytes and\n"
+               "arguments in a comment. The source is what the tuner compiles;\n"
+               "#line directives lead back to the template, --no-line leaves them out.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .raw = true,
+    .run = run,
+};

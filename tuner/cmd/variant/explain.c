@@ -1,0 +1,246 @@
+/* autotune explain: where one variant's memory accesses go, and what limits it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cmd/line/commands.h"
+#include "cmd/variant/explained.h"
+#include "report/progress.h"
+#include "run/setup/setup.h"
+#include "run/variant/proof.h"
+
+enum { STEP_MS = 100, NAME_BYTES = 512 };
+
+/* A launch of up to so many threads is run whole, a larger one by a sample of its blocks. */
+static const uint64_t whole_threads = 4u << 20;
+
+void explained_deinit(explained *x)
+{
+    for (uint32_t i = 0; i < PLAN_MAX_LAUNCHES; i++) {
+        explanation_deinit(&x->launches[i].explanation);
+        sim_estimated_deinit(&x->launches[i].found);
+    }
+    sim_estimate_free(x->estimate);
+    compile_result_deinit(&x->compiled);
+    emitted_deinit(&x->source);
+    for (size_t i = 0; i < x->place_count; i++)
+        free(x->places[i]);
+    free(x->places);
+    free(x->wrong);
+    free(x->indices);
+    compile_pool_free(x->pool);
+    script_free(x->script);
+}
+
+/* What the source is called: by its ending a person's file, not one of the Toolkit's. */
+static const char *source_name(const explained *x, char *name)
+{
+    snprintf(name, NAME_BYTES, "%s.cu", script_pattern(x->script)->name);
+    return name;
+}
+
+static at_status compile(explained *x, at_error *error)
+{
+    char name[NAME_BYTES];
+    at_status status =
+        compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
+    if (!status)
+        status = submit_source(x->pool, 0, &x->source, source_name(x, name), &x->launch,
+                               x->chip.arch, true, error);
+    if (!status)
+        status = compile_take(x->pool, -1, &x->compiled, error);
+    if (!status && x->compiled.outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
+                           compile_outcome_name(x->compiled.outcome),
+                           x->compiled.log ? x->compiled.log : "");
+    return status;
+}
+
+/* Where the lines of the source come from: the same source with its #line directives tells. */
+static at_status find_places(explained *x, at_error *error)
+{
+    emitted marked = {0};
+    char file[256] = "";
+    int number = 0;
+    size_t lines = 1;
+    at_status status = emit_variant(x->script, x->problem, x->indices, true, &marked, error);
+    for (const char *at = x->source.source; !status && *at; at++)
+        lines += *at == '\n';
+    if (!status && !(x->places = calloc(lines, sizeof *x->places)))
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    for (const char *at = marked.source; !status && *at;) {
+        size_t length = strcspn(at, "\n");
+        char line[NAME_BYTES], place[NAME_BYTES];
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        if (sscanf(line, "#line %d \"%255[^\"]\"", &number, file) != 2 && x->place_count < lines) {
+            snprintf(place, sizeof place, "%s:%d", file, number++);
+            x->places[x->place_count++] = *file ? strdup(place) : NULL;
+        }
+        at += length + (at[length] == '\n');
+    }
+    emitted_deinit(&marked);
+    return status;
+}
+
+static at_status read_configuration(explained *x, const char *text, at_error *error)
+{
+    const pattern *p = script_pattern(x->script);
+    x->indices = calloc(p->parameter_count ? p->parameter_count : 1, sizeof *x->indices);
+    if (!x->indices)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = setup_choose_configuration(x->script, x->problem, text, NULL, x->indices, error);
+    bool valid;
+    size_t broken;
+    if (!status)
+        status = script_valid(x->script, x->problem, x->indices, &valid, &broken, error);
+    if (!status && !valid)
+        return error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
+                            "the configuration breaks a constraint: %s",
+                            p->constraints[broken].text);
+    if (!status)
+        script_format_configuration(x->script, x->indices, x->configuration,
+                                    sizeof x->configuration);
+    return status;
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t total)
+{
+    progress_update(context, &(progress_state){.stage = "explain", .done = done, .total = total,
+                                               .now_ns = clock_now_ns()});
+}
+
+static at_status run_launch(explained *x, const device_image *image, uint32_t i, at_error *error)
+{
+    explained_launch *l = &x->launches[i];
+    uint64_t blocks = plan_grid_blocks(&x->launch.launches[i]);
+    uint64_t threads = plan_block_threads(&x->launch.launches[i]);
+    uint64_t sample = threads > 0 && blocks <= whole_threads / threads ? blocks : 0;
+    char name[NAME_BYTES];
+    explain_source source = {.name = source_name(x, name),
+                             .places = (const char *const *)x->places, .place_count = x->place_count};
+    at_status status =
+        sim_estimate_kernel(x->estimate, image, &x->launch, i, sample, &l->found, error);
+    return status ? status : explain_variant(&l->found, &x->chip, &source, &l->explanation, error);
+}
+
+static at_status run_sample(explained *x, at_error *error)
+{
+    device_image image = result_image(&x->compiled, true);
+    progress *p = progress_new(STDERR_FILENO, false);
+    at_status status = sim_estimate_new(x->chip.arch, &x->plan, &x->estimate, error);
+    if (!status)
+        sim_estimate_watch(x->estimate, show_progress, p);
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
+        status = run_launch(x, &image, i, error);
+    progress_free(p);
+    return status;
+}
+
+/* Keeps what the proof says is wrong; a proof that cannot be had says nothing. */
+static at_status prove(explained *x, at_error *error)
+{
+    prover *p;
+    at_status status = prover_new(x->script, x->pool, x->chip.arch, true, &p, error);
+    if (!status)
+        status = prover_add(p, 0, x->indices, error);
+    proof found = {.verdict = PROOF_NONE};
+    while (!status && !prover_take(p, &found)) {
+        compile_result r;
+        status = compile_take(x->pool, 0, &r, error);
+        if (!status) {
+            status = prover_compiled(p, &r, error);
+            compile_result_deinit(&r);
+            continue;
+        }
+        if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            status = prover_step(p, error);
+        }
+        poll_set set;
+        poll_set_start(&set, STEP_MS);
+        compile_poll(x->pool, &set);
+        prover_poll(p, &set);
+        poll_set_wait(&set);
+    }
+    if (found.verdict == PROOF_CONVICTED)
+        x->wrong = found.message;
+    else
+        free(found.message);
+    prover_free(p);
+    return status;
+}
+
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
+                          at_error *error)
+{
+    arch_limits arch;
+    at_status status = target_find(wanted->arch, &arch, error);
+    if (!status)
+        status = sim_chip_find(arch.name, &x->chip, error);
+    if (!status)
+        status = target_load_script(wanted, &x->chip.limits, &x->script, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(x->script);
+    if (p->transfers)
+        return error_set_at(error, AT_NO_DEVICE, p->path, 0,
+                            "nothing explains a transfer: no simulated device has a host to move data "
+                            "from or to");
+    x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
+    status = read_configuration(x, configuration, error);
+    if (!status)
+        status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
+    if (!status)
+        status = script_launch_plan(x->script, x->problem, x->indices, &x->launch, error);
+    if (!status)
+        status = emit_variant(x->script, x->problem, x->indices, false, &x->source, error);
+    if (!status)
+        status = find_places(x, error);
+    if (!status)
+        status = compile(x, error);
+    return status ? status : run_sample(x, error);
+}
+
+at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error)
+{
+    at_status status = explained_count(wanted, configuration, true, x, error);
+    if (!status && script_pattern(x->script)->measurable)
+        status = prove(x, error);
+    /* A fault is told once, by the proof, which names the template's line. */
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        if (x->wrong && x->launches[i].found.fault.kind != SIM_FAULT_NONE)
+            x->launches[i].explanation.sentence_count = 0;
+    return status;
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    explained x = {0};
+    at_status status = explained_make(&o->run, o->configuration, &x, error);
+    if (!status && o->json)
+        explained_print_json(&x);
+    else if (!status)
+        explained_print(&x);
+    *exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;
+    explained_deinit(&x);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON};
+
+const command cmd_explain = {
+    .name = "explain",
+    .operand = "SCRIPT",
+    .summary = "Show what each line of one variant does to memory, and what limits it",
+    .details = "Compiles the variant (without --config the script's default), runs it on a simulated\n"
+               "GPU and prints its source with counters beside every line that touches memory: what\n"
+               "Nsight Compute would count. Then the variant is checked as `autotune check` does: what it does\n"
+               "wrong comes first in the verdict, and the exit code is 1. The problem is the script's\n"
+               "'simulated' one unless --set says otherwise. Needs NVRTC and no GPU. Grids of more than\n"
+               "four million threads are counted by a sample of their blocks; several launches apart.\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

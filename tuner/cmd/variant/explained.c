@@ -1,0 +1,386 @@
+/* What one variant was found to do, for people and for programs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/units.h"
+#include "cmd/line/terminal.h"
+#include "cmd/variant/explained.h"
+
+enum { LEAST_BESIDE = 120 }; /* columns for counters and source side by side */
+
+static const explain_line *line_at(const explanation *e, int line)
+{
+    for (size_t i = 0; i < e->line_count; i++)
+        if (e->lines[i].line == line)
+            return &e->lines[i];
+    return NULL;
+}
+
+/* One kind of access: global memory, else local or constant memory in the same columns; shared. */
+static void print_counters(const char *kind, const sim_counter *c)
+{
+    char count[UNITS_BYTES];
+    if (c->requests)
+        printf("%11s %5.1f %5.1f", units_count(c->requests, count),
+               (double)c->sectors / (double)c->requests,
+               SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+    else if (c->constant_requests)
+        printf("%11s %5.1f %5s", units_count(c->constant_requests, count),
+               (double)c->constant_passes / (double)c->constant_requests, "const");
+    else
+        printf("%23s", "");
+    if (c->shared_requests)
+        printf(" %11s %5.1f %5.1f", units_count(c->shared_requests, count),
+               (double)c->wavefronts / (double)c->shared_requests,
+               (double)c->ideal / (double)c->shared_requests);
+    else
+        printf("%24s", "");
+    printf(" %-6s", kind);
+}
+
+static bool is_used(const sim_counter *c)
+{
+    return c->requests || c->shared_requests || c->constant_requests;
+}
+
+/* A row for each kind of access of a line; the text stands in the first. */
+static void print_line(const explain_line *l, int number, int length, const char *text)
+{
+    static const sim_counter nothing;
+    bool printed = false;
+    for (int k = 0; l && k <= EXPLAIN_KIND_COUNT; k++) {
+        bool local = k == EXPLAIN_KIND_COUNT;
+        const sim_counter *c = local ? &l->local : &l->kinds[k];
+        if (!is_used(c))
+            continue;
+        print_counters(local ? "local" : explain_kind_name((explain_kind)k), c);
+        if (printed)
+            putchar('\n');
+        else
+            printf("  %4d  %.*s\n", number, length, text);
+        printed = true;
+    }
+    if (printed || !text)
+        return;
+    print_counters("", &nothing);
+    printf("  %4d  %.*s\n", number, length, text);
+}
+
+/* What all launches do at a line, which they may share; false: nothing. */
+static bool line_of_all(const explained *x, int line, explain_line *sum)
+{
+    bool found = false;
+    *sum = (explain_line){.line = line};
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const explain_line *one = line_at(&x->launches[i].explanation, line);
+        for (int k = 0; one && k < EXPLAIN_KIND_COUNT; k++)
+            sim_counter_sum(&sum->kinds[k], &one->kinds[k]);
+        if (one)
+            sim_counter_sum(&sum->local, &one->local);
+        found = found || one;
+    }
+    return found;
+}
+
+/* Below its line, for a terminal that has no room beside it. */
+static void print_access(const char *kind, const sim_counter *c)
+{
+    char count[UNITS_BYTES];
+    if (c->requests)
+        printf("        > global %s: %s requests, %.1f sectors each, %.1f bytes used a sector\n", kind,
+               units_count(c->requests, count), (double)c->sectors / (double)c->requests,
+               SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+    if (c->constant_requests)
+        printf("        > constant: %s requests, %.1f passes each\n", units_count(c->constant_requests, count),
+               (double)c->constant_passes / (double)c->constant_requests);
+    if (c->shared_requests)
+        printf("        > shared %s: %s requests, %.1f wavefronts each (ideal: %.1f)\n", kind,
+               units_count(c->shared_requests, count), (double)c->wavefronts / (double)c->shared_requests,
+               (double)c->ideal / (double)c->shared_requests);
+}
+
+static void print_narrow_line(const explain_line *l, int number, int length, const char *text)
+{
+    printf("%4d  %.*s\n", number, length, text);
+    for (int k = 0; l && k < EXPLAIN_KIND_COUNT; k++)
+        print_access(explain_kind_name((explain_kind)k), &l->kinds[k]);
+    if (l)
+        print_access("local", &l->local);
+}
+
+static void print_source(const explained *x)
+{
+    size_t columns = terminal_columns(LEAST_BESIDE);
+    bool narrow = columns > 0 && columns < LEAST_BESIDE;
+    if (!narrow)
+        puts("     global   sectors bytes     shared   wavefronts\n"
+             "   requests  /req.  /sector  requests  /req. ideal         line");
+    int line = 1;
+    explain_line all;
+    for (const char *at = x->source.source; *at; line++) {
+        size_t length = strcspn(at, "\n");
+        (narrow ? print_narrow_line : print_line)(line_of_all(x, line, &all) ? &all : NULL, line, (int)length, at);
+        at += length + (at[length] == '\n');
+    }
+    static const char other[] = "(code of headers)";
+    if (line_of_all(x, 0, &all))
+        (narrow ? print_narrow_line : print_line)(&all, 0, (int)strlen(other), other);
+}
+
+static void print_total(const char *name, const sim_counter *c, double scale)
+{
+    if (c->requests == 0)
+        return;
+    char requests[UNITS_BYTES], sectors[UNITS_BYTES];
+    printf("  %-14s %14s requests %16s sectors  %5.2f a request  %5.1f bytes used a sector\n", name,
+           units_count((uint64_t)((double)c->requests * scale), requests),
+           units_count((uint64_t)((double)c->sectors * scale), sectors),
+           (double)c->sectors / (double)c->requests,
+           SIM_SECTOR_BYTES * explain_sector_efficiency(c));
+}
+
+static void print_shared_total(const char *name, const sim_counter *c, double scale)
+{
+    if (c->shared_requests == 0)
+        return;
+    char requests[UNITS_BYTES], wavefronts[UNITS_BYTES], conflicts[UNITS_BYTES];
+    printf("  %-14s %14s requests %16s wavefronts %14s bank conflicts\n", name,
+           units_count((uint64_t)((double)c->shared_requests * scale), requests),
+           units_count((uint64_t)((double)c->wavefronts * scale), wavefronts),
+           units_count((uint64_t)((double)c->conflicts * scale), conflicts));
+}
+
+static void print_time(const char *name, double time_ns)
+{
+    char text[UNITS_BYTES];
+    printf("  %-16s %s\n", name, units_time((int64_t)time_ns, text));
+}
+
+static void print_constant_total(const sim_counter *c, double scale)
+{
+    char requests[UNITS_BYTES], passes[UNITS_BYTES];
+    if (c->constant_requests > 0)
+        printf("  %-14s %14s requests %16s passes\n", "constants",
+               units_count((uint64_t)((double)c->constant_requests * scale), requests),
+               units_count((uint64_t)((double)c->constant_passes * scale), passes));
+}
+
+static void print_counts(const explained *x, const explained_launch *l)
+{
+    const sim_totals *t = &l->found.profile.totals;
+    const sim_prediction *p = &l->found.prediction;
+    double scale = l->explanation.scale;
+    char total[UNITS_BYTES], sampled[UNITS_BYTES];
+    printf("Counted in %s of %s blocks%s\n", units_count(l->found.profile.sampled, sampled),
+           units_count(l->found.profile.blocks, total), scale > 1 ? ", scaled to all below" : "");
+    print_total("global loads", &t->global_load, scale);
+    print_total("global stores", &t->global_store, scale);
+    print_total("global atomics", &t->global_atomic, scale);
+    print_total("async copies", &t->async_copy, scale);
+    print_total("local memory", &t->local, scale);
+    print_shared_total("shared loads", &t->shared_load, scale);
+    print_shared_total("shared stores", &t->shared_store, scale);
+    print_shared_total("shared atomics", &t->shared_atomic, scale);
+    print_constant_total(&t->constant, scale);
+    printf("  instructions  ");
+    for (int c = 0; c < SIM_CLASS_COUNT; c++)
+        if (t->issued[c] > 0)
+            printf(" %s %.0f %%", sim_class_name((sim_class)c),
+                   100 * (double)t->issued[c] / (double)t->issued_total);
+    printf("\n  registers      %u a thread, %u bytes spilled\n\nPredicted, if alone\n",
+           x->compiled.resources.registers,
+           x->compiled.resources.spill_store_bytes + x->compiled.resources.spill_load_bytes);
+    print_time("DRAM", p->dram_ns);
+    print_time("L2", p->l2_ns);
+    print_time("L1", p->l1_ns);
+    print_time("shared memory", p->shared_ns);
+    if (p->constant_ns > 0)
+        print_time("constant memory", p->constant_ns);
+    if (p->atomic_ns > 0)
+        print_time("one address", p->atomic_ns);
+    print_time("issue", p->issue_ns);
+    print_time("latency", p->latency_ns);
+    print_time("all together", p->time_ns);
+}
+
+static void print_launch(const explained *x, uint32_t i)
+{
+    const explained_launch *l = &x->launches[i];
+    putchar('\n');
+    if (x->launch.launch_count > 1)
+        printf("Launch %u of %u: %s\n\n", i + 1, x->launch.launch_count,
+               x->launch.launches[i].entry);
+    if (l->found.fault.kind == SIM_FAULT_NONE)
+        print_counts(x, l);
+    puts("\nVerdict");
+    if (x->wrong && i == 0)
+        printf("  It is wrong: %s\n", x->wrong);
+    for (size_t k = 0; k < l->explanation.sentence_count; k++)
+        printf("  %s\n", l->explanation.sentences[k]);
+}
+
+bool explained_faulted(const explained *x)
+{
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE)
+            return true;
+    return false;
+}
+
+void explained_print(const explained *x)
+{
+    const pattern *p = script_pattern(x->script);
+    printf("%s on a simulated %s: %s\n", p->name, x->chip.arch, x->configuration);
+    for (size_t i = 0; i < p->problem_count; i++) {
+        char text[256];
+        value_format(p->problems[x->problem][i].value, text, sizeof text);
+        printf("%s%s=%s", i ? " " : "", p->problems[x->problem][i].name, text);
+    }
+    printf("%s\n\n", x->problem == PROBLEM_SIMULATED ? " (the problem for simulated devices; --set "
+                                                       "changes it)" : "");
+    print_source(x);
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        print_launch(x, i);
+}
+
+static json_t *scaled(uint64_t count, double scale)
+{
+    return scale > 1 ? json_real((double)count * scale) : json_integer((json_int_t)count);
+}
+
+const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
+{
+    const sim_totals *t = &x->launches[launch].found.profile.totals;
+    const struct {
+        const char *name;
+        uint64_t count;
+    } metrics[] = {
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", t->global_load.requests},
+        {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", t->global_load.sectors},
+        {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", t->global_store.requests},
+        {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", t->global_store.sectors},
+        {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", t->shared_load.conflicts},
+        {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", t->shared_store.conflicts},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", t->shared_load.wavefronts},
+        {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", t->shared_store.wavefronts}};
+    if (i >= sizeof metrics / sizeof *metrics)
+        return NULL;
+    *count = (double)metrics[i].count * x->launches[launch].explanation.scale;
+    return metrics[i].name;
+}
+
+static json_t *metrics_json(const explained *x, uint32_t launch)
+{
+    json_t *out = json_object();
+    bool whole = x->launches[launch].explanation.scale <= 1;
+    const char *name;
+    double count;
+    for (size_t i = 0; (name = explained_metric(x, launch, i, &count)) != NULL; i++)
+        json_object_set_new(out, name, whole ? json_integer((json_int_t)count) : json_real(count));
+    return out;
+}
+
+static void put(json_t *object, const char *name, uint64_t count, double scale)
+{
+    if (count > 0)
+        json_object_set_new(object, name, scaled(count, scale));
+}
+
+/* One kind of access of one line. */
+static json_t *access_json(const explained *x, double scale, const explain_line *l,
+                           const char *kind, const sim_counter *c)
+{
+    json_t *out = json_pack("{s:i s:s}", "line", l->line, "kind", kind);
+    if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
+        json_object_set_new(out, "place", json_string(x->places[l->line - 1]));
+    if (c->shared_requests > 0) {
+        json_object_set_new(out, "shared_requests", scaled(c->shared_requests, scale));
+        json_object_set_new(out, "wavefronts", scaled(c->wavefronts, scale));
+        json_object_set_new(out, "ideal_wavefronts", scaled(c->ideal, scale));
+        json_object_set_new(out, "conflicts", scaled(c->conflicts, scale));
+    }
+    put(out, "requests", c->requests, scale);
+    put(out, "sectors", c->sectors, scale);
+    put(out, "ideal_sectors", c->fewest, scale);
+    put(out, "bytes", c->bytes, scale);
+    put(out, "turns", c->turns, scale);
+    put(out, "constant_requests", c->constant_requests, scale);
+    put(out, "constant_passes", c->constant_passes, scale);
+    return out;
+}
+
+static void append_line(const explained *x, double scale, const explain_line *l, json_t *lines)
+{
+    for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
+        if (is_used(&l->kinds[k]))
+            json_array_append_new(lines,
+                                  access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
+    if (is_used(&l->local))
+        json_array_append_new(lines, access_json(x, scale, l, "local", &l->local));
+}
+
+static json_t *prediction_json(const sim_prediction *p)
+{
+    const struct {
+        const char *name;
+        double v;
+    } fields[] = {{"time_ns", p->time_ns},     {"dram_ns", p->dram_ns},
+                  {"l2_ns", p->l2_ns},         {"l1_ns", p->l1_ns},
+                  {"shared_ns", p->shared_ns}, {"issue_ns", p->issue_ns},
+                  {"constant_ns", p->constant_ns}, {"atomic_ns", p->atomic_ns},
+                  {"latency_ns", p->latency_ns}, {"occupancy", p->occupancy.fraction},
+                  {"bytes_in_flight", p->flight_bytes}, {"bytes_needed", p->needed_bytes}};
+    json_t *out = json_object();
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        json_object_set_new(out, fields[i].name, json_real(fields[i].v));
+    json_object_set_new(out, "occupancy_limit",
+                        json_string(occupancy_limit_name(p->occupancy.limit)));
+    json_object_set_new(out, "limit", json_string(p->limit));
+    return out;
+}
+
+/* What one launch does, added to `out`. */
+static void add_launch(json_t *out, const explained *x, uint32_t i)
+{
+    const explained_launch *l = &x->launches[i];
+    const explanation *e = &l->explanation;
+    json_t *lines = json_array(), *verdict = json_array();
+    json_object_set_new(out, "entry", json_string(x->launch.launches[i].entry));
+    json_object_set_new(out, "blocks", json_integer((json_int_t)l->found.profile.blocks));
+    json_object_set_new(out, "blocks_counted", json_integer((json_int_t)l->found.profile.sampled));
+    json_object_set_new(out, "registers", json_integer(x->compiled.resources.registers));
+    json_object_set_new(out, "metrics", metrics_json(x, i));
+    for (size_t k = 0; k < e->line_count; k++)
+        append_line(x, e->scale, &e->lines[k], lines);
+    json_object_set_new(out, "lines", lines);
+    if (l->found.fault.kind == SIM_FAULT_NONE)
+        json_object_set_new(out, "predicted", prediction_json(&l->found.prediction));
+    for (size_t k = 0; k < e->sentence_count; k++)
+        json_array_append_new(verdict, json_string(e->sentences[k]));
+    json_object_set_new(out, "verdict", verdict);
+}
+
+void explained_print_json(const explained *x)
+{
+    json_t *root = json_object(), *launches = json_array();
+    json_object_set_new(root, "pattern", json_string(script_pattern(x->script)->name));
+    json_object_set_new(root, "arch", json_string(x->chip.arch));
+    json_object_set_new(root, "config", json_string(x->configuration));
+    bool several = x->launch.launch_count > 1;
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        json_t *one = several ? json_object() : json_incref(root);
+        add_launch(one, x, i);
+        if (several)
+            json_array_append(launches, one);
+        json_decref(one);
+    }
+    if (several)
+        json_object_set(root, "launches", launches);
+    json_decref(launches);
+    json_object_set_new(root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
+    json_dumpf(root, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(root);
+}

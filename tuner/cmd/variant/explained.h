@@ -1,0 +1,63 @@
+/* An explained variant: what `autotune explain` found, and how it is printed. */
+#ifndef AUTOTUNE_CMD_VARIANT_EXPLAINED_H
+#define AUTOTUNE_CMD_VARIANT_EXPLAINED_H
+
+#include "compile/compile.h"
+#include "device/plan.h"
+#include "run/setup/settings.h"
+#include "script/emit.h"
+#include "script/script.h"
+#include "sim/chip.h"
+#include "sim/explain.h"
+
+/* What one of its launches does. */
+typedef struct explained_launch {
+    sim_estimated found;
+    explanation explanation;
+} explained_launch;
+
+/* One explained variant and all that it rests on; cmd/variant/explain.c makes and frees it. */
+typedef struct explained {
+    sim_chip chip;
+    script *script;
+    problem_kind problem;
+    compile_pool *pool;
+    uint16_t *indices;
+    char configuration[CONFIGURATION_BYTES];
+    emitted source;
+    char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */
+    size_t place_count;
+    compile_result compiled;
+    launch_plan launch;
+    problem_plan plan;
+    sim_estimate *estimate;
+    explained_launch launches[PLAN_MAX_LAUNCHES];
+    char *wrong;          /* owned; what it does wrong, by a proof; NULL: nothing is known */
+} explained;
+
+/* Compiles a configuration (NULL: the script's default) of the script that `wanted` names, runs it on the
+ * simulated device and proves it. The caller calls explained_deinit, also after a failure; *x starts zeroed. */
+at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error);
+void explained_deinit(explained *x);
+
+/* The same without the proof; of the script's problem for simulated devices, if it has one, or of the tuned
+ * one. */
+at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
+                          at_error *error);
+
+/* What of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the last.
+ * *count is of the whole grid, however many of its blocks were run. */
+const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
+
+/* Did a launch end in a fault? */
+bool explained_faulted(const explained *x);
+
+/* The source with counters beside its lines, of all launches together; then totals, prediction and
+ * verdict of each. */
+void explained_print(const explained *x);
+
+/* The same as one JSON object. Of "lines" each is one kind of access of one line. Several launches are
+ * a list, "launches", one is the object itself. */
+void explained_print_json(const explained *x);
+
+#endif

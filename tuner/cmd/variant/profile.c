@@ -1,0 +1,409 @@
+/* autotune profile: what a GPU counts of one variant, beside what the simulated device counts. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/json_text.h"
+#include "base/stats.h"
+#include "base/units.h"
+#include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
+#include "cmd/variant/explained.h"
+#include "report/table.h"
+#include "run/race/side_by_side.h"
+#include "run/setup/session.h"
+#include "run/setup/setup.h"
+
+enum { STEP_MS = 100, SAMPLES = 9, THE_VARIANT = 1, DIGITS = 9 };
+
+/* What is worth a look, in plain words. */
+static const struct {
+    const char *name, *words;
+} usual[] = {
+    {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "global load requests"},
+    {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "global load sectors"},
+    {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "global store requests"},
+    {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "global store sectors"},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "shared load wavefronts"},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "shared store wavefronts"},
+    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "shared load conflicts"},
+    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", "shared store conflicts"},
+    {"l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "local load sectors"},
+    {"l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", "local store sectors"},
+    {"lts__t_sectors_op_read.sum", "L2 sectors read"},
+    {"lts__t_sectors_op_write.sum", "L2 sectors written"},
+    {"lts__t_sector_hit_rate.pct", "L2 hit rate, %"},
+    {"dram__bytes_read.sum", "DRAM bytes read"},
+    {"dram__bytes_write.sum", "DRAM bytes written"},
+    {"smsp__inst_executed.sum", "warp instructions"},
+    {"sm__warps_active.avg.pct_of_peak_sustained_active", "warps active, %"},
+    {"gpu__time_duration.sum", "time while counted, ns"},
+};
+
+typedef struct profiled {
+    session session;
+    uint16_t *indices;
+    char configuration[CONFIGURATION_BYTES];
+    launch_plan launch;
+    compile_result compiled;
+    char *names_text;                       /* owned; what `names` are views of */
+    const char *names[DEVICE_MAX_METRICS];
+    size_t name_count;
+    outcome outcome;
+    char message[DEVICE_LABEL_BYTES * 4];   /* why the variant is not ok */
+    int64_t time_ns;
+    double *counters;                       /* owned; of each launch all names */
+    explained simulated;
+    bool is_simulated;
+    at_error why_not;                       /* it is not simulated */
+} profiled;
+
+static const char *words_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strcmp(usual[i].name, name) == 0)
+            return usual[i].words;
+    return "";
+}
+
+static at_status read_metrics(profiled *x, const char *text, at_error *error)
+{
+    for (size_t i = 0; !text && i < sizeof usual / sizeof *usual; i++)
+        x->names[x->name_count++] = usual[i].name;
+    if (!text)
+        return AT_OK;
+    char *rest = NULL;
+    x->names_text = strdup(text);
+    if (!x->names_text)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (char *name = strtok_r(x->names_text, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
+        if (x->name_count == DEVICE_MAX_METRICS)
+            return error_set(error, AT_USAGE, "--metrics takes %d names at most", DEVICE_MAX_METRICS);
+        x->names[x->name_count++] = name;
+    }
+    return x->name_count ? AT_OK : error_set(error, AT_USAGE, "--metrics needs a name");
+}
+
+static at_status open_gpu(const options *o, profiled *x, at_error *error)
+{
+    at_status status = session_init(&o->run, NULL, &x->session, error);
+    const char *why = x->session.driver_less ? x->session.driver_less : "";
+    if (!status && x->session.properties.predicted)
+        status = error_set(error, AT_NO_DEVICE, "there is no GPU to count on%s%s; 'autotune explain' counts "
+                                                "what a simulated one would",
+                           *why ? ": " : "", why);
+    if (!status && !script_pattern(x->session.script)->measurable)
+        status = error_set(error, AT_USAGE, "%s says nothing of buffers and launches: it can be compiled, and "
+                                            "not run",
+                           script_pattern(x->session.script)->path);
+    return status;
+}
+
+static at_status compile_variant(const options *o, profiled *x, at_error *error)
+{
+    session *s = &x->session;
+    const pattern *p = script_pattern(s->script);
+    emitted source = {0};
+    bool valid = true;
+    size_t broken = 0;
+    if (p->transfers)
+        return error_set_at(error, AT_USAGE, p->path, 0,
+                            "counters are of launches, and what this pattern moves between host and device "
+                            "the driver copies");
+    x->indices = calloc(p->parameter_count + 1, sizeof *x->indices);
+    if (!x->indices)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status =
+        setup_choose_configuration(s->script, s->problem, o->configuration, NULL, x->indices, error);
+    if (!status)
+        status = script_valid(s->script, s->problem, x->indices, &valid, &broken, error);
+    if (!status && !valid)
+        return error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
+                            "the configuration breaks a constraint: %s", p->constraints[broken].text);
+    if (!status) {
+        script_format_configuration(s->script, x->indices, x->configuration, sizeof x->configuration);
+        status = script_launch_plan(s->script, s->problem, x->indices, &x->launch, error);
+    }
+    if (!status)
+        status = emit_variant(s->script, s->problem, x->indices, true, &source, error);
+    if (!status)
+        status = submit_source(s->pool, 0, &source, p->template_path, &x->launch, s->properties.arch, false,
+                               error);
+    if (!status)
+        status = compile_take(s->pool, -1, &x->compiled, error);
+    emitted_deinit(&source);
+    if (!status && x->compiled.outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
+                           compile_outcome_name(x->compiled.outcome),
+                           x->compiled.log ? x->compiled.log : "");
+    return status;
+}
+
+/* The answer to the latest request; keeps how it ended. */
+static at_status await(profiled *x, device_event *e, at_error *error)
+{
+    device_question question = device_worker_claim(x->session.device);
+    at_status status;
+    do {
+        error_clear(error);
+        status = device_worker_await(x->session.device, question, STEP_MS, e, error);
+    } while (status == AT_NOT_FOUND);
+    if (status)
+        return status;
+    x->outcome = e->outcome;
+    snprintf(x->message, sizeof x->message, "%s", e->message ? e->message : "");
+    return AT_OK;
+}
+
+/* Checks the variant, times it, and keeps it on the device. */
+static at_status hold(profiled *x, const device_variant *v, at_error *error)
+{
+    device_event e;
+    stats_summary time;
+    at_status status = device_worker_try(x->session.device, THE_VARIANT, v, SAMPLES, error);
+    if (!status)
+        status = await(x, &e, error);
+    if (status)
+        return status;
+    if (x->outcome == OUTCOME_OK && stats_summarise_copy(e.samples_ns, e.sample_count, &time))
+        x->time_ns = time.median_ns;
+    device_event_deinit(&e);
+    if (x->outcome != OUTCOME_OK)
+        return AT_OK;
+    status = device_worker_hold(x->session.device, THE_VARIANT, v, error);
+    if (!status)
+        status = await(x, &e, error);
+    if (!status)
+        device_event_deinit(&e);
+    return status;
+}
+
+static at_status count(profiled *x, at_error *error)
+{
+    device_ready ready;
+    device_event e = {0};
+    device_variant *v = calloc(1, sizeof *v);
+    if (!v)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    v->present[0] = true;
+    v->images[0] = result_image(&x->compiled, false);
+    v->launches[0] = x->launch;
+    at_status status = side_by_side_ready(x->session.device, NULL, &ready, error);
+    if (!status)
+        status = hold(x, v, error);
+    free(v);
+    if (status || x->outcome != OUTCOME_OK)
+        return status;
+    status = device_worker_count(x->session.device, THE_VARIANT, x->names, x->name_count, error);
+    if (!status)
+        status = await(x, &e, error);
+    if (!status && x->outcome == OUTCOME_OK && !e.counters)
+        status = error_set(error, AT_NO_DEVICE, "no counters: %s", e.message);
+    if (!status) {
+        x->counters = e.counters;
+        e.counters = NULL;
+    }
+    device_event_deinit(&e);
+    return status;
+}
+
+/* A name that the user gave is a mistake where the chip has no such counter; of the usual ones it is left
+ * out. */
+static at_status check_names(const options *o, const profiled *x, at_error *error)
+{
+    for (size_t i = 0; o->metrics && x->counters && i < x->name_count; i++)
+        if (isnan(x->counters[i]))
+            return error_set(error, AT_USAGE, "%s counts no '%s'; 'ncu --query-metrics' lists what it does, and "
+                                              "a counter wants an ending (.sum, .avg, .max, .pct ...)",
+                             x->session.properties.limits.name, x->names[i]);
+    return AT_OK;
+}
+
+/* The same on the simulated device; what it cannot run it says, and the GPU's counts stand alone. */
+static void simulate(const options *o, profiled *x)
+{
+    settings wanted = o->run;
+    wanted.arch = x->session.properties.arch;
+    x->is_simulated = !explained_count(&wanted, x->configuration, false, &x->simulated, &x->why_not) &&
+                      !explained_faulted(&x->simulated) &&
+                      x->simulated.launch.launch_count == x->launch.launch_count;
+}
+
+/* Not a number: the simulated device does not count it. */
+static double simulated_count(const profiled *x, uint32_t launch, const char *name)
+{
+    const char *found;
+    double times;
+    for (size_t i = 0; x->is_simulated && (found = explained_metric(&x->simulated, launch, i, &times)); i++)
+        if (strcmp(found, name) == 0)
+            return times;
+    return NAN;
+}
+
+static double counter(const profiled *x, uint32_t launch, size_t metric)
+{
+    return x->counters[launch * x->name_count + metric];
+}
+
+static void add_number(table *t, double v)
+{
+    char text[UNITS_BYTES];
+    if (!isfinite(v))
+        table_add_cell(t, "%s", "");
+    else if (v >= 0 && v < 0x1p63 && v == floor(v))
+        table_add_cell(t, "%s", units_count((uint64_t)v, text));
+    else
+        table_add_cell(t, fabs(v) < 1000 ? "%.2f" : "%.0f", v);
+}
+
+static at_status print_launch(const profiled *x, uint32_t launch, at_error *error)
+{
+    table t;
+    table_init(&t);
+    if (x->launch.launch_count > 1)
+        printf("\nLaunch %u of %u: %s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry);
+    table_add_column(&t, "counted", TABLE_LEFT);
+    table_add_column(&t, "GPU", TABLE_RIGHT);
+    if (x->is_simulated) {
+        table_add_column(&t, "simulated", TABLE_RIGHT);
+        table_add_column(&t, "differs", TABLE_RIGHT);
+    }
+    for (size_t i = 0; i < x->name_count; i++) {
+        double measured = counter(x, launch, i), simulated = simulated_count(x, launch, x->names[i]);
+        if (isnan(measured))
+            continue;
+        table_add_cell(&t, "%s", words_of(x->names[i]));
+        add_number(&t, measured);
+        if (x->is_simulated) {
+            add_number(&t, simulated);
+            if (isnan(simulated) || measured == simulated)
+                table_add_cell(&t, "%s", isnan(simulated) ? "" : "no");
+            else
+                table_add_cell(&t, "%+.2f %%", 100 * (simulated - measured) / fmax(fabs(measured), 1));
+        }
+        table_note_row(&t, x->names[i]);
+    }
+    at_status status = terminal_print_table(&t, error);
+    table_deinit(&t);
+    return status;
+}
+
+static at_status print_profiled(const profiled *x, at_error *error)
+{
+    const pattern *p = script_pattern(x->session.script);
+    char text[256];
+    at_status status = AT_OK;
+    printf("%s on %s (%s)\n", p->name, x->session.properties.limits.name, x->session.properties.arch);
+    table_print_wrapped(terminal_page(), 2, "", x->configuration, stdout);
+    for (size_t i = 0; i < p->problem_count; i++) {
+        value_format(p->problems[x->session.problem][i].value, text, sizeof text);
+        printf("%s%s=%s", i ? " " : "  ", p->problems[x->session.problem][i].name, text);
+    }
+    printf("; checked; %s\n\n", units_time(x->time_ns, text));
+    for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
+        status = print_launch(x, i, error);
+    if (!x->is_simulated)
+        printf("\nThe simulated device does not count it: %s\n",
+               x->why_not.status ? x->why_not.message : "it faults there");
+    else if (x->simulated.launches[0].explanation.scale > 1)
+        puts("\nThe simulated device counted a sample of the blocks, and multiplied.");
+    return status;
+}
+
+static json_t *launch_json(const profiled *x, uint32_t launch)
+{
+    json_t *out = json_object(), *gpu = json_object(), *simulated = json_object();
+    for (size_t i = 0; i < x->name_count; i++) {
+        json_put(&gpu, x->names[i], json_rounded(counter(x, launch, i), DIGITS));
+        double v = simulated_count(x, launch, x->names[i]);
+        if (!isnan(v))
+            json_put(&simulated, x->names[i], json_rounded(v, DIGITS));
+    }
+    json_put(&out, "entry", json_string(x->launch.launches[launch].entry));
+    json_put(&out, "counters", gpu);
+    json_put(&out, "simulated", simulated);
+    return out;
+}
+
+static at_status print_json(const profiled *x, at_error *error)
+{
+    const pattern *p = script_pattern(x->session.script);
+    json_t *root = json_object(), *problem = json_object(), *launches = json_array();
+    for (size_t i = 0; i < p->problem_count; i++)
+        json_put(&problem, p->problems[x->session.problem][i].name,
+                 json_from_value(p->problems[x->session.problem][i].value));
+    for (uint32_t i = 0; i < x->launch.launch_count; i++)
+        json_append(&launches, launch_json(x, i));
+    json_put(&root, "pattern", json_string(p->name));
+    json_put(&root, "device", json_string(x->session.properties.limits.name));
+    json_put(&root, "driver", json_string(x->session.properties.driver));
+    json_put(&root, "arch", json_string(x->session.properties.arch));
+    json_put(&root, "config", json_string(x->configuration));
+    json_put(&root, "problem", problem);
+    json_put(&root, "time_ns", json_integer(x->time_ns));
+    json_put(&root, "registers", json_integer(x->compiled.resources.registers));
+    json_put(&root, "launches", launches);
+    return json_text_print(root, 1, stdout, error);
+}
+
+static void profiled_deinit(profiled *x)
+{
+    explained_deinit(&x->simulated);
+    compile_result_deinit(&x->compiled);
+    session_deinit(&x->session);
+    free(x->indices);
+    free(x->names_text);
+    free(x->counters);
+    free(x);
+}
+
+static at_status run(const options *o, int *exit_code, at_error *error)
+{
+    profiled *x = calloc(1, sizeof *x);
+    if (!x)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    *exit_code = 0;
+    at_status status = read_metrics(x, o->metrics, error);
+    if (!status)
+        status = open_gpu(o, x, error);
+    if (!status)
+        status = compile_variant(o, x, error);
+    if (!status)
+        status = count(x, error);
+    if (!status)
+        status = check_names(o, x, error);
+    if (!status && x->outcome != OUTCOME_OK) {
+        *exit_code = 1;
+        fprintf(stderr, "autotune: the variant is %s, and not counted: %s\n", outcome_name(x->outcome), x->message);
+    } else if (!status) {
+        simulate(o, x);
+        status = o->json ? print_json(x, error) : print_profiled(x, error);
+    }
+    profiled_deinit(x);
+    return status;
+}
+
+static const option_id options_taken[] = {OPTION_CONFIG, OPTION_METRICS, OPTION_ONLY, OPTION_SET, OPTION_DEVICE,
+                                          OPTION_CACHE,  OPTION_JOBS,    OPTION_NO_CACHE, OPTION_JSON};
+
+const command cmd_profile = {
+    .name = "profile",
+    .operand = "SCRIPT",
+    .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
+    .details =
+        "Checks and times the variant (without --config the script's default), then runs it once a pass while\n"
+        "the GPU counts: what Nsight Compute shows, by its names, for each launch, with cold caches unless\n"
+        "--cache warm. Beside it stand the counts of a simulated device, where that has them. It goes through\n"
+        "CUPTI (CUDA 12.6 or newer), which is looked for at run time in the Toolkit or by AUTOTUNE_LIBCUPTI. A\n"
+        "GPU that does not let this user read its counters, or has none, is exit code 3, and the message says\n"
+        "what to do. 'ncu --query-metrics' lists the names that a GPU knows.\n"
+        "\n"
+        "  autotune profile transpose.lua --config algorithm=tile,pad=0\n"
+        "  autotune profile dot.lua --metrics dram__bytes_read.sum,smsp__inst_executed.sum --json\n",
+    .options = options_taken,
+    .option_count = sizeof options_taken / sizeof *options_taken,
+    .run = run,
+};

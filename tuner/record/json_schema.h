@@ -1,0 +1,27 @@
+/* JSON held against a JSON Schema (draft 2020-12), and where in a text a value stands.
+ *
+ * Known are the keywords that this project's schemas use: type, enum, const, properties, required,
+ * additionalProperties, propertyNames, items, minItems, maxItems, minProperties, maxProperties, minimum,
+ * exclusiveMinimum, maximum, maxLength, pattern (a POSIX extended regular expression), oneOf, anyOf, $ref into
+ * "#/$defs/"; others say nothing, as the standard has it. */
+#ifndef AUTOTUNE_RECORD_JSON_SCHEMA_H
+#define AUTOTUNE_RECORD_JSON_SCHEMA_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+/* Is told of each violation: the JSON pointer of the value, and what it must be. Another status than AT_OK
+ * ends the validation with it. */
+typedef at_status json_schema_report(void *context, const char *pointer, const char *message);
+
+/* The first status that `report` returned; AT_FORMAT for a schema that cannot be followed. */
+at_status json_schema_validate(const json_t *schema, const json_t *value, json_schema_report *report,
+                               void *context, at_error *error);
+
+/* The line, from 1, on which the value of the pointer begins in a text that is valid JSON; of a member that is
+ * not there, that of the last value on the way. */
+int json_pointer_line(const char *text, const char *pointer);
+
+#endif

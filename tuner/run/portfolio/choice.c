@@ -1,0 +1,300 @@
+/* The choice of a portfolio, from what was timed; and what a reader of the record is given by it. */
+#include "run/portfolio/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portfolio/cover.h"
+#include "portfolio/tree.h"
+#include "record/pick.h"
+#include "run/portfolio/residues.h"
+#include "run/setup/setup.h"
+
+static const double gain_least = 0.0005; /* of one more configuration, in mean regret */
+
+static at_status no_memory(at_error *error)
+{
+    return error_set(error, AT_NO_MEMORY, "out of memory");
+}
+
+/* A matrix of what is chosen from: the problems that are in, then the witnesses. */
+typedef struct matrix {
+    portfolio_matrix m;
+    size_t timed;   /* the first rows */
+    size_t *places; /* of the configurations */
+    double *ratios, *defaults;
+    value *problems;
+} matrix;
+
+static void matrix_deinit(matrix *x)
+{
+    free(x->places);
+    free(x->ratios);
+    free(x->defaults);
+    free(x->problems);
+}
+
+/* What a witness allows, which costs nothing where it is. */
+static void add_witness(const portfolio *p, matrix *x, const value *problem)
+{
+    residues_problem at;
+    script *s = NULL;
+    size_t row = x->m.problem_count, width = x->m.configuration_count;
+    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, problem, &at);
+    if (target_load_script(&at.settings, &p->found.device.limits, &s, NULL) != AT_OK)
+        return;
+    for (size_t i = 0; i < width; i++)
+        x->ratios[row * width + i] = known_fits(s, p->known.items[x->places[i]].text) ? 1 : 0;
+    x->defaults[row] = known_fits(s, p->default_text) ? 1 : 0;
+    x->m.problem_count++;
+    script_free(s);
+}
+
+static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
+{
+    size_t width = 0, axes = p->asked->axis_count, most = p->made_on + p->witness_count + 1;
+    *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
+                  .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
+                  .defaults = calloc(most, sizeof *x->defaults),
+                  .problems = calloc(most * axes, sizeof *x->problems)};
+    if (!x->places || !x->ratios || !x->defaults || !x->problems)
+        return no_memory(error);
+    for (size_t i = 0; i < p->everywhere_count; i++)
+        if (!p->known.items[p->everywhere[i]].condemned)
+            x->places[width++] = p->everywhere[i];
+    for (size_t q = 0; q < p->made_on; q++) {
+        const known_problem *at = &p->known.problems[q];
+        if (at->left_out || at->best_ns <= 0)
+            continue;
+        for (size_t i = 0; i < width; i++)
+            x->ratios[x->timed * width + i] = p->known.items[x->places[i]].times_ns[q] / at->best_ns;
+        x->defaults[x->timed] = at->baseline_ns / at->best_ns;
+        memcpy(&x->problems[x->timed * axes], portfolio_problem_at(p, q), axes * sizeof *x->problems);
+        x->timed++;
+    }
+    x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults};
+    for (size_t w = 0; w < p->witness_count; w++)
+        add_witness(p, x, &p->witnesses[w * axes]);
+    return AT_OK;
+}
+
+/* ---- the choice ---- */
+
+static void find_single_best(portfolio *p, const portfolio_matrix *timed, const matrix *x)
+{
+    p->found.single_mean = INFINITY;
+    for (size_t c = 0; c < timed->configuration_count; c++) {
+        double sum = 0;
+        for (size_t row = 0; row < timed->problem_count; row++)
+            sum += portfolio_loss_of(timed, row, &c, 1);
+        double mean = timed->problem_count ? sum / (double)timed->problem_count : INFINITY;
+        if (mean < p->found.single_mean) {
+            p->found.single_mean = mean;
+            p->found.single_best = x->places[c];
+        }
+    }
+}
+
+/* The variables that are not gone over. */
+at_status portfolio_set_fixed(portfolio *p, at_error *error)
+{
+    residues_problem at;
+    script *s = NULL;
+    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, 0), &at);
+    at_status status = target_load_script(&at.settings, &p->found.device.limits, &s, error);
+    if (status)
+        return status;
+    const pattern *described = script_pattern(s);
+    record_values *fixed = &p->kept.fixed;
+    fixed->pairs = calloc(described->problem_count + 1, sizeof *fixed->pairs);
+    for (size_t i = 0; fixed->pairs && i < described->problem_count; i++) {
+        const pattern_variable *v = &described->problems[PROBLEM_TUNED][i];
+        bool over = false;
+        for (size_t a = 0; a < p->asked->axis_count; a++)
+            over = over || strcmp(p->asked->axes[a].name, v->name) == 0;
+        if (over)
+            continue;
+        if (!known_values_add(fixed, v->name, v->value))
+            status = no_memory(error);
+    }
+    if (!fixed->pairs)
+        status = no_memory(error);
+    script_free(s);
+    return status;
+}
+
+/* Chooses configurations, and grows the tree. */
+at_status portfolio_choose(portfolio *p, at_error *error)
+{
+    matrix x;
+    size_t columns[RECORD_MAX_KEPT];
+    double loss, *ratios = NULL;
+    at_status status = matrix_init(p, &x, error);
+    if (!status)
+        status = portfolio_cover(&x.m, p->asked->most, gain_least, columns, &p->chosen_count, &loss, error);
+    if (!status && (p->chosen_count == 0 || x.timed == 0))
+        status = error_set(error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
+                           p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
+    size_t width = p->chosen_count;
+    if (!status && !(ratios = calloc(x.timed * width, sizeof *ratios)))
+        status = no_memory(error);
+    if (!status) {
+        for (size_t i = 0; i < width; i++)
+            p->chosen[i] = x.places[columns[i]];
+        for (size_t row = 0; row < x.timed; row++)
+            for (size_t i = 0; i < width; i++)
+                ratios[row * width + i] = x.ratios[row * x.m.configuration_count + columns[i]];
+        portfolio_matrix timed = x.m;
+        timed.problem_count = x.timed;
+        find_single_best(p, &timed, &x);
+        const portfolio_matrix few = {x.timed, width, ratios, x.defaults};
+        status = portfolio_grow(&few, p->asked->axes, p->asked->axis_count, x.problems, p->kept.nodes,
+                                &p->kept.node_count, error);
+    }
+    p->kept.configuration_count = width;
+    for (size_t i = 0; i < width && !status; i++)
+        p->kept.configurations[i] = p->known.items[p->chosen[i]].values;
+    free(ratios);
+    matrix_deinit(&x);
+    return status;
+}
+
+/* ---- as a record ---- */
+
+/* All variables of a problem: the fixed ones, and those of the axes. */
+static record_values values_of(const portfolio *p, size_t problem, record_pair *pairs)
+{
+    size_t count = p->kept.fixed.count;
+    for (size_t i = 0; i < count; i++)
+        pairs[i] = p->kept.fixed.pairs[i];
+    for (size_t a = 0; a < p->asked->axis_count; a++)
+        pairs[count++] = (record_pair){p->asked->axes[a].name, portfolio_problem_at(p, problem)[a]};
+    return (record_values){count, pairs};
+}
+
+static int64_t whole_ns(double time_ns)
+{
+    return time_ns > 0 ? (int64_t)(time_ns + 0.5) : 0;
+}
+
+/* The draft of what is known of the first `problems`. */
+void portfolio_set_draft(portfolio *p, size_t problems)
+{
+    size_t width = p->kept.fixed.count + p->asked->axis_count, rows = 0;
+    for (size_t q = 0; q < problems; q++) {
+        const known_problem *at = &p->known.problems[q];
+        if (at->left_out || at->best_ns <= 0)
+            continue;
+        int64_t *times_ns = &p->row_times_ns[rows * RECORD_MAX_KEPT];
+        for (size_t i = 0; i < p->chosen_count; i++)
+            times_ns[i] = whole_ns(p->known.items[p->chosen[i]].times_ns[q]);
+        p->rows[rows++] = (draft_problem){.problem = values_of(p, q, &p->pairs[q * width]),
+                                          .baseline_ns = whole_ns(at->baseline_ns),
+                                          .times_ns = times_ns};
+    }
+    p->kept.date = p->date;
+    p->found.draft = (portfolio_draft){.pattern = p->pattern,
+                                       .gpu = &p->found.device.limits,
+                                       .portfolio = &p->kept,
+                                       .problem_count = rows,
+                                       .problems = p->rows,
+                                       .script_hash = p->script_hash,
+                                       .template_hash = p->template_hash};
+}
+
+/* What the portfolio gives is read as others will read it. */
+at_status portfolio_read_back(portfolio *p, at_error *error)
+{
+    char *text;
+    record_deinit(&p->given);
+    p->given = (record){0};
+    portfolio_set_draft(p, p->made_on);
+    at_status status = draft_format(&p->found.draft, &text, error);
+    if (status)
+        return status;
+    status = record_parse(text, strlen(text), "the portfolio", &p->given, error);
+    free(text);
+    return status;
+}
+
+typedef struct fit {
+    script *script;
+    char *text; /* scratch */
+} fit;
+
+static bool fits(void *context, const record_values *configuration)
+{
+    fit *f = context;
+    record_format_values(configuration, f->text, CONFIGURATION_BYTES);
+    return known_fits(f->script, f->text);
+}
+
+/* What a reader is given for a problem. */
+at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
+{
+    portfolio_tried *t = &p->tried[problem];
+    const known_problem *at = &p->known.problems[problem];
+    residues_problem wanted;
+    fit f = {.text = malloc(CONFIGURATION_BYTES)};
+    record_pair pairs[RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES], defaults[RECORD_MAX_VALUES];
+    *t = (portfolio_tried){.values = portfolio_problem_at(p, problem),
+                           .left_out = at->left_out,
+                           .held_out = problem >= p->made_on,
+                           .searched = at->searched,
+                           .best_ns = whole_ns(at->best_ns),
+                           .baseline_ns = whole_ns(at->baseline_ns),
+                           .place = SIZE_MAX};
+    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, problem), &wanted);
+    at_status status = f.text ? target_load_script(&wanted.settings, &p->found.device.limits, &f.script, error)
+                              : no_memory(error);
+    if (status || at->left_out)
+        goto cleanup;
+    const pattern *described = script_pattern(f.script);
+    record_values fallback = {described->parameter_count, defaults};
+    for (size_t i = 0; i < fallback.count; i++)
+        defaults[i] = (record_pair){described->parameters[i].name,
+                                    described->parameters[i].values[described->baseline[i]]};
+    const record_values values = values_of(p, problem, pairs);
+    const pick_target target = {.gpu = p->found.device.limits.name,
+                                .major = p->found.device.limits.major,
+                                .minor = p->found.device.limits.minor,
+                                .problem = &values,
+                                .fits = fits,
+                                .context = &f,
+                                .fallback = &fallback};
+    const record_set set = {.count = 1, .records = &p->given};
+    pick_candidate found;
+    pick_rule rule = pick(&set, &target, &found);
+    double time_ns = 0;
+    if (rule == PICK_DEFAULT)
+        time_ns = at->baseline_ns;
+    else if (rule != PICK_NONE) {
+        t->place = (size_t)(found.configuration - p->given.portfolios[0].configurations);
+        time_ns = p->known.items[p->chosen[t->place]].times_ns[problem];
+    }
+    t->rule = rule == PICK_NONE ? NULL : pick_rule_name(rule);
+    t->time_ns = whole_ns(time_ns);
+    t->regret = time_ns > 0 && at->best_ns > 0 ? time_ns / at->best_ns - 1 : 0;
+cleanup:
+    script_free(f.script);
+    free(f.text);
+    return status;
+}
+
+portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out)
+{
+    portfolio_regret sum = {0};
+    for (size_t q = 0; q < p->problem_count; q++) {
+        const portfolio_tried *t = &p->tried[q];
+        if (t->held_out != held_out || t->left_out || !t->time_ns)
+            continue;
+        sum.count++;
+        sum.mean += t->regret;
+        sum.worst = fmax(sum.worst, t->regret);
+        sum.slower += t->baseline_ns &&
+                      (double)t->time_ns > (double)t->baseline_ns * (1 + PORTFOLIO_NOISE);
+    }
+    sum.mean /= sum.count ? (double)sum.count : 1;
+    return sum;
+}

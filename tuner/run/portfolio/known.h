@@ -1,0 +1,70 @@
+/* What a portfolio's run knows: problems, configurations that were good on one of them, and their times.
+ *
+ * A time is the ratio of samples of the same blocks to the fastest of a run, times that one's median:
+ * those of one problem compare as pairs do, as far as one run timed them. */
+#ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
+#define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "portfolio/problems.h"
+#include "record/record.h"
+#include "record/summary.h"
+#include "script/script.h"
+
+typedef struct known_configuration {
+    char *text;           /* "tile=64,vec=4,..."; owned */
+    record_values values; /* owned, texts too */
+    char *condemned;      /* what it did wrong somewhere; owned; NULL: nothing */
+    double *times_ns;     /* one a problem; owned; 0: not timed, or impossible */
+    int8_t *possible;     /* by the constraints, one a problem; owned; -1: not asked */
+} known_configuration;
+
+typedef struct known_problem {
+    const value *values; /* one an axis; borrowed */
+    char *left_out;      /* why; owned; NULL: it is in */
+    bool searched;       /* not only given what was good elsewhere */
+    double baseline_ns;  /* of the script's default; 0: impossible there */
+    double best_ns;      /* 0: nothing was timed */
+    double gain;         /* of the search: by how much what it found is faster than what was known;
+                          * negative: nothing was */
+} known_problem;
+
+typedef struct known {
+    size_t problem_count;
+    known_problem *problems;
+    size_t count;
+    known_configuration *items;
+} known;
+
+at_status known_init(known *k, const value *problems, size_t axis_count, size_t problem_count,
+                     at_error *error);
+void known_deinit(known *k);
+
+/* Takes what a run on the problem found: its fastest `most`, what was known before, the default, and who did wrong.
+ * AT_NO_MEMORY. */
+at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error);
+
+/* Asks the script, loaded for the problem, which of the configurations are possible. */
+void known_ask(known *k, size_t problem, script *s);
+
+/* Leaves the problem out, and says why. AT_NO_MEMORY. */
+at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error);
+
+/* Is this configuration one of the script's that no constraint forbids for the problem it is loaded for? */
+bool known_fits(script *s, const char *text);
+
+/* What the problem's run found to be the fastest: a place; SIZE_MAX: nothing. */
+size_t known_best(const known *k, size_t problem);
+
+/* Was it timed on the problem, with `rank` that did nothing wrong anywhere faster there? */
+bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
+
+/* Values that own their texts. Appends a copy, for which there is room; false: no memory. */
+bool known_values_add(record_values *values, const char *name, value v);
+void known_values_deinit(record_values *values);
+
+#endif

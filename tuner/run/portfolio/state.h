@@ -1,0 +1,61 @@
+/* A portfolio in the making: what portfolio.c measures and portfolio_choice.c chooses from. No one else
+ * includes this. */
+#ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
+#define AUTOTUNE_RUN_PORTFOLIO_STATE_H
+
+#include "journal/journal.h"
+#include "record/record.h"
+#include "run/portfolio/known.h"
+#include "run/portfolio/portfolio.h"
+#include "run/setup/workers.h"
+
+struct portfolio {
+    const portfolio_asked *asked;
+    portfolio_found found;
+    workers workers;
+    int64_t start_ns;
+    char *pattern, script_hash[33], template_hash[33], date[32];
+    char *default_text;
+    size_t known_default; /* place; SIZE_MAX: not met yet */
+    value *problems, *witnesses;
+    size_t problem_count, made_on, witness_count; /* made_on: the first ones; the others are held out */
+    known known;
+    size_t evaluations_each; /* of a search; 0: the effort's */
+    journal **journals;      /* of its runs, finished when it is complete */
+    size_t journal_count;
+    at_error refused;        /* why a problem is none of the script's: the first */
+    size_t refused_count;
+    /* The choice. */
+    size_t *everywhere, everywhere_count; /* places */
+    size_t chosen[RECORD_MAX_KEPT], chosen_count;
+    record_portfolio kept;
+    draft_problem *rows;
+    int64_t *row_times_ns;
+    record_pair *pairs;      /* of the rows' problems */
+    record given;            /* the portfolio as a reader has it */
+    portfolio_tried *tried;
+};
+
+static inline const value *portfolio_problem_at(const portfolio *p, size_t problem)
+{
+    return &p->problems[problem * p->asked->axis_count];
+}
+
+/* Chooses configurations among p->everywhere, and grows the tree. AT_NOT_FOUND: nothing works. */
+at_status portfolio_choose(portfolio *p, at_error *error);
+
+/* The variables that are not gone over, in p->kept. */
+at_status portfolio_set_fixed(portfolio *p, at_error *error);
+
+/* Has p->found.draft be of what is known of the first `problems`. */
+void portfolio_set_draft(portfolio *p, size_t problems);
+
+/* Reads what was chosen, with what it was made on, as others will read it. */
+at_status portfolio_read_back(portfolio *p, at_error *error);
+
+/* What a reader is given for a problem, in p->tried. */
+at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error);
+
+portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out);
+
+#endif

@@ -1,0 +1,59 @@
+/* The race driver: the race between candidates, run on the device.
+ *
+ * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
+ * checked once more on fresh data after it was measured; with --objective energy the finalists are
+ * ranked by what a launch costs, measured after the race. The state machine is race.h's; this
+ * module loads kernels, has blocks sampled, and watches the clock. */
+#ifndef AUTOTUNE_RUN_RACE_DRIVER_H
+#define AUTOTUNE_RUN_RACE_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "run/race/log.h"
+#include "run/setup/session.h"
+#include "run/setup/settings.h"
+#include "run/variant/pipeline.h"
+#include "run/variant/variant.h"
+#include "search/race/race.h"
+
+typedef struct race_driver race_driver;
+
+typedef struct race_driver_state { /* for progress */
+    race_stage stage;
+    uint64_t done, left; /* samples */
+    int64_t ceiling_ns;  /* median of the copies in the blocks so far; 0: none */
+    int64_t race_ns, finals_ns; /* wall time spent */
+    uint64_t redone;     /* blocks measured again because the clock had moved */
+    uint64_t throttled;  /* times that the chip stayed away from its clock */
+    double sm_clock_khz; /* median of the latest blocks; 0 unknown */
+    uint64_t throttle;   /* why, as board_throttle_text() spells it; 0 not known */
+    uint32_t others;     /* other processes seen computing on the GPU, at most */
+    uint64_t excluded;   /* entrants that failed during the race */
+    char energy_trouble[256]; /* why there are no energies although they were asked for */
+} race_driver_state;
+
+/* Enters every ok candidate of the pipeline. `log` (borrowed) has the answers of an interrupted race
+ * of the same plan, which are taken before the device is asked, and receives the others. `baseline` is the candidate of the script's default or
+ * NULL; seed, blocks and margin come from the settings. AT_NOT_FOUND when no candidate is ok. */
+at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
+                      const settings *o, race_driver **out, at_error *error);
+void race_driver_free(race_driver *c); /* NULL is fine */
+
+/* Has the next block sampled; *finished is set when there is none left and the finalists are
+ * checked. AT_DEVICE when the device is gone for good: the result so far stands. */
+at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
+
+/* No further blocks. */
+void race_driver_stop(race_driver *c);
+
+const race_driver_state *race_driver_get_state(const race_driver *c);
+
+/* The race's result as it stands, and the candidate behind an entrant. */
+const race_result *race_driver_result(race_driver *c);
+candidate *race_driver_candidate(const race_driver *c, uint32_t entrant);
+/* The energy of a launch of this entrant; launch_j 0: not measured. */
+energy_estimate race_driver_energy(const race_driver *c, uint32_t entrant);
+
+#endif

@@ -1,0 +1,498 @@
+#include "run/race/standing.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stats.h"
+#include "process/interrupt.h"
+#include "run/race/side_by_side.h"
+#include "run/setup/problems.h"
+#include "run/setup/setup.h"
+#include "run/setup/workers.h"
+#include "script/emit.h"
+#include "search/race/race.h"
+
+enum {
+    STEP_MS = 100,
+    BLOCKS = 60,                         /* of a race that does not get clear */
+    AHEAD = 6,                           /* entries whose kernels may compile while one races */
+    MOST = RECORD_MAX_CONTENDERS + 2,    /* the winner, who came next, the default */
+    PARTS = 1024,                        /* numbers of compile requests of one entry */
+    FIRST_PROBLEM = MOST,                /* of them: those of its problem's kernels */
+    VALUE_BYTES = 300
+};
+
+static const uint64_t support_id = UINT64_MAX;
+
+/* One entry under way. */
+typedef struct work {
+    bool prepared;
+    script *script;
+    problem_set problems;
+    size_t count;    /* of sides; the winner is the first */
+    side *sides;
+    compile_result *results;
+    char (*hashes)[33];
+    char *texts[MOST]; /* configurations; owned */
+    size_t waiting;  /* compile results to come */
+} work;
+
+typedef struct run {
+    const settings *settings;
+    workers *workers;
+    const standing_question *questions;
+    standing_answer *answers;
+    work *works;
+    size_t count, next; /* `next` is prepared next */
+    size_t current;     /* that races */
+    compile_result support;
+    bool support_waits;
+    bool broken; /* what is wrong is not the device */
+} run;
+
+const char *standing_name(standing s)
+{
+    static const char *const names[STANDINGS] = {"NOT VERIFIABLE", "HOLDS", "OVERTAKEN", "BROKEN"};
+    return names[s];
+}
+
+void standing_answers_deinit(standing_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(answers[i].why);
+        free(answers[i].rival);
+    }
+}
+
+/* Out of memory leaves the verdict without a reason. */
+__attribute__((format(printf, 3, 4))) static void say(standing_answer *a, standing verdict,
+                                                      const char *format, ...)
+{
+    char text[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    free(a->why);
+    a->verdict = verdict;
+    a->why = strdup(text);
+}
+
+static void work_deinit(work *w)
+{
+    problem_set_deinit(&w->problems);
+    for (size_t i = 0; i < w->count; i++) {
+        side_deinit(&w->sides[i]);
+        compile_result_deinit(&w->results[i]);
+        free(w->texts[i]);
+    }
+    free(w->sides);
+    free(w->results);
+    free(w->hashes);
+    script_free(w->script);
+    *w = (work){.prepared = true};
+}
+
+/* ---- preparing: from a record to compile requests ---- */
+
+static at_status load(const run *r, const standing_question *q, script **out, at_error *error)
+{
+    settings asked = *r->settings;
+    char texts[RECORD_MAX_VALUES][VALUE_BYTES];
+    asked.script = q->script;
+    asked.variable_count = 0;
+    asked.only_count = 0;
+    for (size_t i = 0; i < q->entry->problem.count; i++) {
+        const record_pair *p = &q->entry->problem.pairs[i];
+        value_format(p->value, texts[i], VALUE_BYTES);
+        asked.variables[asked.variable_count++] = (script_setting){p->name, texts[i]};
+    }
+    return target_load_script(&asked, &r->workers->properties.limits, out, error);
+}
+
+/* Has the script this configuration, and do its constraints allow it? AT_USAGE says why not. */
+static at_status find(script *s, const record_values *configuration, uint16_t *indices, at_error *error)
+{
+    bool valid;
+    size_t broken;
+    char *text = malloc(CONFIGURATION_BYTES);
+    if (!text)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    record_format_values(configuration, text, CONFIGURATION_BYTES);
+    at_status status = script_parse_configuration(s, text, indices, error);
+    free(text);
+    if (!status)
+        status = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, error);
+    if (!status && !valid) {
+        const space_constraint *c = &script_pattern(s)->constraints[broken];
+        status = error_set(error, AT_USAGE, "it breaks the constraint of line %d: %s", c->line, c->text);
+    }
+    return status;
+}
+
+/* Adds a configuration that is not there already, and has it compiled. */
+static at_status add_side(run *r, size_t number, const uint16_t *indices, at_error *error)
+{
+    work *w = &r->works[number];
+    emitted source = {0};
+    side *s = &w->sides[w->count];
+    const char *arch = r->workers->properties.arch;
+    at_status status = script_launch_plan(w->script, PROBLEM_TUNED, indices, &s->launch, error);
+    if (!status)
+        status = emit_variant(w->script, PROBLEM_TUNED, indices, true, &source, error);
+    bool known = false;
+    for (size_t i = 0; i < w->count && !status; i++)
+        known = known || (strcmp(w->hashes[i], source.hash) == 0 &&
+                          memcmp(&w->sides[i].launch, &s->launch, sizeof s->launch) == 0);
+    if (status || known)
+        goto cleanup;
+    snprintf(w->hashes[w->count], sizeof w->hashes[0], "%s", source.hash);
+    s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
+    char *text = calloc(1, CONFIGURATION_BYTES);
+    if (!text) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
+    script_format_configuration(w->script, indices, text, CONFIGURATION_BYTES);
+    if (s->launch.launch_count > 0) {
+        status = submit_source(r->workers->pool, PARTS * number + w->count, &source,
+                               script_pattern(w->script)->template_path, &s->launch, arch, false, error);
+        w->waiting += !status;
+    }
+    w->texts[w->count++] = text;
+cleanup:
+    emitted_deinit(&source);
+    return status;
+}
+
+static at_status add_problem(run *r, size_t number, at_error *error)
+{
+    work *w = &r->works[number];
+    const problem_kind kinds[] = {PROBLEM_TUNED};
+    at_status status = problem_set_init(&w->problems, w->script, NULL, kinds, 1, error);
+    if (!status)
+        status = problem_set_submit(&w->problems, r->workers->pool, r->workers->properties.arch, false,
+                                    PARTS * number + FIRST_PROBLEM, NULL, NULL, 0, error);
+    return status;
+}
+
+/* What an entry without hashes was made of is not known. */
+static void note_changes(const script *s, const record_entry *e, standing_answer *a)
+{
+    char hash[33];
+    script_hash(s, hash);
+    a->script_changed = *e->script_hash && strcmp(hash, e->script_hash) != 0;
+    emit_template_hash(s, hash);
+    a->template_changed = *e->template_hash && strcmp(hash, e->template_hash) != 0;
+}
+
+static const char *refusal(const run *r, const standing_question *q)
+{
+    if (strcmp(q->from->gpu, r->workers->properties.limits.name) != 0)
+        return "it is of another GPU";
+    if (q->entry->energy)
+        return "it was chosen for its energy, and a race tells times";
+    if (q->entry->warm_cache != r->settings->warm_cache)
+        return "it was measured with the cache in another state";
+    return NULL;
+}
+
+/* Only a lack of memory or of workers is an error; all else is the entry's answer. */
+static at_status prepare(run *r, size_t number, at_error *error)
+{
+    work *w = &r->works[number];
+    const standing_question *q = &r->questions[number];
+    standing_answer *a = &r->answers[number];
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    at_error why = {0};
+    at_status status = AT_OK;
+    const char *refused = refusal(r, q);
+    w->prepared = true;
+    if (refused) {
+        say(a, STANDING_NOT_VERIFIABLE, "%s", refused);
+        return AT_OK;
+    }
+    w->sides = calloc(MOST, sizeof *w->sides);
+    w->results = calloc(MOST, sizeof *w->results);
+    w->hashes = calloc(MOST, sizeof *w->hashes);
+    if (!w->sides || !w->results || !w->hashes)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    standing verdict = STANDING_NOT_VERIFIABLE;
+    status = load(r, q, &w->script, &why);
+    if (!status)
+        note_changes(w->script, q->entry, a);
+    if (!status && !script_pattern(w->script)->measurable)
+        status = error_set(&why, AT_SCRIPT, "the script has no buffers or no reference any more");
+    if (!status)
+        status = add_problem(r, number, &why);
+    if (!status) {
+        verdict = STANDING_BROKEN;
+        status = find(w->script, &q->entry->configuration, indices, &why);
+    }
+    if (!status)
+        status = add_side(r, number, indices, &why);
+    for (size_t i = 0; i < q->entry->contender_count && !status; i++) {
+        at_error none = {0};
+        /* Who came next then may be impossible now: that is no harm to the winner. */
+        if (find(w->script, &q->entry->contenders[i].configuration, indices, &none) == AT_OK)
+            status = add_side(r, number, indices, &why);
+    }
+    if (!status)
+        status = add_side(r, number, script_pattern(w->script)->baseline, &why);
+    if (status == AT_NO_MEMORY || status == AT_NO_TOOLCHAIN || status == AT_WORKER) {
+        *error = why;
+        return status;
+    }
+    if (status)
+        say(a, verdict, "%s", why.message);
+    return AT_OK;
+}
+
+/* ---- compile results ---- */
+
+static void take_image(run *r, size_t number, size_t part, compile_result *result)
+{
+    work *w = &r->works[number];
+    standing_answer *a = &r->answers[number];
+    w->waiting--;
+    w->results[part] = *result;
+    *result = (compile_result){0};
+    const compile_result *kept = &w->results[part];
+    w->sides[part].image = result_image(kept, false);
+    if (kept->outcome != COMPILE_OK && part == 0)
+        say(a, STANDING_BROKEN, "it does not compile (%s): %s", compile_outcome_name(kept->outcome),
+            kept->log ? kept->log : "");
+}
+
+static at_status dispatch(run *r, compile_result *result, at_error *error)
+{
+    at_error why = {0};
+    if (result->id == support_id) {
+        r->support = *result;
+        r->support_waits = false;
+        *result = (compile_result){0};
+        return r->support.outcome == COMPILE_OK
+                   ? AT_OK
+                   : error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled:\n%s",
+                               r->support.log ? r->support.log : "");
+    }
+    size_t number = (size_t)(result->id / PARTS), part = (size_t)(result->id % PARTS);
+    work *w = &r->works[number];
+    if (part < FIRST_PROBLEM)
+        take_image(r, number, part, result);
+    else if (problem_set_take(&w->problems, part - FIRST_PROBLEM, result, &why))
+        say(&r->answers[number], STANDING_NOT_VERIFIABLE, "%s", why.message);
+    compile_result_deinit(result);
+    return AT_OK;
+}
+
+static bool is_waiting(const run *r, size_t number)
+{
+    const work *w = &r->works[number];
+    return r->support_waits || w->waiting > 0 || w->problems.waiting > 0;
+}
+
+/* Takes what has been compiled; waits up to `timeout_ms` for the first. */
+static at_status take_compiled(run *r, int timeout_ms, at_error *error)
+{
+    at_status status;
+    for (;; timeout_ms = 0) {
+        compile_result result;
+        at_error none = {0};
+        status = compile_take(r->workers->pool, timeout_ms, &result, &none);
+        if (status == AT_NOT_FOUND)
+            return AT_OK;
+        if (status) {
+            *error = none;
+            return status;
+        }
+        status = dispatch(r, &result, error);
+        if (status)
+            return status;
+    }
+}
+
+/* While the device works, the next entries are prepared and compile. */
+static at_status meanwhile(void *context, at_error *error)
+{
+    run *r = context;
+    at_status status = take_compiled(r, 0, error);
+    if (!status && r->next < r->count && r->next <= r->current + AHEAD)
+        status = prepare(r, r->next++, error);
+    r->broken = r->broken || status != AT_OK;
+    return status;
+}
+
+/* ---- racing ---- */
+
+typedef struct contest {
+    run *run;
+    side_judge judge;
+} contest;
+
+static bool contest_enough(void *context, const side *sides, size_t count, size_t blocks)
+{
+    return side_judge_enough(&((contest *)context)->judge, sides, count, blocks);
+}
+
+static at_status contest_meanwhile(void *context, at_error *error)
+{
+    return meanwhile(((contest *)context)->run, error);
+}
+
+/* Sides that did not compile are no part of the race; the winner stays the first. */
+static void drop_uncompiled(work *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        if (w->results[i].outcome != COMPILE_OK) {
+            compile_result_deinit(&w->results[i]);
+            free(w->texts[i]);
+            continue;
+        }
+        if (kept != i) {
+            w->sides[kept] = w->sides[i];
+            w->results[kept] = w->results[i];
+            w->texts[kept] = w->texts[i];
+            memcpy(w->hashes[kept], w->hashes[i], sizeof w->hashes[0]);
+        }
+        kept++;
+    }
+    w->count = kept;
+}
+
+/* The hash that was recorded beside the winner tells whose source was measured; while script and template
+ * are the same, nobody else can have it. */
+static const char *find_exchanged(const work *w, const record_entry *e)
+{
+    if (!*e->source_hash || strcmp(w->hashes[0], e->source_hash) == 0)
+        return NULL;
+    for (size_t i = 1; i < w->count; i++)
+        if (strcmp(w->hashes[i], e->source_hash) == 0)
+            return w->texts[i];
+    return NULL;
+}
+
+static void conclude(run *r, const side_standing *s)
+{
+    work *w = &r->works[r->current];
+    standing_answer *a = &r->answers[r->current];
+    const side *first = &w->sides[0];
+    stats_summary time;
+    if (first->outcome != OUTCOME_OK) {
+        say(a, STANDING_BROKEN, "it ended as %s: %s", outcome_name(first->outcome), first->message);
+        return;
+    }
+    if (stats_summarise_copy(first->samples_ns, first->sample_count, &time))
+        a->time_ns = time.median_ns;
+    a->blocks = first->sample_count;
+    a->raced = w->count;
+    a->verdict = STANDING_HOLDS;
+    const char *exchanged = find_exchanged(w, r->questions[r->current].entry);
+    if (s->rival) {
+        a->verdict = STANDING_OVERTAKEN;
+        a->rival = strdup(w->texts[s->rival]);
+        a->low = s->low;
+        a->ratio = s->ratio;
+        a->high = s->high;
+    } else if (exchanged) {
+        say(a, STANDING_BROKEN, "the source that was measured is that of %s: configurations were exchanged",
+            exchanged);
+    } else if (!s->decided) {
+        say(a, STANDING_HOLDS, "not all of the others could be told apart from it");
+    }
+}
+
+static at_status race_entry(run *r, at_error *error)
+{
+    work *w = &r->works[r->current];
+    const race_options protocol = race_defaults();
+    device_worker *d = r->workers->device;
+    device_ready ready;
+    device_image support = result_image(&r->support, false);
+    contest c = {.run = r,
+                 .judge = {.blocks = BLOCKS,
+                           .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin
+                                                                  : protocol.tie_margin}};
+    const side_rules rules = {.blocks = BLOCKS,
+                              .seed = r->settings->seed,
+                              .checked = true,
+                              .enough = contest_enough,
+                              .meanwhile = contest_meanwhile,
+                              .context = &c};
+    drop_uncompiled(w);
+    at_status status = problem_set_send(&w->problems, d, &support, false, error);
+    problem_set_sent(&w->problems);
+    if (!status)
+        status = side_by_side_ready(d, &rules, &ready, error);
+    if (status)
+        return status;
+    c.judge.tick_ns = ready.tick_ns;
+    status = side_by_side_run(d, w->sides, w->count, &rules, error);
+    if (!status && c.judge.status)
+        status = error_set(error, c.judge.status, "out of memory");
+    if (!status)
+        conclude(r, &c.judge.standing);
+    return status;
+}
+
+/* A device that failed takes no more: the entry that it failed on is not verifiable, and another worker goes
+ * on. */
+static at_status replace_device(run *r, at_error *error)
+{
+    say(&r->answers[r->current], STANDING_NOT_VERIFIABLE, "%s", error->message);
+    error_clear(error);
+    return workers_replace_device(r->workers, r->settings, error);
+}
+
+static at_status answer_current(run *r, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && (r->next <= r->current || is_waiting(r, r->current))) {
+        if (interrupt_waits())
+            return error_set(error, AT_INTERRUPTED, "interrupted");
+        if (r->next < r->count && r->next <= r->current + AHEAD)
+            status = meanwhile(r, error);
+        else
+            status = take_compiled(r, STEP_MS, error);
+    }
+    if (status || r->answers[r->current].why)
+        return status;
+    status = race_entry(r, error);
+    return status && status != AT_INTERRUPTED && !r->broken ? replace_device(r, error) : status;
+}
+
+at_status standing_run(const settings *o, const standing_question *questions, size_t count,
+                       standing_answer *answers, size_t *answered, progress *shown, at_error *error)
+{
+    run r = {.settings = o,
+             .workers = o->workers,
+             .questions = questions,
+             .answers = answers,
+             .works = calloc(count + 1, sizeof *r.works),
+             .count = count,
+             .support_waits = true};
+    memset(answers, 0, count * sizeof *answers);
+    *answered = 0;
+    at_status status =
+        r.works ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to verify %zu records", count);
+    if (!status)
+        status = problem_support_submit(r.workers->pool, r.workers->properties.arch, support_id, error);
+    for (; !status && r.current < count; r.current++) {
+        progress_update(shown, &(progress_state){.stage = "verified",
+                                                 .done = r.current,
+                                                 .total = count,
+                                                 .now_ns = clock_now_ns()});
+        status = answer_current(&r, error);
+        work_deinit(&r.works[r.current]);
+        *answered += !status;
+    }
+    for (size_t i = 0; r.works && i < count; i++)
+        work_deinit(&r.works[i]);
+    compile_result_deinit(&r.support);
+    free(r.works);
+    return status;
+}

@@ -1,0 +1,59 @@
+#include "run/setup/gpus.h"
+
+void gpus_init(gpus *g, const session *s)
+{
+    *g = (gpus){.count = 1};
+    g->items[0].worker = s->device;
+    for (size_t i = 0; i < s->other_count; i++)
+        g->items[g->count++].worker = s->others[i];
+}
+
+gpu *gpus_idlest(gpus *g, size_t most)
+{
+    gpu *found = NULL;
+    for (size_t i = 0; i < g->count; i++) {
+        gpu *one = &g->items[i];
+        if (one->ready && !one->lost && one->trying < (found ? found->trying : most))
+            found = one;
+    }
+    return found;
+}
+
+bool gpus_lose(gpus *g, size_t lost, session *s)
+{
+    g->items[lost].lost = true;
+    g->items[lost].trying = 0;
+    if (lost != g->home)
+        return true;
+    size_t next = 0;
+    while (next < g->count && g->items[next].lost)
+        next++;
+    if (next == g->count)
+        return false;
+    for (size_t i = 0; i < s->other_count; i++) {
+        if (s->others[i] != g->items[next].worker)
+            continue;
+        device_properties taken = s->other_properties[i];
+        s->others[i] = s->device;
+        s->other_properties[i] = s->properties;
+        s->device = g->items[next].worker;
+        s->properties = taken;
+    }
+    g->home = next;
+    return true;
+}
+
+double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns)
+{
+    const gpu *home = &g->items[g->home], *there = &g->items[at];
+    bool known = at != g->home && home->ceiling_ns > 0 && there->ceiling_ns > 0;
+    return (double)time_ns * (known ? (double)home->ceiling_ns / (double)there->ceiling_ns : 1);
+}
+
+int gpus_restarts(const gpus *g)
+{
+    int sum = 0;
+    for (size_t i = 0; i < g->count; i++)
+        sum += g->items[i].restarts;
+    return sum;
+}

@@ -1,0 +1,44 @@
+/* The GPUs of one model that a run measures on, as the pipeline sees them.
+ *
+ * One is home: it runs the race. The others screen their share of the variants. Samples are compared
+ * only within one GPU: what could win by those of another is measured again at home. */
+#ifndef AUTOTUNE_RUN_SETUP_GPUS_H
+#define AUTOTUNE_RUN_SETUP_GPUS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bench/client.h"
+#include "run/setup/session.h"
+
+typedef struct gpu {
+    device_worker *worker; /* the session's */
+    bool ready, lost;
+    size_t trying;      /* requests in flight */
+    int restarts;       /* of its worker */
+    device_ready facts; /* once ready */
+    int64_t ceiling_ns; /* median of the set-up's copies; 0: not known yet */
+    int64_t best_ns;    /* the fastest sample of a variant on it; 0: none */
+} gpu;
+
+typedef struct gpus {
+    gpu items[1 + WORKERS_MOST_OTHERS];
+    size_t count, home;
+} gpus;
+
+void gpus_init(gpus *g, const session *s);
+
+/* The one to ask next: ready, with the fewest requests in flight and fewer than `most`. NULL: none. */
+gpu *gpus_idlest(gpus *g, size_t most);
+
+/* A GPU is gone for good. Another becomes home, in the session too, when it was; false: there is none. */
+bool gpus_lose(gpus *g, size_t lost, session *s);
+
+/* A time on one GPU, brought to what home's may be by the copies that both were measured with. A guide
+ * for a search, and no measurement. */
+double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
+
+int gpus_restarts(const gpus *g); /* of all workers */
+
+#endif

@@ -1,0 +1,207 @@
+#include "run/setup/problems.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash_text.h"
+#include "base/paths.h"
+#include "compile/log.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+
+/* Of each problem. */
+enum { PART_REFERENCE, PART_FILLER, PART_COUNT };
+
+static size_t problem_count(const problem_set *set)
+{
+    return set->layout_count * set->slot_count;
+}
+
+/* Any configuration of the layout. */
+static void layout_indices(const problem_set *set, size_t layout, uint16_t *indices)
+{
+    const pattern *p = script_pattern(set->script);
+    memcpy(indices, p->baseline, p->parameter_count * sizeof *indices);
+    script_set_layout(set->script, set->layouts[layout], indices);
+}
+
+static at_status evaluate(problem_set *set, size_t layout, size_t slot, at_error *error)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    device_problem *p = &set->problems[layout * set->slot_count + slot];
+    problem_kind kind = set->kinds[slot];
+    layout_indices(set, layout, indices);
+    *p = (device_problem){.layout = (uint32_t)layout};
+    if (slot > 0)
+        problem_label(script_pattern(set->script), kind, p->label, sizeof p->label);
+    at_status status = script_problem_plan(set->script, kind, indices, 1, &p->plan, error);
+    if (!status && script_pattern(set->script)->reference_path)
+        status = script_reference_plan(set->script, kind, indices, &p->reference_launch, error);
+    if (!status && script_has_filler(set->script))
+        status = script_filler_plan(set->script, kind, indices, &p->filler_launch, error);
+    set->plans[layout * set->slot_count + slot] = p->plan;
+    return status;
+}
+
+/* Adds a layout, unless it is not wanted. */
+static at_status add_layout(problem_set *set, size_t number, const space *sp, at_error *error)
+{
+    bool baseline = number == script_layout_of(set->script, script_pattern(set->script)->baseline);
+    if (sp && !script_layout_occurs(set->script, sp, number))
+        return AT_OK;
+    at_status status = AT_OK;
+    set->layouts[set->layout_count] = number;
+    for (size_t slot = 0; !status && slot < set->slot_count; slot++)
+        status = evaluate(set, set->layout_count, slot, error);
+    if (!status)
+        set->layout_count++;
+    if (!status || sp || baseline || status == AT_NO_MEMORY)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+at_status problem_set_init(problem_set *set, script *s, const space *sp,
+                           const problem_kind *kinds, size_t slot_count, at_error *error)
+{
+    *set = (problem_set){.script = s, .slot_count = slot_count};
+    memcpy(set->kinds, kinds, slot_count * sizeof *kinds);
+    size_t most = script_layout_count(s) * slot_count;
+    set->problems = calloc(most, sizeof *set->problems);
+    set->plans = calloc(most, sizeof *set->plans);
+    set->compiled = calloc(PART_COUNT * most, sizeof *set->compiled);
+    if (!set->problems || !set->plans || !set->compiled)
+        return error_set(error, AT_NO_MEMORY, "out of memory for %zu problems", most);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < script_layout_count(s); i++)
+        status = add_layout(set, i, sp, error);
+    return status;
+}
+
+void problem_set_deinit(problem_set *set)
+{
+    for (size_t i = 0; set->compiled && i < PART_COUNT * problem_count(set); i++)
+        compile_result_deinit(&set->compiled[i]);
+    free(set->problems);
+    free(set->plans);
+    free(set->compiled);
+    *set = (problem_set){0};
+}
+
+size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
+{
+    size_t number = script_layout_of(set->script, indices);
+    for (size_t i = 0; i < set->layout_count; i++)
+        if (set->layouts[i] == number)
+            return i;
+    return DEVICE_MAX_LAYOUTS;
+}
+
+/* hash := hash of (hash, more) */
+static void extend_hash(char hash[33], const char more[33])
+{
+    char both[65];
+    snprintf(both, sizeof both, "%s%s", hash, more);
+    hash_text(XXH3_128bits(both, strlen(both)), hash);
+}
+
+static void find_place(const problem_set *set, const emitted *source, const launch_plan *launch,
+                       char *place, size_t place_bytes)
+{
+    char kernel[PLAN_NAME_BYTES + 1];
+    snprintf(kernel, sizeof kernel, "%s(", launch->launches[0].entry);
+    if (!compile_source_place(source->source, kernel, place, place_bytes))
+        snprintf(place, place_bytes, "%s", script_pattern(set->script)->reference_path);
+}
+
+at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
+                             uint64_t first_id, char hash[33], char *place, size_t place_bytes,
+                             at_error *error)
+{
+    const pattern *described = script_pattern(set->script);
+    bool filled = script_has_filler(set->script);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < PART_COUNT * problem_count(set); i++) {
+        size_t number = i / PART_COUNT;
+        bool reference = i % PART_COUNT == PART_REFERENCE;
+        uint16_t indices[PATTERN_MAX_PARAMETERS];
+        emitted source = {0};
+        const device_problem *p = &set->problems[number];
+        problem_kind kind = set->kinds[number % set->slot_count];
+        if (reference ? !described->reference_path : !filled)
+            continue;
+        layout_indices(set, number / set->slot_count, indices);
+        status = reference ? emit_reference(set->script, kind, indices, true, &source, error)
+                           : emit_filler(set->script, kind, indices, true, &source, error);
+        if (!status)
+            status = submit_source(pool, first_id + i, &source,
+                                   reference ? described->reference_path : described->filler_path,
+                                   reference ? &p->reference_launch : &p->filler_launch, arch, ptx,
+                                   error);
+        if (!status && hash)
+            extend_hash(hash, source.hash);
+        if (!status && i == 0 && place)
+            find_place(set, &source, &p->reference_launch, place, place_bytes);
+        set->waiting += !status;
+        emitted_deinit(&source);
+    }
+    return status;
+}
+
+at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error)
+{
+    at_status status = AT_OK;
+    bool ragged = id / PART_COUNT % set->slot_count > 0;
+    if (r->outcome != COMPILE_OK)
+        status = error_set(error, AT_SCRIPT, "%s%s cannot be compiled (%s):\n%s",
+                           id % PART_COUNT == PART_REFERENCE ? "the reference kernel"
+                                                             : "the kernel that prepares inputs",
+                           ragged ? " for a ragged problem" : "", compile_outcome_name(r->outcome),
+                           r->log ? r->log : "");
+    set->compiled[id] = *r;
+    *r = (compile_result){0};
+    set->waiting--;
+    return status;
+}
+
+at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
+                           at_error *error)
+{
+    for (size_t i = 0; i < problem_count(set); i++) {
+        set->problems[i].reference = result_image(&set->compiled[PART_COUNT * i + PART_REFERENCE], ptx);
+        if (script_has_filler(set->script))
+            set->problems[i].filler = result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
+    }
+    return device_worker_setup(w, support, set->problems, problem_count(set), error);
+}
+
+void problem_set_sent(problem_set *set)
+{
+    for (size_t i = 0; i < PART_COUNT * problem_count(set); i++)
+        compile_result_deinit(&set->compiled[i]);
+}
+
+at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES + 64];
+    char *source = NULL;
+    size_t size_bytes;
+    at_status status = paths_find(&p, error);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/device_support.cu", p.template_dir);
+    status = file_read(path, 1 << 20, &source, &size_bytes, error);
+    if (!status)
+        status = compile_submit(pool,
+                                &(compile_request){.id = id,
+                                                   .source = source,
+                                                   .name = "device_support.cu",
+                                                   .entry = "at_empty",
+                                                   .arch = arch},
+                                error);
+    free(source);
+    return status;
+}

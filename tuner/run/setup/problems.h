@@ -1,0 +1,57 @@
+/* What a device worker is set up with: the problems of every layout, their references, and what fills
+ * their inputs.
+ *
+ * In: a script and which of its problems are wanted. Out: compile requests, and when their results are
+ * in, the problems in the order that device_worker_setup() wants. */
+#ifndef AUTOTUNE_RUN_SETUP_PROBLEMS_H
+#define AUTOTUNE_RUN_SETUP_PROBLEMS_H
+
+#include "bench/client.h"
+#include "compile/compile.h"
+#include "script/script.h"
+#include "space/space.h"
+
+typedef struct problem_set {
+    script *script;
+    size_t slot_count;                    /* of each layout */
+    problem_kind kinds[DEVICE_SLOTS];
+    size_t layout_count;
+    size_t layouts[DEVICE_MAX_LAYOUTS];   /* as the script numbers them, ascending */
+    device_problem *problems;             /* owned; layout after layout, slot after slot */
+    problem_plan *plans;                  /* owned; the same ones' */
+    compile_result *compiled;             /* owned; reference and filler of each problem */
+    size_t waiting;                       /* compile results to come */
+} problem_set;
+
+/* Evaluates the problems of the layouts that a configuration of `sp` has; NULL: of those that can
+ * be evaluated, the baseline's at least. *set is zeroed first and may be deinitialised whatever the
+ * result. */
+at_status problem_set_init(problem_set *set, script *s, const space *sp,
+                           const problem_kind *kinds, size_t slot_count, at_error *error);
+void problem_set_deinit(problem_set *set);
+
+/* The layout of a configuration, as the device numbers it; DEVICE_MAX_LAYOUTS when it has none. */
+size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
+
+/* Queues the references and fillers for compilation under ids from `first_id` on. `hash` (NULL: not
+ * wanted) is extended by their sources' hashes; `place` (of `place_bytes`) is where the first reference
+ * is. */
+at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
+                             uint64_t first_id, char hash[33], char *place, size_t place_bytes,
+                             at_error *error);
+
+/* Takes the result with that id, less `first_id`; its bytes are the set's then. AT_SCRIPT when it did
+ * not compile. */
+at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
+
+/* Once set->waiting is 0: sends the set-up. `support` as device_worker_setup(). */
+at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
+                           at_error *error);
+
+/* No more set-ups: drops the kernels. The plans are what is still asked for. */
+void problem_set_sent(problem_set *set);
+
+/* Queues the helper kernels that a GPU's set-up needs: the `support` of device_worker_setup(). */
+at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error);
+
+#endif

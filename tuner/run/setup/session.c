@@ -1,0 +1,206 @@
+#include "run/setup/session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash_text.h"
+#include "compile/log.h"
+#include "record/ceilings.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+
+enum { STEP_MS = 100 };
+
+/* Of a budget in seconds, what may pass until there is something to try. */
+static const double ENUMERATE_SHARE = 0.2, SAMPLE_SHARE = 0.1;
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static at_status load_space(const settings *o, progress *shown, session *s, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    at_status status = target_load_script(o, &s->properties.limits, &s->script, error);
+    if (status)
+        return status;
+    const pattern *p = script_pattern(s->script);
+    s->problem = s->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
+                                                                              : PROBLEM_TUNED;
+    if (o->must_record && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE,
+                         "--record is refused: %s, and a record holds measurements of a real GPU only",
+                         s->device ? "the times of a simulated device are predictions"
+                                   : "--arch measures nothing");
+    if ((o->energy || o->read_energy) && (!s->device || s->properties.predicted))
+        return error_set(error, AT_USAGE, "--%s is refused: %s",
+                         o->energy ? "objective energy" : "energy",
+                         s->device ? "a simulated device knows no energy, only a real GPU's board tells it"
+                                   : "--arch measures nothing");
+    if (s->device && !p->measurable)
+        return error_set_at(error, AT_SCRIPT, p->path, 0,
+                            "the pattern has no buffers or no reference, so nothing can be measured; "
+                            "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
+                            "compiles its space");
+    if (p->transfers && s->other_count > 0)
+        return error_set(error, AT_USAGE,
+                         "%s moves data between host and device, and several GPUs would share the host's memory "
+                         "and the way there: choose one (--device cuda:0)", p->name);
+    if (s->device && s->properties.predicted && p->transfers)
+        return error_set(error, AT_NO_DEVICE,
+                         "%s moves data between host and device, and a transfer has no simulated device: "
+                         "it takes a GPU (--device cuda:0)%s%s",
+                         p->name, s->driver_less && *s->driver_less ? "; " : "",
+                         s->driver_less ? s->driver_less : "");
+    script_space_limits limits = script_space_defaults();
+    if (o->budget_s > 0) {
+        limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);
+        limits.sample_s = smaller(limits.sample_s, SAMPLE_SHARE * o->budget_s);
+    }
+    limits.show = setup_show_space;
+    limits.show_context = shown;
+    status = script_space_within(s->script, s->problem, &limits, &s->space, error);
+    s->enumerate_ns = clock_now_ns() - start_ns;
+    return status;
+}
+
+uint64_t session_work(const session *s, work_unit unit)
+{
+    return s->problems.plans ? plan_work(&s->problems.plans[0], unit) : 0;
+}
+
+int64_t session_ceiling_ns(const session *s, int64_t measured_ns)
+{
+    const ceiling_info *ceiling = ceiling_get(s->ceiling);
+    if (ceiling->in_run || s->ceiling_rate <= 0)
+        return ceiling->in_run ? measured_ns : 0;
+    return (int64_t)((double)session_work(s, ceiling->unit) / s->ceiling_rate);
+}
+
+/* A simulated device predicts copies alone, and what a GPU reaches is nothing to it. */
+static at_status find_ceiling(const settings *o, session *s, at_error *error)
+{
+    s->ceiling = plan_ceiling(&s->problems.plans[0]);
+    const bool in_run = ceiling_get(s->ceiling)->in_run;
+    if (s->properties.predicted && in_run)
+        s->ceiling = CEILING_COPY;
+    if (s->properties.predicted || in_run)
+        return AT_OK;
+    ceiling_rates kept;
+    at_status status = ceilings_read(o->results_dir, s->properties.limits.name, &kept, error);
+    if (!status)
+        s->ceiling_rate = kept.rates[s->ceiling];
+    return status;
+}
+
+problem_kind session_problem(const session *s, size_t slot)
+{
+    return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
+}
+
+/* Of the set-up: the support code, then what the problems need. */
+enum { PART_SUPPORT, PART_PROBLEMS };
+
+static at_status take_parts(session *s, compile_result *support, at_error *error)
+{
+    bool support_waiting = !s->properties.predicted;
+    while (s->problems.waiting > 0 || support_waiting) {
+        compile_result r;
+        at_status status = compile_take(s->pool, STEP_MS, &r, error);
+        if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            continue;
+        }
+        if (status)
+            return status;
+        if (r.id != PART_SUPPORT) {
+            status = problem_set_take(&s->problems, r.id - PART_PROBLEMS, &r, error);
+        } else {
+            support_waiting = false;
+            *support = r;
+            if (r.outcome != COMPILE_OK)
+                status = error_set(error, AT_SCRIPT,
+                                   "the device's helper kernels cannot be compiled (%s):\n%s",
+                                   compile_outcome_name(r.outcome), r.log ? r.log : "");
+        }
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* Compiles the references and sends the set-up; its answer (DEVICE_READY) is the pipeline's. */
+static at_status send_setup(const settings *o, session *s, at_error *error)
+{
+    compile_result support = {0};
+    problem_kind kinds[DEVICE_SLOTS];
+    size_t slots = 1 + script_pattern(s->script)->ragged_count;
+    bool ptx = s->properties.predicted;
+    for (size_t i = 0; i < slots; i++)
+        kinds[i] = session_problem(s, i);
+    at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
+    if (!status)
+        status = find_ceiling(o, s, error);
+    if (!status && !ptx)
+        status = problem_support_submit(s->pool, s->properties.arch, PART_SUPPORT, error);
+    if (!status)
+        status = problem_set_submit(&s->problems, s->pool, s->properties.arch, ptx, PART_PROBLEMS,
+                                    s->reference_hash, s->reference_place,
+                                    sizeof s->reference_place, error);
+    if (!status)
+        status = take_parts(s, &support, error);
+    if (!status) {
+        s->slots = slots;
+        device_image image = result_image(&support, false);
+        status = problem_set_send(&s->problems, s->device, &image, ptx, error);
+        for (size_t i = 0; !status && i < s->other_count; i++)
+            status = problem_set_send(&s->problems, s->others[i], &image, ptx, error);
+        problem_set_sent(&s->problems);
+    }
+    compile_result_deinit(&support);
+    return status;
+}
+
+/* Views of what the workers own. */
+static void use_workers(session *s, const workers *w)
+{
+    s->pool = w->pool;
+    s->device = w->device;
+    memcpy(s->others, w->others, sizeof s->others);
+    memcpy(s->other_properties, w->other_properties, sizeof s->other_properties);
+    s->other_count = w->other_count;
+    s->properties = w->properties;
+    s->left_out = w->left_out;
+    s->driver_less = w->driver_less;
+}
+
+at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    *out = (session){.shared = o->workers != NULL, .trace = o->trace};
+    at_status status = target_check_script(o, error);
+    if (!status && out->shared)
+        status = workers_settle(o->workers, o, error);
+    else if (!status)
+        status = workers_open(&out->own, o, error);
+    use_workers(out, out->shared ? o->workers : &out->own);
+    out->open_ns = clock_now_ns() - start_ns;
+    if (!status)
+        status = load_space(o, shown, out, error);
+    if (!status && out->device)
+        status = send_setup(o, out, error);
+    return status;
+}
+
+void session_deinit(session *s)
+{
+    problem_set_deinit(&s->problems);
+    space_free(s->space);
+    script_free(s->script);
+    if (!s->shared)
+        workers_close(&s->own);
+    *s = (session){0};
+}

@@ -1,0 +1,68 @@
+/* A session: everything a run works with, opened in the right order.
+ *
+ * The compile workers are started first; then the device worker, which
+ * tells the architecture long before it is ready; then the script is loaded for that device and its
+ * space enumerated; then the reference kernels are compiled and the device sets up, which goes on
+ * while the first variants compile. */
+#ifndef AUTOTUNE_RUN_SETUP_SESSION_H
+#define AUTOTUNE_RUN_SETUP_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bench/client.h"
+#include "compile/compile.h"
+#include "device/plan.h"
+#include "report/progress.h"
+#include "run/setup/problems.h"
+#include "run/setup/settings.h"
+#include "run/setup/workers.h"
+#include "script/script.h"
+#include "space/space.h"
+
+/* GPUs of a run besides the one of the race. */
+typedef struct session {
+    compile_pool *pool;
+    device_worker *device; /* that runs the race; NULL: compile only */
+    /* Of the same model: they screen, too. */
+    device_worker *others[WORKERS_MOST_OTHERS];
+    device_properties other_properties[WORKERS_MOST_OTHERS];
+    size_t other_count;
+    device_properties properties; /* compile only: kind "", arch and limits of --arch */
+    script *script;
+    problem_kind problem;  /* that is tuned */
+    space *space;
+    problem_set problems;  /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
+    size_t slots;          /* of each layout; 0: compile only */
+    char reference_hash[33]; /* of the reference kernels' sources */
+    char reference_place[1024]; /* "file:line" of the reference kernel */
+    ceiling_kind ceiling;  /* what the tuned problem's shares are of */
+    double ceiling_rate;   /* that is kept of this GPU, 10^9 a second; 0: none, or each run measures it */
+    size_t left_out;       /* GPUs of the launch that are of another model */
+    const char *driver_less; /* why a simulated device stands in for a GPU; empty otherwise */
+    int64_t enumerate_ns;  /* loading the script, building the space */
+    trace *trace;          /* or NULL */
+    int64_t open_ns;       /* until the device was described */
+    bool shared;           /* pool and device are borrowed from settings.workers, not from `own` */
+    workers own;
+} session;
+
+/* Opens a session. With an architecture and no device nothing is opened but the
+ * compiler. Errors name the remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The
+ * caller calls session_deinit, also after a failure. `shown` (NULL: none) tells how far the space
+ * is enumerated. */
+at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
+void session_deinit(session *s);
+
+/* What a launch of the tuned problem gets done; 0: not given, or compile only. */
+uint64_t session_work(const session *s, work_unit unit);
+
+/* The time in which the ceiling gets the problem's work done: `measured_ns`, what this run measured (0: nothing
+ * yet), or by the rate that is kept. 0: not known. */
+int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
+
+/* The problem in a slot of the device. */
+problem_kind session_problem(const session *s, size_t slot);
+
+#endif

@@ -1,0 +1,57 @@
+/* What a run is asked to do: plain data, with which everything in this room is configured.
+ *
+ * The command line fills one (cmd/line/options.h); strings are borrowed. */
+#ifndef AUTOTUNE_RUN_SETUP_SETTINGS_H
+#define AUTOTUNE_RUN_SETUP_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/trace.h"
+#include "script/script.h"
+#include "search/stopping.h"
+
+enum { SETTINGS_MAX_VARIABLES = 64 };
+
+typedef struct settings {
+    const char *script; /* name or path, as paths_find_script() takes it */
+    script_setting variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
+    size_t variable_count;
+    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: no other values are tried */
+    size_t only_count;
+    const char *device; /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
+    bool verify_all;    /* race the winner on the others, too */
+    const char *arch;   /* compile for it alone, without a device; NULL: do not. "sm_80,sm_90" for
+                         * a command that takes several */
+    const char *strategy;        /* NULL: the default */
+    uint64_t budget_evaluations; /* 0: no limit */
+    double budget_s;             /* 0: no limit */
+    bool has_effort;             /* `effort` holds */
+    effort effort;
+    double stop_at;         /* share of the ceiling; 0: go on */
+    const char *warm_start; /* file of earlier measurements; NULL: none */
+    const char *const *starts; /* configurations ("tile=64,vec=4,...") that are tried right behind the
+                                * default, where they are valid */
+    size_t start_count;
+    bool is_part;           /* of something longer, which resumes it as long as that is not complete:
+                             * see tune_take_journal() */
+    uint64_t seed;
+    size_t fixed_samples;   /* 0: race */
+    size_t finals_blocks;   /* 0: the protocol's */
+    double tie_margin;      /* relative; negative: the protocol's */
+    bool energy;            /* the objective: energy instead of time */
+    bool read_energy;       /* the winner's is read although time decides */
+    bool prove_all;         /* every variant that works, not the finalists alone */
+    bool warm_cache;        /* sample without the flush of the L2 */
+    int jobs;               /* compile workers; 0: one a core */
+    bool use_cache;         /* of compiled kernels */
+    const char *results_dir;
+    bool record;            /* write one where a GPU was measured */
+    bool must_record;       /* and refuse to run where that cannot be */
+    bool quiet;             /* no progress on stderr */
+    struct workers *workers; /* of earlier runs (run/setup/workers.h); borrowed, NULL: its own */
+    trace *trace;           /* where the time goes; borrowed, NULL: not asked for */
+} settings;
+
+#endif

@@ -1,0 +1,141 @@
+#include "run/setup/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/paths.h"
+#include "bench/client.h"
+#include "report/progress.h"
+
+at_status target_here(arch_limits *out, at_error *error)
+{
+    device_properties first;
+    size_t count;
+    at_error none = {0};
+    if (device_worker_list("cuda", &first, 1, &count, &none) == AT_OK && count > 0) {
+        *out = first.limits;
+        return AT_OK;
+    }
+    return arch_find("sm_90", out, error);
+}
+
+at_status target_find(const char *arch, arch_limits *out, at_error *error)
+{
+    if (arch)
+        return arch_find(arch, out, error);
+    at_status status = target_here(out, error);
+    /* A GPU's name is none of an architecture. */
+    if (!status)
+        snprintf(out->name, sizeof out->name, "sm_%d%d", out->major, out->minor);
+    return status;
+}
+
+at_status target_check_script(const settings *o, at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    return status ? status : paths_find_script(&p, o->script, path, sizeof path, error);
+}
+
+at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
+                             at_error *error)
+{
+    paths p;
+    char path[PATHS_BYTES];
+    at_status status = paths_find(&p, error);
+    if (!status)
+        status = paths_find_script(&p, o->script, path, sizeof path, error);
+    if (status)
+        return status;
+    return script_load(path,
+                       &(script_options){.lua_dir = p.lua_dir,
+                                         .template_dir = p.template_dir,
+                                         .settings = o->variables,
+                                         .setting_count = o->variable_count,
+                                         .only = o->only,
+                                         .only_count = o->only_count,
+                                         .device = *limits},
+                       out, error);
+}
+
+/* Of the configuration, what is not as `asked`. */
+static void tell_completed(const script *s, const uint16_t *asked, const uint16_t *indices)
+{
+    const pattern *p = script_pattern(s);
+    fputs("autotune: the nearest valid configuration has", stderr);
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        char text[64];
+        if (asked[i] == indices[i])
+            continue;
+        value_format(p->parameters[i].values[indices[i]], text, sizeof text);
+        fprintf(stderr, " %s=%s", p->parameters[i].name, text);
+    }
+    fputs(" as well\n", stderr);
+}
+
+at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
+                                     const bool *is_swept, uint16_t *indices, at_error *error)
+{
+    bool is_given[PATTERN_MAX_PARAMETERS], changed = false;
+    uint16_t asked[PATTERN_MAX_PARAMETERS];
+    at_status status = script_parse_given(s, text ? text : "", indices, is_given, error);
+    memcpy(asked, indices, script_pattern(s)->parameter_count * sizeof *asked);
+    if (!status)
+        status = script_complete_configuration(s, problem, is_given, is_swept, indices, &changed,
+                                               error);
+    if (!status && changed)
+        tell_completed(s, asked, indices);
+    return status;
+}
+
+void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
+{
+    const char *adjective = kind >= PROBLEM_RAGGED ? "ragged" : kind == PROBLEM_TUNED ? "tuned" : "small";
+    int used = snprintf(text, size_bytes, "the %s problem", adjective);
+    for (size_t i = 0; i < p->problem_count && used > 0 && (size_t)used < size_bytes; i++) {
+        char given[64], tuned[64];
+        value_format(p->problems[kind][i].value, given, sizeof given);
+        value_format(p->problems[PROBLEM_TUNED][i].value, tuned, sizeof tuned);
+        if (strcmp(given, tuned) != 0)
+            used += snprintf(text + used, size_bytes - (size_t)used, " %s=%s",
+                             p->problems[kind][i].name, given);
+    }
+}
+
+void setup_show_space(void *context, const space_progress *s)
+{
+    progress_update(context, &(progress_state){.stage = s->sampling ? "% sampled" : "% enumerated",
+                                               .done = (uint64_t)(100 * s->share),
+                                               .now_ns = clock_now_ns()});
+}
+
+at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
+                        const launch_plan *launch, const char *arch, bool want_ptx, at_error *error)
+{
+    char entries[PLAN_ENTRIES_BYTES];
+    plan_entries(launch, entries);
+    return compile_submit(pool,
+                          &(compile_request){.id = id,
+                                             .source = source->source,
+                                             .name = name,
+                                             .entry = entries,
+                                             .arch = arch,
+                                             .options = source->options,
+                                             .option_count = source->option_count,
+                                             .headers = source->includes.headers,
+                                             .header_count = source->includes.count,
+                                             .want_ptx = want_ptx},
+                          error);
+}
+
+device_image result_image(const compile_result *r, bool ptx)
+{
+    device_image image = {.bytes = ptx ? (const void *)r->ptx : r->cubin,
+                          .size_bytes = ptx ? r->ptx_bytes : r->cubin_bytes,
+                          .registers = r->resources.registers,
+                          .static_shared_bytes = r->resources.static_shared_bytes};
+    memcpy(image.suffix, r->suffix, sizeof r->suffix);
+    return image;
+}

@@ -1,0 +1,279 @@
+#include "run/setup/workers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEP_MS = 100 };
+
+static at_status await_event(device_worker *d, device_event *out, at_error *error)
+{
+    for (;;) {
+        at_status status = device_worker_take(d, STEP_MS, out, error);
+        if (status != AT_NOT_FOUND)
+            return status;
+        error_clear(error);
+    }
+}
+
+static at_status start_device_on(const workers *w, const settings *o, size_t rank, const char *spec,
+                                 device_worker **out, at_error *error)
+{
+    device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
+    return device_worker_start(&(device_worker_options){.spec = spec,
+                                                        .host = cluster_host(w->cluster, rank),
+                                                        .cache = cache,
+                                                        .trace = o->trace},
+                               out, error);
+}
+
+static at_status start_device(const settings *o, const char *spec, device_worker **out,
+                              at_error *error)
+{
+    return start_device_on(&(workers){0}, o, 0, spec, out, error);
+}
+
+static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
+{
+    device_event event;
+    at_status status = await_event(d, &event, error);
+    if (status)
+        return status;
+    if (event.kind == DEVICE_OPENED)
+        *out = event.properties;
+    else
+        status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
+    device_event_deinit(&event);
+    return status;
+}
+
+static at_status open_device(workers *w, const settings *o, const char *spec, at_error *error)
+{
+    at_status status = start_device(o, spec, &w->device, error);
+    return status ? status : await_opened(w->device, &w->properties, error);
+}
+
+/* "cuda:0,2": all are started before the first is waited for. */
+static at_status open_devices(workers *w, const settings *o, at_error *error)
+{
+    const char *spec = o->device;
+    char first[32], next[32];
+    const char *kind = strchr(spec, ':'), *comma = strchr(spec, ',');
+    if (!kind || !comma || strncmp(spec, "cuda:", 5) != 0)
+        return open_device(w, o, spec, error);
+    snprintf(first, sizeof first, "%.*s", (int)(comma - spec), spec);
+    /* Without a race the first samples decide, and those of several GPUs do not compare. */
+    if (o->fixed_samples > 0)
+        return open_device(w, o, first, error);
+    at_status status = start_device(o, first, &w->device, error);
+    for (; !status && comma; comma = strchr(comma + 1, ',')) {
+        int length = (int)strcspn(comma + 1, ",");
+        snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
+        if (w->other_count == WORKERS_MOST_OTHERS)
+            return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
+        status = start_device(o, next, &w->others[w->other_count], error);
+        w->other_count += !status;
+    }
+    if (!status)
+        status = await_opened(w->device, &w->properties, error);
+    for (size_t i = 0; !status && i < w->other_count; i++) {
+        device_properties *p = &w->other_properties[i];
+        status = await_opened(w->others[i], p, error);
+        if (!status && strcmp(p->limits.name, w->properties.limits.name) != 0)
+            status = error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
+                               w->properties.spec, w->properties.limits.name, p->spec, p->limits.name);
+    }
+    return status;
+}
+
+/* The default device: the first GPU, else a simulated one where this build has it. */
+static at_status open_default_device(workers *w, const settings *o, at_error *error)
+{
+    at_status status = open_device(w, o, "cuda:0", error);
+    if (status == AT_NO_DEVICE && device_api_find("sim:sm_90")) {
+        snprintf(w->driver_less, sizeof w->driver_less, "%s", error->message);
+        device_worker_free(w->device);
+        w->device = NULL;
+        error_clear(error);
+        return open_device(w, o, "sim:sm_90", error);
+    }
+    if (status == AT_NO_DEVICE) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", error->message);
+        error_set(error, AT_NO_DEVICE,
+                  "%s\nWithout a GPU: 'autotune SCRIPT --arch sm_90' compiles the whole space and "
+                  "shows resources and occupancy; 'emit', 'inspect', 'space' and 'export' work too.",
+                  why);
+    }
+    return status;
+}
+
+static bool is_named(const char *asked, const device_properties *p)
+{
+    if (!asked || strcmp(asked, "all") == 0)
+        return true;
+    const char *ordinal = strchr(p->spec, ':') + 1;
+    size_t length = strlen(ordinal);
+    for (const char *at = strchr(asked, ':'); at; at = strchr(at + 1, ','))
+        if (strcspn(at + 1, ",") == length && strncmp(at + 1, ordinal, length) == 0)
+            return true;
+    return false;
+}
+
+static bool is_known(const workers *w, const device_properties *p)
+{
+    bool known = w->device && strcmp(w->properties.uuid, p->uuid) == 0;
+    for (size_t i = 0; i < w->other_count; i++)
+        known = known || strcmp(w->other_properties[i].uuid, p->uuid) == 0;
+    return known;
+}
+
+/* Starts a GPU of a rank: the first is that of the race. Ranks of one host may see the same. */
+static at_status add_device(workers *w, const settings *o, size_t rank, const device_properties *p,
+                            at_error *error)
+{
+    if (is_known(w, p) || !is_named(o->device, p) || (w->device && o->fixed_samples))
+        return AT_OK;
+    if (w->device && strcmp(p->limits.name, w->properties.limits.name) != 0) {
+        w->left_out++;
+        return AT_OK;
+    }
+    if (w->other_count == WORKERS_MOST_OTHERS)
+        return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
+    device_properties *kept = w->device ? &w->other_properties[w->other_count] : &w->properties;
+    device_worker **place = w->device ? &w->others[w->other_count++] : &w->device;
+    *kept = *p;
+    return start_device_on(w, o, rank, p->spec, place, error);
+}
+
+/* Every GPU of every rank. AT_NOT_FOUND: there is none. A rank that cannot tell has none. */
+static at_status open_ranks(workers *w, const settings *o, at_error *error)
+{
+    enum { MOST_OF_RANK = 32 };
+    at_status status = AT_OK;
+    device_properties *found = calloc(MOST_OF_RANK, sizeof *found);
+    if (!found)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t rank = 0; !status && rank < cluster_ranks(w->cluster); rank++) {
+        size_t count = 0;
+        at_error trouble = {0};
+        if (device_worker_list_on(cluster_host(w->cluster, rank), "cuda", found, MOST_OF_RANK, &count,
+                                  &trouble))
+            continue;
+        for (size_t i = 0; !status && i < count; i++)
+            status = add_device(w, o, rank, &found[i], error);
+    }
+    free(found);
+    if (!status && !w->device)
+        return AT_NOT_FOUND;
+    if (!status)
+        status = await_opened(w->device, &w->properties, error);
+    for (size_t i = 0; !status && i < w->other_count; i++)
+        status = await_opened(w->others[i], &w->other_properties[i], error);
+    return status;
+}
+
+static at_status open_target(const settings *o, workers *w, at_error *error)
+{
+    if (o->arch && !o->device) {
+        at_status status = arch_find(o->arch, &w->properties.limits, error);
+        snprintf(w->properties.arch, sizeof w->properties.arch, "%s", w->properties.limits.name);
+        return status;
+    }
+    if (o->arch)
+        return error_set(error, AT_USAGE, "--arch compiles without a device: leave out one of "
+                                          "--arch and --device");
+    if (w->cluster && (!o->device || strncmp(o->device, "sim", 3) != 0)) {
+        at_status status = open_ranks(w, o, error);
+        if (status != AT_NOT_FOUND)
+            return status;
+    }
+    return o->device && strcmp(o->device, "all") != 0 ? open_devices(w, o, error)
+                                                      : open_default_device(w, o, error);
+}
+
+static at_status open_pool(workers *w, const settings *o, at_error *error)
+{
+    size_t ranks = cluster_ranks(w->cluster);
+    compile_host *hosts = calloc(ranks, sizeof *hosts);
+    if (!hosts)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 1; i < ranks; i++)
+        hosts[i - 1] = (compile_host){.host = cluster_host(w->cluster, i),
+                                      .jobs = cluster_cores(w->cluster, i)};
+    at_status status = compile_pool_new(
+        &(compile_options){.jobs = o->jobs > 0 ? o->jobs : (int)cluster_cores(w->cluster, 0),
+                           .use_cache = o->use_cache,
+                           .hosts = hosts,
+                           .host_count = ranks - 1,
+                           .trace = o->trace},
+        &w->pool, error);
+    free(hosts);
+    return status;
+}
+
+at_status workers_open(workers *w, const settings *o, at_error *error)
+{
+    *w = (workers){0};
+    at_status status = cluster_join(&w->cluster, error);
+    if (!status)
+        status = open_pool(w, o, error);
+    return status ? status : open_target(o, w, error);
+}
+
+void workers_close(workers *w)
+{
+    device_worker_free(w->device);
+    for (size_t i = 0; i < w->other_count; i++)
+        device_worker_free(w->others[i]);
+    compile_pool_free(w->pool);
+    cluster_leave(w->cluster);
+    *w = (workers){0};
+}
+
+/* Answers that nobody waits for any more. */
+static at_status drop_events(device_worker *d, at_error *error)
+{
+    for (;;) {
+        device_event event;
+        bool pending = device_worker_pending(d) > 0;
+        at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
+        if (status == AT_NOT_FOUND && pending)
+            continue;
+        if (status == AT_NOT_FOUND)
+            break;
+        if (status)
+            return status;
+        bool failed = event.kind == DEVICE_FAILED;
+        if (failed)
+            status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
+        device_event_deinit(&event);
+        if (failed)
+            return status;
+    }
+    error_clear(error);
+    return AT_OK;
+}
+
+at_status workers_settle(workers *w, const settings *o, at_error *error)
+{
+    if (!w->pool)
+        return workers_open(w, o, error);
+    at_status status = w->device ? drop_events(w->device, error) : AT_OK;
+    for (size_t i = 0; !status && i < w->other_count; i++)
+        status = drop_events(w->others[i], error);
+    if (status || !compile_pending(w->pool))
+        return status;
+    compile_pool_free(w->pool);
+    w->pool = NULL;
+    return open_pool(w, o, error);
+}
+
+at_status workers_replace_device(workers *w, const settings *o, at_error *error)
+{
+    char spec[sizeof w->properties.spec];
+    snprintf(spec, sizeof spec, "%s", w->properties.spec);
+    device_worker_free(w->device);
+    w->device = NULL;
+    return open_device(w, o, spec, error);
+}

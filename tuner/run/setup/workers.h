@@ -1,0 +1,40 @@
+/* The workers of a run: the compile workers, and the device worker or the architecture in its place.
+ *
+ * A run opens its own, unless it is given some that earlier runs used (settings.workers): then a GPU is
+ * opened, and its clocks are brought up, once for all of them. */
+#ifndef AUTOTUNE_RUN_SETUP_WORKERS_H
+#define AUTOTUNE_RUN_SETUP_WORKERS_H
+
+#include "bench/client.h"
+#include "cluster/cluster.h"
+#include "compile/compile.h"
+#include "run/setup/settings.h"
+
+enum { WORKERS_MOST_OTHERS = 63 };
+
+typedef struct workers {
+    cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
+    compile_pool *pool;
+    device_worker *device; /* that runs the race; NULL: compile only */
+    /* Of the same model: they screen, too. */
+    device_worker *others[WORKERS_MOST_OTHERS];
+    device_properties other_properties[WORKERS_MOST_OTHERS];
+    size_t other_count;
+    device_properties properties; /* compile only: kind "", arch and limits of --arch */
+    size_t left_out;              /* GPUs of the launch that are of another model */
+    char driver_less[512];        /* why a simulated device stands in for a GPU; empty otherwise */
+} workers;
+
+/* Starts the compile workers and opens the device, as the settings say. AT_NO_DEVICE, AT_NO_TOOLCHAIN,
+ * AT_USAGE name the remedy. The caller calls workers_close, also after a failure. */
+at_status workers_open(workers *w, const settings *o, at_error *error);
+void workers_close(workers *w);
+
+/* Makes them ready for another run: what the run before left under way is waited for and dropped. Opens
+ * them when they are zeroed or closed. A device that failed for good stays so: its status. */
+at_status workers_settle(workers *w, const settings *o, at_error *error);
+
+/* Starts the device worker anew where it has failed for good. Its status where that fails, too. */
+at_status workers_replace_device(workers *w, const settings *o, at_error *error);
+
+#endif

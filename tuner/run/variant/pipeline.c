@@ -1,0 +1,741 @@
+#include "run/variant/pipeline.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/clock.h"
+#include "base/hash_text.h"
+#include "compile/code.h"
+#include "run/setup/gpus.h"
+#include "run/setup/setup.h"
+#include "run/variant/twins.h"
+#include "script/emit.h"
+
+enum {
+    DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
+    COMPILED_AHEAD = 256, /* compiled variants waiting for the device */
+    MOST_FDS = 1100
+};
+
+struct pipeline {
+    session *session;
+    journal *log;
+    prover *prover; /* or NULL */
+    size_t samples;
+    candidates table;
+    twins twins;
+    uint16_t *indices; /* scratch: one configuration */
+    int64_t start_ns;
+    uint32_t lane; /* of the trace */
+
+    /* Rings of ids; capacity grows with the table. */
+    struct queue {
+        uint64_t *ids;
+        size_t head, count, capacity;
+    } compiled, finished;
+
+    size_t compiling; /* candidates with a compile request out */
+    gpus gpus;        /* none of them ready without a device */
+    bool far_ahead;   /* see pipeline_look_far_ahead() */
+    bool abandoned;   /* nothing more goes to the device */
+    pipeline_state state;
+};
+
+static at_status queue_push(struct queue *q, uint64_t id, at_error *error)
+{
+    if (q->count == q->capacity) {
+        size_t capacity = q->capacity ? 2 * q->capacity : 256;
+        uint64_t *ids = malloc(capacity * sizeof *ids);
+        if (!ids)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
+        for (size_t i = 0; i < q->count; i++)
+            ids[i] = q->ids[(q->head + i) % q->capacity];
+        free(q->ids);
+        *q = (struct queue){.ids = ids, .count = q->count, .capacity = capacity};
+    }
+    q->ids[(q->head + q->count++) % q->capacity] = id;
+    return AT_OK;
+}
+
+static uint64_t queue_pop(struct queue *q)
+{
+    uint64_t id = q->ids[q->head];
+    q->head = (q->head + 1) % q->capacity;
+    q->count--;
+    return id;
+}
+
+at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error)
+{
+    pipeline *p = calloc(1, sizeof *p);
+    uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
+    if (!p || !indices) {
+        free(p);
+        free(indices);
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
+    p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
+    gpus_init(&p->gpus, s);
+    p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
+    *out = p;
+    return AT_OK;
+}
+
+void pipeline_free(pipeline *p)
+{
+    if (!p)
+        return;
+    candidates_deinit(&p->table);
+    twins_deinit(&p->twins);
+    free(p->compiled.ids);
+    free(p->finished.ids);
+    free(p->indices);
+    free(p);
+}
+
+void pipeline_abandon_queue(pipeline *p)
+{
+    p->compiled.count = 0;
+    p->abandoned = true;
+}
+
+size_t pipeline_in_flight(const pipeline *p)
+{
+    size_t trying = 0;
+    for (size_t i = 0; i < p->gpus.count; i++)
+        trying += p->gpus.items[i].trying;
+    return p->compiling + p->compiled.count + trying;
+}
+
+void pipeline_look_far_ahead(pipeline *p)
+{
+    p->far_ahead = true;
+}
+
+/* A search that learns from what it is told knows less the further it runs ahead, and takes longer: it
+ * has as much under way as keeps everybody busy. */
+size_t pipeline_room(const pipeline *p)
+{
+    size_t width = p->far_ahead ? compile_group_width(p->session->pool)
+                                : compile_width(p->session->pool) + DEVICE_QUEUE * p->gpus.count;
+    size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
+    if (p->compiled.count >= COMPILED_AHEAD || under_way >= width)
+        return 0;
+    return width - under_way;
+}
+
+static void put_on(candidate *c, size_t gpu_number)
+{
+    c->gpu = gpu_number;
+    if (c->keys)
+        c->key = c->keys[gpu_number];
+}
+
+/* The configuration as the journal has it. */
+static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
+{
+    space_at(p->session->space, c->configuration, p->indices);
+    script_format_configuration(p->session->script, p->indices, text, size_bytes);
+}
+
+static void keep_in_journal(pipeline *p, const candidate *c)
+{
+    if (!p->log)
+        return;
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    at_error trouble = {0};
+    journal_append(p->log, c->key,
+                   &(journal_entry){.configuration = text,
+                                    .stage = "screen",
+                                    .gpu = c->gpu,
+                                    .code = c->code,
+                                    .has_code = c->has_code,
+                                    .found = c->found},
+                   &trouble);
+    if (trouble.status)
+        p->state.journal_trouble = trouble;
+}
+
+/* The one that stands for it is finished, for the first time or, on another GPU, once more. */
+static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
+{
+    bool known = c->from_journal, again = c->finished;
+    twins_follow(c);
+    put_on(c, c->twin_of->gpu);
+    c->finished = true;
+    if (!known)
+        keep_in_journal(p, c);
+    if (again)
+        return AT_OK;
+    p->state.finished++;
+    p->state.twins++;
+    return queue_push(&p->finished, c->id, error);
+}
+
+static at_status become_twin(pipeline *p, candidate *c, candidate *lead, at_error *error)
+{
+    at_status status = AT_OK;
+    candidate_drop_images(c);
+    for (candidate *next = c; !status && next; c = next) {
+        /* It may have stood for others itself. */
+        next = c->next_twin;
+        twins_join(c, lead);
+        if (lead->finished)
+            status = finish_twin(p, c, error);
+    }
+    return status;
+}
+
+static at_status finish(pipeline *p, candidate *c, at_error *error)
+{
+    int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? measurement_fastest_ns(&c->found) : 0;
+    int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
+    if (fastest_ns && (!*best_ns || fastest_ns < *best_ns))
+        *best_ns = fastest_ns;
+    c->finished = true;
+    p->state.finished++;
+    at_status status = queue_push(&p->finished, c->id, error);
+    for (candidate *twin = c->next_twin; !status && twin; twin = twin->next_twin)
+        status = finish_twin(p, twin, error);
+    return status;
+}
+
+static at_status submit(pipeline *p, const candidate *c, const emitted *source, size_t slot,
+                        at_error *error)
+{
+    const struct pattern *described = script_pattern(p->session->script);
+    return submit_source(p->session->pool, c->id * DEVICE_SLOTS + slot, source,
+                         described->template_path, &c->launches[slot],
+                         p->session->properties.arch, p->session->properties.predicted, error);
+}
+
+/* A variant's sources, one a slot; empty where it is not checked there. */
+typedef struct sources {
+    emitted of[DEVICE_SLOTS];
+} sources;
+
+/* Those of the ragged problems whose constraints it meets. */
+static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *error)
+{
+    script *s = p->session->script;
+    at_status status = AT_OK;
+    for (size_t i = 1; !status && i < p->session->slots; i++) {
+        problem_kind problem = session_problem(p->session, i);
+        size_t broken;
+        status = script_valid(s, problem, p->indices, &c->present[i], &broken, error);
+        if (!status && !c->present[i])
+            c->broken[i] = (uint32_t)broken;
+        if (status || !c->present[i])
+            continue;
+        status = script_launch_plan(s, problem, p->indices, &c->launches[i], error);
+        if (!status)
+            status = emit_variant(s, problem, p->indices, true, &out->of[i], error);
+    }
+    return status;
+}
+
+/* Does the slot need a compilation of its own? What launches nothing needs none. */
+static bool differs(const candidate *c, const sources *all, size_t slot)
+{
+    if (!c->present[slot] || c->launches[slot].launch_count == 0)
+        return false;
+    return slot == 0 || c->launches[0].launch_count == 0 ||
+           strcmp(all->of[slot].hash, c->source_hash) != 0;
+}
+
+static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
+{
+    journal_launch launches[DEVICE_SLOTS];
+    size_t count = 0;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        if (c->present[i])
+            launches[count++] =
+                (journal_launch){.source_hash = all->of[i].hash, .plan = &c->launches[i]};
+    if (!p->log)
+        return AT_OK;
+    if (p->gpus.count == 1)
+        return journal_key_of(p->log, launches, count, &c->key, error);
+    if (!c->keys)
+        c->keys = calloc(p->gpus.count, sizeof *c->keys);
+    if (!c->keys)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->gpus.count; i++)
+        status = journal_key_on(p->log, i, launches, count, &c->keys[i], error);
+    c->key = c->keys[c->gpu];
+    return status;
+}
+
+/* What the journal knows of a variant on the GPU that it is put on. */
+static bool find_entry(const pipeline *p, const candidate *c, journal_entry *entry)
+{
+    return p->log && journal_find(p->log, c->key, entry) &&
+           (entry->found.outcome != OUTCOME_OK || entry->found.sample_count >= p->samples) &&
+           entry->found.sample_count <= DEVICE_MAX_SAMPLES;
+}
+
+/* An outcome of the journal stands for the work: home's, or else another GPU's. */
+static bool take_from_journal(pipeline *p, candidate *c)
+{
+    journal_entry entry;
+    put_on(c, p->gpus.home);
+    bool found = find_entry(p, c, &entry);
+    for (size_t i = 0; !found && c->keys && i < p->gpus.count; i++) {
+        put_on(c, i);
+        found = find_entry(p, c, &entry);
+    }
+    if (!found)
+        return false;
+    c->from_journal = true;
+    c->code = entry.code;
+    c->has_code = entry.has_code;
+    measurement whole = entry.found;
+    measurement_own(&whole);
+    measurement_deinit(&c->found);
+    c->found = whole;
+    /* Another configuration may have the same kernel: a reader of the journal must find both. */
+    char text[CONFIGURATION_BYTES];
+    format_configuration(p, c, text, sizeof text);
+    if (strcmp(text, entry.configuration) != 0)
+        keep_in_journal(p, c);
+    return true;
+}
+
+/* What an interrupted run measured of a variant's twin stands for it as well. */
+static at_status resume(pipeline *p, candidate *c, at_error *error)
+{
+    candidate *first;
+    p->state.resumed++;
+    at_status status = twins_meet_code(&p->twins, &p->table, c, &first, error);
+    if (status)
+        return status;
+    return first ? become_twin(p, c, first, error) : finish(p, c, error);
+}
+
+/* *done: it needs no compiling, for its twin has been met or the journal knows it. */
+static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *done, at_error *error)
+{
+    candidate *first;
+    const char *hashes[DEVICE_SLOTS];
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        hashes[i] = all->of[i].hash;
+    at_status status = twins_meet_source(&p->twins, &p->table, c, hashes, &first, error);
+    *done = true;
+    if (status)
+        return status;
+    if (first)
+        return become_twin(p, c, first, error);
+    if (take_from_journal(p, c))
+        return resume(p, c, error);
+    *done = false;
+    return AT_OK;
+}
+
+static at_status compiled(pipeline *p, candidate *c, at_error *error)
+{
+    candidate *first = NULL;
+    if (c->finished) /* compiled again for the race */
+        return AT_OK;
+    at_status status = twins_set_code(c, error);
+    if (!status)
+        status = twins_meet_code(&p->twins, &p->table, c, &first, error);
+    if (status)
+        return status;
+    if (first)
+        return become_twin(p, c, first, error);
+    if (p->session->device)
+        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
+    return finish(p, c, error);
+}
+
+static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
+{
+    bool done = false;
+    session *s = p->session;
+    sources all = {0};
+    uint8_t parts = 0;
+    int64_t start_ns = clock_now_ns();
+    space_at(s->space, c->configuration, p->indices);
+    c->present[0] = true;
+    if (s->device)
+        c->layout = (uint32_t)problem_set_layout(&s->problems, p->indices);
+    at_status status =
+        script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
+    if (!status)
+        status = emit_variant(s->script, s->problem, p->indices, true, &all.of[0], error);
+    if (!status) {
+        snprintf(c->source_hash, sizeof c->source_hash, "%s", all.of[0].hash);
+        status = emit_ragged(p, c, &all, error);
+    }
+    if (!status)
+        status = set_key(p, c, &all, error);
+    int64_t end_ns = clock_now_ns();
+    trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
+    p->state.emit_ns += end_ns - start_ns;
+    if (status)
+        goto cleanup;
+    if (resumable)
+        status = recognise(p, c, &all, &done, error);
+    if (status || done)
+        goto cleanup;
+    for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
+        if (!differs(c, &all, i))
+            continue;
+        status = submit(p, c, &all.of[i], i, error);
+        parts++;
+    }
+    c->parts = parts;
+    if (!status && parts > 0)
+        p->compiling++;
+    else if (!status)
+        status = compiled(p, c, error);
+cleanup:
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        emitted_deinit(&all.of[i]);
+    return status;
+}
+
+at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
+{
+    candidate *c;
+    at_status status = candidates_add(&p->table, configuration, &c, error);
+    return status ? status : emit_and_submit(p, c, true, error);
+}
+
+at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
+{
+    return emit_and_submit(p, c, false, error);
+}
+
+static outcome compile_failure(compile_outcome o)
+{
+    return o == COMPILE_TIMEOUT ? OUTCOME_TIMEOUT
+           : o == COMPILE_CRASHED ? OUTCOME_CRASHED
+                                  : OUTCOME_COMPILE_ERROR;
+}
+
+/* Machine code and what it takes, as a text; "" when the code is not known. */
+static void hash_code(const pipeline *p, const candidate *c, size_t slot, const compile_result *r, char text[33])
+{
+    char entries[PLAN_ENTRIES_BYTES];
+    struct {
+        compile_code code;
+        kernel_resources resources;
+    } all = {.resources = r->resources};
+    plan_entries(&c->launches[slot], entries);
+    bool known = p->session->properties.predicted || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries,
+                                                                           r->suffix, &all.code);
+    if (p->session->properties.predicted)
+        all.code = compile_code_of_ptx(r->ptx);
+    text[0] = '\0';
+    if (known)
+        hash_text(XXH3_128bits(&all, sizeof all), text);
+}
+
+static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
+{
+    candidate *c = p->table.items[r->id / DEVICE_SLOTS];
+    size_t slot = r->id % DEVICE_SLOTS;
+    p->state.compile_ns += r->cached ? 0 : r->time_ns;
+    c->found.compile_ns += c->finished ? 0 : r->time_ns;
+    if (r->outcome == COMPILE_OK) {
+        if (!c->finished)
+            hash_code(p, c, slot, r, c->codes[slot]);
+        bool ptx = p->session->properties.predicted;
+        c->images[slot] = ptx ? r->ptx : r->cubin;
+        c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
+        *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
+        memcpy(c->image_suffixes[slot], r->suffix, sizeof r->suffix);
+        if (slot == 0) {
+            c->found.resources = r->resources;
+            c->found.has_resources = true;
+        }
+    }
+    bool last = --c->parts == 0;
+    p->compiling -= last;
+    if (r->outcome != COMPILE_OK && !c->finished) {
+        candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
+        at_status status = finish(p, c, error);
+        keep_in_journal(p, c);
+        return status;
+    }
+    return last ? compiled(p, c, error) : AT_OK;
+}
+
+/* Whom the next variant goes to; NULL: nobody has room. */
+static gpu *find_room(pipeline *p, const candidate *c)
+{
+    gpu *home = &p->gpus.items[p->gpus.home];
+    if (!c->moved)
+        return gpus_idlest(&p->gpus, DEVICE_QUEUE);
+    return home->ready && home->trying < DEVICE_QUEUE ? home : NULL;
+}
+
+static at_status feed_devices(pipeline *p, at_error *error)
+{
+    while (p->compiled.count) {
+        candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
+        gpu *to = c->finished ? NULL : find_room(p, c);
+        if (!c->finished && !to)
+            break;
+        queue_pop(&p->compiled);
+        if (c->finished) /* its other half did not compile */
+            continue;
+        device_variant variant;
+        candidate_variant(c, &variant);
+        at_status status = device_worker_try(to->worker, c->id, &variant, p->samples, error);
+        if (status)
+            return status;
+        put_on(c, (size_t)(to - p->gpus.items));
+        c->under_way = true;
+        to->trying++;
+    }
+    return AT_OK;
+}
+
+static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
+{
+    candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
+    if (!c || c->finished || !from->trying)
+        return error_set(error, AT_INTERNAL, "the device tried what was not asked");
+    from->trying--;
+    c->under_way = false;
+    p->state.check_ns += e->check_ns;
+    p->state.measure_ns += e->measure_ns;
+    c->found.check_ns = e->check_ns;
+    candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
+    at_status status = finish(p, c, error);
+    keep_in_journal(p, c);
+    if (e->outcome != OUTCOME_OK)
+        candidate_drop_images(c);
+    return status;
+}
+
+static void show_home(pipeline *p)
+{
+    const gpu *home = &p->gpus.items[p->gpus.home];
+    p->state.device_ready = home->ready;
+    p->state.ready = home->facts;
+    p->state.ceiling_ns = home->ceiling_ns;
+}
+
+/* A GPU is gone for good: what it had in hand goes to the others. */
+static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
+{
+    if (e->status == AT_SCRIPT) /* what the reference did wrong */
+        return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
+    if (!gpus_lose(&p->gpus, lost, p->session))
+        return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
+    p->state.lost++;
+    snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
+    show_home(p);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!c->under_way || c->gpu != lost)
+            continue;
+        c->under_way = false;
+        if (!p->abandoned)
+            status = queue_push(&p->compiled, c->id, error);
+    }
+    return status;
+}
+
+static at_status take_event(pipeline *p, size_t from, const device_event *e, at_error *error)
+{
+    gpu *one = &p->gpus.items[from];
+    one->restarts = e->restarts;
+    p->state.restarts = gpus_restarts(&p->gpus);
+    switch (e->kind) {
+    case DEVICE_READY:
+        one->ready = true;
+        one->facts = e->ready;
+        one->ceiling_ns = e->ceiling_ns;
+        show_home(p);
+        if (from == p->gpus.home)
+            p->state.setup_ns = clock_now_ns() - p->start_ns;
+        return AT_OK;
+    case DEVICE_TRIED: /* the answers to other questions are claimed */
+        return take_tried(p, one, e, error);
+    case DEVICE_FAILED:
+        return lose(p, from, e, error);
+    default:
+        return error_set(error, AT_INTERNAL, "the device answered what was not asked (%d)",
+                         (int)e->kind);
+    }
+}
+
+/* Takes everything that is there without waiting; *moved tells whether anything was. */
+static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && compile_pending(p->session->pool)) {
+        compile_result r;
+        status = compile_take(p->session->pool, 0, &r, error);
+        if (status)
+            break;
+        *moved = true;
+        status = p->prover && prover_owns(r.id) ? prover_compiled(p->prover, &r, error)
+                                                : take_compiled(p, &r, error);
+        compile_result_deinit(&r);
+    }
+    if (status && status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return p->prover ? prover_step(p->prover, error) : AT_OK;
+}
+
+/* Takes every event of a device that is there. AT_NOT_FOUND: no more. */
+static at_status drain_device(pipeline *p, size_t from, bool *moved, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status) {
+        device_event e;
+        status = feed_devices(p, error);
+        if (!status)
+            status = device_worker_take(p->gpus.items[from].worker, 0, &e, error);
+        if (status)
+            break;
+        *moved = true;
+        status = take_event(p, from, &e, error);
+        device_event_deinit(&e);
+    }
+    return status;
+}
+
+static at_status drain(pipeline *p, bool *moved, at_error *error)
+{
+    *moved = false;
+    at_status status = drain_compiled(p, moved, error);
+    if (status)
+        return status;
+    for (size_t i = 0; p->session->device && i < p->gpus.count; i++) {
+        if (p->gpus.items[i].lost)
+            continue;
+        status = drain_device(p, i, moved, error);
+        if (status != AT_NOT_FOUND)
+            return status;
+        error_clear(error);
+    }
+    return AT_OK;
+}
+
+size_t pipeline_home(const pipeline *p)
+{
+    return p->gpus.home;
+}
+
+int64_t pipeline_best_ns(const pipeline *p, const candidate *c)
+{
+    return p->gpus.items[c->gpu].best_ns;
+}
+
+double pipeline_likely_ns(const pipeline *p, const candidate *c)
+{
+    return gpus_likely_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
+}
+
+at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at_error *error)
+{
+    at_status status = AT_OK;
+    p->abandoned = false;
+    for (size_t i = 0; !status && i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK || c->gpu == p->gpus.home)
+            continue;
+        double fastest_ns = (double)measurement_fastest_ns(&c->found);
+        if (c != always && fastest_ns > ratio * (double)pipeline_best_ns(p, c))
+            continue;
+        c->finished = c->from_journal = false;
+        c->moved = true;
+        p->state.finished--;
+        status = candidate_has_code(c) ? queue_push(&p->compiled, c->id, error)
+                              : emit_and_submit(p, c, false, error);
+    }
+    return status;
+}
+
+void pipeline_prove_with(pipeline *p, prover *with)
+{
+    p->prover = with;
+}
+
+at_status pipeline_prove(pipeline *p, candidate *c, at_error *error)
+{
+    if (c->proof_asked || !p->prover)
+        return AT_OK;
+    c->proof_asked = true;
+    space_at(p->session->space, c->configuration, p->indices);
+    return prover_add(p->prover, c->id, p->indices, error);
+}
+
+candidate *pipeline_take_proof(pipeline *p)
+{
+    proof found;
+    if (!p->prover || !prover_take(p->prover, &found))
+        return NULL;
+    candidate *c = twins_lead(p->table.items[found.id]);
+    candidate_judge(c, &found);
+    return c;
+}
+
+/* The one wait of a run: for compile workers, the device and the prover. */
+static void wait_for_all(const pipeline *p, int timeout_ms)
+{
+    poll_set set;
+    poll_set_start(&set, timeout_ms);
+    compile_poll(p->session->pool, &set);
+    if (p->prover)
+        prover_poll(p->prover, &set);
+    for (size_t i = 0; p->session->device && i < p->gpus.count; i++)
+        if (!p->gpus.items[i].lost)
+            device_worker_poll(p->gpus.items[i].worker, &set);
+    poll_set_wait(&set);
+}
+
+at_status pipeline_watch_proofs(pipeline *p, int timeout_ms, at_error *error)
+{
+    bool moved = false;
+    at_status status = drain_compiled(p, &moved, error);
+    if (status || moved || !timeout_ms || !p->prover)
+        return status;
+    wait_for_all(p, timeout_ms);
+    return drain_compiled(p, &moved, error);
+}
+
+at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
+{
+    bool moved;
+    at_status status = drain(p, &moved, error);
+    if (status || moved || !timeout_ms)
+        return status;
+    int64_t start_ns = clock_now_ns();
+    wait_for_all(p, timeout_ms);
+    trace_span(p->session->trace, p->lane, "wait", start_ns, clock_now_ns(), 1);
+    return drain(p, &moved, error);
+}
+
+candidate *pipeline_take(pipeline *p)
+{
+    return p->finished.count ? p->table.items[queue_pop(&p->finished)] : NULL;
+}
+
+void pipeline_settle_twins(pipeline *p, const candidate *preferred)
+{
+    twins_elect(&p->table, preferred);
+}
+
+const candidates *pipeline_candidates(const pipeline *p)
+{
+    return &p->table;
+}
+
+const pipeline_state *pipeline_get_state(const pipeline *p)
+{
+    return &p->state;
+}

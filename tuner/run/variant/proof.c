@@ -1,0 +1,376 @@
+#include "run/variant/proof.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "bench/client.h"
+#include "device/plan.h"
+#include "run/setup/problems.h"
+#include "run/setup/setup.h"
+#include "script/emit.h"
+
+/* Compile ids: who owns them, what they are for. */
+#define OWN_IDS (UINT64_C(1) << 63)
+#define REFERENCE_IDS (UINT64_C(1) << 62)
+
+/* Buffers of a problem that is run whole: of one that the script names for it, and of any other, which
+ * may compute much more. */
+static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
+
+typedef struct job {
+    uint64_t id;
+    size_t parts;                     /* compile results that it waits for */
+    bool decided;
+    device_variant variant;           /* images borrow `compiled` */
+    compile_result compiled[DEVICE_SLOTS];
+    proof proof;
+    struct job *next;                 /* decided */
+} job;
+
+struct prover {
+    script *script;
+    compile_pool *pool;
+    char arch[16];
+    device_worker *worker;
+    size_t slots;
+    problem_kind kinds[DEVICE_SLOTS];
+    problem_set problems;
+    bool set_up;
+    char why[1024];     /* it cannot prove anything; empty: it can */
+    char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
+    job **jobs;
+    size_t job_count, undecided;
+    job *decided, **decided_end;
+    size_t taken;
+};
+
+static void free_job_images(job *j)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        compile_result_deinit(&j->compiled[i]);
+}
+
+static void decide(prover *p, job *j, proof_verdict verdict, const char *message)
+{
+    if (j->decided)
+        return;
+    j->decided = true;
+    j->proof = (proof){.id = j->id, .verdict = verdict, .message = strdup(message)};
+    free_job_images(j);
+    p->undecided--;
+    *p->decided_end = j;
+    p->decided_end = &j->next;
+}
+
+static void give_up(prover *p, const char *why)
+{
+    if (!p->why[0])
+        snprintf(p->why, sizeof p->why, "%s", why);
+    for (size_t i = 0; i < p->job_count; i++)
+        decide(p, p->jobs[i], PROOF_UNKNOWN, p->why);
+}
+
+static uint64_t problem_bytes(const problem_plan *plan)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < plan->buffer_count; i++) {
+        uint64_t more = plan_buffer_bytes(&plan->buffers[i]);
+        bytes = more > UINT64_MAX - bytes ? UINT64_MAX : bytes + more;
+    }
+    return bytes;
+}
+
+/* Few bytes may be much work: what goes over them again and again. */
+static bool is_quick(const problem_plan *plan, uint64_t most_bytes)
+{
+    enum { MOST_A_BYTE = 16 };
+    for (int u = 0; u < WORK_UNITS; u++)
+        if (plan_work(plan, (work_unit)u) / MOST_A_BYTE > most_bytes)
+            return false;
+    return true;
+}
+
+/* Adds a problem if it is small enough to be run whole. */
+static at_status add_problem(prover *p, problem_kind kind, uint64_t most_bytes, bool *added,
+                             at_error *error)
+{
+    problem_plan plan;
+    char label[DEVICE_LABEL_BYTES];
+    *added = false;
+    at_status status = script_problem_plan(p->script, kind, NULL, 1, &plan, error);
+    if (status || problem_bytes(&plan) > most_bytes || !is_quick(&plan, most_bytes))
+        return status;
+    problem_label(script_pattern(p->script), kind, label, sizeof label);
+    size_t used = strlen(p->names);
+    snprintf(p->names + used, sizeof p->names - used, "%s%s", used ? ", " : "", label);
+    p->kinds[p->slots++] = kind;
+    *added = true;
+    return AT_OK;
+}
+
+/* The tuned problem where it is small, else what stands in for it; and all ragged ones. */
+static at_status choose_problems(prover *p, bool as_set, at_error *error)
+{
+    const uint64_t most_set_bytes = as_set ? most_problem_bytes : most_tuned_bytes;
+    const struct {
+        problem_kind kind;
+        uint64_t most_bytes;
+    } choices[] = {{PROBLEM_TUNED, most_tuned_bytes},
+                   {PROBLEM_SIMULATED, most_set_bytes},
+                   {PROBLEM_SMALL, most_problem_bytes},
+                   {PROBLEM_TUNED, most_set_bytes}};
+    const pattern *described = script_pattern(p->script);
+    bool added = false;
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && !added && i < sizeof choices / sizeof *choices; i++)
+        if (described->has_problem[choices[i].kind])
+            status = add_problem(p, choices[i].kind, choices[i].most_bytes, &added, error);
+    for (size_t i = 0; !status && i < described->ragged_count; i++)
+        status = add_problem(p, (problem_kind)(PROBLEM_RAGGED + i), most_problem_bytes, &added, error);
+    if (!status && p->slots == 0)
+        status = error_set(error, AT_USAGE,
+                           "its problems are too large to be simulated whole: give the script "
+                           "simulated = { ... } or ragged = { ... }");
+    return status;
+}
+
+static at_status submit(prover *p, uint64_t id, const emitted *source, const char *name,
+                        const launch_plan *launch, at_error *error)
+{
+    return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
+}
+
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
+                     at_error *error)
+{
+    char spec[32];
+    at_error trouble = {0};
+    prover *p = calloc(1, sizeof *p);
+    *out = p;
+    if (!p)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    p->script = s;
+    p->pool = pool;
+    p->decided_end = &p->decided;
+    snprintf(p->arch, sizeof p->arch, "%s", arch);
+    snprintf(spec, sizeof spec, "sim:%s", p->arch);
+    if (script_pattern(s)->transfers) {
+        give_up(p, "not provable: a transfer is the driver's copy");
+        return AT_OK;
+    }
+    at_status status = choose_problems(p, as_set, &trouble);
+    if (!status)
+        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);
+    if (!status)
+        status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
+    for (size_t i = 0; !status && i < p->problems.layout_count; i++)
+        problem_label(script_pattern(s), p->kinds[0], p->problems.problems[i * p->slots].label,
+                      DEVICE_LABEL_BYTES);
+    if (!status)
+        status = problem_set_submit(&p->problems, pool, p->arch, true, OWN_IDS | REFERENCE_IDS, NULL,
+                                    NULL, 0, &trouble);
+    if (status)
+        give_up(p, trouble.message);
+    return AT_OK;
+}
+
+void prover_free(prover *p)
+{
+    if (!p)
+        return;
+    device_worker_free(p->worker);
+    for (size_t i = 0; i < p->job_count; i++) {
+        free_job_images(p->jobs[i]);
+        free(p->jobs[i]->proof.message);
+        free(p->jobs[i]);
+    }
+    problem_set_deinit(&p->problems);
+    free(p->jobs);
+    free(p);
+}
+
+const char *prover_problems(const prover *p)
+{
+    return p->names;
+}
+
+static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
+{
+    job **jobs = array_grow(p->jobs, p->job_count, sizeof *jobs);
+    if (!jobs)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    p->jobs = jobs;
+    job *j = calloc(1, sizeof *j);
+    if (!j)
+        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    j->id = id;
+    p->jobs[p->job_count++] = *out = j;
+    p->undecided++;
+    return AT_OK;
+}
+
+static at_status submit_part(prover *p, size_t number, size_t slot, const uint16_t *indices,
+                             at_error *error)
+{
+    job *j = p->jobs[number];
+    const pattern *described = script_pattern(p->script);
+    emitted source = {0};
+    size_t broken;
+    launch_plan *launch = &j->variant.launches[slot];
+    at_status status = script_valid(p->script, p->kinds[slot], indices, &j->variant.present[slot],
+                                    &broken, error);
+    if (status || !j->variant.present[slot])
+        return status;
+    status = script_launch_plan(p->script, p->kinds[slot], indices, launch, error);
+    if (!status)
+        status = emit_variant(p->script, p->kinds[slot], indices, true, &source, error);
+    if (!status)
+        status = submit(p, number * DEVICE_SLOTS + slot, &source, described->template_path,
+                        launch, error);
+    emitted_deinit(&source);
+    j->parts += !status;
+    return status;
+}
+
+at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error)
+{
+    job *j = NULL;
+    at_status status = add_job(p, id, &j, error);
+    if (status)
+        return status;
+    if (p->why[0]) {
+        decide(p, j, PROOF_UNKNOWN, p->why);
+        return AT_OK;
+    }
+    size_t layout = problem_set_layout(&p->problems, indices);
+    j->variant.layout = (uint32_t)layout;
+    if (layout == DEVICE_MAX_LAYOUTS) {
+        decide(p, j, PROOF_UNKNOWN, "its data cannot be laid out on the problems that are small enough");
+        return AT_OK;
+    }
+    for (size_t slot = 0; !status && slot < p->slots; slot++)
+        status = submit_part(p, p->job_count - 1, slot, indices, error);
+    if (!status && j->parts == 0)
+        decide(p, j, PROOF_UNKNOWN, "it breaks a constraint on every problem that is small enough");
+    return status;
+}
+
+bool prover_owns(uint64_t compile_id)
+{
+    return compile_id & OWN_IDS;
+}
+
+static at_status send(prover *p, size_t number, at_error *error)
+{
+    job *j = p->jobs[number];
+    for (size_t i = 0; i < p->slots; i++)
+        if (j->variant.present[i])
+            j->variant.images[i] = result_image(&j->compiled[i], true);
+    at_status status = device_worker_try(p->worker, number, &j->variant, 0, error);
+    free_job_images(j);
+    return status;
+}
+
+/* Once all references are there: the set-up, and what waited for it. */
+static at_status set_up(prover *p, at_error *error)
+{
+    const device_image none = {0};
+    at_status status = problem_set_send(&p->problems, p->worker, &none, true, error);
+    p->set_up = !status;
+    for (size_t i = 0; !status && i < p->job_count; i++)
+        if (!p->jobs[i]->decided && p->jobs[i]->parts == 0)
+            status = send(p, i, error);
+    return status;
+}
+
+static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_error *error)
+{
+    at_error trouble = {0};
+    at_status status = problem_set_take(&p->problems, id, r, &trouble);
+    if (status == AT_SCRIPT) {
+        give_up(p, "the reference kernel does not compile for the simulated device");
+        return AT_OK;
+    }
+    return p->problems.waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
+}
+
+at_status prover_compiled(prover *p, compile_result *r, at_error *error)
+{
+    uint64_t id = r->id & ~OWN_IDS;
+    if (id & REFERENCE_IDS)
+        return take_reference(p, id & ~REFERENCE_IDS, r, error);
+    size_t number = (size_t)(id / DEVICE_SLOTS);
+    job *j = p->jobs[number];
+    j->parts--;
+    if (j->decided)
+        return AT_OK;
+    if (r->outcome != COMPILE_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "it does not compile for the simulated device (%s): %.400s",
+                 compile_outcome_name(r->outcome), r->log ? r->log : "");
+        decide(p, j, PROOF_UNKNOWN, why);
+        return AT_OK;
+    }
+    j->compiled[id % DEVICE_SLOTS] = *r;
+    *r = (compile_result){0};
+    return j->parts == 0 && p->set_up ? send(p, number, error) : AT_OK;
+}
+
+/* An answer with a status is of the worker or the simulator: nothing is known of the variant then. */
+static void judge(prover *p, const device_event *e)
+{
+    job *j = p->jobs[e->id];
+    if (e->outcome == OUTCOME_OK)
+        decide(p, j, PROOF_PROVEN, "");
+    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT)
+        decide(p, j, PROOF_CONVICTED, e->message);
+    else
+        decide(p, j, PROOF_UNKNOWN, e->message);
+}
+
+at_status prover_step(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && p->worker && !p->why[0]) {
+        device_event e;
+        status = device_worker_take(p->worker, 0, &e, error);
+        if (status)
+            break;
+        if (e.kind == DEVICE_TRIED)
+            judge(p, &e);
+        else if (e.kind == DEVICE_FAILED)
+            give_up(p, e.message);
+        device_event_deinit(&e);
+    }
+    if (status != AT_NOT_FOUND)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
+void prover_poll(const prover *p, poll_set *set)
+{
+    if (p->worker && !p->why[0])
+        device_worker_poll(p->worker, set);
+}
+
+size_t prover_pending(const prover *p)
+{
+    return p->job_count - p->taken;
+}
+
+bool prover_take(prover *p, proof *out)
+{
+    job *j = p->decided;
+    if (!j)
+        return false;
+    p->decided = j->next;
+    if (!p->decided)
+        p->decided_end = &p->decided;
+    *out = j->proof;
+    j->proof.message = NULL;
+    p->taken++;
+    return true;
+}

@@ -1,0 +1,154 @@
+#include "run/variant/twins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void twins_deinit(twins *t)
+{
+    keymap_deinit(&t->by_source);
+    keymap_deinit(&t->by_code);
+}
+
+candidate *twins_lead(candidate *c)
+{
+    return c->twin_of ? c->twin_of : c;
+}
+
+/* All that an outcome depends on besides the run: on which problems it is tried, what its data is, how it is
+ * launched, and the texts, which are of sources or of codes. */
+static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS], journal_key *out,
+                          at_error *error)
+{
+    journal_launch launches[DEVICE_SLOTS];
+    journal_key shared = {{0}};
+    uint64_t present = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
+        if (!c->present[i])
+            continue;
+        present |= UINT64_C(1) << i;
+        launches[count++] = (journal_launch){.source_hash = texts[i], .plan = &c->launches[i]};
+    }
+    memcpy(shared.bytes, &present, sizeof present);
+    memcpy(shared.bytes + sizeof present, &c->layout, sizeof c->layout);
+    return journal_key_of_variant(shared, launches, count, out, error);
+}
+
+static bool same_key(const journal_key *a, const journal_key *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+static at_status meet(keymap *known, const candidates *all, candidate *c, bool by_code, candidate **first,
+                      at_error *error)
+{
+    const journal_key *own = by_code ? &c->code : &c->source;
+    uint64_t number, id;
+    memcpy(&number, own->bytes, sizeof number);
+    *first = NULL;
+    if (!keymap_get(known, number, &id))
+        return keymap_put(known, number, c->id) ? AT_OK
+                                                : error_set(error, AT_NO_MEMORY, "out of memory for variants");
+    /* The one that was noted may since have one that stands for it, and that may be this one. */
+    candidate *other = all->items[id], *lead = twins_lead(other);
+    if (lead != c && same_key(own, by_code ? &other->code : &other->source))
+        *first = lead;
+    return AT_OK;
+}
+
+at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
+                            const char *const hashes[DEVICE_SLOTS], candidate **first, at_error *error)
+{
+    at_status status = identify(c, hashes, &c->source, error);
+    return status ? status : meet(&t->by_source, all, c, false, first, error);
+}
+
+at_status twins_set_code(candidate *c, at_error *error)
+{
+    const char *texts[DEVICE_SLOTS] = {NULL};
+    c->has_code = false;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
+        texts[i] = c->images[i] ? c->codes[i] : c->codes[0];
+        if (c->present[i] && !texts[i][0])
+            return AT_OK;
+    }
+    at_status status = identify(c, texts, &c->code, error);
+    c->has_code = !status;
+    return status;
+}
+
+at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error)
+{
+    *first = NULL;
+    return c->has_code ? meet(&t->by_code, all, c, true, first, error) : AT_OK;
+}
+
+void twins_join(candidate *c, candidate *lead)
+{
+    candidate **at = &lead->next_twin;
+    while (*at && (*at)->configuration < c->configuration)
+        at = &(*at)->next_twin;
+    c->next_twin = *at;
+    *at = c;
+    c->twin_of = lead;
+}
+
+void twins_follow(candidate *c)
+{
+    const candidate *lead = c->twin_of;
+    measurement whole = lead->found;
+    measurement_own(&whole);
+    measurement_deinit(&c->found);
+    c->found = whole;
+    c->code = lead->code;
+    c->has_code = lead->has_code;
+    c->verdict = lead->verdict;
+    free(c->unproven);
+    c->unproven = lead->unproven ? strdup(lead->unproven) : NULL;
+}
+
+/* Images and proof go along. */
+static void give(candidate *from, candidate *to)
+{
+    candidate_drop_images(to);
+    memcpy(to->images, from->images, sizeof to->images);
+    memcpy(to->image_bytes, from->image_bytes, sizeof to->image_bytes);
+    memcpy(to->image_suffixes, from->image_suffixes, sizeof to->image_suffixes);
+    memset(from->images, 0, sizeof from->images);
+    memset(from->image_bytes, 0, sizeof from->image_bytes);
+    to->proof_asked = from->proof_asked;
+}
+
+/* Has `c` stand for those that its twin stood for. */
+static void promote(candidate *c)
+{
+    candidate *was = c->twin_of, **at = &was->next_twin;
+    twins_follow(c);
+    give(was, c);
+    while (*at != c)
+        at = &(*at)->next_twin;
+    *at = c->next_twin;
+    candidate *others = was->next_twin;
+    was->next_twin = c->next_twin = c->twin_of = NULL;
+    for (candidate *next; others; others = next) {
+        next = others->next_twin;
+        twins_join(others, c);
+    }
+    twins_join(was, c);
+}
+
+void twins_elect(const candidates *all, const candidate *preferred)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        candidate *lead = all->items[i], *best = lead;
+        if (lead->twin_of || !lead->next_twin || !lead->finished)
+            continue;
+        for (candidate *c = lead->next_twin; c; c = c->next_twin)
+            if (best != preferred && (c == preferred || c->configuration < best->configuration))
+                best = c;
+        if (best != lead)
+            promote(best);
+        for (candidate *c = best->next_twin; c; c = c->next_twin)
+            twins_follow(c);
+    }
+}

@@ -1,0 +1,105 @@
+#include "run/variant/variant.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/stats.h"
+
+at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
+                         at_error *error)
+{
+    candidate **items = array_grow(table->items, table->count, sizeof *items);
+    candidate *c = items ? calloc(1, sizeof *c) : NULL;
+    table->items = items ? items : table->items;
+    if (!c)
+        return error_set(error, AT_NO_MEMORY, "out of memory for %zu variants", table->count + 1);
+    c->configuration = configuration;
+    c->id = table->count;
+    table->items[table->count++] = c;
+    *out = c;
+    return AT_OK;
+}
+
+void candidates_deinit(candidates *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        candidate_drop_images(table->items[i]);
+        measurement_deinit(&table->items[i]->found);
+        free(table->items[i]->unproven);
+        free(table->items[i]->keys);
+        free(table->items[i]);
+    }
+    free(table->items);
+    *table = (candidates){0};
+}
+
+void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
+                     size_t sample_count)
+{
+    measurement whole = c->found;
+    whole.outcome = o;
+    whole.message = message;
+    whole.samples_ns = samples_ns;
+    whole.sample_count = sample_count;
+    measurement_own(&whole);
+    measurement_deinit(&c->found);
+    c->found = whole;
+}
+
+void candidate_reject(candidate *c, outcome o, const char *message)
+{
+    candidate_found(c, o, message, c->found.samples_ns, c->found.sample_count);
+}
+
+void candidate_judge(candidate *c, proof *found)
+{
+    c->verdict = found->verdict;
+    if (found->verdict == PROOF_CONVICTED) {
+        char text[4096];
+        snprintf(text, sizeof text, "on the simulated device, %s", found->message ? found->message : "");
+        candidate_reject(c, OUTCOME_WRONG_RESULT, text);
+    }
+    free(c->unproven);
+    c->unproven = found->message;
+    found->message = NULL;
+}
+
+int64_t candidate_median_ns(const candidate *c)
+{
+    stats_summary all;
+    stats_summarise_copy(c->found.samples_ns, c->found.sample_count, &all);
+    return all.median_ns;
+}
+
+void candidate_variant(const candidate *c, device_variant *out)
+{
+    out->layout = c->layout;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
+        out->present[i] = c->present[i];
+        out->launches[i] = c->launches[i];
+        out->images[i] = (device_image){.bytes = c->images[i],
+                                        .size_bytes = c->image_bytes[i],
+                                        .registers = c->found.resources.registers,
+                                        .static_shared_bytes = c->found.resources.static_shared_bytes};
+        memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
+    }
+}
+
+bool candidate_has_code(const candidate *c)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        if (c->present[i] && c->launches[i].launch_count > 0 && !c->images[i] && !c->images[0])
+            return false;
+    return true;
+}
+
+void candidate_drop_images(candidate *c)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
+        free(c->images[i]);
+        c->images[i] = NULL;
+        c->image_bytes[i] = 0;
+    }
+}

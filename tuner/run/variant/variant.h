@@ -1,0 +1,82 @@
+/* Candidates: the variants a run knows, from their emission to their outcome.
+ *
+ * The table owns its candidates; pointers to them stay valid until candidates_deinit(). */
+#ifndef AUTOTUNE_RUN_VARIANT_VARIANT_H
+#define AUTOTUNE_RUN_VARIANT_VARIANT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bench/client.h"
+#include "compile/compile.h"
+#include "device/measurement.h"
+#include "device/plan.h"
+#include "journal/journal.h"
+#include "run/variant/proof.h"
+
+typedef struct candidate {
+    uint64_t configuration; /* index into the space */
+    uint64_t id;            /* place in the table */
+    bool finished;          /* it has an outcome */
+    uint8_t parts;          /* compile results that it still waits for */
+    bool from_journal;      /* an earlier run measured it */
+    measurement found;      /* owned; samples: the first ones, unpaired */
+    char source_hash[33];   /* of the tuned problem's source */
+    journal_key key;        /* everything its outcome depends on, its GPU too */
+    journal_key source, code; /* what it is by its sources, and by its machine code (run/variant/twins.h) */
+    bool has_code;          /* `code` holds */
+    struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
+    struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
+    journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
+    size_t gpu;             /* of the pipeline: what measured it, or is at it */
+    bool under_way;         /* that GPU is at it */
+    bool moved;             /* for the GPU of the race alone */
+    bool present[DEVICE_SLOTS]; /* problems that it is checked on */
+    uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
+    uint32_t layout;        /* of its data, as the device numbers it */
+    launch_plan launches[DEVICE_SLOTS];
+    void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
+    size_t image_bytes[DEVICE_SLOTS];
+    char image_suffixes[DEVICE_SLOTS][COMPILE_SUFFIX_BYTES]; /* of the entry's name in it */
+    char codes[DEVICE_SLOTS][33]; /* of each image the code and resources, as a hash; "" not known */
+    bool proof_asked;
+    proof_verdict verdict;  /* of its proof */
+    char *unproven;         /* owned; why it is not proven; may be NULL */
+} candidate;
+
+typedef struct candidates {
+    candidate **items;
+    size_t count;
+} candidates;
+
+/* Appends a zeroed candidate for a configuration. */
+at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
+                         at_error *error);
+void candidates_deinit(candidates *table);
+
+/* Notes what became of it, with copies of the message and of the samples; what it took and its
+ * resources stay. Out of memory drops the copies. */
+void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
+                     size_t sample_count);
+
+/* The same of one that had worked until then: its samples stay. */
+void candidate_reject(candidate *c, outcome o, const char *message);
+
+/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result. */
+void candidate_judge(candidate *c, proof *found);
+
+/* The median of its samples, 0 without one. */
+int64_t candidate_median_ns(const candidate *c);
+
+/* What the device worker wants to know of it; borrows the images. */
+void candidate_variant(const candidate *c, device_variant *out);
+
+/* Is all machine code there that it needs? One that launches nothing needs none. */
+bool candidate_has_code(const candidate *c);
+
+/* Frees the machine code; it can be compiled again. */
+void candidate_drop_images(candidate *c);
+
+#endif
