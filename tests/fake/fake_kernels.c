@@ -341,6 +341,14 @@ static fake_end late_fault(const fake_launch *l)
     return ++launches > 1 ? FAKE_ILLEGAL_ADDRESS : FAKE_OK;
 }
 
+/* Good for as many launches as a check and a few samples of one each take. */
+static fake_end tires(const fake_launch *l)
+{
+    static int launches;
+    good(l);
+    return ++launches > 30 ? FAKE_HANGS : FAKE_OK;
+}
+
 static fake_end abort_driver(const fake_launch *l)
 {
     (void)l;
@@ -517,6 +525,7 @@ static const fake_kernel kernels[] = {
     {"misaligned", misaligned, 0, 3, NULL},
     {"late_hang", late_hang, 0, 3, NULL},
     {"late_fault", late_fault, 0, 3, NULL},
+    {"tires", tires, 0, 3, NULL},
     {"abort_driver", abort_driver, 0, 3, NULL},
     {"transfer", transfer, 0, 8, transfer_ns},
     {"transfer_reference", transfer_reference, 0, 4, NULL},

@@ -9,6 +9,8 @@ enum { SHORT_TICKS = 200, SHORT_FLOORS = 20, SHORT_NS = 20000 };
 enum {
     BATCH_SHORTS = 4, /* a batch lasts as long as four launches that need none */
     BATCH_MOST = 1000,
+    /* A batch of slow kernels lasts at least as long as sixteen launches that need none. */
+    BATCH_SLOW_SHORTS = 16,
     CACHES = 3,       /* sets of buffers add up to three times the L2 */
     /* No reference is slower than this many good variants; where it is, batches are only longer than
      * they need be. */
@@ -243,17 +245,30 @@ static at_status estimate(device_meter *m, int64_t *estimate_ns, at_error *error
     return status;
 }
 
-static uint32_t choose_batch(const device_ready *r, int64_t estimate_ns)
+/* A launch that lasts as long needs no batch. */
+static int64_t find_short_ns(const device_ready *r)
 {
     int64_t short_ns = SHORT_NS;
     if (SHORT_TICKS * r->tick_ns > short_ns)
         short_ns = SHORT_TICKS * r->tick_ns;
     if (SHORT_FLOORS * r->floor_ns > short_ns)
         short_ns = SHORT_FLOORS * r->floor_ns;
+    return short_ns;
+}
+
+static uint32_t choose_batch(int64_t short_ns, int64_t estimate_ns)
+{
     if (estimate_ns >= short_ns)
         return 1;
     int64_t launches = BATCH_SHORTS * short_ns / (estimate_ns > 0 ? estimate_ns : 1);
     return launches < BATCH_MOST ? (uint32_t)launches : BATCH_MOST;
+}
+
+/* Launches that last `batch_ns` together: the estimate for all was of fast ones. */
+static uint32_t own_batch(const device_meter *m, int64_t launch_ns)
+{
+    int64_t launches = launch_ns > 0 ? (m->batch_ns + launch_ns - 1) / launch_ns : m->batch;
+    return launches < m->batch ? (uint32_t)launches : m->batch;
 }
 
 static at_status measure_batched_floor(device_meter *m, int64_t *floor_ns, at_error *error)
@@ -282,7 +297,9 @@ at_status device_meter_init(device_meter *m, const device_api *api, device *d, d
     if (status || !has_batches(m))
         return status;
     status = estimate(m, &estimate_ns, error);
-    m->batch = choose_batch(ready, estimate_ns);
+    int64_t short_ns = find_short_ns(ready);
+    m->batch = choose_batch(short_ns, estimate_ns);
+    m->batch_ns = BATCH_SLOW_SHORTS * short_ns;
     if (status || m->batch == 1)
         return status;
     free_ceiling(m);
@@ -305,7 +322,8 @@ at_status device_meter_follow(device_meter *m, const device_meter *first, device
                         .device = first->device,
                         .slot = slot,
                         .cache = first->cache,
-                        .batch = first->batch};
+                        .batch = first->batch,
+                        .batch_ns = first->batch_ns};
     return make_sets(m, error);
 }
 
@@ -322,10 +340,14 @@ void device_meter_deinit(device_meter *m)
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                device_batch **out, at_error *error)
 {
+    int64_t launch_ns;
     *out = NULL;
     if (m->batch == 1)
         return AT_OK;
-    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, m->batch, out, error);
+    at_status status = device_meter_sample(m, k, launch, NULL, &launch_ns, error);
+    if (status)
+        return status;
+    return m->api->batch_new(m->device, k, launch, m->views, m->set_count, own_batch(m, launch_ns), out, error);
 }
 
 void device_meter_release(device_meter *m, device_batch *batch)

@@ -14,7 +14,8 @@ typedef struct device_meter {
     device *device;
     device_cache cache;
     device_slot *slot;
-    uint32_t batch;         /* launches a sample averages over */
+    uint32_t batch;         /* launches a sample averages over, at most */
+    int64_t batch_ns;       /* as long as a batch lasts where that many launches are worth their time */
     size_t set_count;       /* sets of buffers that a batch rotates over; 1: the slot's own alone */
     device_buffer *(*sets)[PLAN_MAX_BUFFERS]; /* [0] is the slot's */
     device_buffer *const **views;             /* the same, as device_api wants them */
@@ -37,7 +38,9 @@ at_status device_meter_follow(device_meter *m, const device_meter *first, device
 void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, NULL where samples are of one
- * launch. The caller gives it back with device_meter_release. AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
+ * launch. A kernel that is slow beside those that batches are for gets a shorter batch: the time of a sample is
+ * bounded, and what a launch itself takes stays below a quarter of a percent of it.
+ * The caller gives it back with device_meter_release. AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
                                device_batch **out, at_error *error);
 void device_meter_release(device_meter *m, device_batch *batch); /* NULL is fine */

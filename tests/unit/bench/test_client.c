@@ -230,6 +230,21 @@ static void short_kernels_are_timed_in_batches_and_so_is_the_ceiling(void **stat
     end(&f);
 }
 
+static void a_slow_kernel_among_short_ones_is_launched_once_a_sample(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
+    set_up(&f);
+    assert_in_range(f.event.ready.batch, 20, 1000);
+    const device_event *e = try_entry(&f, 1, "tires_1000", 5);
+    expect_outcome(e, OUTCOME_OK, "");
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(e->samples_ns[i], 1000000);
+    end(&f);
+}
+
 static void a_warm_sample_follows_an_untimed_launch(void **state)
 {
     (void)state;
@@ -754,6 +769,7 @@ int main(void)
         cmocka_unit_test(a_ceiling_that_no_run_measures_is_left_alone),
         cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
         cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
+        cmocka_unit_test(a_slow_kernel_among_short_ones_is_launched_once_a_sample),
         cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),
         cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),
         cmocka_unit_test(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others),
