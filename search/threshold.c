@@ -97,12 +97,13 @@ static bool middle_of(const threshold *t, size_t low, size_t high, bool supposit
     return false;
 }
 
-/* The middle of the longest stretch that was not asked for. */
-static bool middle_of_longest(const threshold *t, size_t *place)
+/* The middle of the longest stretch in [low, high] that was not asked for, or of which nothing is supposed either;
+ * its length. */
+static size_t middle_of_longest(const threshold *t, size_t low, size_t high, bool suppositions_count, size_t *place)
 {
     size_t best = 0, length = 0;
-    for (size_t i = 0; i <= t->count; i++) {
-        if (i < t->count && !t->told[i]) {
+    for (size_t i = low; i <= high + 1; i++) {
+        if (i <= high && !(suppositions_count ? answer_at(t, i) : t->told[i])) {
             length++;
             continue;
         }
@@ -112,20 +113,15 @@ static bool middle_of_longest(const threshold *t, size_t *place)
         }
         length = 0;
     }
-    return best > 0;
+    return best;
 }
 
 /* Where a response that is not monotone would show. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
-    enum { BESIDE = 3 };
+    enum { BESIDE = 3, AROUND = 8, COARSE = 6 }; /* an eighth of the line on both sides of the change */
     if (t->asked >= t->budget)
         return false;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->wished[i] && !t->told[i]) {
-            *place = i;
-            return true;
-        }
     for (size_t d = 0; s->changes && d < BESIDE; d++) {
         if (s->after + d < t->count && !t->told[s->after + d]) {
             *place = s->after + d;
@@ -136,7 +132,17 @@ static bool next_doubt(const threshold *t, const shape *s, size_t *place)
             return true;
         }
     }
-    return middle_of_longest(t, place);
+    size_t around = t->count / AROUND;
+    size_t low = s->before > around ? s->before - around : 0;
+    size_t high = s->after + around < t->count ? s->after + around : t->count - 1;
+    if (s->changes && middle_of_longest(t, low, high, true, place) > COARSE)
+        return true;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->wished[i] && !t->told[i]) {
+            *place = i;
+            return true;
+        }
+    return middle_of_longest(t, 0, t->count - 1, true, place) || middle_of_longest(t, 0, t->count - 1, false, place);
 }
 
 bool threshold_next(const threshold *t, size_t *place)

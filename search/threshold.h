@@ -1,9 +1,9 @@
 /* Where along a line a yes-or-no response changes, with as few answers as possible.
  *
  * A line has places 0 .. count - 1; somebody else finds the answer at a place (does this variant spill?)
- * and tells it. A monotone response is bisected; then up to the budget other places are tried, the wished
- * ones first, then those beside the change, then the middles of what is untried, so that a response which
- * goes back and forth is likely to show. One that does is asked for everywhere. Places without an answer
+ * and tells it. A monotone response is bisected; then up to the budget other places are tried: those beside the
+ * change, then every few places around it, then the wished ones, then the middles of what is untried, so that
+ * a response which goes back and forth is likely to show. One that does is asked for everywhere. Places without an answer
  * (what does not compile) are left out. Nothing here knows what is asked. */
 #ifndef AUTOTUNE_SEARCH_THRESHOLD_H
 #define AUTOTUNE_SEARCH_THRESHOLD_H
@@ -41,7 +41,7 @@ typedef struct threshold {
 bool threshold_init(threshold *t, size_t count, size_t budget);
 void threshold_deinit(threshold *t); /* a zeroed one is fine */
 
-/* A place to try first once the change is found. */
+/* A place to try once the change is found and those around it. */
 void threshold_wish(threshold *t, size_t place);
 
 /* What is expected at a place. It is believed until an answer contradicts it; then nothing supposed is. */

@@ -85,6 +85,54 @@ END
     fails_with 2 'the winner and the default alone'
 }
 
+# write_run WORK: a run of three on an H200 whose launch does WORK, and what that GPU can do at most.
+write_run() {
+    cat >run.json <<END
+{"pattern": "p", "problem": {"n": 64}, "counts": {}, "device": {"kind": "cuda", "name": "NVIDIA H200"}, $1,
+ "ceiling": "$2", "baseline": {"time_ns": 2000}, "rate": "$3", "rate_unit": "$4",
+ "results": [{"config": {"a": 1}, "outcome": "ok", "time_ns": 1000, "$3": 2}, {"config": {"a": 2}, "outcome": "ok", "time_ns": 2000, "$3": 1},
+             {"config": {"a": 3}, "outcome": "ok", "time_ns": 3000, "$3": 0.7}]}
+END
+    mkdir -p known/nvidia-h200
+    cat >known/nvidia-h200/device.json <<'END'
+{"schema": "autotune-device", "version": 1, "gpu": "NVIDIA H200", "compute_capability": "9.0",
+ "ceilings": {"copy": {"rate": 4000}, "l2": {"rate": 9000}, "shared": {"rate": 30000}, "fp32": {"rate": 50000}}}
+END
+}
+
+@test "a roofline is of flops over flops a byte, beneath the ceilings that were measured" {
+    needs_gnuplot
+    write_run '"traffic_bytes": 1000000, "flops": 8000000' fp32 gflops GFLOP/s
+    tool plot run.json --kind roofline --results known -o picture.svg
+    succeeds
+    for words in 'arithmetic intensity' 'GFLOP/s' 'copy 4000 GB/s' 'l2 9000 GB/s' 'shared 30000 GB/s' 'fp32 50000 GFLOP/s'; do
+        grep -q "$words" picture.svg || { echo "no $words"; return 1; }
+    done
+    COLUMNS=100 tool plot run.json --kind roofline --results known
+    says 'arithmetic intensity'
+}
+
+@test "without flops a roofline is of bytes a second, and says so" {
+    needs_gnuplot
+    write_run '"traffic_bytes": 1000000' copy gbps GB/s
+    tool plot run.json --kind roofline --results known -o picture.svg
+    succeeds
+    for words in 'the pattern gives no flops' 'copy 4000 GB/s' 'l2 9000 GB/s' 'shared 30000 GB/s'; do
+        grep -q "$words" picture.svg || { echo "no $words"; return 1; }
+    done
+    ! grep -q 'fp32\|intensity' picture.svg
+    write_record '[]'
+    tool plot record.json --kind roofline -o picture.svg
+    succeeds
+}
+
+@test "of more values than there are colours a rank shows some, and says so" {
+    needs_gnuplot
+    tool plot "${LANDSCAPE/dot/spill}" --by live -o picture.svg
+    succeeds
+    grep -q 'of 8 of 32 values' picture.svg
+}
+
 @test "what the file does not hold is said" {
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'

@@ -1,13 +1,10 @@
 /* A record of results/ (tuner/record): of the problem of which it holds most, the winner, those that came next
  * and the default. It is no measured space, which recorded.is_record says. */
 #include <math.h>
-#include <stdio.h>
 
 #include "base/json_text.h"
 #include "device/ceiling.h"
 #include "history/recorded.h"
-
-enum { LEAST_RESULTS = 3 };
 
 static bool detect(const json_t *root)
 {
@@ -20,7 +17,7 @@ static double positive(const json_t *object, const char *name)
     return isfinite(v) && v > 0 ? v : 0;
 }
 
-/* The entry with the most contenders; NULL: none has any. */
+/* The entry with the most contenders, the first of such; NULL: the record has none. */
 static json_t *richest_entry(const json_t *root)
 {
     json_t *entry, *found = NULL;
@@ -28,7 +25,7 @@ static json_t *richest_entry(const json_t *root)
     json_array_foreach(json_object_get(root, "entries"), i, entry)
     {
         size_t contenders = json_array_size(json_object_get(entry, "contenders"));
-        if (contenders > most) {
+        if (!found || contenders > most) {
             most = contenders;
             found = entry;
         }
@@ -37,7 +34,7 @@ static json_t *richest_entry(const json_t *root)
 }
 
 /* One of the entry's configurations with its time; what has none, or other parameters, is left out. */
-static at_status add_result(recorded *out, const json_t *entry, const json_t *from, at_error *error)
+static at_status add_result(recorded *out, work_unit unit, const json_t *from, at_error *error)
 {
     const json_t *config = json_object_get(from, "configuration"), *time = json_object_get(from, "time");
     double median_ns = positive(time, "median_ns");
@@ -57,26 +54,9 @@ static at_status add_result(recorded *out, const json_t *entry, const json_t *fr
     r->cost = median_ns / 1e6;
     r->low_ms = positive(time, "low_ns") / 1e6;
     r->high_ms = positive(time, "high_ns") / 1e6;
-    r->rate = positive(entry, "traffic_bytes") / median_ns;
+    r->rate = out->work[unit] / median_ns;
     r->occupancy = positive(json_object_get(from, "resources"), "occupancy");
     return AT_OK;
-}
-
-static void read_problem(recorded *out, const json_t *entry)
-{
-    size_t used = 0;
-    const char *name;
-    json_t *v;
-    json_object_foreach(json_object_get(entry, "problem"), name, v)
-    {
-        value known;
-        char text[128];
-        if (!json_to_value(v, &known) || used >= sizeof out->problem)
-            continue;
-        value_format(known, text, sizeof text);
-        used += (size_t)snprintf(out->problem + used, sizeof out->problem - used, "%s%s=%s", used ? ", " : "",
-                                 name, text);
-    }
 }
 
 static at_status read_names(recorded *out, const json_t *entry, const char *path, at_error *error)
@@ -96,37 +76,38 @@ static at_status read_names(recorded *out, const json_t *entry, const char *path
 
 static at_status read_record(recorded *out, const char *path, at_error *error)
 {
-    static const char elsewhere[] = "the measured space is in what 'autotune SCRIPT --json --top 1000000' prints, "
-                                    "and in the run's journal; 'autotune sweep SCRIPT --recorded --picture FILE' "
-                                    "draws a record's problems";
+    static const char *const rates[WORK_UNITS] = {"GB/s", "GFLOP/s", "Gitems/s"};
     const json_t *entry = richest_entry(out->root);
     json_t *contender;
     size_t i;
     if (!entry)
-        return error_set_at(error, AT_NOT_FOUND, path, 0, "a record, which keeps the winner and the default alone: %s",
-                            elsewhere);
+        return error_set_at(error, AT_NOT_FOUND, path, 0, "a record without an entry");
+    const json_t *baseline = json_object_get(entry, "baseline");
+    const char *ceiling = json_string_value(json_object_get(entry, "ceiling"));
+    if (!ceiling || !ceiling_find(ceiling, &out->ceiling))
+        out->ceiling = CEILING_COPY;
+    recorded_read_problem(out, entry);
+    work_unit unit = ceiling_get(out->ceiling)->unit;
+    for (int u = 0; u < WORK_UNITS && out->work[unit] <= 0; u++)
+        unit = (work_unit)u;
     at_status status = read_names(out, entry, path, error);
     if (!status)
-        status = add_result(out, entry, entry, error);
+        status = add_result(out, unit, entry, error);
     json_array_foreach(json_object_get(entry, "contenders"), i, contender)
     {
         if (!status)
-            status = add_result(out, entry, contender, error);
+            status = add_result(out, unit, contender, error);
     }
     if (!status)
-        status = add_result(out, entry, json_object_get(entry, "baseline"), error);
-    if (!status && out->result_count < LEAST_RESULTS)
-        return error_set_at(error, AT_NOT_FOUND, path, 0, "a record of too few configurations: %s", elsewhere);
+        status = add_result(out, unit, baseline, error);
     const char *pattern = json_string_value(json_object_get(out->root, "pattern"));
     out->kernel = pattern ? pattern : "";
     out->device = json_string_value(json_object_get(out->root, "gpu"));
     out->ranked = out->is_record = true;
-    out->rate_unit = "GB/s";
-    out->ceiling_rate = positive(entry, "ceiling_gbps");
-    out->ceiling = ceiling_get(CEILING_COPY)->words;
-    out->baseline_ms = positive(json_object_get(json_object_get(entry, "baseline"), "time"), "median_ns") / 1e6;
-    out->baseline_rate = positive(json_object_get(entry, "baseline"), "gbps");
-    read_problem(out, entry);
+    out->rate_unit = rates[unit];
+    out->ceiling_rate = positive(entry, ceiling_get(out->ceiling)->unit == WORK_BYTES ? "ceiling_gbps" : "ceiling_rate");
+    out->baseline_ms = positive(json_object_get(baseline, "time"), "median_ns") / 1e6;
+    out->baseline_rate = out->baseline_ms > 0 ? out->work[unit] / (out->baseline_ms * 1e6) : 0;
     return status;
 }
 

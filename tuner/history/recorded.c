@@ -1,11 +1,13 @@
 #include "history/recorded.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "base/array.h"
+#include "base/json_text.h"
 #include "base/keymap.h"
 
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
@@ -20,6 +22,27 @@ at_status recorded_set_names(recorded *r, const char *const *names, size_t count
         r->names[p] = names[p];
     r->parameter_count = count;
     return AT_OK;
+}
+
+void recorded_read_problem(recorded *r, const json_t *from)
+{
+    static const char *const works[WORK_UNITS] = {"traffic_bytes", "flops", "items"};
+    size_t used = 0;
+    const char *name;
+    json_t *v;
+    for (int u = 0; u < WORK_UNITS; u++) {
+        double amount = json_number_value(json_object_get(from, works[u]));
+        r->work[u] = isfinite(amount) && amount > 0 ? amount : 0;
+    }
+    json_object_foreach(json_object_get(from, "problem"), name, v)
+    {
+        value known;
+        char text[128];
+        if (!json_to_value(v, &known) || used >= sizeof r->problem)
+            continue;
+        value_format(known, text, sizeof text);
+        used += (size_t)snprintf(r->problem + used, sizeof r->problem - used, "%s%s=%s", used ? ", " : "", name, text);
+    }
 }
 
 recorded_result *recorded_add(recorded *r)

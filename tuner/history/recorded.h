@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/value.h"
+#include "device/ceiling.h"
 #include "device/outcome.h"
 
 enum { RECORDED_MAX_PARAMETERS = 256 };
@@ -41,8 +42,9 @@ typedef struct recorded {
     const char *objective; /* "time" */
     char problem[512];     /* "rows=8192, cols=8192"; "" unknown */
     const char *rate_unit; /* "GB/s" */
-    double ceiling_rate;   /* 0 unknown */
-    const char *ceiling;   /* what that is, in words */
+    double ceiling_rate;   /* in the ceiling's unit; 0 unknown */
+    ceiling_kind ceiling;  /* what that is of */
+    double work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0 unknown */
     double baseline_ms;    /* of the pattern's default; 0 unknown */
     double baseline_rate;
     uint64_t space_count;  /* valid configurations of the space; 0 unknown */
@@ -73,6 +75,9 @@ void recorded_deinit(recorded *r); /* a zeroed one is fine */
 
 /* For formats: sets the parameters' names, which are borrowed. */
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error);
+
+/* For formats: reads "problem", and what a launch moves and computes, of `from`. */
+void recorded_read_problem(recorded *r, const json_t *from);
 
 /* For formats: a new result with room for the values; NULL when memory ran out. Valid until the
  * next call. */

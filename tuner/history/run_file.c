@@ -91,23 +91,6 @@ static at_status read_result(recorded *out, const json_t *from, const char *path
     return AT_OK;
 }
 
-static void read_problem(recorded *out)
-{
-    size_t used = 0;
-    const char *name;
-    json_t *v;
-    json_object_foreach(json_object_get(out->root, "problem"), name, v)
-    {
-        value known;
-        char text[128];
-        if (!json_to_value(v, &known) || used >= sizeof out->problem)
-            continue;
-        value_format(known, text, sizeof text);
-        used += (size_t)snprintf(out->problem + used, sizeof out->problem - used, "%s%s=%s", used ? ", " : "",
-                                 name, text);
-    }
-}
-
 static at_status read_run(recorded *out, const char *path, at_error *error)
 {
     const json_t *device = json_object_get(out->root, "device"), *baseline;
@@ -124,13 +107,13 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
     if (!is_unit(out->rate_unit))
         return error_set_at(error, AT_FORMAT, path, 0, "rate_unit must be letters, digits, _ and /");
     out->ceiling_rate = positive(out->root, json_object_get(out->root, "ceiling_rate") ? "ceiling_rate" : "ceiling_gbps");
-    ceiling_kind ceiling;
-    out->ceiling = ceiling_get(ceiling_find(text_or(out->root, "ceiling", ""), &ceiling) ? ceiling : CEILING_COPY)->words;
+    if (!ceiling_find(text_or(out->root, "ceiling", ""), &out->ceiling))
+        out->ceiling = CEILING_COPY;
     baseline = json_object_get(out->root, "baseline");
     out->baseline_ms = positive(baseline, "time_ns") / 1e6;
     out->baseline_rate = positive(baseline, rate_name(out));
     out->space_count = (uint64_t)positive(json_object_get(out->root, "space"), "valid");
-    read_problem(out);
+    recorded_read_problem(out, out->root);
     json_array_foreach(json_object_get(out->root, "results"), i, result)
     {
         if (!status)

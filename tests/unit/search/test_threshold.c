@@ -76,6 +76,28 @@ static void a_response_that_goes_back_and_forth_is_asked_for_everywhere(void **s
     assert_int_equal(place, 100);
 }
 
+/* Yes comes back for a few places on the far side of the change. */
+static threshold_answer comes_back(size_t i)
+{
+    return i < 100 || (i >= 112 && i < 120) ? THRESHOLD_YES : THRESHOLD_NO;
+}
+
+static void a_yes_that_comes_back_for_some_places_is_found_within_a_tenth(void **state)
+{
+    (void)state;
+    size_t place;
+    threshold t;
+    for (int wishes = 0; wishes < 2; wishes++) {
+        assert_true(threshold_init(&t, 240, 24));
+        for (size_t i = 0; wishes && i < 90; i += 3)
+            threshold_wish(&t, i);
+        for (size_t i = 150; i < 240; i++)
+            threshold_suppose(&t, i, THRESHOLD_NO);
+        assert_int_equal(solve(&t, comes_back, &place), THRESHOLD_MIXED);
+        threshold_deinit(&t);
+    }
+}
+
 static void places_without_an_answer_are_left_out(void **state)
 {
     (void)state;
@@ -100,15 +122,17 @@ static void what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong(void 
     }
 }
 
-static void wishes_come_first(void **state)
+static void what_is_wished_is_tried_before_the_middles(void **state)
 {
     (void)state;
     threshold t;
     size_t place;
-    assert_true(threshold_init(&t, 240, 12));
-    threshold_wish(&t, 200);
+    assert_true(threshold_init(&t, 240, 48));
+    threshold_wish(&t, 201);
+    threshold_wish(&t, 203);
     solve(&t, rises_at_100, &place);
-    assert_int_equal(t.told[200], THRESHOLD_YES);
+    assert_int_equal(t.told[201], THRESHOLD_YES);
+    assert_int_equal(t.told[203], THRESHOLD_YES);
     threshold_deinit(&t);
 }
 
@@ -119,9 +143,10 @@ int main(void)
         cmocka_unit_test(with_a_budget_of_a_tenth_it_keeps_to_a_tenth),
         cmocka_unit_test(a_line_without_a_change_is_said_to_have_none),
         cmocka_unit_test(a_response_that_goes_back_and_forth_is_asked_for_everywhere),
+        cmocka_unit_test(a_yes_that_comes_back_for_some_places_is_found_within_a_tenth),
         cmocka_unit_test(places_without_an_answer_are_left_out),
         cmocka_unit_test(what_is_supposed_saves_answers_and_is_dropped_when_it_is_wrong),
-        cmocka_unit_test(wishes_come_first),
+        cmocka_unit_test(what_is_wished_is_tried_before_the_middles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

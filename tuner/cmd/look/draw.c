@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "cmd/line/commands.h"
+#include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
 #include "cmd/look/plot.h"
+#include "cmd/look/roofline.h"
 
 enum { TITLE_BYTES = 1024 };
 
@@ -27,12 +29,17 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
     recorded r = {0};
+    ceiling_rates ceilings;
+    record_folders folders;
     char title[TITLE_BYTES];
     plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title, .output = o->output,
-                      .columns = terminal_page()};
+                      .columns = terminal_page(), .ceilings = &ceilings};
     at_status status = choose_format(o, &q.format, error);
     if (!status)
         status = recorded_read(o->operand, &r, error);
+    known_folders(o, &folders);
+    if (!status)
+        status = roofline_ceilings(o->operand, &folders, r.device, &ceilings, error);
     if (!status) {
         const char *name = strrchr(o->operand, '/');
         const char *subject = *r.kernel ? r.kernel : name ? name + 1 : o->operand;
@@ -46,7 +53,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT};
+static const option_id options_taken[] = {OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS};
 
 const command cmd_plot = {
     .name = "plot",
@@ -54,15 +61,16 @@ const command cmd_plot = {
     .summary = "Draw what was measured, by gnuplot",
     .details =
         "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4 results; of a\n"
-        "record (results/<gpu>/<pattern>.json) rank and roofline are drawn, where it holds who came next.\n"
+        "record (results/<gpu>/<pattern>.json) roofline is drawn and, where it holds who came next, rank.\n"
         "The picture goes to the terminal, or to -o FILE.svg or FILE.png (--format svg, png, terminal).\n"
         "\n"
         "  rank         of each value of a parameter its variants, fastest first\n"
         "  sweep        the best and the median with each value of a parameter\n"
         "  heatmap      the best with each pair of values of two parameters\n"
         "  convergence  the best so far along the variants tried (of a journal)\n"
-        "  roofline     GB/s, or GFLOP/s and the like, against occupancy, below the pattern's ceiling (of a run)\n"
-        "  spill        against the bytes spilled\n"
+        "  roofline     GFLOP/s over flops a byte, beneath what 'autotune ceilings' measured of memory, L2, shared\n"
+        "               memory and arithmetic; without flops GB/s over occupancy (of a run or a record)\n"
+        "  spill        against the bytes spilled (of a run or a journal)\n"
         "  importance   which parameters decide\n"
         "\n"
         "Without --by it is drawn by what decides most.\n",

@@ -8,9 +8,10 @@
 #include <sys/wait.h>
 
 #include "base/nearest.h"
+#include "cmd/look/roofline.h"
 #include "history/importance.h"
 
-enum { COLOURS = 8, VALUE_BYTES = 96 };
+enum { COLOURS = 8, VALUE_BYTES = 96, LEAST_RANKED = 3 };
 
 /* Okabe & Ito 2008; yellow, which is faint on white, comes last. */
 static const char *const colours[COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
@@ -79,22 +80,41 @@ static bool has_level(const drawing *d, size_t result, size_t level, size_t para
     return value_equal(d->r->results[result].values[parameter], d->r->results[level].values[parameter]);
 }
 
-static void put_ceiling(const drawing *d, bool first)
+static void put_ceiling(const drawing *d)
 {
-    if (d->rates && d->r->ceiling_rate > 0)
-        fprintf(d->to, "%s %g with lines lc rgb '#555555' lw 2 title '%s'", first ? "" : ", \\\n", d->r->ceiling_rate,
-                d->r->ceiling);
+    char of[WORK_RATE_BYTES];
+    const ceiling_info *ceiling = ceiling_get(d->r->ceiling);
+    bool alike = d->rates && (ceiling->unit == WORK_ITEMS ||
+                              strcmp(work_rate_name(ceiling->unit, NULL, of), d->r->rate_unit) == 0);
+    if (alike && d->r->ceiling_rate > 0)
+        fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d->r->ceiling_rate, ceiling->words);
     if (d->rates && d->r->baseline_rate > 0)
         fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_rate);
 }
 
-/* Of each value its variants, fastest first, along their share: curves that do not hide each other. */
+/* 1, 2, 5, 10 ...: a range of less than a decade has numbers too. */
+static void put_log_range(const drawing *d, double low, double high)
+{
+    fprintf(d->to, "set logscale y\nset yrange [%g:%g]\nset ytics (", low, high);
+    for (double decade = pow(10, floor(log10(low))); decade < high; decade *= 10)
+        for (int i = 0; i < 3; i++) {
+            double at = decade * (i == 0 ? 1 : i == 1 ? 2 : 5);
+            if (at >= low && at <= high)
+                fprintf(d->to, "'%g' %g, ", at, at);
+        }
+    fprintf(d->to, "'' %g)\n", high);
+}
+
+/* Of each value its variants, fastest first, along their share: curves that do not hide each other. Of more values than
+ * there are colours some, evenly spread. */
 static at_status draw_rank(const drawing *d, at_error *error)
 {
-    size_t count, *levels = levels_of(d, d->by[0], &count);
+    size_t all, *levels = levels_of(d, d->by[0], &all), count = all < COLOURS ? all : COLOURS;
     char text[VALUE_BYTES];
     if (!levels)
         return error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t l = 1; l < count; l++)
+        levels[l] = levels[l * (all - 1) / (count - 1)];
     for (size_t l = 0; l < count; l++) {
         size_t of = 0, rank = 0;
         for (size_t i = 0; i < d->count; i++)
@@ -106,9 +126,15 @@ static at_status draw_rank(const drawing *d, at_error *error)
                         figure(d, d->works[i]));
         fputs("EOD\n", d->to);
     }
-    fprintf(d->to, "set xlabel 'of the variants with that value, fastest first (%%)'\nset ylabel '%s'\n"
-                   "set xrange [0:100]\nset key outside bottom center horizontal height 1\n%splot ",
-            unit(d), d->rates ? "set yrange [0:*]\n" : "set logscale y\n");
+    snprintf(text, sizeof text, count < all ? " (of %zu of %zu values)" : "", count, all);
+    fprintf(d->to, "set xlabel 'of the variants with that value%s, fastest first (%%)'\nset ylabel '%s'\n"
+                   "set xrange [0:100]\nset key outside bottom center horizontal height 1\n",
+            text, unit(d));
+    if (d->rates)
+        fputs("set yrange [0:*]\n", d->to);
+    else
+        put_log_range(d, figure(d, d->works[0]) / 1.05, figure(d, d->works[d->count - 1]) * 1.05);
+    fputs("plot ", d->to);
     for (size_t l = 0; l < count; l++) {
         char title[2 * VALUE_BYTES];
         value_text(d, levels[l], d->by[0], text);
@@ -117,7 +143,7 @@ static at_status draw_rank(const drawing *d, at_error *error)
                 l, colours[l % COLOURS], 1 + l % 5, 4 + l % 10);
         put_text(d->to, title);
     }
-    put_ceiling(d, false);
+    put_ceiling(d);
     fputs("\n", d->to);
     free(levels);
     return AT_OK;
@@ -153,7 +179,7 @@ static at_status draw_sweep(const drawing *d, at_error *error)
                    "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
                    " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
             colours[0], colours[1]);
-    put_ceiling(d, false);
+    put_ceiling(d);
     fputs("\n", d->to);
     free(levels);
     return AT_OK;
@@ -259,7 +285,7 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
         /* Light to dark blue: it stays a scale in print. */
         fprintf(d->to,
                 "\nunset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
-                "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#2171b5')\n"
+                "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#4292c6')\n"
                 "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n"
                 "plot $d using 1:2:3 with image pixels, $d using 1:2:4 with labels\n",
                 (double)columns - 0.5, (double)rows - 0.5);
@@ -289,29 +315,36 @@ static at_status draw_convergence(const drawing *d, at_error *error)
     return AT_OK;
 }
 
-/* Points over a figure of each variant. */
-static at_status draw_points(const drawing *d, bool spills, at_error *error)
+static at_status draw_spill(const drawing *d, at_error *error)
 {
     size_t points = 0;
+    double most = 100;
     fputs("$d << EOD\n", d->to);
     for (size_t i = 0; i < d->count; i++) {
         const recorded_result *r = &d->r->results[d->works[i]];
-        if (spills ? !r->has_resources : !(r->occupancy > 0 && d->rates))
+        if (!r->has_resources)
             continue;
-        fprintf(d->to, "%g %g\n", spills ? r->spill_bytes : 100 * r->occupancy, figure(d, d->works[i]));
+        fprintf(d->to, "%u %g\n", r->spill_bytes, figure(d, d->works[i]));
+        most = fmax(most, r->spill_bytes);
         points++;
     }
     if (points == 0)
-        return error_set(error, AT_NOT_FOUND, "this file does not say what a variant %s: what a run prints with "
-                                              "--json --top 1000000 does",
-                         spills ? "spills" : "moves and how full it keeps the multiprocessors");
-    fprintf(d->to, "EOD\n%sset xlabel '%s'\nset ylabel '%s'\nset yrange [0:*]\n"
-                   "set key outside bottom center horizontal height 1\nplot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
-            spills ? "set xrange [-1:]\n" : "set xrange [0:105]\n",
-            spills ? "bytes spilled (stores and loads)" : "occupancy (%)", unit(d), colours[0]);
-    put_ceiling(d, false);
+        return error_set(error, AT_NOT_FOUND, "this file does not say what a variant spills: what a run prints with "
+                                              "--json --top 1000000 does, and its journal");
+    fprintf(d->to, "EOD\nset xrange [%g:%g]\nset xlabel 'bytes spilled by a thread (stores and loads)'\nset ylabel '%s'\n"
+                   "set yrange [0:*]\nset key outside bottom center horizontal height 1\n"
+                   "plot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
+            -0.03 * most, 1.03 * most, unit(d), colours[0]);
+    put_ceiling(d);
     fputs("\n", d->to);
     return AT_OK;
+}
+
+static at_status draw_roofline(const drawing *d, at_error *error)
+{
+    return roofline_write(&(roofline_request){.r = d->r, .works = d->works, .count = d->count,
+                                              .ceilings = d->q->ceilings, .colours = colours, .to = d->to},
+                          error);
 }
 
 static at_status draw_importance(const drawing *d, at_error *error)
@@ -332,16 +365,6 @@ static at_status draw_importance(const drawing *d, at_error *error)
                    "'once all others are fixed'\n",
             (double)count - 0.3, colours[0], colours[1]);
     return AT_OK;
-}
-
-static at_status draw_spill(const drawing *d, at_error *error)
-{
-    return draw_points(d, true, error);
-}
-
-static at_status draw_roofline(const drawing *d, at_error *error)
-{
-    return draw_points(d, false, error);
 }
 
 static const struct {
@@ -438,7 +461,7 @@ static void put_head(const drawing *d)
     else
         fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
     if (q->format != PLOT_TERMINAL)
-        fputs("set termoption noenhanced\nset grid lc rgb '#dddddd'\n", d->to);
+        fputs("set termoption noenhanced\nset grid lt 1 lc rgb '#dddddd'\n", d->to);
     if (q->output) {
         fputs("set output '", d->to);
         for (const char *c = q->output; *c; c++)
@@ -471,6 +494,9 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
                                               "drawn: for '%s' draw what 'autotune SCRIPT --json --top 1000000' prints, "
                                               "or the run's journal",
                          q->kind);
+    if (kinds[kind].draw == draw_rank && r->result_count < LEAST_RANKED)
+        return error_set(error, AT_NOT_FOUND, "this record keeps the winner and the default alone: the measured space is in "
+                                              "what 'autotune SCRIPT --json --top 1000000' prints, and in the run's journal");
     at_status status = find_works(&d) ? importance_of(r, &d.important, error)
                                       : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)

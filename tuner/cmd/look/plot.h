@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "history/history.h"
+#include "record/ceilings.h"
 
 typedef enum plot_format { PLOT_SVG, PLOT_PNG, PLOT_TERMINAL } plot_format;
 
@@ -20,6 +21,7 @@ typedef struct plot_request {
     plot_format format;
     const char *output; /* file; NULL: stdout */
     size_t columns;     /* of the terminal */
+    const ceiling_rates *ceilings; /* for a roofline; NULL: the recording's own alone */
 } plot_request;
 
 /* Draws: writes a program with the data in it and has gnuplot run it. AT_USAGE for an unknown kind or parameter,

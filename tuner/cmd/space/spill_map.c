@@ -294,6 +294,19 @@ static void wish_caps_that_bind(spill_map *m, spill_line *l)
     }
 }
 
+/* What needs fewer registers than the most that are allowed, and spills none, fits into any cap from there on. */
+static void suppose_above_need(spill_map *m, spill_line *l)
+{
+    const spill_axis *a = &m->axes[0];
+    size_t last = a->count - 1;
+    const inspect_row *row = &spill_map_point(m, (size_t)(l - m->lines), last)->row;
+    if (m->cap_axis != 0 || l->search.told[last] != THRESHOLD_NO)
+        return;
+    for (size_t i = 0; i < last; i++)
+        if (a->caps[i] >= row->resources.registers)
+            threshold_suppose(&l->search, i, THRESHOLD_NO);
+}
+
 /* Where a solved line's yes begins (rising) or no begins (falling), so that the lines between two can be
  * guessed. */
 static bool boundary(const spill_map *m, const spill_line *l, bool rising, size_t *at)
@@ -352,6 +365,8 @@ static at_status solve_lines(spill_map *m, const size_t *lines, size_t count, at
             break;
         size_t line = index / m->line_length, place = index % m->line_length;
         threshold_tell(&m->lines[line].search, place, answer_of(&m->points[index].row));
+        if (place + 1 == m->line_length)
+            suppose_above_need(m, &m->lines[line]);
         wish_caps_that_bind(m, &m->lines[line]);
         wish_occupancy_steps(m, &m->lines[line]);
         busy[line] = false;

@@ -312,7 +312,7 @@ static json_t *line_json(const explored *x, size_t line)
         const spill_point *p = spill_map_point(m, line, i);
         spill_map_value(m, 0, line, i, text);
         json_t *one = resources_json(&p->row);
-        json_put(&one, m->axes[0].name, json_from_value(value_parse(text)));
+        json_put(&one, json_object_get(one, m->axes[0].name) ? "cap" : m->axes[0].name, json_from_value(value_parse(text)));
         if (p->time_ns[0] > 0)
             json_put(&one, "time_ns", json_real(p->time_ns[0]));
         if (p->shared.valid && p->shared.outcome == COMPILE_OK) {
