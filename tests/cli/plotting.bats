@@ -137,11 +137,3 @@ END
     tool plot "$LANDSCAPE" --kind roofline
     fails_with 2 '--json'
 }
-
-@test "a picture that cannot be written is an error" {
-    needs_gnuplot
-    status=0
-    { (ulimit -f 0 && "$AUTOTUNE" plot "$LANDSCAPE" --kind rank -o picture.svg) 2>&1 || echo "exit $?"; } | cat >out.txt
-    grep -q 'exit 4' out.txt
-    grep -q 'ulimit -f' out.txt
-}

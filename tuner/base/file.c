@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static const char *remedy(int code)
         {EROFS, "; choose a folder that can be written"},
         {EACCES, "; choose a folder that you may write"},
         {ENOTDIR, "; a part of the path is a file"},
+        {ENXIO, "; nobody reads this pipe"},
     };
     for (size_t i = 0; i < sizeof remedies / sizeof *remedies; i++)
         if (remedies[i].code == code)
@@ -197,25 +199,46 @@ static at_status fill_and_close(int fd, const char *path, const void *bytes, siz
     return status;
 }
 
-static at_status replace_regular(const char *path, const void *bytes, size_t size_bytes,
-                                 at_error *error)
+static at_status write_beside_and_rename(const char *path, const void *bytes, size_t size_bytes,
+                                         at_error *error)
 {
-    char temporary[PATH_BYTES], folder[PATH_BYTES];
-    const char *name;
+    char temporary[PATH_BYTES];
     int fd;
-    at_status status = split(path, folder, &name, error);
-    if (!status)
-        status = create_beside(path, temporary, &fd, error);
+    at_status status = create_beside(path, temporary, &fd, error);
     if (status)
         return status;
     status = fill_and_close(fd, path, bytes, size_bytes, error);
     if (!status && rename(temporary, path) != 0)
         status = io_error(error, errno, "replace", path);
-    if (status) {
+    if (status)
         unlink(temporary);
+    return status;
+}
+
+/* A signal that ends the process waits until the temporary file has its name. */
+static at_status replace_regular(const char *path, const void *bytes, size_t size_bytes,
+                                 at_error *error)
+{
+    char folder[PATH_BYTES];
+    const char *name;
+    sigset_t all, before;
+    at_status status = split(path, folder, &name, error);
+    if (status)
         return status;
-    }
-    return sync_folder(folder, error);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    status = write_beside_and_rename(path, bytes, size_bytes, error);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status ? status : sync_folder(folder, error);
+}
+
+at_status file_open_to_write(const char *path, int *fd, at_error *error)
+{
+    *fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (*fd < 0)
+        return io_error(error, errno, "write", path);
+    fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
+    return AT_OK;
 }
 
 at_status file_replace(const char *path, const void *bytes, size_t size_bytes, at_error *error)
@@ -226,10 +249,9 @@ at_status file_replace(const char *path, const void *bytes, size_t size_bytes, a
     if (S_ISDIR(s.st_mode))
         return io_error(error, EISDIR, "write", path);
     if (!S_ISREG(s.st_mode)) {
-        int fd = open(path, O_WRONLY | O_CLOEXEC);
-        if (fd < 0)
-            return io_error(error, errno, "open", path);
-        return fill_and_close(fd, path, bytes, size_bytes, error);
+        int fd;
+        at_status status = file_open_to_write(path, &fd, error);
+        return status ? status : fill_and_close(fd, path, bytes, size_bytes, error);
     }
     char *real = realpath(path, NULL);
     if (!real)

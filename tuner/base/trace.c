@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/file.h"
 
 typedef struct lane {
     trace_group group;
@@ -53,9 +55,13 @@ at_status trace_open(const char *path, int64_t zero_ns, trace **out, at_error *e
     }
     t->path = copy;
     t->zero_ns = zero_ns;
-    t->file = fopen(path, "we");
-    if (!t->file) {
-        at_status status = error_set_errno(error, errno, "cannot write the trace %s", path);
+    int fd;
+    at_status status = file_open_to_write(path, &fd, error);
+    if (!status && !(t->file = fdopen(fd, "w"))) {
+        status = error_set_errno(error, errno, "cannot write the trace %s", path);
+        close(fd);
+    }
+    if (status) {
         free(copy);
         free(t);
         return status;

@@ -16,7 +16,7 @@ typedef struct trace trace;
 /* Whose lanes are shown together. */
 typedef enum trace_group { TRACE_TUNER, TRACE_COMPILE, TRACE_DEVICE, TRACE_GROUPS } trace_group;
 
-/* Creates the file; times are shown from `zero_ns` (base/clock.h). AT_IO, AT_NO_MEMORY. */
+/* Creates the file, as file_open_to_write(); times are shown from `zero_ns` (base/clock.h). AT_IO, AT_NO_MEMORY. */
 at_status trace_open(const char *path, int64_t zero_ns, trace **out, at_error *error);
 
 /* Ends the file and frees the trace. AT_IO when anything could not be written. NULL is fine. */

@@ -144,6 +144,19 @@ static void end_wrapping(FILE *whole)
         fclose(f);
 }
 
+/* The exit code, once all that was printed is where it should be. */
+static int end_output(at_status status, int code, at_error *error)
+{
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !status)
+        status = error_set(error, AT_IO, "stdout could not be written");
+    if (status == AT_IO && reader_left())
+        status = AT_OK;
+    if (!status)
+        return code;
+    print_error(error);
+    return exit_code_of(status);
+}
+
 static int run(const command *c, int argc, char **argv)
 {
     at_error error = {0};
@@ -157,15 +170,7 @@ static int run(const command *c, int argc, char **argv)
     if (!status && !o.help)
         status = c->run(&o, &code, &error);
     end_wrapping(whole);
-    if (fflush(stdout) != 0 && !status)
-        status = error_set(&error, AT_IO, "stdout could not be written");
-    if (status == AT_IO && reader_left())
-        status = AT_OK;
-    if (status) {
-        print_error(&error);
-        code = exit_code_of(status);
-    }
-    return code;
+    return end_output(status, code, &error);
 }
 
 /* A first word that is neither a command, a file nor an installed script is likelier a misspelt
@@ -252,15 +257,16 @@ static int become_rank(char **argv)
 
 static int run_command_line(int argc, char **argv)
 {
+    at_error error = {0};
     if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         FILE *whole = start_wrapping(true);
         print_help();
         end_wrapping(whole);
-        return argc < 2 ? EXIT_USAGE : EXIT_OK;
+        return end_output(AT_OK, argc < 2 ? EXIT_USAGE : EXIT_OK, &error);
     }
     if (strcmp(argv[1], "--version") == 0) {
         print_version();
-        return EXIT_OK;
+        return end_output(AT_OK, EXIT_OK, &error);
     }
     const command *c = commands_find(argv[1]);
     if ((!c || c == &cmd_tune) && cluster_launched())

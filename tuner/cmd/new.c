@@ -60,6 +60,8 @@ static at_status write_one(const char *from, const char *to, const char *name, a
         status = file_write_all(fd, to, own, strlen(own), error);
     if (fd >= 0 && close(fd) != 0 && !status)
         status = error_set(error, AT_IO, "%s cannot be written: %s", to, strerror(errno));
+    if (status && fd >= 0)
+        unlink(to);
     free(text);
     free(own);
     return status;
@@ -69,6 +71,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 {
     paths p;
     char to[FILES][MOST_NAME + 32];
+    size_t made = 0;
     (void)exit_code;
     at_status status = check_name(o->operand, error);
     if (!status)
@@ -83,9 +86,13 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         char from[PATHS_BYTES + 64];
         snprintf(from, sizeof from, "%s/../starter/%s%s", p.lua_dir, PLACE, suffixes[i]);
         status = write_one(from, to[i], o->operand, error);
-        if (!status)
-            puts(to[i]);
+        made += !status;
     }
+    for (size_t i = 0; i < made; i++)
+        if (status)
+            unlink(to[i]);
+        else
+            puts(to[i]);
     if (!status)
         fprintf(stderr, "autotune: 'autotune %s' tunes it as it stands\n", to[0]);
     return status;

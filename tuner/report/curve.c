@@ -375,9 +375,7 @@ at_status curve_plot(const curve *c, const char *path, FILE *to, at_error *error
     if (!curve_found(c))
         return error_set(error, AT_USAGE, "there is nothing to draw: no point has a winner");
     bool numeric = is_numeric(c, &logarithmic);
-    fprintf(to, "set terminal %s size 900,540 noenhanced\nset output ", png ? "pngcairo" : "svg");
-    put_quoted(path, to);
-    fputs("\nset title ", to);
+    fprintf(to, "set terminal %s size 900,540 noenhanced\nset title ", png ? "pngcairo" : "svg");
     char title[512];
     snprintf(title, sizeof title, "%s on %s%s", c->pattern, c->device,
              c->predicted ? " (predicted)" : "");

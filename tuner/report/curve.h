@@ -36,7 +36,8 @@ at_status curve_print(const curve *c, FILE *to, at_error *error);
 at_status curve_print_json(const curve *c, FILE *to, at_error *error);
 
 /* What gnuplot draws the curve from: the rate over the first variable, a line for every combination of the
- * others, and the baseline's beside it. `path` ends in .png or .svg (AT_USAGE). AT_IO. */
+ * others, and the baseline's beside it. `path`, where the picture is to lie, ends in
+ * .png or .svg (AT_USAGE). AT_IO. */
 at_status curve_plot(const curve *c, const char *path, FILE *to, at_error *error);
 
 #endif

@@ -99,6 +99,8 @@ static void what_is_no_file_is_refused_and_never_waited_for(void **state)
     assert_int_equal(mkfifo(f->path, 0600), 0);
     assert_int_equal(file_read(f->path, 100, &text, NULL, &f->error), AT_IO);
     assert_non_null(strstr(f->error.message, "is a device or pipe, not a file"));
+    assert_int_equal(file_replace(f->path, "x", 1, &f->error), AT_IO);
+    assert_non_null(strstr(f->error.message, "nobody reads this pipe"));
     assert_int_equal(file_read("/dev/zero", 1 << 20, &text, NULL, &f->error), AT_IO);
     assert_int_equal(file_read("/dev/tty", 1 << 20, &text, NULL, &f->error), AT_IO);
 }

@@ -1,5 +1,4 @@
 /* autotune export: what was recorded, for programs that run without autotune. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
 #include "cmd/line/options.h"
+#include "cmd/line/terminal.h"
 #include "export/export.h"
 #include "record/record.h"
 #include "run/setup/setup.h"
@@ -191,12 +191,7 @@ static at_status write_one(const options *o, const exporter *e, const export_fil
                          files->count, files->files[0]->name, files->files[1]->name,
                          files->count > 2 ? " ..." : "", e->pair ? ", or -o FILE" : "",
                          e->pair ? e->extension : "");
-    const export_file *f = files->files[0];
-    if (o->output)
-        return file_replace(o->output, f->text, f->size_bytes, error);
-    if (fwrite(f->text, 1, f->size_bytes, stdout) != f->size_bytes || fflush(stdout) != 0)
-        return error_set_errno(error, errno, "cannot write the export");
-    return AT_OK;
+    return terminal_or_file(o->output, files->files[0]->text, files->files[0]->size_bytes, error);
 }
 
 static at_status write_subjects(const options *o, const exporter *e, const subject *subjects,

@@ -1,11 +1,14 @@
 #define _GNU_SOURCE /* strcasestr */
 #include "cmd/line/terminal.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "report/table.h"
 
 bool terminal_wants_colour(void)
@@ -43,6 +46,15 @@ size_t terminal_page(void)
     enum { WIDEST = 200 };
     size_t columns = terminal_columns(WIDEST);
     return columns ? columns : TABLE_PAGE_COLUMNS;
+}
+
+at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error)
+{
+    if (path)
+        return file_replace(path, bytes, size_bytes, error);
+    if (fwrite(bytes, 1, size_bytes, stdout) != size_bytes || fflush(stdout) != 0)
+        return error_set_errno(error, errno, "stdout could not be written");
+    return AT_OK;
 }
 
 at_status terminal_print_table(table *t, at_error *error)

@@ -24,4 +24,7 @@ size_t terminal_page(void);
 /* Prints a table to stdout, in that width, with colour where it is wanted. As table_print(). */
 at_status terminal_print_table(struct table *t, at_error *error);
 
+/* Writes to the file, as file_replace(); to stdout where `path` is NULL. AT_IO. */
+at_status terminal_or_file(const char *path, const void *bytes, size_t size_bytes, at_error *error);
+
 #endif

@@ -1,11 +1,10 @@
 /* autotune convert: recorded measurements in the format of another tool. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/terminal.h"
 #include "history/history.h"
 
 /* The file's name, to call a kernel that the file does not name. */
@@ -13,15 +12,6 @@ static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
-}
-
-static at_status write_text(const char *path, const char *text, at_error *error)
-{
-    if (path)
-        return file_replace(path, text, strlen(text), error);
-    if (puts(text) == EOF || fflush(stdout) != 0)
-        return error_set_errno(error, errno, "cannot write the result");
-    return AT_OK;
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)
@@ -36,8 +26,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         r.kernel = last_part(o->operand);
     if (!status)
         status = recorded_write(&r, o->format, &text, error);
-    if (!status)
-        status = write_text(o->output, text, error);
+    size_t length = text ? strlen(text) : 0;
+    if (!status) {
+        text[length] = '\n'; /* in the place of the NUL: a file of text ends in a newline */
+        status = terminal_or_file(o->output, text, length + 1, error);
+    }
     free(text);
     recorded_deinit(&r);
     return status;

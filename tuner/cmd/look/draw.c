@@ -1,7 +1,10 @@
 /* autotune plot: a picture of what was measured. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
@@ -31,8 +34,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     recorded r = {0};
     ceiling_rates ceilings;
     record_folders folders;
-    char title[TITLE_BYTES];
-    plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title, .output = o->output,
+    char title[TITLE_BYTES], *picture = NULL;
+    size_t size_bytes = 0;
+    plot_request q = {.kind = o->kind ? o->kind : "rank", .by = o->by, .title = title,
                       .columns = terminal_page(), .ceilings = &ceilings};
     at_status status = choose_format(o, &q.format, error);
     if (!status)
@@ -47,8 +51,14 @@ static at_status run(const options *o, int *exit_code, at_error *error)
                  (int)strcspn(subject, "."), subject, *r.device ? " on " : "", r.device,
                  *r.problem ? ", " : "", r.problem, r.predicted ? " (predicted)" : "",
                  r.is_record ? ": the best few and the default" : "");
-        status = plot_draw(&r, &q, error);
+        status = plot_draw(&r, &q, &picture, &size_bytes, error);
     }
+    /* Of what goes to stdout, which is text for a terminal, a PNG is the exception. */
+    if (!status && !o->output && q.format == PLOT_PNG)
+        status = file_write_all(STDOUT_FILENO, "stdout", picture, size_bytes, error);
+    else if (!status)
+        status = terminal_or_file(o->output, picture, size_bytes, error);
+    free(picture);
     recorded_deinit(&r);
     return status;
 }

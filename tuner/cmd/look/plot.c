@@ -4,10 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/nearest.h"
+#include "cmd/line/gnuplot.h"
 #include "cmd/look/roofline.h"
 #include "history/importance.h"
 
@@ -462,12 +461,6 @@ static void put_head(const drawing *d)
         fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
     if (q->format != PLOT_TERMINAL)
         fputs("set termoption noenhanced\nset grid lt 1 lc rgb '#dddddd'\n", d->to);
-    if (q->output) {
-        fputs("set output '", d->to);
-        for (const char *c = q->output; *c; c++)
-            fprintf(d->to, *c == '\'' ? "''" : "%c", *c);
-        fputs("'\n", d->to);
-    }
     fputs("set title ", d->to);
     put_text(d->to, q->title);
     fputs("\n", d->to);
@@ -510,39 +503,28 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
     return status;
 }
 
-at_status plot_draw(const recorded *r, const plot_request *q, at_error *error)
+at_status plot_draw(const recorded *r, const plot_request *q, char **picture, size_t *size_bytes, at_error *error)
 {
     char *program = NULL;
-    size_t size_bytes = 0;
-    FILE *memory = open_memstream(&program, &size_bytes);
+    size_t program_bytes = 0;
+    *picture = NULL;
+    *size_bytes = 0;
+    FILE *memory = open_memstream(&program, &program_bytes);
     if (!memory)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     at_status status = write_program(r, q, memory, error);
-    fclose(memory);
-    if (!status && q->format == PLOT_TERMINAL && strncmp(program, "set ", 4) != 0) {
-        fputs(program, stdout); /* drawn already */
-        free(program);
+    if (fclose(memory) != 0 && !status)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status && strncmp(program, "set ", 4) != 0) {
+        *picture = program; /* drawn already */
+        *size_bytes = program_bytes;
         return AT_OK;
     }
-    if (!status && system("command -v gnuplot >/dev/null 2>&1") != 0)
-        status = error_set(error, AT_NO_TOOLCHAIN, "gnuplot is missing, which draws the pictures: "
-                                                   "sudo apt-get install gnuplot-nox");
-    fflush(stdout);
-    FILE *gnuplot = status ? NULL : popen("gnuplot", "w");
-    if (!status && !gnuplot)
-        status = error_set(error, AT_IO, "gnuplot cannot be started");
-    if (gnuplot) {
-        fwrite(program, 1, size_bytes, gnuplot);
-        int ended = pclose(gnuplot);
-        if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0)
-            status = error_set(error, AT_IO, "gnuplot could not draw %s", q->output ? q->output : "this");
-        /* It does not tell what it could not write. */
-        struct stat drawn;
-        if (!status && q->output && (stat(q->output, &drawn) != 0 || drawn.st_size == 0))
-            status = error_set(error, AT_IO,
-                               "cannot write %s: is the disk full, or the size of files limited (ulimit -f)?",
-                               q->output);
-    }
+    if (!status)
+        status = gnuplot_run(program, program_bytes, picture, size_bytes, error);
+    /* Of its pages for the terminal the first begins a new sheet. */
+    if (!status && (*picture)[0] == '\f')
+        (*picture)[0] = '\n';
     free(program);
     return status;
 }

@@ -19,14 +19,14 @@ typedef struct plot_request {
     const char *by;    /* "algorithm" or "tile_x,tile_y"; NULL: what decides most */
     const char *title;
     plot_format format;
-    const char *output; /* file; NULL: stdout */
-    size_t columns;     /* of the terminal */
+    size_t columns; /* of the terminal */
     const ceiling_rates *ceilings; /* for a roofline; NULL: the recording's own alone */
 } plot_request;
 
-/* Draws: writes a program with the data in it and has gnuplot run it. AT_USAGE for an unknown kind or parameter,
+/* Draws: writes a program with the data in it and has gnuplot run it. The picture, text for the terminal, is
+ * the caller's to free. AT_USAGE for an unknown kind or parameter,
  * AT_NOT_FOUND where the recording lacks what the kind draws, saying what does have it, AT_NO_TOOLCHAIN, with
- * the package's name, where there is no gnuplot. */
-at_status plot_draw(const recorded *r, const plot_request *q, at_error *error);
+ * the package's name, where there is no gnuplot, AT_IO when it fails. */
+at_status plot_draw(const recorded *r, const plot_request *q, char **picture, size_t *size_bytes, at_error *error);
 
 #endif

@@ -2,22 +2,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <jansson.h>
 
-#include "base/file.h"
 #include "base/paths.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
+#include "cmd/line/terminal.h"
 #include "cmd/look/html.h"
 #include "cmd/look/plot.h"
 #include "cmd/variant/explained.h"
 #include "record/record.h"
 
-enum { TEXT_BYTES = 1024, MOST_SVG_BYTES = 64 << 20 };
+enum { TEXT_BYTES = 1024 };
 
 /* ---- why: the counters of the baseline and of the winner ---- */
 
@@ -319,16 +318,11 @@ static void put_tried(FILE *to, const record *r)
 /* A picture of the pattern's whole space, where that was recorded. */
 static void put_picture(FILE *to, const recorded *all, const char *kind, const char *words)
 {
-    char path[] = "/tmp/autotune-plot-XXXXXX";
-    int fd = mkstemp(path);
-    char *bytes = NULL;
+    char *bytes;
     size_t size_bytes = 0;
     at_error error = {0};
-    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG, .output = path};
-    if (fd < 0)
-        return;
-    close(fd);
-    if (!plot_draw(all, &q, &error) && !file_read(path, MOST_SVG_BYTES, &bytes, &size_bytes, &error)) {
+    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG};
+    if (!plot_draw(all, &q, &bytes, &size_bytes, &error)) {
         html_picture(to, bytes, size_bytes, words);
     } else {
         fputs("<p class=\"note\">No picture: ", to);
@@ -336,7 +330,6 @@ static void put_picture(FILE *to, const recorded *all, const char *kind, const c
         fputs("</p>\n", to);
     }
     free(bytes);
-    unlink(path);
 }
 
 /* Of the landscape that lies beside the record. */
@@ -450,10 +443,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         if (fclose(to) != 0)
             status = error_set(error, AT_NO_MEMORY, "out of memory");
     }
-    if (!status && o->output)
-        status = file_replace(o->output, page, size_bytes, error);
-    else if (!status)
-        fwrite(page, 1, size_bytes, stdout);
+    if (!status)
+        status = terminal_or_file(o->output, page, size_bytes, error);
     free(page);
     record_set_deinit(&set);
     return status;

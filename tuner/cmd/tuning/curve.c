@@ -2,9 +2,10 @@
  * (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
+#include "base/file.h"
 #include "cmd/line/commands.h"
+#include "cmd/line/gnuplot.h"
 #include "cmd/line/known.h"
 #include "cmd/line/series.h"
 #include "record/record.h"
@@ -154,17 +155,20 @@ static at_status print(const options *o, const curve *c, at_error *error)
         o->json ? curve_print_json(c, stdout, error) : curve_print(c, stdout, error);
     if (status || !o->picture)
         return status;
-    FILE *gnuplot = popen("gnuplot", "w");
-    if (!gnuplot)
-        return error_set(error, AT_IO, "gnuplot cannot be started");
-    status = curve_plot(c, o->picture, gnuplot, error);
-    int end = pclose(gnuplot);
-    bool missing = WIFEXITED(end) && WEXITSTATUS(end) == 127;
-    if (missing || (!status && end != 0))
-        return error_set(error, AT_IO,
-                         missing ? "gnuplot is not installed: sudo apt-get install gnuplot-nox"
-                                 : "gnuplot could not draw %s",
-                         o->picture);
+    char *program = NULL, *picture = NULL;
+    size_t program_bytes = 0, picture_bytes = 0;
+    FILE *to = open_memstream(&program, &program_bytes);
+    if (!to)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    status = curve_plot(c, o->picture, to, error);
+    if (fclose(to) != 0 && !status)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = gnuplot_run(program, program_bytes, &picture, &picture_bytes, error);
+    if (!status)
+        status = file_replace(o->picture, picture, picture_bytes, error);
+    free(program);
+    free(picture);
     return status;
 }
 

@@ -4,19 +4,12 @@
 
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
+#include "cmd/line/terminal.h"
 #include "compile/compile.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
-
-static at_status open_output(const char *path, FILE **out, at_error *error)
-{
-    *out = path ? fopen(path, "w") : stdout;
-    if (*out)
-        return AT_OK;
-    return error_set(error, AT_IO, "cannot write %s", path);
-}
 
 static at_status print_ptx(const emitted *source, script *s, const uint16_t *indices,
                            const arch_limits *arch, FILE *to, at_error *error)
@@ -164,6 +157,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     uint16_t *indices = NULL;
     emitted source = {0};
     FILE *to = NULL;
+    char *text = NULL;
+    size_t size_bytes = 0;
     pick_rule rule = PICK_NONE;
     if (o->best && o->configuration)
         return error_set(error, AT_USAGE, "--best is a configuration: it does not go with --config");
@@ -186,10 +181,13 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = warn_if_invalid(s, indices, error);
     if (!status)
         status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
-    if (!status)
-        status = open_output(o->output, &to, error);
     if (status)
         goto cleanup;
+    to = open_memstream(&text, &size_bytes);
+    if (!to) {
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+        goto cleanup;
+    }
     if (o->best && !o->ptx)
         status = print_launch(s, indices, rule, to, error);
     if (status)
@@ -199,8 +197,11 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     else
         fputs(source.source, to);
 cleanup:
-    if (to && to != stdout && fclose(to) != 0 && !status)
-        status = error_set(error, AT_IO, "cannot write %s", o->output);
+    if (to && fclose(to) != 0 && !status)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = terminal_or_file(o->output, text, size_bytes, error);
+    free(text);
     emitted_deinit(&source);
     free(indices);
     script_free(s);

@@ -1,0 +1,161 @@
+load helpers
+
+# Where output can go that takes none: every command that writes a file says so at once, leaves what was
+# there, and nothing of its own.
+
+RESULTS="$BATS_TEST_DIRNAME/../../results"
+LANDSCAPE=$RESULTS/nvidia-h200/landscapes/dot.json.gz
+
+needs_gnuplot() {
+    command -v gnuplot >/dev/null || skip "gnuplot is missing"
+}
+
+# The commands that write the file OUT, one a line.
+writers() {
+    cat <<END
+emit $FIXTURES/scale.lua -o OUT
+emit $FIXTURES/scale.lua --ptx -o OUT
+convert $LANDSCAPE --format t4 -o OUT
+export transpose --format header --results $RESULTS -o OUT
+export transpose --format json --results $RESULTS -o OUT
+report --results $FIXTURES/results -o OUT
+plot $LANDSCAPE -o OUT --format svg
+plot $LANDSCAPE -o OUT --format png
+plot $LANDSCAPE --kind heatmap -o OUT --format terminal
+sweep strided.lua --over stride=1,2 --recorded --results $RESULTS --picture OUT.svg
+$FIXTURES/scale.lua --arch sm_90 --budget 1 --quiet --trace OUT
+END
+}
+
+# Runs it with OUT in the place of the file, which may have $blocks of 1 KiB: exit code in $status.
+write_to() { # write_to OUT LINE
+    # shellcheck disable=SC2086 # words are arguments
+    limited ${2//OUT/$1}
+}
+
+limited() { # limited ARGUMENT...: a limit holds for pipes less than for files
+    { (ulimit -f "${blocks:-unlimited}" && exec timeout 20 "$AUTOTUNE" "$@") || echo "exit $?" >&2; } \
+        2>&1 >/dev/null | cat >err.txt
+    errors=$(cat err.txt)
+    status=$(sed -n 's/^exit //p' err.txt)
+    status=${status:-0}
+}
+
+# Each fails, and names OUT or the folder that it is not in.
+all_fail_at() { # all_fail_at OUT
+    while read -r line; do
+        write_to "$1" "$line"
+        fails_with 4 "${1%%/x}" || { echo "$line"; return 1; }
+        # What is there is no other than before.
+        [ "$(find . -name '*tmp*' -o -name '.*.svg*' | wc -l)" -eq 0 ]
+    done < <(writers)
+}
+
+@test "a pipe that nobody reads is an error, and not waited for" {
+    needs_gnuplot
+    mkfifo pipe pipe.svg
+    all_fail_at pipe
+    [[ "$errors" == *"nobody reads this pipe"* ]]
+    [ -p pipe ] && [ -p pipe.svg ]
+}
+
+@test "a pipe that is read takes what a file would" {
+    mkfifo pipe
+    for line in "emit $FIXTURES/scale.lua -o OUT" "convert $LANDSCAPE --format t4 -o OUT"; do
+        # Opened both ways it has a reader before the other one comes.
+        exec 5<>pipe
+        timeout 20 cat pipe >got.txt 5>&- &
+        # shellcheck disable=SC2086 # words are arguments
+        "$AUTOTUNE" ${line//OUT/pipe} 5>&-
+        exec 5>&-
+        wait
+        # shellcheck disable=SC2086 # words are arguments
+        "$AUTOTUNE" ${line//OUT/want.txt}
+        cmp got.txt want.txt
+    done
+}
+
+@test "a folder in the place of a file is an error" {
+    needs_gnuplot
+    mkdir x x.svg
+    while read -r line; do
+        [[ "$line" != export* ]] || continue # which writes into folders
+        write_to x "$line"
+        fails_with 4 "x" || { echo "$line"; return 1; }
+    done < <(writers)
+    [ -d x ] && [ -d x.svg ] && [ -z "$(ls -A x x.svg | grep -v :)" ]
+}
+
+@test "a folder that is not there is an error that names it" {
+    needs_gnuplot
+    all_fail_at nowhere/x
+}
+
+@test "a full disk is an error" {
+    needs_gnuplot
+    ln -s /dev/full full
+    ln -s /dev/full full.svg
+    all_fail_at full
+}
+
+@test "a file that may grow no more leaves the older one whole, and nothing half-written" {
+    needs_gnuplot
+    blocks=0
+    while read -r line; do
+        [[ "$line" != *--trace* ]] || continue # which is written as it goes
+        for file in old old.svg; do
+            echo older >$file
+        done
+        write_to old "$line"
+        fails_with 4 old || { echo "$line"; return 1; }
+        [[ "$errors" == *"ulimit -f"* ]] || { echo "$line: $errors"; return 1; }
+        [ "$(cat old old.svg)" = older$'\n'older ] || { echo "$line wrote"; return 1; }
+        [ "$(ls -A | grep -c tmp)" -eq 0 ]
+    done < <(writers)
+}
+
+@test "a pattern that cannot be written whole is not begun" {
+    blocks=1
+    limited new mine
+    fails_with 4 mine
+    [ -z "$(ls | grep mine)" ]
+}
+
+@test "what cannot be printed is an error in every command" {
+    while read -r line; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        timeout 60 "$AUTOTUNE" $line >/dev/full 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "writ" || { echo "$line"; return 1; }
+    done <<END
+--version
+--help
+tune --help
+$FIXTURES/scale.lua --arch sm_90 --budget 1 --quiet
+$FIXTURES/scale.lua --arch sm_90 --budget 1 --quiet --json
+space transpose.lua
+space transpose.lua --list
+plot $LANDSCAPE --kind heatmap
+importance $LANDSCAPE --json
+completion bash
+completion man
+help scripts
+lint $FIXTURES/scale.lua
+pick transpose --results $RESULTS --gpu nvidia-h200
+results list --results $RESULTS
+results show transpose --results $RESULTS
+results validate $RESULTS
+results diff $RESULTS $RESULTS
+replay $LANDSCAPE --strategy random --repeat 2
+convert $LANDSCAPE --format t4
+export transpose --format header --results $RESULTS
+report --results $FIXTURES/results
+compare $LANDSCAPE $LANDSCAPE
+emit $FIXTURES/scale.lua
+inspect $FIXTURES/scale.lua --arch sm_90
+explain $FIXTURES/scale.lua
+check $FIXTURES/scale.lua
+sweep strided.lua --over stride=1,2 --recorded --results $RESULTS
+END
+}
