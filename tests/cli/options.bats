@@ -104,5 +104,5 @@ load helpers
 @test "devices --json prints JSON where there is no driver" {
     AUTOTUNE_LIBCUDA=/nowhere tool devices --json
     fails_with 3 "driver"
-    [ "$output" = "[]" ]
+    [ "$(jq -c . out.txt)" = '{"devices":[]}' ]
 }

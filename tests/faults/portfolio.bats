@@ -27,7 +27,7 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
     holds 'p["portfolio"]["regret"]["held_out"] == p["held_out"]["problems"] == 1'
     # Where it was made the record gives what was best there: small ones want a = 2, large ones a = 9.
-    holds 'all(p["portfolio"]["configurations"][t["configuration"]]["a"] ==
+    holds 'all(p["portfolio"]["configurations"][t["place"]]["a"] ==
                (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9)
                for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio")'
     # What no vector divides is given none.

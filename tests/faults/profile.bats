@@ -27,7 +27,7 @@ counting() {
     python3 - out.txt <<'END'
 import json, sys
 run = json.load(open(sys.argv[1]))
-assert run["config"] == "a=10,b=6" and run["time_ns"] == 24000 and run["problem"] == {"n": 4096}, run
+assert run["config"] == {"a": 10, "b": 6} and run["time_ns"] == 24000 and run["problem"] == {"n": 4096}, run
 (launch,) = run["launches"]
 assert launch["entry"] == "timed", launch
 assert launch["counters"] == {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum": 4700,

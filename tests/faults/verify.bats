@@ -54,7 +54,7 @@ found = json.load(open(sys.argv[1]))
 named = [r for r in found["records"] if r["verdict"] == "OVERTAKEN"]
 assert [r["problem"]["n"] for r in named] == [4096 + 256 * 17, 4096 + 256 * 63], named
 for r in named:
-    assert r["rival"]["configuration"] == "a=11,b=5" and r["configuration"] == {"a": 11, "b": 6}, r
+    assert r["rival"]["configuration"] == {"a": 11, "b": 5} and r["configuration"] == {"a": 11, "b": 6}, r
     assert 1.04 < r["rival"]["ratio_low"] <= r["rival"]["ratio_high"] < 1.05, r
 assert all(r["blocks"] < 20 for r in found["records"]), "races that are clear end at once"
 PY

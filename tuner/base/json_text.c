@@ -113,6 +113,16 @@ bool json_to_value(const json_t *j, value *out)
     }
 }
 
+json_t *json_count(uint64_t count)
+{
+    return json_integer(count < INT64_MAX ? (json_int_t)count : INT64_MAX);
+}
+
+json_t *json_count_rounded(double count)
+{
+    return isfinite(count) ? json_count(count < 0x1p63 ? (uint64_t)round(count) : UINT64_MAX) : json_null();
+}
+
 json_t *json_rounded(double v, int digits)
 {
     char text[40];

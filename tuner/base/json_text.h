@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -40,6 +41,11 @@ json_t *json_from_values(const char *const *names, const value *values, size_t c
 
 /* The other way of json_from_value(); a string borrows from `j`. False when it is not a value (null, array, object, NULL: no member). */
 bool json_to_value(const json_t *j, value *out);
+
+/* A count as an integer, INT64_MAX when it is larger; and one that was multiplied or summed as a real number,
+ * rounded (null when not finite). New references. */
+json_t *json_count(uint64_t count);
+json_t *json_count_rounded(double count);
 
 /* A real rounded to `digits` significant decimal digits (new reference; null when not finite):
  * figures are kept as precise as they are known, not to the last bit. */

@@ -2,8 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jansson.h>
-
+#include "base/json_text.h"
 #include "bench/client.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
@@ -37,21 +36,14 @@ static at_status print_devices(const device_properties *d, size_t count, at_erro
 static at_status print_json(const device_properties *d, size_t count, at_error *error)
 {
     json_t *all = json_array();
-    for (size_t i = 0; all && i < count; i++)
-        json_array_append_new(
-            all, json_pack("{s:s s:s s:s s:s s:i s:I s:I s:I s:s s:i}", "device", d[i].spec, "name",
-                           d[i].limits.name, "arch", d[i].arch, "uuid", d[i].uuid, "sm_count",
-                           d[i].limits.sm_count, "global_bytes",
-                           (json_int_t)d[i].limits.global_bytes, "l2_bytes",
-                           (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
-                           (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver",
-                           d[i].driver, "cuda_version", d[i].cuda_version));
-    if (!all)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    json_dumpf(all, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(all);
-    return AT_OK;
+    for (size_t i = 0; i < count; i++)
+        json_append(&all, json_pack("{ss ss ss ss si sI sI sI ss si}", "device", d[i].spec, "name", d[i].limits.name,
+                                    "arch", d[i].arch, "uuid", d[i].uuid, "sm_count", d[i].limits.sm_count,
+                                    "global_bytes", (json_int_t)d[i].limits.global_bytes, "l2_bytes",
+                                    (json_int_t)d[i].limits.l2_bytes, "max_shared_per_block_bytes",
+                                    (json_int_t)d[i].limits.max_shared_per_block_bytes, "driver", d[i].driver,
+                                    "cuda_version", d[i].cuda_version));
+    return json_text_print(json_pack("{so}", "devices", all), 2, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)

@@ -13,14 +13,6 @@
 
 enum { FRACTION_DIGITS = 4 };
 
-static json_t *pack_values(const record_values *values)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < values->count; i++)
-        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
-    return object;
-}
-
 static json_t *pack_node(const record_portfolio *p, const record_node *n)
 {
     json_t *object = json_object();
@@ -47,7 +39,7 @@ static json_t *pack_problem(const record_portfolio *p, const draft_problem *d)
     json_t *times = json_array();
     for (size_t i = 0; i < p->configuration_count; i++)
         json_append(&times, d->times_ns[i] ? json_integer(d->times_ns[i]) : json_null());
-    json_t *object = json_pack("{so}", "problem", pack_values(&d->problem));
+    json_t *object = json_pack("{so}", "problem", record_pack_values(&d->problem));
     if (object && d->baseline_ns)
         json_put(&object, "baseline_ns", json_integer(d->baseline_ns));
     json_put(&object, "times_ns", times);
@@ -59,12 +51,12 @@ static json_t *pack_portfolio(const portfolio_draft *d)
     const record_portfolio *p = d->portfolio;
     json_t *configurations = json_array(), *tree = json_array(), *problems = json_array();
     for (size_t i = 0; i < p->configuration_count; i++)
-        json_append(&configurations, pack_values(&p->configurations[i]));
+        json_append(&configurations, record_pack_values(&p->configurations[i]));
     for (size_t i = 0; i < p->node_count; i++)
         json_append(&tree, pack_node(p, &p->nodes[i]));
     for (size_t i = 0; i < d->problem_count; i++)
         json_append(&problems, pack_problem(p, &d->problems[i]));
-    json_t *root = json_pack("{so so so so}", "fixed", pack_values(&p->fixed), "configurations",
+    json_t *root = json_pack("{so so so so}", "fixed", record_pack_values(&p->fixed), "configurations",
                              configurations, "tree", tree, "problems", problems);
     if (root && p->held_out)
         json_put(&root, "regret",

@@ -32,6 +32,14 @@ static const char *const entry_members[] = {
     "proof",            "contenders",
 };
 
+json_t *record_pack_values(const record_values *values)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < values->count; i++)
+        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
+    return object;
+}
+
 json_t *record_pack_problem(const run_summary *s)
 {
     json_t *object = json_object();

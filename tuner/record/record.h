@@ -197,4 +197,7 @@ const value *record_get(const record_values *values, const char *name);
 /* Writes "tile=64,vec=4,..." in the file's order, as far as it fits. */
 void record_format_values(const record_values *values, char *text, size_t size_bytes);
 
+/* {name: value, ...}: a new reference, NULL when out of memory. */
+struct json_t *record_pack_values(const record_values *values);
+
 #endif

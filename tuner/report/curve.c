@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/json_text.h"
+#include "record/schema.h"
 
 enum { FIGURE_DIGITS = 6, VALUE_BYTES = 256 };
 
@@ -79,14 +80,6 @@ at_status curve_new(const char *const *names, size_t count, curve **out, at_erro
     return AT_OK;
 }
 
-static json_t *pack_problem(const run_summary *s)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < s->problem_count; i++)
-        json_put(&object, s->problem[i].name, json_from_value(s->problem[i].value));
-    return object;
-}
-
 static bool fill_point(const curve *c, curve_point *p, const run_summary *s, const char *why)
 {
     const run_result *best = s ? run_summary_best(s) : NULL;
@@ -94,7 +87,7 @@ static bool fill_point(const curve *c, curve_point *p, const run_summary *s, con
         p->message = strdup(why && *why ? why : "no variant worked");
         return p->message;
     }
-    p->problem = pack_problem(s);
+    p->problem = record_pack_problem(s);
     p->config = json_from_values(s->parameters, best->values, s->parameter_count);
     p->time_ns = best->time.median_ns;
     p->low_ns = best->time.low_ns;

@@ -26,6 +26,7 @@
 
 #include "base/version.h"
 #include "base/json_text.h"
+#include "record/schema.h"
 #include "report/report.h"
 
 /* Figures are as precise as they are known. */
@@ -38,7 +39,7 @@ static json_t *known(bool is_known, double v)
 
 static json_t *count_or_null(bool is_known, uint64_t v)
 {
-    return is_known ? json_integer((json_int_t)(v > INT64_MAX ? INT64_MAX : v)) : json_null();
+    return is_known ? json_count(v) : json_null();
 }
 
 static json_t *pack_rate(const run_result *r, work_unit unit)
@@ -76,14 +77,6 @@ static json_t *pack_variant(const run_summary *s, const run_result *r)
         "occupancy", known(r->found.has_resources, r->occupancy.fraction), "tied", (int)r->tied, "twin_of",
         pack_twin_of(s, r), "message",
         r->found.outcome == OUTCOME_OK ? NULL : r->found.message, "proven", (int)r->proven, "unproven", r->unproven);
-}
-
-static json_t *pack_problem(const run_summary *s)
-{
-    json_t *object = json_object();
-    for (size_t i = 0; i < s->problem_count; i++)
-        json_put(&object, s->problem[i].name, json_from_value(s->problem[i].value));
-    return object;
 }
 
 static json_t *pack_counts(const run_summary *s)
@@ -159,7 +152,7 @@ static json_t *pack_run(const run_summary *s, size_t top)
     const bool in_bytes = ceiling_get(s->ceiling)->unit == WORK_BYTES;
     return json_pack(
         "{ss so s{ss ss ss} s{so so} so so so so so so so so so ss ss sI ss ss? so ss so so so}",
-        "pattern", s->pattern, "problem", pack_problem(s), "device", "kind",
+        "pattern", s->pattern, "problem", record_pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
         count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "twins",

@@ -103,6 +103,22 @@ static void figures_are_rounded_and_infinities_unknown(void **state)
     assert_true(json_is_null(json_rounded(NAN, 5)));
 }
 
+static void expect_count(json_t *count, json_int_t expected)
+{
+    assert_true(json_is_integer(count) && json_integer_value(count) == expected);
+    json_decref(count);
+}
+
+static void counts_are_integers_however_they_came_about(void **state)
+{
+    (void)state;
+    expect_count(json_count(7), 7);
+    expect_count(json_count(UINT64_MAX), INT64_MAX);
+    expect_count(json_count_rounded(12.6), 13);
+    expect_count(json_count_rounded(1e30), INT64_MAX);
+    assert_true(json_is_null(json_count_rounded(NAN)));
+}
+
 static void texts_that_are_not_utf8_are_no_json(void **state)
 {
     (void)state;
@@ -122,6 +138,7 @@ int main(void)
         cmocka_unit_test(every_number_reads_back_the_same),
         cmocka_unit_test(values_keep_their_kind),
         cmocka_unit_test(figures_are_rounded_and_infinities_unknown),
+        cmocka_unit_test(counts_are_integers_however_they_came_about),
         cmocka_unit_test(texts_that_are_not_utf8_are_no_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/paths.h"
@@ -91,43 +92,48 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
     }
 }
 
-/* What comes of asking: the candidates that were refused, in `refused`, and the choice. */
+/* A candidate that was refused, and why. */
+typedef struct refusal {
+    pick_candidate candidate;
+    char why[LINE_BYTES + 64];
+} refusal;
+
+/* What comes of asking. */
 typedef struct answer {
     pick_candidate choice;
-    json_t *refused;
+    size_t refused_count;
+    refusal *refused; /* owned */
 } answer;
 
 static at_status ask(const record_set *records, pick_target *target, library_check *check,
                      answer *out, at_error *error)
 {
     pick_candidate next, *after = NULL, last;
-    *out = (answer){.choice = {.rule = PICK_NONE}, .refused = json_array()};
+    *out = (answer){.choice = {.rule = PICK_NONE}};
     while (pick_next(records, target, after, &next)) {
-        char what[LINE_BYTES], why[LINE_BYTES + 64], configuration[LINE_BYTES];
         const record_seen *seen = NULL;
         pick_verdict verdict = pick_judge(target, &next, &seen);
         if (verdict == PICK_GOOD) {
             out->choice = next;
             break;
         }
-        describe(&next, what, sizeof what);
-        say_why(check, verdict, seen, why, sizeof why);
-        record_format_values(next.configuration, configuration, sizeof configuration);
-        json_append(&out->refused,
-                    json_pack("{ss ss ss ss}", "rule", pick_rule_name(next.rule), "measured", what,
-                              "configuration", configuration, "why", why));
+        refusal *grown = array_grow(out->refused, out->refused_count, sizeof *grown);
+        if (!grown)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
+        out->refused = grown;
+        grown[out->refused_count].candidate = next;
+        say_why(check, verdict, seen, grown[out->refused_count].why, sizeof grown->why);
+        out->refused_count++;
         last = next;
         after = &last;
     }
-    return out->refused ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    return AT_OK;
 }
 
 static void print_text(const char *pattern_name, const arch_limits *gpu,
                        const record_values *problem, const answer *a)
 {
-    char text[LINE_BYTES];
-    size_t i;
-    json_t *refused;
+    char text[LINE_BYTES], measured[LINE_BYTES];
     record_format_values(problem, text, sizeof text);
     printf("%s for %s on %s (%d.%d)\n\n", pattern_name, text, gpu->name, gpu->major, gpu->minor);
     if (a->choice.configuration) {
@@ -142,30 +148,32 @@ static void print_text(const char *pattern_name, const arch_limits *gpu,
     if (a->choice.entry)
         printf("time      %.4g us there%s\n", (double)a->choice.entry->time_ns / 1e3,
                a->choice.rule == PICK_EXACT ? "" : "; not measured here");
-    json_array_foreach(a->refused, i, refused)
-    {
-        const char *rule = "", *measured = "", *configuration = "", *why = "";
-        json_unpack(refused, "{ss ss ss ss}", "rule", &rule, "measured", &measured,
-                    "configuration", &configuration, "why", &why);
-        printf("%s%s, %s\n            %s\n            %s\n", i ? "          " : "not       ", rule,
-               measured, configuration, why);
+    for (size_t i = 0; i < a->refused_count; i++) {
+        const refusal *r = &a->refused[i];
+        describe(&r->candidate, measured, sizeof measured);
+        record_format_values(r->candidate.configuration, text, sizeof text);
+        printf("%s%s, %s\n            %s\n            %s\n", i ? "          " : "not       ",
+               pick_rule_name(r->candidate.rule), measured, text, r->why);
     }
 }
 
 static at_status print_json(const char *pattern_name, const arch_limits *gpu,
                             const record_values *problem, const answer *a, at_error *error)
 {
-    json_t *values = json_object(), *given = json_object();
-    for (size_t i = 0; i < problem->count; i++)
-        json_put(&values, problem->pairs[i].name, json_from_value(problem->pairs[i].value));
-    for (size_t i = 0; a->choice.configuration && i < a->choice.configuration->count; i++)
-        json_put(&given, a->choice.configuration->pairs[i].name,
-                 json_from_value(a->choice.configuration->pairs[i].value));
     char what[LINE_BYTES];
+    json_t *refused = json_array();
+    for (size_t i = 0; i < a->refused_count; i++) {
+        const refusal *r = &a->refused[i];
+        describe(&r->candidate, what, sizeof what);
+        json_append(&refused, json_pack("{ss ss so ss}", "rule", pick_rule_name(r->candidate.rule), "measured", what,
+                                        "configuration", record_pack_values(r->candidate.configuration), "why", r->why));
+    }
     describe(&a->choice, what, sizeof what);
-    json_t *root = json_pack("{ss ss so ss ss so sO}", "pattern", pattern_name, "gpu", gpu->name,
-                             "problem", values, "rule", pick_rule_name(a->choice.rule), "measured",
-                             what, "configuration", given, "refused", a->refused);
+    json_t *root = json_pack("{ss ss so ss ss so so}", "pattern", pattern_name, "gpu", gpu->name, "problem",
+                             record_pack_values(problem), "rule", pick_rule_name(a->choice.rule), "measured", what,
+                             "configuration",
+                             a->choice.configuration ? record_pack_values(a->choice.configuration) : json_null(),
+                             "refused", refused);
     return json_text_print(root, 2, stdout, error);
 }
 
@@ -211,7 +219,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         print_text(p->name, &gpu, &problem, &a);
     *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
-    json_decref(a.refused);
+    free(a.refused);
     record_set_deinit(&records);
     script_free(s);
     return status;

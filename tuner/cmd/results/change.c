@@ -35,9 +35,13 @@ static void tell(void *context, const record *r, const record_entry *e, const re
         record_format_values(fixed, problem, sizeof problem);
     a->counts[change]++;
     if (a->options->json) {
-        json_append(&a->list, json_pack("{ss ss ss ss ss ss}", "change", change_names[change], "gpu", r->gpu,
-                                        "pattern", r->pattern, "kind", e ? "entry" : "portfolio", "problem", problem,
-                                        "why", why));
+        json_t *one = json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", r->gpu, "pattern",
+                                r->pattern, "kind", e ? "entry" : "portfolio", "why", why);
+        if (e)
+            results_put_question(&one, e);
+        else
+            json_put(&one, "problem", record_pack_values(fixed));
+        json_append(&a->list, one);
         return;
     }
     if (change != COMBINE_SAME)

@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
+#include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
 #include "cmd/variant/explained.h"
 #include "history/history.h"
@@ -25,6 +26,7 @@ static const double race_margin = 0.0025;
 /* The best of one problem. */
 typedef struct subject {
     char problem[TEXT_BYTES], pattern[128], configuration[CONFIGURATION_BYTES];
+    json_t *asked, *values; /* owned; what it answers ("problem" ...), and the configuration */
     char arch[32]; /* that it is counted for */
     double low_ns, time_ns, high_ns; /* median and its 95 % interval */
     bool predicted, has_resources;
@@ -71,6 +73,9 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
             snprintf(s->problem + strlen(s->problem), sizeof s->problem - strlen(s->problem), "%s%s",
                      e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "");
         record_format_values(&e->configuration, s->configuration, sizeof s->configuration);
+        s->asked = json_object();
+        results_put_question(&s->asked, e);
+        s->values = record_pack_values(&e->configuration);
         snprintf(s->pattern, sizeof s->pattern, "%s", r->pattern);
         snprintf(s->arch, sizeof s->arch, "sm_%d%d", r->major, r->minor);
         s->low_ns = (double)e->time_low_ns;
@@ -104,6 +109,9 @@ static at_status read_best(const char *path, side_file *out, at_error *error)
         snprintf(s->pattern, sizeof s->pattern, "%s", r.kernel);
         snprintf(s->arch, sizeof s->arch, "sm_90");
         format_pairs(r.names, best->values, r.parameter_count, ",", s->configuration, sizeof s->configuration);
+        const json_t *problem = json_object_get(r.root, "problem");
+        s->asked = json_pack("{so}", "problem", json_is_object(problem) ? json_deep_copy(problem) : json_object());
+        s->values = json_from_values(r.names, best->values, r.parameter_count);
         s->time_ns = best->cost * 1e6;
         s->low_ns = best->low_ms * 1e6;
         s->high_ns = best->high_ms * 1e6;
@@ -130,6 +138,15 @@ static at_status read_side(const char *path, side_file *out, at_error *error)
         return status;
     error_clear(error);
     return read_best(path, out, error);
+}
+
+static void side_file_deinit(side_file *s)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        json_decref(s->subjects[i].asked);
+        json_decref(s->subjects[i].values);
+    }
+    free(s->subjects);
 }
 
 /* ---- judging ---- */
@@ -370,8 +387,9 @@ static void put_counts(json_t **object, const char *name, const subject *s)
 {
     if (s->is_counted)
         json_put(object, name,
-                 json_pack("{s:f, s:f, s:i, s:i}", "sectors", s->sectors, "conflicts", s->conflicts, "registers",
-                           (int)s->registers, "spill_bytes", (int)s->spill_bytes));
+                 json_pack("{so so si si}", "sectors", json_count_rounded(s->sectors), "conflicts",
+                           json_count_rounded(s->conflicts), "registers", (int)s->registers, "spill_bytes",
+                           (int)s->spill_bytes));
 }
 
 static at_status print_json(const comparison *all, size_t count, at_error *error)
@@ -379,15 +397,19 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
-        json_t *one = json_pack("{s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:s}", "problem", c->a->problem,
-                                     "verdict", judge_name(c->verdict), "ratio_low", c->low, "ratio_high",
-                                     c->high, "a_ns", c->a->time_ns, "b_ns", c->b->time_ns, "a_config",
-                                c->a->configuration, "b_config", c->b->configuration);
+        json_t *one = json_deep_copy(c->a->asked);
+        json_put(&one, "verdict", json_string(judge_name(c->verdict)));
+        json_put(&one, "ratio_low", c->low > 0 ? json_real(c->low) : json_null());
+        json_put(&one, "ratio_high", c->high > 0 ? json_real(c->high) : json_null());
+        json_put(&one, "a_ns", json_count_rounded(c->a->time_ns));
+        json_put(&one, "b_ns", json_count_rounded(c->b->time_ns));
+        json_put(&one, "a_config", json_incref(c->a->values));
+        json_put(&one, "b_config", json_incref(c->b->values));
         put_counts(&one, "a_counts", c->a);
         put_counts(&one, "b_counts", c->b);
         json_append(&list, one);
     }
-    return json_text_print(list, 1, stdout, error);
+    return json_text_print(json_pack("{so}", "comparisons", list), 1, stdout, error);
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)
@@ -421,8 +443,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
     free(all);
-    free(a.subjects);
-    free(b.subjects);
+    side_file_deinit(&a);
+    side_file_deinit(&b);
     return status;
 }
 

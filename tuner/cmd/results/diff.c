@@ -138,9 +138,9 @@ static at_status print_json(const difference *all, size_t count, at_error *error
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++) {
         const difference *d = &all[i];
-        json_t *one = json_pack("{ss ss ss so sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu", d->from->gpu,
-                                "problem", results_values(&(d->a ? d->a : d->b)->problem), "configuration_changed",
-                                (int)d->changed);
+        json_t *one = json_pack("{ss ss ss sb}", "kind", d->kind, "pattern", d->from->pattern, "gpu", d->from->gpu,
+                                "configuration_changed", (int)d->changed);
+        results_put_question(&one, d->a ? d->a : d->b);
         if (d->a)
             json_put(&one, "a_ns", json_integer(d->a->time_ns));
         if (d->b)

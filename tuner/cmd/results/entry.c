@@ -46,10 +46,9 @@ const json_t *results_json(const record *r, const record_entry *e)
     return json_array_get(json_object_get(r->root, "entries"), e->place);
 }
 
-json_t *results_values(const record_values *values)
+void results_put_question(json_t **object, const record_entry *e)
 {
-    json_t *object = json_object();
-    for (size_t i = 0; i < values->count; i++)
-        json_put(&object, values->pairs[i].name, json_from_value(values->pairs[i].value));
-    return object;
+    json_put(object, "problem", record_pack_values(&e->problem));
+    json_put(object, "cache", json_string(e->warm_cache ? "warm" : "cold"));
+    json_put(object, "objective", json_string(e->energy ? "energy" : "time"));
 }

@@ -19,7 +19,7 @@ void results_problem(const record_entry *e, char *text, size_t size_bytes, size_
 /* The entry as the file has it; borrowed. */
 const json_t *results_json(const record *r, const record_entry *e);
 
-/* {name: value, ...}; a new reference. */
-json_t *results_values(const record_values *values);
+/* Puts what it is the answer to: "problem", "cache" and "objective". */
+void results_put_question(json_t **object, const record_entry *e);
 
 #endif

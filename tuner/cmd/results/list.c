@@ -86,11 +86,12 @@ static json_t *pack_entry(const record *r, const record_entry *e)
 {
     char pointer[64];
     snprintf(pointer, sizeof pointer, "/entries/%zu", e->place);
-    return json_pack("{ss ss ss ss so so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file", r->path,
-                     "pointer", pointer, "problem", results_values(&e->problem), "configuration",
-                     results_values(&e->configuration), "time_ns", (json_int_t)e->time_ns, "ceiling_fraction",
-                     json_rounded(e->ceiling_fraction, 4), "speedup", json_rounded(e->speedup, 4), "date", e->date,
-                     "tool", e->tool);
+    json_t *out = json_pack("{ss ss ss ss so sI so so ss ss}", "pattern", r->pattern, "gpu", r->gpu, "file", r->path,
+                            "pointer", pointer, "configuration", record_pack_values(&e->configuration), "time_ns",
+                            (json_int_t)e->time_ns, "ceiling_fraction", json_rounded(e->ceiling_fraction, 4), "speedup",
+                            json_rounded(e->speedup, 4), "date", e->date, "tool", e->tool);
+    results_put_question(&out, e);
+    return out;
 }
 
 static at_status list_json(const options *o, const record_set *set, const record_folders *folders,

@@ -288,11 +288,11 @@ static json_t *pack_answer(const verification *v, size_t at)
     char pointer[64], changes[TEXT_BYTES];
     snprintf(pointer, sizeof pointer, "/entries/%zu", q->entry->place);
     say_changes(v, at, changes, sizeof changes);
-    json_t *object = json_pack("{ss ss ss so so ss sI ss}", "pattern", q->from->pattern, "file",
-                               q->from->path, "pointer", pointer, "problem", results_values(&q->entry->problem),
-                               "configuration", results_values(&q->entry->configuration), "verdict",
-                               standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
+    json_t *object = json_pack("{ss ss ss so ss sI ss}", "pattern", q->from->pattern, "file", q->from->path,
+                               "pointer", pointer, "configuration", record_pack_values(&q->entry->configuration),
+                               "verdict", standing_name(a->verdict), "recorded_ns", (json_int_t)q->entry->time_ns,
                                "changed", changes);
+    results_put_question(&object, q->entry);
     if (a->why)
         json_put(&object, "why", json_string(a->why));
     if (a->time_ns) {
@@ -302,7 +302,7 @@ static json_t *pack_answer(const verification *v, size_t at)
     }
     if (a->rival)
         json_put(&object, "rival",
-                 json_pack("{ss so so so}", "configuration", a->rival, "ratio", json_rounded(a->ratio, 6),
+                 json_pack("{sO so so so}", "configuration", a->rival_values, "ratio", json_rounded(a->ratio, 6),
                            "ratio_low", json_rounded(a->low, 6), "ratio_high", json_rounded(a->high, 6)));
     return object;
 }

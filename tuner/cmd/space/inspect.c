@@ -11,6 +11,7 @@
 #include "cmd/line/terminal.h"
 #include "cmd/space/inspection.h"
 #include "report/table.h"
+#include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 
 typedef struct inspected {
@@ -184,45 +185,33 @@ static at_status print_rows(const inspected *a, at_error *error)
 static json_t *row_json(const inspected *a, size_t row)
 {
     const inspect_row *r = &a->rows[row];
-    json_t *config = json_object(), *out = json_object();
+    json_t *config = json_object();
     for (size_t i = 0; i < a->sweep.axis_count; i++)
-        json_object_set_new(config, axis_name(a, i), json_from_value(axis_value(a, row, i)));
-    json_object_set_new(out, "config", config);
-    json_object_set_new(out, "outcome",
-                        json_string(r->valid ? compile_outcome_name(r->outcome) : "rejected"));
+        json_put(&config, axis_name(a, i), json_from_value(axis_value(a, row, i)));
     if (!row_compiled(r))
-        return out;
-    json_object_set_new(out, "registers", json_integer(r->resources.registers));
-    json_object_set_new(out, "spill_store_bytes", json_integer(r->resources.spill_store_bytes));
-    json_object_set_new(out, "spill_load_bytes", json_integer(r->resources.spill_load_bytes));
-    json_object_set_new(out, "stack_bytes", json_integer(r->resources.stack_bytes));
-    json_object_set_new(out, "shared_bytes", json_integer((json_int_t)r->shared_bytes));
-    json_object_set_new(out, "constant_bytes", json_integer(r->resources.constant_bytes));
-    json_object_set_new(out, "threads", json_integer(r->threads));
-    json_object_set_new(out, "occupancy", json_real(r->occupancy.fraction));
-    json_object_set_new(out, "limit", json_string(occupancy_limit_name(r->occupancy.limit)));
-    return out;
+        return json_pack("{so ss ss}", "config", config, "outcome",
+                         r->valid ? compile_outcome_name(r->outcome) : "rejected", "message",
+                         !r->valid ? script_pattern(a->script)->constraints[r->broken].text : r->log ? r->log : "");
+    return json_pack("{so ss si si si si sI si si sf ss}", "config", config, "outcome",
+                     compile_outcome_name(r->outcome), "registers", (int)r->resources.registers, "spill_store_bytes",
+                     (int)r->resources.spill_store_bytes, "spill_load_bytes", (int)r->resources.spill_load_bytes,
+                     "stack_bytes", (int)r->resources.stack_bytes, "shared_bytes", (json_int_t)r->shared_bytes,
+                     "constant_bytes", (int)r->resources.constant_bytes, "threads", r->threads, "occupancy",
+                     r->occupancy.fraction, "limit", occupancy_limit_name(r->occupancy.limit));
 }
 
-static void print_json(const inspected *all, size_t count)
+static at_status print_json(const inspected *all, size_t count, at_error *error)
 {
-    json_t *root = json_object(), *archs = json_array();
-    json_object_set_new(root, "pattern", json_string(script_pattern(all[0].script)->name));
+    const pattern *p = script_pattern(all[0].script);
+    json_t *archs = json_array();
     for (size_t i = 0; i < count; i++) {
-        char base[CONFIGURATION_BYTES];
-        script_format_configuration(all[i].script, all[i].sweep.base, base, sizeof base);
-        json_t *rows = json_array(), *one = json_object();
+        json_t *rows = json_array();
         for (size_t r = 0; r < all[i].sweep.row_count; r++)
-            json_array_append_new(rows, row_json(&all[i], r));
-        json_object_set_new(one, "arch", json_string(all[i].arch.name));
-        json_object_set_new(one, "base", json_string(base));
-        json_object_set_new(one, "rows", rows);
-        json_array_append_new(archs, one);
+            json_append(&rows, row_json(&all[i], r));
+        json_append(&archs, json_pack("{ss so so}", "arch", all[i].arch.name, "base",
+                                      pattern_json_configuration(p, all[i].sweep.base), "rows", rows));
     }
-    json_object_set_new(root, "archs", archs);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    return json_text_print(json_pack("{ss so}", "pattern", p->name, "archs", archs), 2, stdout, error);
 }
 
 static bool any_compiled(const inspected *all, size_t count)
@@ -256,7 +245,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (status)
         goto cleanup;
     if (o->json) {
-        print_json(all, count);
+        status = print_json(all, count, error);
     } else {
         for (size_t i = 0; i < count; i++)
             status = print_rows(&all[i], error);

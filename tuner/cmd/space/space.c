@@ -90,43 +90,26 @@ static void warn_unchecked(const script *s, const space *sp, uint64_t unchecked)
                 unchecked, space_count(sp));
 }
 
-/* NULL, which json_pack's o? writes as null, for what is not known. */
-static json_t *json_known(double number)
-{
-    return json_real(number);
-}
-
-static json_t *json_count(uint64_t count)
-{
-    return count <= INT64_MAX ? json_integer((json_int_t)count) : json_real((double)count);
-}
-
-static void print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked)
+static at_status print_json(const script *s, const space *sp, double enumerate_s, uint64_t unchecked, at_error *error)
 {
     const pattern *p = script_pattern(s);
+    const bool sampled = space_is_sample(sp);
     json_t *parameters = json_array(), *constraints = json_array();
     for (size_t i = 0; i < p->parameter_count; i++) {
         json_t *values = json_array();
         for (size_t v = 0; v < p->parameters[i].value_count; v++)
-            json_array_append_new(values, json_from_value(p->parameters[i].values[v]));
-        json_array_append_new(
-            parameters, json_pack("{s:s s:o}", "name", p->parameters[i].name, "values", values));
+            json_append(&values, json_from_value(p->parameters[i].values[v]));
+        json_append(&parameters, json_pack("{ss so}", "name", p->parameters[i].name, "values", values));
     }
     for (size_t i = 0; i < p->constraint_count; i++)
-        json_array_append_new(constraints,
-                              json_pack("{s:s s:i s:o?}", "text", p->constraints[i].text, "line",
-                                        p->constraints[i].line, "removed",
-                                        json_known(space_removed(sp, i))));
-    bool sampled = space_is_sample(sp);
-    json_t *root =
-        json_pack("{s:s s:f s:o s:b s:o s:o? s:o s:o}", "pattern", p->name, "enumerate_s",
-                  enumerate_s, "cartesian", json_count(space_cartesian(sp)), "sampled", sampled,
-                  sampled ? "configurations" : "valid", json_count(space_count(sp)), "unchecked",
-                  sampled ? NULL : json_count(unchecked), "parameters", parameters, "constraints",
-                  constraints);
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+        json_append(&constraints, json_pack("{ss si so}", "text", p->constraints[i].text, "line",
+                                            p->constraints[i].line, "removed", json_count_rounded(space_removed(sp, i))));
+    return json_text_print(
+        json_pack("{ss sf so sb so so so so}", "pattern", p->name, "enumerate_s", enumerate_s, "cartesian",
+                  json_count(space_cartesian(sp)), "sampled", (int)sampled, sampled ? "configurations" : "valid",
+                  json_count(space_count(sp)), "unchecked", sampled ? json_null() : json_count(unchecked),
+                  "parameters", parameters, "constraints", constraints),
+        2, stdout, error);
 }
 
 /* One line each, however long the values are. */
@@ -196,10 +179,10 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (o->list)
         status = print_list(s, sp, error);
     else if (o->json)
-        print_json(s, sp, enumerate_s, unchecked);
+        status = print_json(s, sp, enumerate_s, unchecked, error);
     else
         print_table(s, sp);
-    if (!o->list && script_pattern(s)->measurable)
+    if (!status && !o->list && script_pattern(s)->measurable)
         warn_unchecked(s, sp, unchecked);
 cleanup:
     space_free(sp);

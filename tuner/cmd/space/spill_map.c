@@ -168,15 +168,17 @@ static size_t position(const spill_map *m, size_t axis, size_t line, size_t plac
     return line % m->axes[axis].count;
 }
 
-void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place, char text[SPILL_TEXT_BYTES])
+value spill_map_get(const spill_map *m, size_t axis, size_t line, size_t place)
 {
     const spill_axis *a = &m->axes[axis];
     size_t at = position(m, axis, line, place);
-    if (a->swept)
-        value_format(script_pattern(m->script)->parameters[a->swept->parameter].values[a->swept->values[at]],
-                     text, SPILL_TEXT_BYTES);
-    else
-        snprintf(text, SPILL_TEXT_BYTES, "%u", a->caps[at]);
+    return a->swept ? script_pattern(m->script)->parameters[a->swept->parameter].values[a->swept->values[at]]
+                    : (value){.kind = VALUE_INTEGER, .integer = a->caps[at]};
+}
+
+void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place, char text[SPILL_TEXT_BYTES])
+{
+    value_format(spill_map_get(m, axis, line, place), text, SPILL_TEXT_BYTES);
 }
 
 void spill_map_line_name(const spill_map *m, size_t line, char text[SPILL_TEXT_BYTES])

@@ -298,27 +298,26 @@ static json_t *line_json(const explored *x, size_t line)
     static const char *const kinds[] = {"nothing", "never", "always", "rises", "falls", "mixed"};
     const spill_map *m = &x->map;
     const spill_line *l = &m->lines[line];
-    char text[SPILL_TEXT_BYTES];
-    spill_map_line_name(m, line, text);
-    json_t *out = json_object(), *points = json_array();
-    json_put(&out, "line", json_string(text));
+    json_t *out = json_object(), *points = json_array(), *common = json_object();
+    for (size_t i = 1; i < m->axis_count; i++)
+        json_put(&common, m->axes[i].name, json_from_value(spill_map_get(m, i, line, 0)));
+    json_put(&out, "config", common);
     json_put(&out, "kind", json_string(kinds[l->kind])); /* "mixed": the threshold has exceptions */
-    spill_map_value(m, 0, line, l->place < m->line_length ? l->place : 0, text);
-    size_t place;
+    size_t place, at = l->place < m->line_length ? l->place : 0;
     threshold_kind mostly = l->kind == THRESHOLD_MIXED ? threshold_mostly(&l->search, &place) : l->kind;
     bool has = m->axes[0].ordered && (mostly == THRESHOLD_RISES || mostly == THRESHOLD_FALLS);
-    json_put(&out, "threshold", has ? json_from_value(value_parse(text)) : json_null());
+    json_put(&out, "threshold", has ? json_from_value(spill_map_get(m, 0, line, at)) : json_null());
     for (size_t i = next_shown(m, line, 0); i < m->line_length; i = next_shown(m, line, i + 1)) {
         const spill_point *p = spill_map_point(m, line, i);
-        spill_map_value(m, 0, line, i, text);
-        json_t *one = resources_json(&p->row);
-        json_put(&one, json_object_get(one, m->axes[0].name) ? "cap" : m->axes[0].name, json_from_value(value_parse(text)));
+        json_t *one = resources_json(&p->row), *config = json_object();
+        json_put(&config, m->axes[0].name, json_from_value(spill_map_get(m, 0, line, i)));
+        json_put(&one, "config", config);
         if (p->time_ns[0] > 0)
-            json_put(&one, "time_ns", json_real(p->time_ns[0]));
+            json_put(&one, "time_ns", json_count_rounded(p->time_ns[0]));
         if (p->shared.valid && p->shared.outcome == COMPILE_OK) {
             json_t *shared = resources_json(&p->shared);
             if (p->time_ns[1] > 0)
-                json_put(&shared, "time_ns", json_real(p->time_ns[1]));
+                json_put(&shared, "time_ns", json_count_rounded(p->time_ns[1]));
             json_put(&one, "to_shared", shared);
         }
         json_append(&points, one);

@@ -13,6 +13,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "record/ceilings.h"
+#include "record/schema.h"
 #include "report/table.h"
 #include "run/setup/workers.h"
 #include "run/tune.h"
@@ -93,12 +94,9 @@ static at_status open_gpu(const settings *asked, workers *w, at_error *error)
 
 static json_t *pack_values(const run_summary *s, const run_result *best, const char *unit, double rate)
 {
-    json_t *problem = json_object();
-    for (size_t i = 0; i < s->problem_count; i++)
-        json_put(&problem, s->problem[i].name, json_from_value(s->problem[i].value));
     return json_pack("{so ss sI s[II] so so}", "rate", json_rounded(rate, FIGURE_DIGITS), "unit", unit, "time_ns",
                      (json_int_t)best->time.median_ns, "ci_ns", (json_int_t)best->time.low_ns,
-                     (json_int_t)best->time.high_ns, "problem", problem, "config",
+                     (json_int_t)best->time.high_ns, "problem", record_pack_problem(s), "config",
                      json_from_values(s->parameters, best->values, s->parameter_count));
 }
 

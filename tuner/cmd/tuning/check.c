@@ -5,10 +5,12 @@
 
 #include <jansson.h>
 
+#include "base/json_text.h"
 #include "base/rng.h"
 #include "cmd/line/commands.h"
 #include "compile/compile.h"
 #include "process/interrupt.h"
+#include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"
 #include "sim/chip.h"
@@ -80,16 +82,18 @@ static void tell(checking *c, const options *o, const proof *one)
 {
     static const char *const words[] = {"", "proven", "wrong", "not proven"};
     char text[CONFIGURATION_BYTES];
-    script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
     c->counts[one->verdict]++;
     if (o->json) {
-        json_array_append_new(c->variants, json_pack("{s:s s:s s:s}", "config", text, "verdict",
-                                                     words[one->verdict], "message",
-                                                     one->message ? one->message : ""));
+        json_append(&c->variants,
+                    json_pack("{so ss ss?}", "config",
+                              pattern_json_configuration(script_pattern(c->script), c->indices + one->id * width(c)),
+                              "verdict", words[one->verdict], "message",
+                              one->verdict == PROOF_PROVEN ? NULL : one->message));
         return;
     }
     if (one->verdict == PROOF_PROVEN && c->count > 1)
         return;
+    script_format_configuration(c->script, c->indices + one->id * width(c), text, sizeof text);
     printf("%-12s%s\n", words[one->verdict], text);
     if (one->verdict != PROOF_PROVEN)
         printf("            %s\n", one->message ? one->message : "");
@@ -177,24 +181,21 @@ static at_status open_all(const options *o, checking *c, at_error *error)
     return status;
 }
 
-static void print_end(const checking *c, const options *o)
+static at_status print_end(const checking *c, const options *o, at_error *error)
 {
     const pattern *p = script_pattern(c->script);
-    if (o->json) {
-        json_t *root = json_pack("{s:s s:s s:s s:I s:I s:I s:O}", "pattern", p->name, "arch",
-                                 c->chip.arch, "problems", prover_problems(c->prover), "proven",
-                                 (json_int_t)c->counts[PROOF_PROVEN], "wrong",
-                                 (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
-                                 (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants);
-        json_dumpf(root, stdout, JSON_INDENT(2));
-        putchar('\n');
-        json_decref(root);
-        return;
-    }
+    if (o->json)
+        return json_text_print(json_pack("{ss ss ss sI sI sI sO}", "pattern", p->name, "arch", c->chip.arch,
+                                         "problems", prover_problems(c->prover), "proven",
+                                         (json_int_t)c->counts[PROOF_PROVEN], "wrong",
+                                         (json_int_t)c->counts[PROOF_CONVICTED], "unknown",
+                                         (json_int_t)c->counts[PROOF_UNKNOWN], "variants", c->variants),
+                               2, stdout, error);
     printf("\n%s on a simulated %s, %s: %" PRIu64 " proven, %" PRIu64 " wrong, %" PRIu64
            " not proven\n",
            p->name, c->chip.arch, prover_problems(c->prover), c->counts[PROOF_PROVEN],
            c->counts[PROOF_CONVICTED], c->counts[PROOF_UNKNOWN]);
+    return AT_OK;
 }
 
 static at_status run(const options *o, int *exit_code, at_error *error)
@@ -204,7 +205,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = prove(&c, o, error);
     if (!status)
-        print_end(&c, o);
+        status = print_end(&c, o, error);
     *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
     prover_free(c.prover);

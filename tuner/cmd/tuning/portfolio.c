@@ -288,7 +288,7 @@ static json_t *pack_tried(const portfolio_tried *t, const ranges *r)
     }
     json_put(&object, "rule", t->rule ? json_string(t->rule) : json_null());
     if (t->place != SIZE_MAX)
-        json_put(&object, "configuration", json_integer((json_int_t)t->place));
+        json_put(&object, "place", json_integer((json_int_t)t->place));
     json_put(&object, "best_ns", json_integer(t->best_ns));
     if (t->baseline_ns)
         json_put(&object, "baseline_ns", json_integer(t->baseline_ns));

@@ -220,7 +220,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     explained x = {0};
     at_status status = explained_make(&o->run, o->configuration, &x, error);
     if (!status && o->json)
-        explained_print_json(&x);
+        status = explained_print_json(&x, error);
     else if (!status)
         explained_print(&x);
     *exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;

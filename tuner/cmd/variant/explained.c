@@ -2,13 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
+#include "base/json_text.h"
 #include "base/units.h"
 #include "cmd/line/terminal.h"
 #include "cmd/variant/explained.h"
+#include "run/setup/pattern_json.h"
 
-enum { LEAST_BESIDE = 120 }; /* columns for counters and source side by side */
+enum { LEAST_BESIDE = 120, /* columns for counters and source side by side */
+       PREDICTED_DIGITS = 6 };
 
 static const explain_line *line_at(const explanation *e, int line)
 {
@@ -245,11 +246,6 @@ void explained_print(const explained *x)
         print_launch(x, i);
 }
 
-static json_t *scaled(uint64_t count, double scale)
-{
-    return scale > 1 ? json_real((double)count * scale) : json_integer((json_int_t)count);
-}
-
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count)
 {
     const sim_totals *t = &x->launches[launch].found.profile.totals;
@@ -274,51 +270,49 @@ const char *explained_metric(const explained *x, uint32_t launch, size_t i, doub
 static json_t *metrics_json(const explained *x, uint32_t launch)
 {
     json_t *out = json_object();
-    bool whole = x->launches[launch].explanation.scale <= 1;
     const char *name;
     double count;
     for (size_t i = 0; (name = explained_metric(x, launch, i, &count)) != NULL; i++)
-        json_object_set_new(out, name, whole ? json_integer((json_int_t)count) : json_real(count));
+        json_put(&out, name, json_count_rounded(count));
     return out;
 }
 
-static void put(json_t *object, const char *name, uint64_t count, double scale)
+/* One kind of access of one line: what there was of it. */
+static json_t *access_json(const explained *x, double scale, const explain_line *l, const char *kind,
+                           const sim_counter *c)
 {
-    if (count > 0)
-        json_object_set_new(object, name, scaled(count, scale));
-}
-
-/* One kind of access of one line. */
-static json_t *access_json(const explained *x, double scale, const explain_line *l,
-                           const char *kind, const sim_counter *c)
-{
-    json_t *out = json_pack("{s:i s:s}", "line", l->line, "kind", kind);
+    const bool is_shared = c->shared_requests > 0;
+    const struct {
+        const char *name;
+        uint64_t count;
+        bool is_told; /* also when there was nothing */
+    } counts[] = {{"shared_requests", c->shared_requests, false},
+                  {"wavefronts", c->wavefronts, is_shared},
+                  {"ideal_wavefronts", c->ideal, is_shared},
+                  {"conflicts", c->conflicts, is_shared},
+                  {"requests", c->requests, false},
+                  {"sectors", c->sectors, false},
+                  {"ideal_sectors", c->fewest, false},
+                  {"bytes", c->bytes, false},
+                  {"turns", c->turns, false},
+                  {"constant_requests", c->constant_requests, false},
+                  {"constant_passes", c->constant_passes, false}};
+    json_t *out = json_pack("{si ss}", "line", l->line, "kind", kind);
     if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
-        json_object_set_new(out, "place", json_string(x->places[l->line - 1]));
-    if (c->shared_requests > 0) {
-        json_object_set_new(out, "shared_requests", scaled(c->shared_requests, scale));
-        json_object_set_new(out, "wavefronts", scaled(c->wavefronts, scale));
-        json_object_set_new(out, "ideal_wavefronts", scaled(c->ideal, scale));
-        json_object_set_new(out, "conflicts", scaled(c->conflicts, scale));
-    }
-    put(out, "requests", c->requests, scale);
-    put(out, "sectors", c->sectors, scale);
-    put(out, "ideal_sectors", c->fewest, scale);
-    put(out, "bytes", c->bytes, scale);
-    put(out, "turns", c->turns, scale);
-    put(out, "constant_requests", c->constant_requests, scale);
-    put(out, "constant_passes", c->constant_passes, scale);
+        json_put(&out, "place", json_string(x->places[l->line - 1]));
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].count > 0 || counts[i].is_told)
+            json_put(&out, counts[i].name, json_count_rounded((double)counts[i].count * (scale > 1 ? scale : 1)));
     return out;
 }
 
-static void append_line(const explained *x, double scale, const explain_line *l, json_t *lines)
+static void append_line(const explained *x, double scale, const explain_line *l, json_t **lines)
 {
     for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
         if (is_used(&l->kinds[k]))
-            json_array_append_new(lines,
-                                  access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
+            json_append(lines, access_json(x, scale, l, explain_kind_name((explain_kind)k), &l->kinds[k]));
     if (is_used(&l->local))
-        json_array_append_new(lines, access_json(x, scale, l, "local", &l->local));
+        json_append(lines, access_json(x, scale, l, "local", &l->local));
 }
 
 static json_t *prediction_json(const sim_prediction *p)
@@ -334,53 +328,49 @@ static json_t *prediction_json(const sim_prediction *p)
                   {"bytes_in_flight", p->flight_bytes}, {"bytes_needed", p->needed_bytes}};
     json_t *out = json_object();
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-        json_object_set_new(out, fields[i].name, json_real(fields[i].v));
-    json_object_set_new(out, "occupancy_limit",
-                        json_string(occupancy_limit_name(p->occupancy.limit)));
-    json_object_set_new(out, "limit", json_string(p->limit));
+        json_put(&out, fields[i].name, json_rounded(fields[i].v, PREDICTED_DIGITS));
+    json_put(&out, "occupancy_limit", json_string(occupancy_limit_name(p->occupancy.limit)));
+    json_put(&out, "limit", json_string(p->limit));
     return out;
 }
 
 /* What one launch does, added to `out`. */
-static void add_launch(json_t *out, const explained *x, uint32_t i)
+static void add_launch(json_t **out, const explained *x, uint32_t i)
 {
     const explained_launch *l = &x->launches[i];
     const explanation *e = &l->explanation;
     json_t *lines = json_array(), *verdict = json_array();
-    json_object_set_new(out, "entry", json_string(x->launch.launches[i].entry));
-    json_object_set_new(out, "blocks", json_integer((json_int_t)l->found.profile.blocks));
-    json_object_set_new(out, "blocks_counted", json_integer((json_int_t)l->found.profile.sampled));
-    json_object_set_new(out, "registers", json_integer(x->compiled.resources.registers));
-    json_object_set_new(out, "metrics", metrics_json(x, i));
     for (size_t k = 0; k < e->line_count; k++)
-        append_line(x, e->scale, &e->lines[k], lines);
-    json_object_set_new(out, "lines", lines);
-    if (l->found.fault.kind == SIM_FAULT_NONE)
-        json_object_set_new(out, "predicted", prediction_json(&l->found.prediction));
+        append_line(x, e->scale, &e->lines[k], &lines);
     for (size_t k = 0; k < e->sentence_count; k++)
-        json_array_append_new(verdict, json_string(e->sentences[k]));
-    json_object_set_new(out, "verdict", verdict);
+        json_append(&verdict, json_string(e->sentences[k]));
+    json_put(out, "entry", json_string(x->launch.launches[i].entry));
+    json_put(out, "blocks", json_count(l->found.profile.blocks));
+    json_put(out, "blocks_counted", json_count(l->found.profile.sampled));
+    json_put(out, "registers", json_integer(x->compiled.resources.registers));
+    json_put(out, "metrics", metrics_json(x, i));
+    json_put(out, "lines", lines);
+    if (l->found.fault.kind == SIM_FAULT_NONE)
+        json_put(out, "predicted", prediction_json(&l->found.prediction));
+    json_put(out, "verdict", verdict);
 }
 
-void explained_print_json(const explained *x)
+at_status explained_print_json(const explained *x, at_error *error)
 {
-    json_t *root = json_object(), *launches = json_array();
-    json_object_set_new(root, "pattern", json_string(script_pattern(x->script)->name));
-    json_object_set_new(root, "arch", json_string(x->chip.arch));
-    json_object_set_new(root, "config", json_string(x->configuration));
-    bool several = x->launch.launch_count > 1;
-    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
-        json_t *one = several ? json_object() : json_incref(root);
-        add_launch(one, x, i);
-        if (several)
-            json_array_append(launches, one);
-        json_decref(one);
+    const pattern *p = script_pattern(x->script);
+    json_t *root = json_pack("{ss ss so so}", "pattern", p->name, "arch", x->chip.arch, "problem",
+                             pattern_json_problem(p, x->problem), "config", pattern_json_configuration(p, x->indices));
+    json_t *launches = json_array();
+    for (uint32_t i = 0; i < x->launch.launch_count && x->launch.launch_count > 1; i++) {
+        json_t *one = json_object();
+        add_launch(&one, x, i);
+        json_append(&launches, one);
     }
-    if (several)
-        json_object_set(root, "launches", launches);
+    if (x->launch.launch_count > 1)
+        json_put(&root, "launches", json_incref(launches));
+    else
+        add_launch(&root, x, 0);
     json_decref(launches);
-    json_object_set_new(root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
-    json_dumpf(root, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(root);
+    json_put(&root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
+    return json_text_print(root, 2, stdout, error);
 }

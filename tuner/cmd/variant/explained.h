@@ -58,6 +58,6 @@ void explained_print(const explained *x);
 
 /* The same as one JSON object. Of "lines" each is one kind of access of one line. Several launches are
  * a list, "launches", one is the object itself. */
-void explained_print_json(const explained *x);
+at_status explained_print_json(const explained *x, at_error *error);
 
 #endif

@@ -14,6 +14,7 @@
 #include "cmd/variant/explained.h"
 #include "report/table.h"
 #include "run/race/side_by_side.h"
+#include "run/setup/pattern_json.h"
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
 
@@ -313,14 +314,21 @@ static at_status print_profiled(const profiled *x, at_error *error)
     return status;
 }
 
+/* Sums are counts; averages and shares are not. */
+static json_t *figure_json(const char *name, double v)
+{
+    const char *last = strrchr(name, '.');
+    return last && strcmp(last, ".sum") == 0 ? json_count_rounded(v) : json_rounded(v, DIGITS);
+}
+
 static json_t *launch_json(const profiled *x, uint32_t launch)
 {
     json_t *out = json_object(), *gpu = json_object(), *simulated = json_object();
     for (size_t i = 0; i < x->name_count; i++) {
-        json_put(&gpu, x->names[i], json_rounded(counter(x, launch, i), DIGITS));
+        json_put(&gpu, x->names[i], figure_json(x->names[i], counter(x, launch, i)));
         double v = simulated_count(x, launch, x->names[i]);
         if (!isnan(v))
-            json_put(&simulated, x->names[i], json_rounded(v, DIGITS));
+            json_put(&simulated, x->names[i], figure_json(x->names[i], v));
     }
     json_put(&out, "entry", json_string(x->launch.launches[launch].entry));
     json_put(&out, "counters", gpu);
@@ -331,18 +339,15 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
 static at_status print_json(const profiled *x, at_error *error)
 {
     const pattern *p = script_pattern(x->session.script);
-    json_t *root = json_object(), *problem = json_object(), *launches = json_array();
-    for (size_t i = 0; i < p->problem_count; i++)
-        json_put(&problem, p->problems[x->session.problem][i].name,
-                 json_from_value(p->problems[x->session.problem][i].value));
+    json_t *root = json_object(), *launches = json_array();
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_json(x, i));
     json_put(&root, "pattern", json_string(p->name));
     json_put(&root, "device", json_string(x->session.properties.limits.name));
     json_put(&root, "driver", json_string(x->session.properties.driver));
     json_put(&root, "arch", json_string(x->session.properties.arch));
-    json_put(&root, "config", json_string(x->configuration));
-    json_put(&root, "problem", problem);
+    json_put(&root, "config", pattern_json_configuration(p, x->indices));
+    json_put(&root, "problem", pattern_json_problem(p, x->session.problem));
     json_put(&root, "time_ns", json_integer(x->time_ns));
     json_put(&root, "registers", json_integer(x->compiled.resources.registers));
     json_put(&root, "launches", launches);

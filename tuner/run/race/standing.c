@@ -9,6 +9,7 @@
 #include "base/stats.h"
 #include "process/interrupt.h"
 #include "run/race/side_by_side.h"
+#include "run/setup/pattern_json.h"
 #include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"
@@ -37,6 +38,7 @@ typedef struct work {
     compile_result *results;
     char (*hashes)[33];
     char *texts[MOST]; /* configurations; owned */
+    json_t *values[MOST]; /* the same, {name: value, ...}; owned */
     size_t waiting;  /* compile results to come */
 } work;
 
@@ -64,6 +66,7 @@ void standing_answers_deinit(standing_answer *answers, size_t count)
     for (size_t i = 0; i < count; i++) {
         free(answers[i].why);
         free(answers[i].rival);
+        json_decref(answers[i].rival_values);
     }
 }
 
@@ -88,6 +91,7 @@ static void work_deinit(work *w)
         side_deinit(&w->sides[i]);
         compile_result_deinit(&w->results[i]);
         free(w->texts[i]);
+        json_decref(w->values[i]);
     }
     free(w->sides);
     free(w->results);
@@ -162,6 +166,7 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
                                script_pattern(w->script)->template_path, &s->launch, arch, false, error);
         w->waiting += !status;
     }
+    w->values[w->count] = pattern_json_configuration(script_pattern(w->script), indices);
     w->texts[w->count++] = text;
 cleanup:
     emitted_deinit(&source);
@@ -351,12 +356,14 @@ static void drop_uncompiled(work *w)
         if (w->results[i].outcome != COMPILE_OK) {
             compile_result_deinit(&w->results[i]);
             free(w->texts[i]);
+            json_decref(w->values[i]);
             continue;
         }
         if (kept != i) {
             w->sides[kept] = w->sides[i];
             w->results[kept] = w->results[i];
             w->texts[kept] = w->texts[i];
+            w->values[kept] = w->values[i];
             memcpy(w->hashes[kept], w->hashes[i], sizeof w->hashes[0]);
         }
         kept++;
@@ -395,6 +402,7 @@ static void conclude(run *r, const side_standing *s)
     if (s->rival) {
         a->verdict = STANDING_OVERTAKEN;
         a->rival = strdup(w->texts[s->rival]);
+        a->rival_values = json_incref(w->values[s->rival]);
         a->low = s->low;
         a->ratio = s->ratio;
         a->high = s->high;

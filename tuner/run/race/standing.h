@@ -7,6 +7,7 @@
 #ifndef AUTOTUNE_RUN_RACE_STANDING_H
 #define AUTOTUNE_RUN_RACE_STANDING_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,6 +35,7 @@ typedef struct standing_answer {
     standing verdict;
     char *why;            /* owned; NULL where there is nothing to say */
     char *rival;          /* owned; STANDING_OVERTAKEN: the configuration that is faster */
+    json_t *rival_values; /* owned; the same, {name: value, ...} */
     double low, ratio, high; /* then: the winner's time over the rival's, with its interval */
     int64_t time_ns;      /* the winner's median now; 0: it was not timed */
     bool script_changed, template_changed; /* since it was recorded */

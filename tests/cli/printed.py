@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""What each command prints with --json is what tuner/schemas/commands.json says, by a validator that is none of
+autotune's; of every command that has the option, so that a new one cannot do without a schema.
+
+usage: printed.py SCHEMAS AUTOTUNE TESTS FAKE_CUDA FAKE_CUPTI
+
+Runs on the simulated device and on drivers for tests. Exit code 77: there is no validator.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+
+try:
+    import jsonschema
+    Validator = jsonschema.Draft202012Validator
+except (ImportError, AttributeError) as missing:
+    print(f"skipped: {missing} (sudo apt-get install python3-jsonschema, 4.0 or newer)")
+    sys.exit(77)
+
+SIM, GPU, ARCH = ["--device", "sim:sm_90"], ["--device", "cuda:0"], ["--arch", "sm_90"]
+QUIET = ["--quiet"]
+# Each with its exit code, in a folder that has fixtures/, faults/ and records/; one after the other.
+RUNS = [
+    ("tune", 0, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong,out_of_bounds", *SIM, *QUIET]),
+    ("tune", 0, ["fixtures/twins.lua", "--only", "note=3", *SIM, *QUIET, "--budget", "6"]),
+    ("tune", 0, ["fixtures/scale.lua", *ARCH, *QUIET, "--budget", "3"]),
+    ("tune", 0, ["faults/timed.lua", *GPU, *QUIET, "--budget", "30", "--energy"]),
+    ("tune", 0, ["fixtures/moved.lua", *GPU, *QUIET, "--budget", "3", "--no-record"]),
+    ("check", 1, ["fixtures/mixed_outcomes.lua", "--only", "fault=none,syntax,wrong", *ARCH, "--budget", "99"]),
+    ("explain", 0, ["fixtures/separable.lua", *ARCH]),
+    ("explain", 0, ["transpose.lua", *ARCH]),
+    ("profile", 0, ["faults/timed.lua", *GPU, "--config", "a=10,b=6"]),
+    ("inspect", 0, ["fixtures/scale.lua", *ARCH, "--over", "block=32,1024", "--over", "vec=1,4"]),
+    ("inspect", 0, ["fixtures/mixed_outcomes.lua", *ARCH, "--over", "fault"]),
+    ("spills", 0, ["spill.lua", *ARCH, "--config", "live=32", "--over", "registers=24,32,63", "--over", "vec=1,4"]),
+    ("spills", 0, ["spill.lua", *SIM, "--config", "live=32", "--over", "registers=32,40", "--shared-spills"]),
+    ("importance", 0, ["records/nvidia-h200/landscapes/dot.json.gz"]),
+    ("compare", 0, ["records/nvidia-h200/transpose.json", "records/nvidia-h100-80gb-hbm3/transpose.json"]),
+    ("compare", 0, ["records/nvidia-h200/landscapes/dot.json.gz", "records/nvidia-h200/landscapes/dot.json.gz"]),
+    ("verify", 0, ["faults/timed.lua", *GPU, *QUIET]),
+    ("results list", 0, ["--results", "records"]),
+    ("results show", 0, ["dot", "--results", "records"]),
+    ("results diff", 0, ["records/nvidia-h200", "records/nvidia-h100-80gb-hbm3"]),
+    ("results merge", 0, ["records", "--dry-run"]),
+    ("results validate", 0, ["records"]),
+    ("results prune", 0, ["--older-than", "2100-01-01", "--dry-run"]),
+    ("ceilings", 0, ["launches", *GPU, *QUIET]),
+    ("space", 0, ["transpose.lua", *ARCH]),
+    ("space", 0, ["wide.lua", *ARCH]),
+    ("pick", 0, ["transpose", "--results", "records", "--gpu", "nvidia-h200", "--set", "rows=8190", "--set", "cols=8190"]),
+    ("replay", 0, ["records/nvidia-h200/landscapes/dot.json.gz", "--repeat", "2", "--strategy", "random"]),
+    ("devices", 0, []),
+    ("sweep", 0, ["fixtures/scale.lua", "--over", "n=1000,1024", *SIM, *QUIET, "--budget", "1"]),
+    ("sweep", 0, ["strided", "--over", "stride=1,2,64", "--recorded", "--results", "records"]),
+    ("portfolio", 0, ["faults/ranged.lua", "--over", "rows=16..64", "--over", "cols=16..64", "--problems", "2",
+                      "--held-out", "1", "--finals", "6", *GPU, *QUIET]),
+]
+
+
+def documents(text):
+    """The JSON documents of a text, one after the other."""
+    reads = json.JSONDecoder()
+    while text.strip():
+        value, end = reads.raw_decode(text.lstrip())
+        yield value
+        text = text.lstrip()[end:]
+
+
+def commands(autotune):
+    """What has --json: names of commands, and of what 'results' takes."""
+    def help_of(*words):
+        return subprocess.run([autotune, *words, "--help"], check=True, capture_output=True, text=True,
+                              env=dict(os.environ, COLUMNS="200")).stdout
+    found = set()
+    for name, operand in re.findall(r"^  (\w+) +(\S*)", help_of().split("Commands")[1].split("Exit codes")[0], re.M):
+        if re.search(r"^  --json ", help_of(name), re.M):
+            found |= {f"{name} {verb}" for verb in operand.split("|")} if "|" in operand else {name}
+    return found
+
+
+def main():
+    schemas, autotune, tests, fake_cuda, fake_cupti = map(os.path.abspath, sys.argv[1:])
+    files = {f: json.load(open(os.path.join(schemas, f))) for f in os.listdir(schemas) if f.endswith(".json")}
+    described = files["commands.json"]
+    for schema in files.values():
+        Validator.check_schema(schema)
+
+    def holds(value, schema, what):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            resolver = jsonschema.RefResolver("commands.json", described, store=files)
+            errors = list(Validator(schema, resolver=resolver).iter_errors(value))
+        assert not errors, f"{what}: " + "\n".join(f"{list(e.absolute_path)}: {e.message}" for e in errors[:5])
+
+    asked = commands(autotune)
+    assert len(asked) > 20, f"only {asked} have --json"
+    lacking = {name for name in asked if name.replace(" ", "_") not in described["$defs"]}
+    assert not lacking, f"no schema in commands.json: {lacking}"
+    assert asked == {name for name, _, _ in RUNS}, f"not tried, or not there: {asked ^ {name for name, _, _ in RUNS}}"
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(os.path.join(tests, "faults"), os.path.join(folder, "faults"))
+        os.symlink(os.path.join(tests, "fixtures"), os.path.join(folder, "fixtures"))
+        os.symlink(os.path.join(tests, "..", "results"), os.path.join(folder, "records"))
+        shutil.copy(os.path.join(tests, "fixtures", "scale.cu.tmpl"), folder)
+        # More points than 63 bits count.
+        with open(os.path.join(folder, "wide.lua"), "w") as wide:
+            wide.write('local at = require "autotune"\nlocal space = {}\n'
+                       'for i = 1, 12 do space[i] = { "p" .. i, at.range(1, 64) } end\n'
+                       'return at.pattern { name = "wide", problem = { n = 1 }, space = space, where = { "p1 <= p2" },\n'
+                       '  kernel = { template = "scale.cu.tmpl" }, launch = { grid = 1, block = 32 }, traffic = 1 }\n')
+        environment = dict(os.environ, AUTOTUNE_LIBCUDA=fake_cuda, AUTOTUNE_LIBCUPTI=fake_cupti,
+                           XDG_STATE_HOME=os.path.join(folder, "state"), ASAN_OPTIONS="verify_asan_link_order=0")
+        for name, code, words in RUNS:
+            said = subprocess.run([autotune, *name.split(), *words, "--json"], cwd=folder, env=environment,
+                                  capture_output=True, text=True)
+            what = f"autotune {name} {' '.join(words)}"
+            assert said.returncode == code, f"{what}: exit code {said.returncode}: {said.stderr[-2000:]}"
+            values = list(documents(said.stdout))
+            assert values, f"{what}: nothing was printed"
+            for value in values:
+                holds(value, {"$ref": "commands.json#/$defs/" + name.replace(" ", "_")}, what)
+        devices = [os.path.join(at, f) for at, _, names in os.walk(os.path.join(folder, "results")) for f in names
+                   if f == "device.json"]
+        assert devices, "no ceiling was recorded"
+        for path in devices:
+            holds(json.load(open(path)), {"$ref": "device.json"}, path)
+    print(f"{len(asked)} commands print what their schemas say, in {len(RUNS)} runs")
+
+
+main()
