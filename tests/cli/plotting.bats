@@ -117,7 +117,7 @@ END
     write_run '"traffic_bytes": 1000000' copy gbps GB/s
     tool plot run.json --kind roofline --results known -o picture.svg
     succeeds
-    for words in 'the pattern gives no flops' 'copy 4000 GB/s' 'l2 9000 GB/s' 'shared 30000 GB/s'; do
+    for words in 'no flops are given' 'copy 4000 GB/s' 'l2 9000 GB/s' 'shared 30000 GB/s'; do
         grep -q "$words" picture.svg || { echo "no $words"; return 1; }
     done
     ! grep -q 'fp32\|intensity' picture.svg

@@ -63,28 +63,45 @@ END
     fails_with 2 'no record of nothing'
 }
 
-# What stands over something else, or is wider than the page, told by the page itself.
-probe() {
-    cat report.html
-    cat <<'HTML'
+# What stands over something else, is wider than the page or hard to read, told by the page itself.
+probe() { # probe LOOK
+    case $1 in
+    light) sed 's/@media(prefers-color-scheme:dark)/@media not all/' report.html ;;
+    dark) sed 's/@media(prefers-color-scheme:dark)/@media all/' report.html ;;
+    print) sed 's/@media(prefers-color-scheme:dark)/@media not all/; s/@media print/@media all/' report.html ;;
+    esac
+    cat <<HTML
 <script>
 var all = [].slice.call(document.querySelectorAll('h1,h2,h3,p,pre,.wide,figure,ul,nav')), bad = [];
 if (document.documentElement.scrollWidth > innerWidth) bad.push('wider than the page');
+all = all.filter(function (a) { return a.getBoundingClientRect().height > 0 });
 all.forEach(function (a, i) {
     var r = a.getBoundingClientRect();
     var next = all[i + 1] && all[i + 1].getBoundingClientRect();
     if (next && next.top < r.bottom - 1) bad.push(a.tagName + ' ' + i + ' overlaps');
+    if ('$1' == 'print' && innerWidth > 600 && a.scrollWidth > a.clientWidth + 1) bad.push(a.tagName + ' ' + i + ' is cut');
 });
+function light(colour) { // WCAG's relative luminance
+    return colour.match(/[0-9.]+/g).slice(0, 3).reduce(function (sum, v, i) {
+        v /= 255;
+        return sum + [0.2126, 0.7152, 0.0722][i] * (v <= 0.04045 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4));
+    }, 0);
+}
+var page = light(getComputedStyle(document.body).backgroundColor);
+[].forEach.call(document.querySelectorAll('body *'), function (e) {
+    var ink = light(getComputedStyle(e).color), high = Math.max(ink, page), low = Math.min(ink, page);
+    if ((high + 0.05) / (low + 0.05) < 4.5) bad.push(e.tagName + ' is faint');
+});
+if ((page < 0.2) != ('$1' == 'dark')) bad.push('not $1');
 document.querySelector('table.sort th button').click();
-parent.postMessage(innerWidth + ' ' + (bad.join('; ') || 'nothing overlaps'), '*');
+parent.postMessage('$1 at ' + innerWidth + ': ' + (bad.join('; ') || 'good'), '*');
 </script>
 HTML
 }
 
-@test "in Chromium the page has no error, and nothing overlaps on a phone, a laptop or a large screen" {
+@test "in Chromium the page has no error, and nothing overlaps on a phone, a laptop or a large screen, light, dark or printed" {
     browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is missing: apt-get install chromium"
     page
-    probe >probe.html
     # A window is never narrower than 500 pixels; a frame is.
     cat >frames.html <<'HTML'
 <script>
@@ -94,15 +111,30 @@ onmessage = function (e) {
 };
 </script>
 HTML
-    for width in 380 1280 1920; do
-        echo "<iframe src=\"probe.html\" style=\"width:${width}px;height:2000px;border:0\"></iframe>" >>frames.html
+    for look in light dark print; do
+        probe $look >$look.html
+        for width in 380 1280 1920; do
+            echo "<iframe src=\"$look.html\" style=\"width:${width}px;height:2000px;border:0\"></iframe>" >>frames.html
+        done
     done
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/profile" \
         --window-size=2000,2100 --virtual-time-budget=3000 --enable-logging=stderr --dump-dom \
         "file://$WORK/frames.html" >dom.html 2>log.txt
-    grep -o 'data-probe="[^"]*"' dom.html || true
-    for width in 380 1280 1920; do
-        grep -q "data-probe=\"[^\"]*$width nothing overlaps|" dom.html
+    grep -o 'data-probe="[^"]*"' dom.html | tr '|' '\n' || true
+    for look in light dark print; do
+        for width in 380 1280 1920; do
+            grep -q "data-probe=\"[^\"]*$look at $width: good|" dom.html
+        done
     done
+    ! grep CONSOLE log.txt
+    ! grep -i 'net::err\|http' log.txt
+}
+
+@test "in Chromium the page prints" {
+    browser=$(command -v chromium || command -v chromium-browser) || skip "chromium is missing: apt-get install chromium"
+    page
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/profile" --enable-logging=stderr \
+        --print-to-pdf=page.pdf "file://$WORK/report.html" 2>log.txt
+    [ "$(head -c 5 page.pdf)" = '%PDF-' ]
     ! grep CONSOLE log.txt
 }

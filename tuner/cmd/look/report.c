@@ -13,12 +13,16 @@
 #include "cmd/line/terminal.h"
 #include "cmd/look/html.h"
 #include "cmd/look/plot.h"
+#include "cmd/look/roofline.h"
 #include "cmd/variant/explained.h"
 #include "record/record.h"
 
 enum { TEXT_BYTES = 1024 };
 
 /* ---- why: the counters of the baseline and of the winner ---- */
+
+/* A difference that is worth a sentence. */
+static const double much = 1.15;
 
 typedef struct counts {
     bool known;
@@ -27,7 +31,8 @@ typedef struct counts {
     double load_ideal, store_ideal;     /* that its bytes would fill */
     double load_bytes;                  /* a request */
     double conflicts;                   /* extra wavefronts a request of shared memory */
-    double requests;                    /* of global memory */
+    double requests;                    /* of global memory, of all launches whole */
+    double instructions;                /* of warps, likewise */
     double occupancy, flight_bytes, needed_bytes;
     uint32_t registers, spill_bytes;
     char limit[64];
@@ -45,6 +50,9 @@ static void sum_counts(const explained *x, counts *out)
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
         const sim_estimated *f = &x->launches[i].found;
         const sim_totals *t = &f->profile.totals;
+        const double scale = x->launches[i].explanation.scale;
+        out->requests += scale * (double)(t->global_load.requests + t->async_copy.requests + t->global_store.requests);
+        out->instructions += scale * (double)t->issued_total;
         sim_counter_sum(&load, &t->global_load);
         sim_counter_sum(&load, &t->async_copy);
         sim_counter_sum(&store, &t->global_store);
@@ -65,7 +73,6 @@ static void sum_counts(const explained *x, counts *out)
     out->store_sectors = ratio((double)store.sectors, (double)store.requests);
     out->store_ideal = ratio((double)store.fewest, (double)store.requests);
     out->conflicts = ratio((double)shared.conflicts, (double)shared.shared_requests);
-    out->requests = (double)(load.requests + store.requests);
     out->registers = x->compiled.resources.registers;
     out->spill_bytes = x->compiled.resources.spill_store_bytes + x->compiled.resources.spill_load_bytes;
 }
@@ -97,10 +104,38 @@ static int digits(double v)
     return v >= 100 || v == (double)(long long)v ? 0 : 2;
 }
 
+static void put_cells(FILE *to, const char *name, const char *a, const char *b, const char *meaning)
+{
+    fprintf(to, "<tr><td>%s</td><td>%s</td><td>%s</td><td class=\"words\">%s</td></tr>\n", name, a, b, meaning);
+}
+
 static void put_count(FILE *to, const char *name, double a, double b, const char *unit, const char *meaning)
 {
-    fprintf(to, "<tr><td>%s</td><td>%.*f%s</td><td>%.*f%s</td><td class=\"words\">%s</td></tr>\n", name, digits(a), a,
-            unit, digits(b), b, unit, meaning);
+    char texts[2][UNITS_BYTES];
+    for (int i = 0; i < 2; i++) {
+        double v = i ? b : a;
+        if (v >= 1000)
+            units_count((uint64_t)v, texts[i]);
+        else
+            snprintf(texts[i], sizeof texts[i], "%.*f%s", digits(v), v, unit);
+    }
+    put_cells(to, name, texts[0], texts[1], meaning);
+}
+
+static void put_size(FILE *to, const char *name, double a_bytes, double b_bytes, const char *meaning)
+{
+    char texts[2][UNITS_BYTES];
+    put_cells(to, name, units_size((uint64_t)a_bytes, texts[0]), units_size((uint64_t)b_bytes, texts[1]), meaning);
+}
+
+static void put_sectors(FILE *to, const char *name, double a, double a_least, double b, double b_least, const char *meaning)
+{
+    char texts[2][2 * UNITS_BYTES];
+    if (a <= 0 && b <= 0)
+        return;
+    snprintf(texts[0], sizeof texts[0], "%.*f (%.*f)", digits(a), a, digits(a_least), a_least);
+    snprintf(texts[1], sizeof texts[1], "%.*f (%.*f)", digits(b), b, digits(b_least), b_least);
+    put_cells(to, name, texts[0], texts[1], meaning);
 }
 
 static void put_counts(FILE *to, const counts *a, const counts *b)
@@ -108,18 +143,19 @@ static void put_counts(FILE *to, const counts *a, const counts *b)
     fputs("<div class=\"wide\"><table><thead><tr><th>counted</th><th>baseline</th><th>winner</th>"
           "<th class=\"words\">what it means</th></tr></thead><tbody>\n",
           to);
-    put_count(to, "sectors a load", a->load_sectors, b->load_sectors, "", "32-byte pieces that a warp's load touches");
-    put_count(to, "at least", a->load_ideal, b->load_ideal, "", "that its bytes would fill");
+    put_sectors(to, "sectors a load", a->load_sectors, a->load_ideal, b->load_sectors, b->load_ideal,
+                "32-byte pieces that a warp's load touches (and how many its bytes would fill: more is waste)");
+    put_sectors(to, "sectors a store", a->store_sectors, a->store_ideal, b->store_sectors, b->store_ideal,
+                "the same of a warp's store");
     put_count(to, "bytes a load", a->load_bytes, b->load_bytes, "", "asked for by a warp at once");
-    put_count(to, "sectors a store", a->store_sectors, b->store_sectors, "", "32-byte pieces that a warp's store touches");
-    put_count(to, "at least", a->store_ideal, b->store_ideal, "", "that its bytes would fill");
-    put_count(to, "requests", a->requests, b->requests, "", "loads and stores of global memory, of all warps counted");
+    put_count(to, "requests", a->requests, b->requests, "", "loads and stores of global memory, of all warps");
+    put_count(to, "instructions", a->instructions, b->instructions, "", "of all warps");
     put_count(to, "bank conflicts", a->conflicts, b->conflicts, "", "extra passes that an access of shared memory takes");
     put_count(to, "occupancy", 100 * a->occupancy, 100 * b->occupancy, " %", "of the warps that a multiprocessor can hold");
-    put_count(to, "bytes in flight", a->flight_bytes, b->flight_bytes, "", "on their way to a multiprocessor at a time");
-    put_count(to, "needed", a->needed_bytes, b->needed_bytes, "", "in flight, to keep DRAM busy (Little's law)");
+    put_size(to, "bytes in flight", a->flight_bytes, b->flight_bytes, "on their way to a multiprocessor at a time");
+    put_size(to, "needed", a->needed_bytes, b->needed_bytes, "in flight, to keep DRAM busy (Little's law)");
     put_count(to, "registers", a->registers, b->registers, "", "a thread");
-    put_count(to, "spilled bytes", a->spill_bytes, b->spill_bytes, "", "stored and loaded, a thread");
+    put_size(to, "spilled", a->spill_bytes, b->spill_bytes, "stored and loaded by a thread for want of registers");
     fputs("</tbody></table></div>\n", to);
 }
 
@@ -138,33 +174,57 @@ static void put_alike(FILE *to, const counts *a, const counts *b)
                 unspilled ? full || free_of_conflicts ? ", nothing is spilled" : " nothing is spilled" : "");
 }
 
+/* What holds both up, which the differences below explain. */
+static void put_limits(FILE *to, const counts *a, const counts *b)
+{
+    if (strcmp(a->limit, b->limit) != 0)
+        fprintf(to, "<p><strong>The baseline is held up by %s; the winner is not: what limits it is %s.</strong>", a->limit,
+                b->limit);
+    else
+        fprintf(to, "<p><strong>What limits both is %s; %s.</strong>", a->limit,
+                strcmp(a->limit, "DRAM") == 0 && b->flight_bytes > much * a->flight_bytes ? "the winner keeps it busier"
+                : a->instructions > much * b->instructions || a->conflicts > b->conflicts
+                    ? "the winner asks less of it"
+                    : "the winner comes nearer to what it can do");
+    fputs(" By what was counted of both on a simulated device:</p>\n", to);
+}
+
 /* The differences that are worth a sentence. */
 static void put_reasons(FILE *to, const counts *a, const counts *b)
 {
-    static const double much = 1.15;
     size_t said = 0;
+    char before[UNITS_BYTES], after[UNITS_BYTES], needed[UNITS_BYTES];
+    put_limits(to, a, b);
     fputs("<ul>\n", to);
     if (a->load_sectors * b->load_ideal > much * b->load_sectors * a->load_ideal && ++said)
-        fprintf(to, "<li>Its loads waste less: %.3g sectors where %.3g would do, beside %.3g where %.3g would.</li>\n",
+        fprintf(to, "<li>Its loads waste less: %.3g sectors where %.3g would do, the baseline's %.3g where %.3g would.</li>\n",
                 b->load_sectors, b->load_ideal, a->load_sectors, a->load_ideal);
     if (a->store_sectors * b->store_ideal > much * b->store_sectors * a->store_ideal && ++said)
-        fprintf(to, "<li>Its stores waste less: %.3g sectors where %.3g would do, beside %.3g where %.3g would.</li>\n",
+        fprintf(to, "<li>Its stores waste less: %.3g sectors where %.3g would do, the baseline's %.3g where %.3g would.</li>\n",
                 b->store_sectors, b->store_ideal, a->store_sectors, a->store_ideal);
     if (b->load_bytes > much * a->load_bytes && ++said)
         fprintf(to, "<li>A warp asks for more at once: %.4g bytes a load instead of %.4g, so that fewer instructions "
                     "move the same data.</li>\n", b->load_bytes, a->load_bytes);
     if (a->requests > much * b->requests && ++said)
-        fprintf(to, "<li>It makes %.0f requests of global memory for the same data instead of %.0f: each costs a turn "
-                    "in the load and store unit.</li>\n", b->requests, a->requests);
+        fprintf(to, "<li>It makes %s requests of global memory for the same data instead of %s: each costs a turn "
+                    "in the load and store unit.</li>\n", units_count((uint64_t)b->requests, after),
+                units_count((uint64_t)a->requests, before));
+    if (a->instructions > much * b->instructions && ++said)
+        fprintf(to, "<li>It executes %s instructions of warps for the same result instead of %s.</li>\n",
+                units_count((uint64_t)b->instructions, after), units_count((uint64_t)a->instructions, before));
     if (a->conflicts > b->conflicts + 0.05 && ++said)
         fprintf(to, "<li>Shared memory answers faster: %.3g extra passes an access instead of %.3g.</li>\n",
                 b->conflicts, a->conflicts);
     if (b->conflicts > a->conflicts + 0.05 && ++said)
-        fprintf(to, "<li>It accepts bank conflicts (%.3g extra passes an access instead of %.3g): shared memory is not "
-                    "what limits it.</li>\n", b->conflicts, a->conflicts);
+        fprintf(to, "<li>It accepts bank conflicts (%.2g extra passes an access instead of %.2g)%s.</li>\n",
+                b->conflicts, a->conflicts, strcmp(b->limit, "shared memory") ? ": shared memory is not what limits it" : "");
     if (b->flight_bytes > much * a->flight_bytes && ++said)
-        fprintf(to, "<li>It keeps more bytes in flight: %.0f on their way to a multiprocessor at a time instead of %.0f; "
-                    "%.0f are needed to keep DRAM busy.</li>\n", b->flight_bytes, a->flight_bytes, b->needed_bytes);
+        fprintf(to, "<li>It keeps more bytes in flight: %s on their way to a multiprocessor at a time instead of %s; "
+                    "%s are needed to keep DRAM busy%s.</li>\n", units_size((uint64_t)b->flight_bytes, after),
+                units_size((uint64_t)a->flight_bytes, before), units_size((uint64_t)b->needed_bytes, needed),
+                a->flight_bytes < a->needed_bytes ? ", more than the baseline has"
+                : a->flight_bytes < much * a->needed_bytes ? ", barely what the baseline has"
+                                                           : "");
     if (b->occupancy > much * a->occupancy && ++said)
         fprintf(to, "<li>More warps are resident: %.0f %% instead of %.0f %%.</li>\n", 100 * b->occupancy, 100 * a->occupancy);
     if (a->occupancy > much * b->occupancy && ++said)
@@ -176,8 +236,7 @@ static void put_reasons(FILE *to, const counts *a, const counts *b)
     if (!said)
         fputs("<li>The counters of both are alike: what decides is finer than they show (the order of blocks in time, "
               "cache hints, row buffers of DRAM).</li>\n", to);
-    fprintf(to, "</ul>\n<p>On the simulated device the baseline is limited by %s, the winner by %s.</p>\n", a->limit,
-            b->limit);
+    fputs("</ul>\n", to);
 }
 
 /* ---- a pattern ---- */
@@ -274,10 +333,33 @@ static void put_entries(FILE *to, const record *r)
                 e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "", (double)e->time_ns / 1e3,
                 50.0 * (double)(e->time_high_ns - e->time_low_ns) / (double)e->time_ns,
                 rate_of(e, shown), 100 * e->ceiling_fraction, e->speedup);
-        html_text(to, e->date);
+        snprintf(problem, sizeof problem, "%.10s", e->date);
+        html_text(to, problem);
         fputs("</td></tr>\n", to);
     }
     fputs("</tbody></table></div>\n", to);
+}
+
+static void put_or_unknown(FILE *to, const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    html_text(to, text ? text : "(unknown)");
+}
+
+static void put_command(FILE *to, const record *r, const record_entry *e, const char *verb, const char *rest)
+{
+    char v[256];
+    fprintf(to, "autotune %s", verb);
+    html_text(to, r->pattern);
+    fputs(".lua", to);
+    for (size_t i = 0; i < e->problem.count; i++) {
+        value_format(e->problem.pairs[i].value, v, sizeof v);
+        fputs(" --set ", to);
+        html_text(to, e->problem.pairs[i].name);
+        fputc('=', to);
+        html_text(to, v);
+    }
+    fprintf(to, "%s%s\n", e->warm_cache ? " --cache warm" : "", rest);
 }
 
 /* What was tried and how it ended, from the file's own members. */
@@ -285,43 +367,44 @@ static void put_tried(FILE *to, const record *r)
 {
     const json_t *entry = json_array_get(json_object_get(r->root, "entries"), 0);
     const json_t *search = json_object_get(entry, "search"), *machine = json_object_get(entry, "device");
-    const char *name;
+    const char *name, *between = "";
     json_t *count;
-    fputs("<h3>What was tried, and how</h3>\n<p>", to);
+    fprintf(to, "<h3>What was tried, and how</h3>\n<p>Of %lld valid configurations ",
+            (long long)json_integer_value(json_object_get(search, "valid")));
     json_object_foreach(json_object_get(search, "counts"), name, count)
-        if (json_integer_value(count) > 0)
-            fprintf(to, "%lld ended as %s; ", (long long)json_integer_value(count), name);
-    fprintf(to, "of %lld valid configurations, by the strategy ", (long long)json_integer_value(json_object_get(search, "valid")));
-    const char *texts[] = {json_string_value(json_object_get(search, "strategy")),
-                           json_string_value(json_object_get(machine, "driver")),
-                           json_string_value(json_object_get(machine, "cuda"))};
-    html_text(to, texts[0] ? texts[0] : "(unknown)");
-    fputs(". Driver ", to);
-    html_text(to, texts[1] ? texts[1] : "(unknown)");
+        if (json_integer_value(count) > 0) {
+            fprintf(to, "%s%lld ended as %s", between, (long long)json_integer_value(count), name);
+            between = ", ";
+        }
+    fputs("; the strategy was ", to);
+    put_or_unknown(to, search, "strategy");
+    fputs(", the driver ", to);
+    put_or_unknown(to, machine, "driver");
     fputs(", CUDA ", to);
-    html_text(to, texts[2] ? texts[2] : "(unknown)");
+    put_or_unknown(to, machine, "cuda");
     fputs(". Every variant was checked against a reference before it was timed; the fastest raced in blocks of one "
-          "sample each, and 40 blocks of the finals decided.</p>\n<p>To repeat it:</p><pre>autotune ", to);
+          "sample each, and 40 blocks of the finals decided.</p>\n<p>To repeat it:</p><pre>", to);
+    for (size_t i = 0; i < r->entry_count; i++)
+        put_command(to, r, &r->entries[i], "", r->entries[i].energy ? " --objective energy" : "");
+    fputs("</pre>\n<p>The winner's source with its launch, and its counters line by line:</p><pre>", to);
+    put_command(to, r, &r->entries[0], "emit ", " --best");
+    fputs("autotune explain ", to);
     html_text(to, r->pattern);
-    fputs(".lua", to);
-    for (size_t i = 0; r->entry_count && i < r->entries[0].problem.count; i++) {
-        char v[256];
-        value_format(r->entries[0].problem.pairs[i].value, v, sizeof v);
-        fputs(" --set ", to);
-        html_text(to, r->entries[0].problem.pairs[i].name);
-        fputc('=', to);
-        html_text(to, v);
-    }
+    fputs(".lua --config ", to);
+    char text[CONFIGURATION_BYTES];
+    record_format_values(&r->entries[0].configuration, text, sizeof text);
+    html_text(to, text);
     fputs("</pre>\n", to);
 }
 
 /* A picture of the pattern's whole space, where that was recorded. */
-static void put_picture(FILE *to, const recorded *all, const char *kind, const char *words)
+static void put_picture(FILE *to, const recorded *all, const ceiling_rates *ceilings, const char *kind,
+                        const char *words)
 {
     char *bytes;
     size_t size_bytes = 0;
     at_error error = {0};
-    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG};
+    plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG, .ceilings = ceilings};
     if (!plot_draw(all, &q, &bytes, &size_bytes, &error)) {
         html_picture(to, bytes, size_bytes, words);
     } else {
@@ -330,6 +413,22 @@ static void put_picture(FILE *to, const recorded *all, const char *kind, const c
         fputs("</p>\n", to);
     }
     free(bytes);
+}
+
+/* Beneath what the GPU can do at most, where that was measured. */
+static void put_roofline(FILE *to, const record *r)
+{
+    recorded few = {0};
+    ceiling_rates ceilings;
+    at_error error = {0};
+    bool any = false;
+    if (roofline_ceilings(r->path, NULL, r->gpu, &ceilings, &error) || recorded_read(r->path, &few, &error))
+        return;
+    for (int kind = 0; kind < CEILING_KINDS; kind++)
+        any = any || ceilings.rates[kind] > 0;
+    if (any)
+        put_picture(to, &few, &ceilings, "roofline", "The best and the baseline beneath what this GPU can do at most.");
+    recorded_deinit(&few);
 }
 
 /* Of the landscape that lies beside the record. */
@@ -345,9 +444,9 @@ static void put_pictures(FILE *to, const record *r)
         return;
     all.kernel = r->pattern;
     all.device = r->gpu;
-    put_picture(to, &all, "rank", "Every variant: of each value of what decides most, its variants, fastest first.");
-    put_picture(to, &all, "importance", "Which parameters decide how fast a variant is.");
-    put_picture(to, &all, "heatmap", "The two parameters that decide together: the best time with each pair of values.");
+    put_picture(to, &all, NULL, "rank", "Every variant: of each value of what decides most, its variants, fastest first.");
+    put_picture(to, &all, NULL, "importance", "Which parameters decide how fast a variant is.");
+    put_picture(to, &all, NULL, "heatmap", "The two parameters that decide together: the best time with each pair of values.");
     recorded_deinit(&all);
 }
 
@@ -365,6 +464,8 @@ static void put_record(FILE *to, const record *r, size_t place)
         return;
     record_format_values(&e->problem, problem, sizeof problem);
     fputs("<p>For ", to);
+    for (char *c = problem; (c = strchr(c, ',')); )
+        *c = ' ';
     html_text(to, problem);
     fprintf(to, " the winner takes %.2f us: %.3f times as fast as the script's default", (double)e->time_ns / 1e3,
             e->speedup);
@@ -373,10 +474,7 @@ static void put_record(FILE *to, const record *r, size_t place)
     fputs(".</p>\n", to);
     put_entries(to, r);
     fputs("<h3>Why the winner wins</h3>\n", to);
-    put_configuration(to, "The winner:", &e->configuration);
     if (e->baseline.count) {
-        put_configuration(to, "The script's default, the baseline:", &e->baseline);
-        put_changes(to, &e->baseline, &e->configuration);
         count_variant(r, &e->baseline, &baseline);
         count_variant(r, &e->configuration, &winner);
     }
@@ -384,12 +482,19 @@ static void put_record(FILE *to, const record *r, size_t place)
         put_reasons(to, &baseline, &winner);
         put_counts(to, &baseline, &winner);
         fputs("<p class=\"note\">Counted on a simulated device, on the pattern's small problem, by Nsight Compute's "
-              "definitions; times above were measured on the GPU.</p>\n", to);
+              "definitions; the times above were measured on the GPU.</p>\n", to);
     } else {
         fputs("<p class=\"note\">There are no counters to compare: ", to);
         html_text(to, !e->baseline.count ? "the record has no baseline" : *baseline.why_not ? baseline.why_not : winner.why_not);
         fputs("</p>\n", to);
     }
+    fputs("<h3>What is different</h3>\n", to);
+    if (e->baseline.count)
+        put_changes(to, &e->baseline, &e->configuration);
+    put_configuration(to, "The winner, whole:", &e->configuration);
+    if (e->baseline.count)
+        put_configuration(to, "The script's default, the baseline:", &e->baseline);
+    put_roofline(to, r);
     put_pictures(to, r);
     put_tried(to, r);
 }

@@ -149,7 +149,7 @@ static void write_rates(const roofline_request *q, work_unit unit)
                 rate_of(r, r->results[q->works[i]].cost, unit));
     fprintf(to, "EOD\nset xlabel '%s'\nset ylabel '%s (%s)'\nset xrange [%s]\n",
             by_occupancy ? "occupancy (%)" : "of the variants, fastest first (%)", name,
-            unit == WORK_BYTES ? "the pattern gives no flops" : "the pattern gives no bytes",
+            unit == WORK_BYTES ? "no flops are given" : "no bytes are given",
             by_occupancy ? "0:105" : "-3:103");
     put_points(q);
     if (r->baseline_ms > 0)

@@ -18,7 +18,7 @@
 #include "run/setup/setup.h"
 #include "search/race/paired.h"
 
-enum { MOST_ARCHS = 32, BLOCKS = 20, LINES_IN_FULL = 8 };
+enum { MOST_ARCHS = 32, BLOCKS = 20, LINES_IN_FULL = 8, LINE_BYTES = 1024 };
 
 typedef struct explored {
     arch_limits arch;
@@ -228,6 +228,19 @@ static void print_stretches(const explored *x, size_t line)
     }
 }
 
+static void print_why_nothing(const explored *x, size_t line)
+{
+    const inspect_row *row = &spill_map_point(&x->map, line, 0)->row;
+    const space_constraint *c = row->valid ? NULL : &script_pattern(x->script)->constraints[row->broken];
+    char text[LINE_BYTES];
+    if (c)
+        snprintf(text, sizeof text, "nothing compiled: it breaks the constraint of line %d: %s", c->line, c->text);
+    else
+        snprintf(text, sizeof text, "nothing compiled: %.*s", row->log ? (int)strcspn(row->log, "\n") : 0,
+                 row->log ? row->log : "");
+    printf("%s\n", text);
+}
+
 static void print_threshold(const explored *x, size_t line)
 {
     const spill_map *m = &x->map;
@@ -246,7 +259,7 @@ static void print_threshold(const explored *x, size_t line)
     }
     bool unordered = !m->axes[0].ordered && l->kind != THRESHOLD_NOTHING && l->kind != THRESHOLD_NEVER;
     switch (unordered ? THRESHOLD_MIXED : l->kind) {
-    case THRESHOLD_NOTHING: printf("nothing compiled\n"); break;
+    case THRESHOLD_NOTHING: print_why_nothing(x, line); break;
     case THRESHOLD_NEVER: printf("no spills along %s\n", axis); break;
     case THRESHOLD_ALWAYS: printf("spills everywhere along %s\n", axis); break;
     case THRESHOLD_RISES: printf("spills begin at %s=%s (none at %s)\n", axis, at, before); break;
