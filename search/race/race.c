@@ -171,17 +171,22 @@ static void drop_by_prior(race *r)
 
 /* How many are probed so that, of as many errors, the best's is the greatest with a chance of alpha
  * at most, however errors are distributed. */
-static size_t probe_spread(const race *r)
+static size_t probe_spread(const race_options *o)
 {
-    return (size_t)ceil(1 / r->options.alpha) - 1;
+    return (size_t)ceil(1 / o->alpha) - 1;
+}
+
+size_t race_probe_pays(const race_options *o)
+{
+    return PROBE_PAYS * (PROBE_FASTEST + probe_spread(o));
 }
 
 /* Enters the fastest by earlier samples, and of the others every so-manieth. The order by earlier
  * samples stays in r->keys while the others wait. False: it does not pay, or not all have one. */
 static bool begin_probe(race *r)
 {
-    size_t spread = probe_spread(r), probed = PROBE_FASTEST + spread;
-    if (r->alive_count <= PROBE_PAYS * probed || r->keys[0].key <= 0)
+    size_t spread = probe_spread(&r->options), probed = PROBE_FASTEST + spread;
+    if (r->alive_count <= race_probe_pays(&r->options) || r->keys[0].key <= 0)
         return false;
     memcpy(r->waiting, r->alive, r->alive_count * sizeof *r->waiting);
     r->waiting_count = r->alive_count;

@@ -57,6 +57,9 @@ typedef struct race_options {
 /* The constants of the protocol, with their sources in race.c; seed 0 and no default. */
 race_options race_defaults(void);
 
+/* Of more entrants than this, with an earlier sample each, most are out before they are sampled. */
+size_t race_probe_pays(const race_options *o);
+
 typedef struct race_entrant {
     int64_t fastest_ns;    /* fastest of earlier samples of this entrant; 0: none were taken */
     uint32_t registers;    /* among tied entrants, fewer registers win, ... */

@@ -407,6 +407,14 @@ static at_status insert_held(device_bench *b, const loaded_variant *v, at_error 
     return AT_OK;
 }
 
+/* What a try left for later. */
+static at_status check_ragged(device_bench *b, const loaded_variant *v, outcome *result, at_error *error)
+{
+    loaded_variant ragged = *v;
+    ragged.present[0] = false;
+    return check(b, &ragged, CHECK_LAUNCHES, result, error);
+}
+
 void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
                        device_answer *answer)
 {
@@ -418,6 +426,13 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
     if (!status)
         status = load(b, variant, &v, &error);
     v.id = id;
+    if (!status && variant->unchecked)
+        status = check_ragged(b, &v, &answer->outcome, &error);
+    if (!status && answer->outcome != OUTCOME_OK) {
+        answer->message = b->text;
+        unload(b, &v);
+        return;
+    }
     if (!status) {
         /* Raises limits and loads lazily what has to be, outside any sample. */
         notify(b, "the first launch", 0, b->watchdog_ns);

@@ -65,6 +65,7 @@ void device_get_problem(pack *m, device_problem *out)
 void device_put_variant(pack *m, const device_variant *variant)
 {
     pack_put_u32(m, variant->layout);
+    pack_put_u32(m, variant->unchecked);
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
         if (!variant->present[i])
@@ -77,6 +78,7 @@ void device_put_variant(pack *m, const device_variant *variant)
 void device_get_variant(pack *m, device_variant *out)
 {
     *out = (device_variant){.layout = pack_get_u32(m)};
+    out->unchecked = pack_get_u32(m) != 0;
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
         if (!out->present[i])

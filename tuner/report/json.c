@@ -1,8 +1,8 @@
 /* The object that --json prints:
  *
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
- *   counts {outcome: n}, twins (how many of them have the machine code of another), best, baseline, speedup,
- *   ceiling_gbps, wall_s, stages {enumerate_s, ...},
+ *   counts {outcome: n}, unraced (how many of "ok" were too slow to race, and checked on the tuned problem
+ *   alone), twins (how many of them have the machine code of another), best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
  *   traffic_bytes, flops, items (of a launch), item (what items are), ceiling (what shares are of),
  *   ceiling_rate (its 10^9 a second, in rate_unit), rate (the member of a variant that says how fast it is:
  *   gbps, gflops or gitems), rate_unit ("GB/s", "GFLOP/s" ...),
@@ -151,12 +151,12 @@ static json_t *pack_run(const run_summary *s, size_t top)
     const device_properties *d = &s->device;
     const bool in_bytes = ceiling_get(s->ceiling)->unit == WORK_BYTES;
     return json_pack(
-        "{ss so s{ss ss ss} s{so so} so so so so so so so so so ss ss sI ss ss? so ss so so so}",
+        "{ss so s{ss ss ss} s{so so} so so so so so so so so so so ss ss sI ss ss? so ss so so so}",
         "pattern", s->pattern, "problem", record_pack_problem(s), "device", "kind",
         d->kind[0] ? d->kind : "none", "name", d->limits.name, "arch", d->arch, "space",
         "cartesian", count_or_null(true, s->space_cartesian), "valid",
-        count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "twins",
-        count_or_null(true, s->twins), "best",
+        count_or_null(!s->space_sampled, s->space_valid), "counts", pack_counts(s), "unraced",
+        count_or_null(true, s->unraced), "twins", count_or_null(true, s->twins), "best",
         pack_variant(s, run_summary_best(s)), "baseline", pack_variant(s, run_summary_baseline(s)),
         "speedup", known(s->speedup > 0, s->speedup), "ceiling_gbps",
         known(in_bytes && s->ceiling_rate > 0, s->ceiling_rate), "wall_s", known(true, s->wall_s), "stages",

@@ -9,6 +9,7 @@
 #include "base/hash_text.h"
 #include "base/paths.h"
 #include "script/emit.h"
+#include "search/race/race.h"
 #include "search/table.h"
 
 enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
@@ -245,6 +246,9 @@ at_status tune_open(tune *t, at_error *error)
         status = tune_open_race_log(t, error);
     if (!status)
         status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
+    race_options rules = race_defaults();
+    if (!status && tune_races(t) && !o->prove_all && tune_evaluations(t) > race_probe_pays(&rules))
+        pipeline_defer_ragged(t->pipeline);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */

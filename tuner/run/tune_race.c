@@ -48,19 +48,6 @@ static void show_race(tune *t)
                                                    .now_ns = clock_now_ns()});
 }
 
-/* Of several GPUs one runs the race: what could win by samples of another is measured again there. */
-static at_status gather(tune *t, const candidate *baseline, at_error *error)
-{
-    at_status status = pipeline_gather(t->pipeline, race_defaults().prior_ratio, baseline, error);
-    while (!status && pipeline_in_flight(t->pipeline) && !tune_interrupted(t))
-        status = pipeline_step(t->pipeline, STEP_MS, error);
-    for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
-        t->failed += c->found.outcome != OUTCOME_OK;
-    if (!status && t->log.gpu != pipeline_home(t->pipeline))
-        status = tune_open_race_log(t, error);
-    return tune_unless_interrupted(t, status, error);
-}
-
 /* Did the race's GPU go, and another take its place? */
 static bool moved_home(tune *t)
 {
@@ -72,7 +59,7 @@ static bool moved_home(tune *t)
 
 static at_status race_at_home(tune *t, const candidate *baseline, at_error *error)
 {
-    at_status status = gather(t, baseline, error);
+    at_status status = t->log.gpu != pipeline_home(t->pipeline) ? tune_open_race_log(t, error) : AT_OK;
     if (!status)
         status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
     if (status == AT_NOT_FOUND) {

@@ -131,6 +131,26 @@ static void expect_outcome(const device_event *e, outcome wanted, const char *wo
                  outcome_name(wanted), words);
 }
 
+static void a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    device_variant v = plan_variant("skips_edge");
+    v.present[1] = false;
+    assert_ok(device_worker_try(f.worker, 1, &v, 3, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
+    v.present[1] = v.unchecked = true;
+    assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT, "on the ragged problem: 11 of 1003 elements of dst");
+    /* It is not held: nothing can be asked of it, and its number is free. */
+    v = plan_variant("good_120");
+    v.unchecked = true;
+    assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_OK, "");
+    end(&f);
+}
+
 static void hold(fixture *f, uint64_t id, const char *entry)
 {
     const device_variant v = plan_variant(entry);
@@ -769,6 +789,7 @@ int main(void)
         cmocka_unit_test(a_ceiling_that_no_run_measures_is_left_alone),
         cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
         cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
+        cmocka_unit_test(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held),
         cmocka_unit_test(a_slow_kernel_among_short_ones_is_launched_once_a_sample),
         cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),
         cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),

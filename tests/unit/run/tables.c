@@ -332,11 +332,11 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
                              at_error *error)
 {
     at_status status;
-    (void)variant;
     if (fails(error, &status))
         return status;
     the_tables.held++;
-    push(w, (device_event){.kind = DEVICE_HELD, .id = id});
+    push(w, (device_event){.kind = DEVICE_HELD, .id = id,
+                           .outcome = variant->unchecked ? the_tables.ragged[id % TABLES_MOST] : OUTCOME_OK});
     return AT_OK;
 }
 

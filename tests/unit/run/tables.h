@@ -21,6 +21,7 @@ typedef struct tables {
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
     int64_t elsewhere_ns[TABLES_MOST]; /* on any other GPU than cuda:0; 0: as there */
+    outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     size_t samples;            /* that a try brings; 0: as many as asked for */
     int restarts;              /* of the device worker, as its events tell */

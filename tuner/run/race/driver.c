@@ -41,16 +41,16 @@ struct race_driver {
     race_driver_state state;
 };
 
-/* Those whose samples are of the GPU that runs the race. A variant ties with its twin by being the same. */
-static bool may_enter(const race_driver *c, const candidate *one)
+/* A variant ties with its twin by being the same. */
+static bool may_enter(const candidate *one)
 {
-    return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK && one->gpu == c->home;
+    return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK;
 }
 
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)
 {
     for (size_t i = 0; i < all->count; i++)
-        c->count += may_enter(c, all->items[i]);
+        c->count += may_enter(all->items[i]);
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
@@ -105,7 +105,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     if (o->tie_margin >= 0)
         rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (may_enter(c, all->items[i]))
+        if (may_enter(all->items[i]))
             c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);
@@ -114,7 +114,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
         if (one == baseline)
             rules.default_entrant = (uint32_t)i;
         entrants[i] = (race_entrant){
-            .fastest_ns = measurement_fastest_ns(&one->found),
+            .fastest_ns = pipeline_prior_ns(p, one),
             .registers = one->found.resources.registers,
             .shared_bytes =
                 one->found.resources.static_shared_bytes + plan_most_shared_bytes(&one->launches[0]),
@@ -170,7 +170,7 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
         while (!status && !pipeline_room(c->pipeline))
             status = pipeline_step(c->pipeline, STEP_MS, error);
         candidate *one = c->entrants[order[i]];
-        if (!status && !c->held[order[i]] && !candidate_has_code(one))
+        if (!status && !c->held[order[i]] && (!candidate_has_code(one) || candidate_waits(one)))
             status = pipeline_recompile(c->pipeline, one, error);
     }
     while (!status && pipeline_in_flight(c->pipeline))
@@ -180,12 +180,18 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
     return status;
 }
 
-static void exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
+/* Of an entrant that has its outcome. */
+static void leave_out(race_driver *c, uint32_t entrant)
 {
-    candidate_reject(c->entrants[entrant], o, message);
     race_exclude(c->race, entrant);
     c->held[entrant] = false;
     c->state.excluded++;
+}
+
+static void exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
+{
+    candidate_reject(c->entrants[entrant], o, message);
+    leave_out(c, entrant);
 }
 
 static at_status await(race_driver *c, device_question question, device_event *out, at_error *error)
@@ -236,7 +242,7 @@ static at_status await_fit(race_driver *c, const asked *waiting, size_t count, a
         if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
             race_log_keep(c->log, &waiting[i].logged, stage_reached(c), &e);
         if (e.outcome == OUTCOME_OK)
-            c->held[waiting[i].entrant] = true;
+            c->held[waiting[i].entrant] = c->entrants[waiting[i].entrant]->passed = true;
         else
             exclude(c, waiting[i].entrant, e.outcome, e.message);
         device_event_deinit(&e);
@@ -269,11 +275,12 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
             continue;
         device_variant variant;
         at_status status = AT_OK;
-        if (!candidate_has_code(c->entrants[entrant])) {
-            exclude(c, entrant, OUTCOME_COMPILE_ERROR, "it compiled once, but not again");
+        const candidate *one = c->entrants[entrant];
+        if (one->found.outcome != OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
+            leave_out(c, entrant);
             continue;
         }
-        candidate_variant(c->entrants[entrant], &variant);
+        candidate_variant(one, &variant);
         status = device_worker_hold(c->session->device, entrant, &variant, error);
         if (status)
             return status;
@@ -464,9 +471,7 @@ static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size
             continue;
         if (c->held[entrant])
             status = device_worker_release(c->session->device, entrant, error);
-        race_exclude(c->race, entrant);
-        c->held[entrant] = false;
-        c->state.excluded++;
+        leave_out(c, entrant);
     }
     return status;
 }
@@ -480,23 +485,29 @@ static at_status check_finalists(race_driver *c, at_error *error)
     asked *checks = calloc(result->count + 1, sizeof *checks);
     at_status status =
         finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !status && i < result->count; i++)
-        if (!result->ranking[i].failed && c->in_block[result->ranking[i].entrant])
-            finalists[count++] = result->ranking[i].entrant;
+    /* A race that was stopped early may have had no finals: its winner is checked then. */
+    for (size_t i = 0; !status && i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (!result->ranking[i].failed && (c->in_block[entrant] || entrant == result->winner))
+            finalists[count++] = entrant;
+    }
     for (size_t i = 0; !status && i < count; i++)
         status = begin_check(c, finalists[i], checks, &waiting, error);
     if (!status)
         status = await_fit(c, checks, waiting, error);
     if (!status)
         status = prove_finalists(c, finalists, count, error);
+    /* Where no finalist was fit, others race in their place, or win without a race, and are checked in their turn. */
+    const uint32_t *order;
+    if (!status && race_next(c->race, &order) == 0) {
+        result = race_conclude(c->race);
+        c->checked = !result->has_winner;
+        for (size_t i = 0; i < count; i++)
+            c->checked = c->checked || finalists[i] == result->winner;
+    }
     free(finalists);
     free(checks);
-    if (status)
-        return status;
-    /* Where no finalist was fit, others race in their place and are checked in their turn. */
-    const uint32_t *order;
-    c->checked = race_next(c->race, &order) == 0;
-    return AT_OK;
+    return status;
 }
 
 /* Measures the energy of a finalist's launches; `out` is the caller's. */

@@ -1,5 +1,7 @@
 #include "run/setup/gpus.h"
 
+#include <math.h>
+
 void gpus_init(gpus *g, const session *s)
 {
     *g = (gpus){.count = 1};
@@ -48,6 +50,14 @@ double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns)
     const gpu *home = &g->items[g->home], *there = &g->items[at];
     bool known = at != g->home && home->ceiling_ns > 0 && there->ceiling_ns > 0;
     return (double)time_ns * (known ? (double)home->ceiling_ns / (double)there->ceiling_ns : 1);
+}
+
+int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns)
+{
+    int64_t home_ns = g->items[g->home].best_ns, there_ns = g->items[at].best_ns;
+    if (at == g->home || !home_ns || !there_ns)
+        return time_ns;
+    return (int64_t)llround((double)time_ns * (double)home_ns / (double)there_ns);
 }
 
 int gpus_restarts(const gpus *g)

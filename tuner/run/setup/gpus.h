@@ -1,7 +1,7 @@
 /* The GPUs of one model that a run measures on, as the pipeline sees them.
  *
  * One is home: it runs the race. The others screen their share of the variants. Samples are compared
- * only within one GPU: what could win by those of another is measured again at home. */
+ * only within one GPU: those of another say whom the race is to sample, and how far behind the best there it was. */
 #ifndef AUTOTUNE_RUN_SETUP_GPUS_H
 #define AUTOTUNE_RUN_SETUP_GPUS_H
 
@@ -38,6 +38,10 @@ bool gpus_lose(gpus *g, size_t lost, session *s);
 /* A time on one GPU, brought to what home's may be by the copies that both were measured with. A guide
  * for a search, and no measurement. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
+
+/* A time as an earlier sample for home's race, as far behind home's best as it was behind the best where it was
+ * taken: whatever the speeds, the best of each GPU is not left out. 0 stays 0. */
+int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);
 
 int gpus_restarts(const gpus *g); /* of all workers */
 

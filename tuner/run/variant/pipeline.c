@@ -40,6 +40,7 @@ struct pipeline {
     size_t compiling; /* candidates with a compile request out */
     gpus gpus;        /* none of them ready without a device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
+    bool defers;      /* see pipeline_defer_ragged() */
     bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
 };
@@ -116,6 +117,11 @@ void pipeline_look_far_ahead(pipeline *p)
     p->far_ahead = true;
 }
 
+void pipeline_defer_ragged(pipeline *p)
+{
+    p->defers = true;
+}
+
 /* A search that learns from what it is told knows less the further it runs ahead, and takes longer: it
  * has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
@@ -161,17 +167,15 @@ static void keep_in_journal(pipeline *p, const candidate *c)
         p->state.journal_trouble = trouble;
 }
 
-/* The one that stands for it is finished, for the first time or, on another GPU, once more. */
+/* The one that stands for it is finished. */
 static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
 {
-    bool known = c->from_journal, again = c->finished;
+    bool known = c->from_journal;
     twins_follow(c);
     put_on(c, c->twin_of->gpu);
     c->finished = true;
     if (!known)
         keep_in_journal(p, c);
-    if (again)
-        return AT_OK;
     p->state.finished++;
     p->state.twins++;
     return queue_push(&p->finished, c->id, error);
@@ -239,15 +243,33 @@ static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *
     return status;
 }
 
-/* Does the slot need a compilation of its own? What launches nothing needs none. */
-static bool differs(const candidate *c, const sources *all, size_t slot)
+/* Is the slot to be compiled? Not what launches nothing, is there, or is the same as the tuned problem's. */
+static bool is_due(const candidate *c, const sources *all, size_t slot)
 {
-    if (!c->present[slot] || c->launches[slot].launch_count == 0)
+    if (!c->present[slot] || c->launches[slot].launch_count == 0 || c->images[slot] ||
+        (slot > 0 && candidate_waits(c)))
         return false;
     return slot == 0 || c->launches[0].launch_count == 0 ||
            strcmp(all->of[slot].hash, c->source_hash) != 0;
 }
 
+static bool is_checked_on_ragged(const candidate *c)
+{
+    bool any = false;
+    for (size_t i = 1; i < DEVICE_SLOTS; i++)
+        any = any || c->present[i];
+    return any;
+}
+
+/* What a source that is not compiled yet is known by. */
+static void mark_deferred(candidate *c, const sources *all)
+{
+    for (size_t i = 1; i < DEVICE_SLOTS && c->deferred; i++)
+        if (c->present[i])
+            snprintf(c->codes[i], sizeof c->codes[i], "-%.31s", all->of[i].hash);
+}
+
+/* An outcome of the tuned problem alone is known by another key than one of all. */
 static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
 {
     journal_launch launches[DEVICE_SLOTS];
@@ -255,7 +277,8 @@ static at_status set_key(const pipeline *p, candidate *c, const sources *all, at
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         if (c->present[i])
             launches[count++] =
-                (journal_launch){.source_hash = all->of[i].hash, .plan = &c->launches[i]};
+                (journal_launch){.source_hash = i > 0 && c->deferred ? c->codes[i] : all->of[i].hash,
+                                 .plan = &c->launches[i]};
     if (!p->log)
         return AT_OK;
     if (p->gpus.count == 1)
@@ -372,8 +395,11 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         snprintf(c->source_hash, sizeof c->source_hash, "%s", all.of[0].hash);
         status = emit_ragged(p, c, &all, error);
     }
-    if (!status)
+    if (!status && resumable) {
+        c->deferred = p->defers && is_checked_on_ragged(c);
+        mark_deferred(c, &all);
         status = set_key(p, c, &all, error);
+    }
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
@@ -384,7 +410,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     if (status || done)
         goto cleanup;
     for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
-        if (!differs(c, &all, i))
+        if (!is_due(c, &all, i))
             continue;
         status = submit(p, c, &all.of[i], i, error);
         parts++;
@@ -409,6 +435,7 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
+    c->wanted = true;
     return emit_and_submit(p, c, false, error);
 }
 
@@ -464,23 +491,16 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         keep_in_journal(p, c);
         return status;
     }
+    if (r->outcome != COMPILE_OK)
+        candidate_reject(c, compile_failure(r->outcome), r->log);
     return last ? compiled(p, c, error) : AT_OK;
-}
-
-/* Whom the next variant goes to; NULL: nobody has room. */
-static gpu *find_room(pipeline *p, const candidate *c)
-{
-    gpu *home = &p->gpus.items[p->gpus.home];
-    if (!c->moved)
-        return gpus_idlest(&p->gpus, DEVICE_QUEUE);
-    return home->ready && home->trying < DEVICE_QUEUE ? home : NULL;
 }
 
 static at_status feed_devices(pipeline *p, at_error *error)
 {
     while (p->compiled.count) {
         candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
-        gpu *to = c->finished ? NULL : find_room(p, c);
+        gpu *to = c->finished ? NULL : gpus_idlest(&p->gpus, DEVICE_QUEUE);
         if (!c->finished && !to)
             break;
         queue_pop(&p->compiled);
@@ -640,24 +660,9 @@ double pipeline_likely_ns(const pipeline *p, const candidate *c)
     return gpus_likely_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
 }
 
-at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at_error *error)
+int64_t pipeline_prior_ns(const pipeline *p, const candidate *c)
 {
-    at_status status = AT_OK;
-    p->abandoned = false;
-    for (size_t i = 0; !status && i < p->table.count; i++) {
-        candidate *c = p->table.items[i];
-        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK || c->gpu == p->gpus.home)
-            continue;
-        double fastest_ns = (double)measurement_fastest_ns(&c->found);
-        if (c != always && fastest_ns > ratio * (double)pipeline_best_ns(p, c))
-            continue;
-        c->finished = c->from_journal = false;
-        c->moved = true;
-        p->state.finished--;
-        status = candidate_has_code(c) ? queue_push(&p->compiled, c->id, error)
-                              : emit_and_submit(p, c, false, error);
-    }
-    return status;
+    return gpus_prior_ns(&p->gpus, c->gpu, measurement_fastest_ns(&c->found));
 }
 
 void pipeline_prove_with(pipeline *p, prover *with)

@@ -44,11 +44,16 @@ size_t pipeline_room(const pipeline *p);
  * under way. */
 void pipeline_look_far_ahead(pipeline *p);
 
+/* From now on variants are compiled for and checked on the tuned problem alone; on the ragged ones those that a
+ * race wants (pipeline_recompile), when they are loaded. It halves the compiling where most are too slow to race. */
+void pipeline_defer_ragged(pipeline *p);
+
 /* Starts a configuration. */
 at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
 
-/* Starts again what is left of a candidate whose machine code was dropped: compiles it and leaves
- * the outcome as it is. It is ready when candidate->images[0] is there. */
+/* Starts again what is left of a candidate whose machine code was dropped, or is not there yet for its ragged
+ * problems: compiles that and leaves the outcome as it is, unless it does not compile. It is ready when
+ * nothing is in flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 
 /* Configurations started and not finished; not counted are those whose twin is. */
@@ -65,15 +70,14 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 /* Of several GPUs the one that runs the race (candidate.gpu); it changes when that one is lost. */
 size_t pipeline_home(const pipeline *p);
 
-/* Has those measured again by home's GPU that could win by samples of another: within `ratio` of the
- * best of their own. `always` (may be NULL) in any case. They finish once more. */
-at_status pipeline_gather(pipeline *p, double ratio, const candidate *always, at_error *error);
-
 /* The fastest sample on the GPU that measured the candidate; 0: none. */
 int64_t pipeline_best_ns(const pipeline *p, const candidate *c);
 
 /* What a candidate's fastest sample is likely to be at home; 0: there is none. For a search alone. */
 double pipeline_likely_ns(const pipeline *p, const candidate *c);
+
+/* Its fastest sample as home's race is to take it (gpus_prior_ns); 0: there is none. */
+int64_t pipeline_prior_ns(const pipeline *p, const candidate *c);
 
 /* The next finished candidate, each once; NULL when there is none yet. */
 candidate *pipeline_take(pipeline *p);

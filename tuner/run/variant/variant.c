@@ -76,8 +76,9 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
+    out->unchecked = c->deferred && c->wanted && !c->passed;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
-        out->present[i] = c->present[i];
+        out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
         out->launches[i] = c->launches[i];
         out->images[i] = (device_image){.bytes = c->images[i],
                                         .size_bytes = c->image_bytes[i],
@@ -85,6 +86,11 @@ void candidate_variant(const candidate *c, device_variant *out)
                                         .static_shared_bytes = c->found.resources.static_shared_bytes};
         memcpy(out->images[i].suffix, c->image_suffixes[i], sizeof c->image_suffixes[i]);
     }
+}
+
+bool candidate_waits(const candidate *c)
+{
+    return c->deferred && !c->wanted;
 }
 
 bool candidate_has_code(const candidate *c)

@@ -32,8 +32,10 @@ typedef struct candidate {
     journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
-    bool moved;             /* for the GPU of the race alone */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
+    bool deferred;          /* on the ragged ones once the race wants it, ... */
+    bool wanted;            /* ... which it does: their code is compiled, or has been asked for, ... */
+    bool passed;            /* ... and it was right there */
     uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
     uint32_t layout;        /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
@@ -72,6 +74,9 @@ int64_t candidate_median_ns(const candidate *c);
 
 /* What the device worker wants to know of it; borrows the images. */
 void candidate_variant(const candidate *c, device_variant *out);
+
+/* Is it still to be compiled for its ragged problems? */
+bool candidate_waits(const candidate *c);
 
 /* Is all machine code there that it needs? One that launches nothing needs none. */
 bool candidate_has_code(const candidate *c);

@@ -11,6 +11,7 @@ typedef struct fixture {
     race_log log;
     settings settings;
     race_driver *driver;
+    bool deferred, stopped; /* the ragged check; the race, at once */
     at_error error;
 } fixture;
 
@@ -35,10 +36,14 @@ static int close_all(void **state)
 static at_status run_race(fixture *f)
 {
     assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
+    if (f->deferred)
+        pipeline_defer_ragged(f->pipeline);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     assert_ok(race_log_init(&f->log, NULL, 0, "a test's", &f->error), f->error);
     at_status status = race_driver_new(&f->session, f->pipeline, &f->log, NULL, &f->settings,
                                    &f->driver, &f->error);
+    if (!status && f->stopped)
+        race_driver_stop(f->driver);
     bool finished = status != AT_OK;
     while (!status && !finished)
         status = race_driver_step(f->driver, &finished, &f->error);
@@ -83,6 +88,33 @@ static void who_crashes_in_a_block_is_excluded_and_the_race_goes_on(void **state
     assert_ok(run_race(f), f->error);
     assert_int_equal(winner(f), 4);
     assert_int_equal(pipeline_candidates(f->pipeline)->items[9]->found.outcome, OUTCOME_CRASHED);
+}
+
+static void one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[0] = 80000;
+    the_tables.time_ns[4] = 85000;
+    the_tables.ragged[0] = OUTCOME_WRONG_RESULT;
+    f->deferred = true;
+    f->session.slots = 2;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 4);
+    const candidate *const *all = (const candidate *const *)pipeline_candidates(f->pipeline)->items;
+    assert_int_equal(all[0]->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_true(all[4]->passed);
+}
+
+static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[9] = 80000;
+    the_tables.time_ns[4] = 85000;
+    the_tables.rechecks[9] = OUTCOME_WRONG_RESULT;
+    f->stopped = true;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(the_tables.sampled_blocks, 0);
+    assert_int_equal(winner(f), 4);
 }
 
 static void where_nothing_works_there_is_no_race(void **state)
@@ -154,6 +186,8 @@ int main(void)
         TEST(the_fastest_wins),
         TEST(who_is_wrong_on_fresh_data_does_not_win),
         TEST(who_crashes_in_a_block_is_excluded_and_the_race_goes_on),
+        TEST(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded),
+        TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
         TEST(where_nothing_works_there_is_no_race),
         TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
         TEST(a_failure_in_any_place_leaves_a_result),

@@ -112,6 +112,28 @@ static void a_failure_in_any_place_comes_out_and_leaves_nothing_behind(void **st
     assert_true(place > 4 * 20); /* submit, take, try and take of each */
 }
 
+static void deferred_ragged_problems_are_compiled_for_those_that_a_race_wants(void **state)
+{
+    fixture *f = *state;
+    tables_close(&f->session);
+    tables_open_with(&f->session, "luma.lua");
+    f->session.slots = 2;
+    start(f, NULL);
+    pipeline_defer_ragged(f->pipeline);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    const pipeline_state *p = pipeline_get_state(f->pipeline);
+    size_t compiled = the_tables.compiled;
+    assert_int_equal(compiled, p->finished - p->twins);
+    candidate *c = pipeline_candidates(f->pipeline)->items[0];
+    assert_true(candidate_waits(c));
+    assert_ok(pipeline_recompile(f->pipeline, c, &f->error), f->error);
+    while (pipeline_in_flight(f->pipeline))
+        assert_ok(pipeline_step(f->pipeline, 10, &f->error), f->error);
+    assert_false(candidate_waits(c));
+    assert_int_equal(the_tables.compiled, compiled + 1);
+    assert_int_equal(c->found.outcome, OUTCOME_OK);
+}
+
 static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
 {
     fixture *f = *state;
@@ -192,6 +214,7 @@ int main(void)
         TEST(every_configuration_ends_once_with_its_own_outcome),
         TEST(replaced_workers_are_counted),
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
+        TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),
         TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
         TEST(an_event_that_answers_nothing_is_an_error),
         TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
