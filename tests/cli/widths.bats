@@ -1,11 +1,13 @@
 load helpers
 
-fits() { # fits COMMAND...: on terminals of 80, 100 and 200 columns no line is wider
-    fits_at 80,100,200 "$@"
+RESULTS="$BATS_TEST_DIRNAME/../../results"
+
+fits() { # fits COMMAND...: on terminals of 80, 120 and 200 columns no line is wider
+    python3 "$BATS_TEST_DIRNAME/widths.py" 80,120,200 "$AUTOTUNE" "$@"
 }
 
-fits_at() { # fits_at COLUMNS[,COLUMNS...] COMMAND...
-    python3 "$BATS_TEST_DIRNAME/widths.py" "$1" "$AUTOTUNE" "${@:2}"
+grows() { # grows COMMAND...: it fits, and takes the room that there is
+    python3 "$BATS_TEST_DIRNAME/widths.py" --grows 80,120,200 "$AUTOTUNE" "$@"
 }
 
 @test "help, options and topics fit the terminal" {
@@ -16,26 +18,34 @@ fits_at() { # fits_at COLUMNS[,COLUMNS...] COMMAND...
 }
 
 @test "space, lint and pick fit the terminal" {
-    fits space transpose.lua
-    fits_at 80 lint transpose.lua
-    fits pick transpose --set rows=8190 --gpu nvidia-h200 --results "$BATS_TEST_DIRNAME/../../results"
+    grows space transpose.lua
+    fits lint transpose.lua
+    grows pick transpose --set rows=8190 --gpu nvidia-h200 --results "$RESULTS"
 }
 
 @test "a run's tables fit the terminal" {
-    fits_at 80 transpose.lua --device sim:sm_90 --budget 6 --quiet
+    grows transpose.lua --device sim:sm_90 --budget 6 --quiet
 }
 
-@test "inspect, spills and explain fit the terminal" {
-    fits_at 80 inspect transpose.lua --over tile_x=32,64 --over pad=0,1 --arch sm_90
-    fits_at 80 spills spill.lua --over registers=24,40 --over live=32,64 --shared-spills --arch sm_90
-    fits_at 80 explain transpose.lua --config algorithm=tile,pad=0
+@test "what a sweep recorded fits the terminal" {
+    grows sweep strided.lua --over stride=1,2,4,...,32 --recorded --results "$RESULTS"
 }
 
-@test "compare, importance and replay fit the terminal" {
-    results=$(realpath "$BATS_TEST_DIRNAME/../../results")
-    fits_at 80 compare "$results"/nvidia-h200/transpose.json "$results"/nvidia-h100-80gb-hbm3/transpose.json
-    fits_at 80 importance "$results"/nvidia-h200/landscapes/dot.json.gz
-    fits_at 80 plot "$results"/nvidia-h200/landscapes/dot.json.gz --kind heatmap
+@test "inspect, spills, explain and check fit the terminal" {
+    grows inspect transpose.lua --over tile_x=32,64 --over pad=0,1 --arch sm_90
+    grows spills spill.lua --over registers=24,40 --over live=32,64 --shared-spills --arch sm_90
+    grows explain transpose.lua --config algorithm=tile,pad=0
+    fits check transpose.lua --config pad=0
+}
+
+@test "results, compare, importance, replay and plot fit the terminal" {
+    grows results list --results "$RESULTS"
+    grows results show transpose --results "$RESULTS"
+    grows results diff "$RESULTS"/nvidia-h200 "$RESULTS"/nvidia-h100-80gb-hbm3
+    grows compare "$RESULTS"/nvidia-h200/transpose.json "$RESULTS"/nvidia-h100-80gb-hbm3/transpose.json
+    grows importance "$RESULTS"/nvidia-h200/landscapes/dot.json.gz
+    fits replay "$RESULTS"/nvidia-h200/landscapes/strided.json.gz --repeat 2
+    fits plot "$RESULTS"/nvidia-h200/landscapes/dot.json.gz --kind heatmap
 }
 
 @test "a file's lines are not broken where programs read them" {

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Runs a command on a terminal of each of several widths: widths.py COLUMNS[,COLUMNS...] COMMAND...
+"""Runs a command on a terminal of each of several widths: widths.py [--grows] COLUMNS[,COLUMNS...] COMMAND...
 
 Exit code 1, and the lines, where one has more characters than the terminal; blanks within a word are none.
-A single word that is wider is let through: it is broken nowhere."""
+A single word that is wider is let through: it is broken nowhere. --grows: also where none on the widest terminal is
+wider than the narrowest."""
 import fcntl
 import os
 import pty
@@ -37,12 +38,17 @@ def run(command, columns):
 
 
 def main():
+    grows = sys.argv[1] == "--grows"
+    del sys.argv[1:1 + grows]
     widths, command = [int(w) for w in sys.argv[1].split(",")], sys.argv[2:]
     printed = {w: run(command, w) for w in widths}
     wide = [(w, line) for w, lines in printed.items() for line in lines
             if len(line) > w and " " in line.strip()]
     for w, line in wide:
         print(f"{w} columns, {len(line)} characters: {line}")
+    if grows and max(len(line) for line in printed[widths[-1]]) <= widths[0]:
+        print(f"no line of {widths[-1]} columns is longer than {widths[0]}")
+        return 1
     return 1 if wide else 0
 
 
