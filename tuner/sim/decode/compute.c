@@ -35,26 +35,18 @@ static at_status decode_logic(decoder *d)
     if (op < 0)
         return decode_unknown(d);
     bool unary = op >= SIM_LOGIC_NOT;
-    at_status status = decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
-    int32_t to = 0, a = 0, b = 0;
-    if (!status)
-        status = decode_predicate(d, decode_operand(d, 0), true, &to);
-    if (!status)
-        status = decode_predicate(d, decode_operand(d, 1), false, &a);
-    if (!status && !unary)
-        status = decode_predicate(d, decode_operand(d, 2), false, &b);
-    if (status)
-        return status;
+    decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
+    int32_t to = decode_predicate(d, decode_operand(d, 0), true);
+    int32_t a = decode_predicate(d, decode_operand(d, 1), false);
+    int32_t b = unary ? a : decode_predicate(d, decode_operand(d, 2), false);
     sim_instruction *c = decode_emit(d, SIM_LOGIC, SIM_CLASS_PREDICATE);
-    if (!c)
-        return AT_NO_MEMORY;
     c->op = (uint8_t)op;
     c->d = to;
     c->a = a;
-    c->b = unary ? a : b;
+    c->b = b;
     c->negate_a = decode_operand(d, 1)->negated;
     c->negate_b = !unary && decode_operand(d, 2)->negated;
-    return AT_OK;
+    return d->status;
 }
 
 at_status decode_arithmetic(decoder *d)
@@ -69,20 +61,15 @@ at_status decode_arithmetic(decoder *d)
     const sim_operation *op = sim_operation_find(name);
     if (!op || strchr(name, '.') == NULL)
         return decode_unknown(d);
-    at_status status = decode_count(d, op->sources + 1, op->sources + 1);
-    int32_t sources[4], to = 0, widen = SIM_NO_SLOT;
-    for (int i = 0; i < op->sources && !status; i++)
-        status = decode_source(d, decode_operand(d, i + 1), op->widths[i], type, &sources[i]);
-    if (!status)
-        status = decode_destination(d, decode_operand(d, 0), op->width, &to, &widen);
-    if (!status)
-        status = decode_compute(d, name, to, sources, op->sources);
-    if (status)
-        return status;
-    sim_instruction *c = &d->program->code[d->program->code_count - 1];
+    decode_count(d, op->sources + 1, op->sources + 1);
+    int32_t sources[4];
+    for (int i = 0; i < op->sources; i++)
+        sources[i] = decode_source(d, decode_operand(d, i + 1), op->widths[i], type);
+    destination to = decode_destination(d, decode_operand(d, 0), op->width);
+    sim_instruction *c = decode_compute(d, name, to.slot, sources, op->sources);
     c->flush = decode_has(d, "ftz") && type == PTX_F32 && !is_short_float(d->op.types[0]);
     c->saturate = decode_has(d, "sat") && type == PTX_F32;
-    return decode_finish(d, to, widen, op->width, type_is_signed(type));
+    return decode_finish(d, &to, type_is_signed(type));
 }
 
 /* mov.b64 %rd, {%r1, %r2} */
@@ -92,22 +79,16 @@ static at_status decode_pack(decoder *d, const ptx_operand *parts, uint32_t byte
         uint32_t bytes;
         int count;
         const char *name;
-        uint32_t part_bytes;
-    } packs[] = {{4, 2, "pack.2x16", 2}, {4, 4, "pack.4x8", 1}, {8, 2, "pack.2x32", 4},
-                 {8, 4, "pack.4x16", 2}};
-    int32_t sources[4], to, widen;
+    } packs[] = {{4, 2, "pack.2x16"}, {4, 4, "pack.4x8"}, {8, 2, "pack.2x32"}, {8, 4, "pack.4x16"}};
     for (size_t k = 0; k < sizeof packs / sizeof *packs; k++) {
         if (packs[k].bytes != bytes || packs[k].count != parts->count)
             continue;
-        at_status status = AT_OK;
-        for (int i = 0; i < parts->count && !status; i++)
-            status = decode_source(d, &d->module->operands[parts->first + i], 4, PTX_B32,
-                                   &sources[i]);
-        if (!status)
-            status = decode_destination(d, decode_operand(d, 0), bytes, &to, &widen);
-        if (!status)
-            status = decode_compute(d, packs[k].name, to, sources, parts->count);
-        return status ? status : decode_finish(d, to, widen, bytes, false);
+        int32_t sources[4];
+        for (int i = 0; i < parts->count; i++)
+            sources[i] = decode_source(d, decode_part(d, parts, i), 4, PTX_B32);
+        destination to = decode_destination(d, decode_operand(d, 0), bytes);
+        decode_compute(d, packs[k].name, to.slot, sources, parts->count);
+        return decode_finish(d, &to, false);
     }
     return decode_fail(d, "this way to pack registers is not supported");
 }
@@ -120,27 +101,20 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
     snprintf(name, sizeof name, "field.%u.%u", bytes, part);
     if (part * (uint32_t)parts->count != bytes || !sim_operation_find(name))
         return decode_fail(d, "this way to unpack a register is not supported");
-    int32_t from[2], to, widen;
-    at_status status = decode_source(d, decode_operand(d, 1), bytes, PTX_B64, &from[0]);
-    for (int i = 0; i < parts->count && !status; i++) {
-        status = decode_constant(d, (uint64_t)part * 8 * (uint64_t)i, 4, &from[1]);
-        if (!status)
-            status = decode_destination(d, &d->module->operands[parts->first + i], 4, &to, &widen);
-        if (!status)
-            status = decode_compute(d, name, to, from, 2);
-        if (status)
-            return status;
-        d->program->code[d->program->code_count - 1].extra = i > 0;
-        status = decode_finish(d, to, widen, 4, false);
+    int32_t from[2] = {decode_source(d, decode_operand(d, 1), bytes, PTX_B64)};
+    for (int i = 0; i < parts->count; i++) {
+        from[1] = decode_constant(d, (uint64_t)part * 8 * (uint64_t)i, 4);
+        destination to = decode_destination(d, decode_part(d, parts, i), 4);
+        decode_compute(d, name, to.slot, from, 2)->extra = i > 0;
+        decode_finish(d, &to, false);
     }
-    return status;
+    return d->status;
 }
 
 at_status decode_mov(decoder *d)
 {
-    at_status status = decode_count(d, 2, 2);
-    if (status)
-        return status;
+    if (decode_count(d, 2, 2))
+        return d->status;
     if (d->op.type_count != 1)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
@@ -179,26 +153,19 @@ at_status decode_cvt(decoder *d)
     sim_rounding rounding = rounding_of(d);
     if (!sim_convert(to, from, rounding, false, false, NULL, NULL) || decode_has(d, "relu"))
         return decode_unknown(d);
-    at_status status = decode_count(d, 2, 2);
-    int32_t slot, source, widen;
-    if (!status)
-        status = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from, &source);
-    if (!status)
-        status = decode_destination(d, decode_operand(d, 0), type_lane_bytes(to), &slot, &widen);
-    if (status)
-        return status;
+    decode_count(d, 2, 2);
+    int32_t source = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
+    destination slot = decode_destination(d, decode_operand(d, 0), type_lane_bytes(to));
     sim_instruction *c = decode_emit(d, SIM_CONVERT, SIM_CLASS_CONVERT);
-    if (!c)
-        return AT_NO_MEMORY;
     c->type = (uint8_t)to;
     c->source_type = (uint8_t)from;
     c->op = (uint8_t)rounding;
     c->flush = decode_has(d, "ftz");
     c->saturate = decode_has(d, "sat");
-    c->width = (uint8_t)type_lane_bytes(to);
-    c->d = slot;
+    c->width = slot.width;
+    c->d = slot.slot;
     c->a = source;
-    return decode_finish(d, slot, widen, c->width, type_is_signed(to));
+    return decode_finish(d, &slot, type_is_signed(to));
 }
 
 at_status decode_cvta(decoder *d)
@@ -208,21 +175,17 @@ at_status decode_cvta(decoder *d)
         uint64_t window;
     } spaces[] = {{"global", 0}, {"const", 0}, {"shared", SIM_SHARED_WINDOW},
                   {"shared::cta", SIM_SHARED_WINDOW}, {"local", SIM_LOCAL_WINDOW}};
-    at_status status = decode_count(d, 2, 2);
-    for (size_t i = 0; i < sizeof spaces / sizeof *spaces && !status; i++) {
+    decode_count(d, 2, 2);
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (!decode_has(d, spaces[i].space))
             continue;
-        int32_t from[2], to, widen;
-        status = decode_source(d, decode_operand(d, 1), 8, PTX_U64, &from[0]);
-        if (!status)
-            status = decode_constant(d, spaces[i].window, 8, &from[1]);
-        if (!status)
-            status = decode_destination(d, decode_operand(d, 0), 8, &to, &widen);
-        if (!status)
-            status = decode_compute(d, decode_has(d, "to") ? "space.sub" : "space.add", to, from, 2);
-        return status ? status : decode_finish(d, to, widen, 8, false);
+        int32_t from[2] = {decode_source(d, decode_operand(d, 1), 8, PTX_U64),
+                           decode_constant(d, spaces[i].window, 8)};
+        destination to = decode_destination(d, decode_operand(d, 0), 8);
+        decode_compute(d, decode_has(d, "to") ? "space.sub" : "space.add", to.slot, from, 2);
+        return decode_finish(d, &to, false);
     }
-    return status ? status : decode_unknown(d);
+    return decode_unknown(d);
 }
 
 /* The sim_logic that a comparison is combined with; -1 for none. */
@@ -234,93 +197,85 @@ static int combine_of(const decoder *d)
     return -1;
 }
 
+/* Emits a comparison into the predicate `to`. */
+static sim_instruction *emit_compare(decoder *d, sim_compare compare, ptx_type type, int32_t to,
+                                     int32_t a, int32_t b)
+{
+    sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
+    c->compare = compare;
+    c->type = (uint8_t)type;
+    c->flush = decode_has(d, "ftz") && type == PTX_F32;
+    c->d = to;
+    c->a = a;
+    c->b = b;
+    return c;
+}
+
+/* Emits the choice of `a` where the predicate `p` holds, else `b`. */
+static sim_instruction *emit_select(decoder *d, const destination *to, int32_t a, int32_t b, int32_t p)
+{
+    sim_instruction *c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
+    c->d = to->slot;
+    c->a = a;
+    c->b = b;
+    c->c = p;
+    c->width = to->width;
+    return c;
+}
+
 /* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
 at_status decode_setp(decoder *d)
 {
-    at_status status = decode_count(d, 3, 4);
-    if (status)
-        return status;
+    if (decode_count(d, 3, 4))
+        return d->status;
     if (d->op.type_count != 1 || d->op.count < 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
+    uint32_t width = type_lane_bytes(type);
     /* Of a packed type both halves are compared, the high ones into q. */
     ptx_type element = type == PTX_F16X2 ? PTX_F16 : type == PTX_BF16X2 ? PTX_BF16 : type;
     sim_compare compare = sim_compare_find(d->op.modifiers[0], element);
     if (!compare)
         return decode_unknown(d);
-    const ptx_operand *to = decode_operand(d, 0);
-    int32_t p = 0, q = SIM_NO_SLOT, a = 0, b = 0, third = SIM_NO_SLOT;
-    if (to->kind == PTX_OPERAND_PAIR) {
-        status = decode_predicate(d, &d->module->operands[to->first + 1], true, &q);
-        to = &d->module->operands[to->first];
-    }
-    if (!status)
-        status = decode_predicate(d, to, true, &p);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 1), type_lane_bytes(type), type, &a);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 2), type_lane_bytes(type), type, &b);
-    if (!status && d->statement->count == 4)
-        status = decode_predicate(d, decode_operand(d, 3), false, &third);
-    if (status)
-        return status;
+    int32_t q, third = SIM_NO_SLOT;
+    int32_t p = decode_predicate(d, decode_pair(d, decode_operand(d, 0), &q), true);
+    int32_t a = decode_source(d, decode_operand(d, 1), width, type);
+    int32_t b = decode_source(d, decode_operand(d, 2), width, type);
+    if (d->statement->count == 4)
+        third = decode_predicate(d, decode_operand(d, 3), false);
     int combine = combine_of(d);
     if ((third != SIM_NO_SLOT) != (combine >= 0))
         return decode_unknown(d);
-    sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->d = p;
+    sim_instruction *c = emit_compare(d, compare, type, p, a, b);
     c->d2 = q;
-    c->a = a;
-    c->b = b;
     c->c = third;
-    c->negate_c = third != SIM_NO_SLOT && decode_operand(d, 3)->negated;
+    c->negate_c = decode_operand(d, 3)->negated;
     c->op = (uint8_t)(combine >= 0 ? combine : 0);
-    c->type = (uint8_t)type;
-    c->flush = decode_has(d, "ftz") && type == PTX_F32;
-    c->compare = compare;
-    return AT_OK;
+    return d->status;
 }
 
 at_status decode_selp(decoder *d)
 {
-    at_status status = decode_count(d, 4, 4);
-    if (status)
-        return status;
+    if (decode_count(d, 4, 4))
+        return d->status;
     if (d->op.type_count != 1)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
-    int32_t to = 0, a = 0, b = 0, p = 0, widen = SIM_NO_SLOT;
-    status = decode_source(d, decode_operand(d, 1), width, type, &a);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 2), width, type, &b);
-    if (!status)
-        status = decode_predicate(d, decode_operand(d, 3), false, &p);
-    if (!status)
-        status = decode_destination(d, decode_operand(d, 0), width, &to, &widen);
-    if (status)
-        return status;
-    sim_instruction *c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->d = to;
-    c->a = a;
-    c->b = b;
-    c->c = p;
-    c->negate_c = decode_operand(d, 3)->negated;
-    c->width = (uint8_t)width;
-    return decode_finish(d, to, widen, width, type_is_signed(type));
+    int32_t a = decode_source(d, decode_operand(d, 1), width, type);
+    int32_t b = decode_source(d, decode_operand(d, 2), width, type);
+    int32_t p = decode_predicate(d, decode_operand(d, 3), false);
+    destination to = decode_destination(d, decode_operand(d, 0), width);
+    emit_select(d, &to, a, b, p)->negate_c = decode_operand(d, 3)->negated;
+    return decode_finish(d, &to, type_is_signed(type));
 }
 
 /* set.CMP.DTYPE.STYPE d, a, b: all ones, or 1.0 when the destination is a float; f16x2 compares
  * both halves. */
 at_status decode_set(decoder *d)
 {
-    at_status status = decode_count(d, 3, 3);
-    if (status)
-        return status;
+    if (decode_count(d, 3, 3))
+        return d->status;
     if (d->op.type_count != 2 || d->op.count < 3)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
@@ -329,80 +284,37 @@ at_status decode_set(decoder *d)
     sim_compare compare = sim_compare_find(d->op.modifiers[0], from);
     if (!compare || type_lane_bytes(to) != 4)
         return decode_unknown(d);
-    int32_t a, b, slot, widen, yes, no, p = decode_new_slot(d, 0);
-    status = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from, &a);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from, &b);
+    int32_t p = decode_new_slot(d, 0);
+    int32_t a = decode_source(d, decode_operand(d, 1), type_lane_bytes(from), from);
+    int32_t b = decode_source(d, decode_operand(d, 2), type_lane_bytes(from), from);
     uint64_t one = to == PTX_F32 ? 0x3f800000u : to == PTX_F16 ? 0x3c00u
                    : to == PTX_BF16 ? 0x3f80u : to == PTX_U16 || to == PTX_S16 ? 0xffffu : UINT32_MAX;
-    if (!status)
-        status = decode_constant(d, one, 4, &yes);
-    if (!status)
-        status = decode_constant(d, 0, 4, &no);
-    if (!status)
-        status = decode_destination(d, decode_operand(d, 0), 4, &slot, &widen);
-    if (status)
-        return status;
-    sim_instruction *c = decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->d = p;
-    c->a = a;
-    c->b = b;
-    c->type = (uint8_t)from;
-    c->compare = compare;
-    c->flush = decode_has(d, "ftz") && from == PTX_F32;
-    c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->extra = true;
-    c->d = slot;
-    c->a = yes;
-    c->b = no;
-    c->c = p;
-    c->width = 4;
-    return decode_finish(d, slot, widen, 4, false);
+    int32_t yes = decode_constant(d, one, 4), no = decode_constant(d, 0, 4);
+    destination slot = decode_destination(d, decode_operand(d, 0), 4);
+    emit_compare(d, compare, from, p, a, b);
+    emit_select(d, &slot, yes, no, p)->extra = true;
+    return decode_finish(d, &slot, false);
 }
 
 /* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
 at_status decode_slct(decoder *d)
 {
-    at_status status = decode_count(d, 4, 4);
-    if (status)
-        return status;
+    if (decode_count(d, 4, 4))
+        return d->status;
     if (d->op.type_count != 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0], test = d->op.types[1];
     uint32_t width = type_lane_bytes(type);
-    int32_t a, b, value, zero, slot, widen, p = decode_new_slot(d, 0);
-    status = decode_source(d, decode_operand(d, 1), width, type, &a);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 2), width, type, &b);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 3), 4, test, &value);
-    if (!status)
-        status = decode_constant(d, 0, 4, &zero);
-    if (!status)
-        status = decode_destination(d, decode_operand(d, 0), width, &slot, &widen);
     sim_compare compare = sim_compare_find("ge", test);
-    if (!status && (!compare || type_lane_bytes(test) != 4))
+    if (!compare || type_lane_bytes(test) != 4)
         return decode_unknown(d);
-    sim_instruction *c = status ? NULL : decode_emit(d, SIM_COMPARE, SIM_CLASS_PREDICATE);
-    if (!c)
-        return status ? status : AT_NO_MEMORY;
-    c->d = p;
-    c->a = value;
-    c->b = zero;
-    c->compare = compare;
-    c->type = (uint8_t)test;
-    c = decode_emit(d, SIM_SELECT, SIM_CLASS_MOVE);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->extra = true;
-    c->d = slot;
-    c->a = a;
-    c->b = b;
-    c->c = p;
-    c->width = (uint8_t)width;
-    return decode_finish(d, slot, widen, width, type_is_signed(type));
+    int32_t p = decode_new_slot(d, 0);
+    int32_t a = decode_source(d, decode_operand(d, 1), width, type);
+    int32_t b = decode_source(d, decode_operand(d, 2), width, type);
+    int32_t value = decode_source(d, decode_operand(d, 3), 4, test);
+    int32_t zero = decode_constant(d, 0, 4);
+    destination slot = decode_destination(d, decode_operand(d, 0), width);
+    emit_compare(d, compare, test, p, value, zero);
+    emit_select(d, &slot, a, b, p)->extra = true;
+    return decode_finish(d, &slot, type_is_signed(type));
 }

@@ -126,28 +126,27 @@ static at_status decode_function(decoder *d, const ptx_function *f)
 {
     frame here = {.function = f, .outer = d->frame};
     size_t first = d->program->code_count;
-    at_status status = AT_OK;
     here.slots = malloc((size_t)(f->register_count + 1) * sizeof *here.slots);
     here.label_pc = malloc((size_t)(f->statement_count + 1) * sizeof *here.label_pc);
     if (!here.slots || !here.label_pc) {
-        status = decode_no_memory(d);
+        decode_no_memory(d);
         goto cleanup;
     }
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = SIM_NO_SLOT;
     d->frame = &here;
-    for (int i = 0; i < f->statement_count && !status; i++) {
+    for (int i = 0; i < f->statement_count && !d->status; i++) {
         here.label_pc[i] = (int32_t)d->program->code_count;
-        status = decode_statement(d, &d->module->statements[f->first_statement + i]);
+        decode_statement(d, &d->module->statements[f->first_statement + i]);
     }
     here.label_pc[f->statement_count] = (int32_t)d->program->code_count;
-    if (!status)
+    if (!d->status)
         patch_branches(d, first);
     d->frame = here.outer;
 cleanup:
     free(here.slots);
     free(here.label_pc);
-    return status;
+    return d->status;
 }
 
 static void mark_used(const decoder *d, bool *used)
@@ -204,15 +203,14 @@ static at_status lay_out(decoder *d)
         }
     }
     p->global_bytes = global - SIM_MODULE_BASE;
-    at_status status = AT_OK;
     if (shared > max_shared_bytes)
-        status = decode_fail(d, "%llu bytes of shared memory", (unsigned long long)shared);
+        decode_fail(d, "%llu bytes of shared memory", (unsigned long long)shared);
     p->static_shared_bytes = (uint32_t)align_up(shared, dynamic_alignment);
     for (size_t i = 0; i < m->variable_count; i++)
         if (m->variables[i].space == PTX_SPACE_SHARED && m->variables[i].size_bytes == 0)
             p->addresses[i] = p->static_shared_bytes;
     free(used);
-    return status;
+    return d->status;
 }
 
 static at_status lay_out_parameters(decoder *d, const ptx_function *f)
@@ -318,24 +316,16 @@ static at_status decode_kernel(decoder *d, const ptx_function *f)
     sim_program *p = d->program;
     for (int i = 0; i < SIM_SPECIAL_COUNT; i++)
         p->special_slots[i] = SIM_NO_SLOT;
-    at_status status = lay_out(d);
-    if (!status)
-        status = lay_out_parameters(d, f);
-    if (!status)
-        status = decode_function(d, f);
+    if (lay_out(d) || lay_out_parameters(d, f) || decode_function(d, f))
+        return d->status;
     /* Falling off the end is a return. */
     static const ptx_statement end = {.opcode = {"ret", 3}, .guard = PTX_NONE,
                                       .location = PTX_NONE};
     d->statement = &end;
-    if (!status) {
-        sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
-        if (!c)
-            return AT_NO_MEMORY;
-        c->statement = PTX_NONE;
-        c->extra = true;
-        status = find_meeting_points(d);
-    }
-    return status;
+    sim_instruction *c = decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
+    c->statement = PTX_NONE;
+    c->extra = true;
+    return d->status ? d->status : find_meeting_points(d);
 }
 
 at_status sim_decode(const ptx_module *module, const char *entry, sim_program **out,

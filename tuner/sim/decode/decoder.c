@@ -9,6 +9,8 @@
 
 at_status decode_fail(decoder *d, const char *format, ...)
 {
+    if (d->status)
+        return d->status;
     char text[256];
     va_list arguments;
     va_start(arguments, format);
@@ -16,22 +18,23 @@ at_status decode_fail(decoder *d, const char *format, ...)
     va_end(arguments);
     const ptx_statement *s = d->statement;
     if (!s)
-        return error_set_at(d->error, AT_FORMAT, d->module->name, 0, "%s", text);
+        return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, 0, "%s", text);
     ptx_text file;
     int line;
     ptx_source_line(d->module, s->location, &file, &line);
-    if (line == 0)
-        return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s: %s",
-                            (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
-                            text);
-    return error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s (%.*s:%d): %s",
-                        (int)(s->opcode.length > 100 ? 100 : s->opcode.length), s->opcode.at,
-                        (int)(file.length > 200 ? 200 : file.length), file.at, line, text);
+    char at[256] = "";
+    if (line > 0)
+        snprintf(at, sizeof at, " (%.*s:%d)", (int)(file.length > 200 ? 200 : file.length), file.at, line);
+    return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s%s: %s",
+                                    (int)(s->opcode.length > 100 ? 100 : s->opcode.length),
+                                    s->opcode.at, at, text);
 }
 
 at_status decode_no_memory(decoder *d)
 {
-    return error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
+    if (!d->status)
+        d->status = error_set(d->error, AT_NO_MEMORY, "no memory to decode a kernel");
+    return d->status;
 }
 
 at_status decode_unknown(decoder *d)
@@ -52,19 +55,18 @@ uint32_t type_lane_bytes(ptx_type t)
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
 {
     sim_program *p = d->program;
-    sim_instruction *code = array_grow(p->code, p->code_count, sizeof *code);
-    if (!code || p->code_count > 4u << 20) {
-        decode_no_memory(d);
-        p->code = code ? code : p->code;
-        return NULL;
-    }
-    p->code = code;
     const ptx_statement *s = d->statement;
     int32_t guard = SIM_NO_SLOT;
-    if (s->guard != PTX_NONE) {
-        ptx_operand o = {.kind = PTX_OPERAND_REGISTER, .index = s->guard};
-        if (decode_predicate(d, &o, false, &guard) != AT_OK)
-            return NULL;
+    if (s->guard != PTX_NONE)
+        guard = decode_predicate(
+            d, &(ptx_operand){.kind = PTX_OPERAND_REGISTER, .index = s->guard}, false);
+    if (d->status)
+        return &d->nowhere;
+    sim_instruction *code = array_grow(p->code, p->code_count, sizeof *code);
+    p->code = code ? code : p->code;
+    if (!code || p->code_count > 4u << 20) {
+        decode_no_memory(d);
+        return &d->nowhere;
     }
     code[p->code_count] = (sim_instruction){
         .kind = (uint8_t)kind, .count_class = (uint8_t)count_class, .guard = guard,
@@ -75,20 +77,27 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
     return &code[p->code_count++];
 }
 
-at_status decode_list(decoder *d, int32_t value)
+void decode_list(decoder *d, int32_t value)
 {
     sim_program *p = d->program;
-    int32_t *lists = array_grow(p->lists, p->list_count, sizeof *lists);
-    if (!lists)
-        return decode_no_memory(d);
+    int32_t *lists = d->status ? NULL : array_grow(p->lists, p->list_count, sizeof *lists);
+    if (!lists) {
+        decode_no_memory(d);
+        return;
+    }
     p->lists = lists;
     lists[p->list_count++] = value;
-    return AT_OK;
 }
 
 const ptx_operand *decode_operand(const decoder *d, int i)
 {
-    return &d->module->operands[d->statement->first + i];
+    static const ptx_operand none = {.kind = PTX_OPERAND_SINK};
+    return i < d->statement->count ? &d->module->operands[d->statement->first + i] : &none;
+}
+
+const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i)
+{
+    return &d->module->operands[o->first + i];
 }
 
 bool decode_has(const decoder *d, const char *modifier)
@@ -102,8 +111,8 @@ bool decode_has(const decoder *d, const char *modifier)
 at_status decode_count(decoder *d, int least, int most)
 {
     if (d->statement->count < least || d->statement->count > most)
-        return decode_fail(d, "wrong number of operands: %d", d->statement->count);
-    return AT_OK;
+        decode_fail(d, "wrong number of operands: %d", d->statement->count);
+    return d->status;
 }
 
 int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
@@ -115,40 +124,48 @@ int32_t decode_new_slot(decoder *d, uint32_t lane_bytes)
     return slot;
 }
 
-at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *slot)
+int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width)
 {
     sim_program *p = d->program;
     if (width == 4)
         bits &= UINT32_MAX;
-    for (size_t i = 0; i < p->constant_count; i++) {
-        if (p->constants[i].bits == bits && p->constants[i].width == width) {
-            *slot = p->constants[i].slot;
-            return AT_OK;
-        }
+    for (size_t i = 0; i < p->constant_count; i++)
+        if (p->constants[i].bits == bits && p->constants[i].width == width)
+            return p->constants[i].slot;
+    sim_constant *constants =
+        d->status ? NULL : array_grow(p->constants, p->constant_count, sizeof *constants);
+    if (!constants) {
+        decode_no_memory(d);
+        return SIM_NO_SLOT;
     }
-    sim_constant *constants = array_grow(p->constants, p->constant_count, sizeof *constants);
-    if (!constants)
-        return decode_no_memory(d);
     p->constants = constants;
-    *slot = decode_new_slot(d, width);
-    constants[p->constant_count++] = (sim_constant){*slot, (uint8_t)width, bits};
-    return AT_OK;
+    int32_t slot = decode_new_slot(d, width);
+    constants[p->constant_count++] = (sim_constant){slot, (uint8_t)width, bits};
+    return slot;
 }
 
-at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot)
+int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination)
 {
-    if (o->kind == PTX_OPERAND_SINK && destination) {
-        *slot = decode_new_slot(d, 0);
-        return AT_OK;
-    }
-    if (o->kind == PTX_OPERAND_INTEGER && !destination) {
-        /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
-        return decode_constant(d, o->bits ? UINT32_MAX : 0, 4, slot);
-    }
-    if (o->kind != PTX_OPERAND_REGISTER || decode_register_width(d, o) != 0)
-        return decode_fail(d, "a predicate register is needed");
-    *slot = decode_register_slot(d, o);
-    return AT_OK;
+    if (d->status)
+        return SIM_NO_SLOT;
+    if (o->kind == PTX_OPERAND_SINK && is_destination)
+        return decode_new_slot(d, 0);
+    /* A constant predicate: a 32-bit lane of a constant serves as its mask. */
+    if (o->kind == PTX_OPERAND_INTEGER && !is_destination)
+        return decode_constant(d, o->bits ? UINT32_MAX : 0, 4);
+    if (o->kind == PTX_OPERAND_REGISTER && decode_register_width(d, o) == 0)
+        return decode_register_slot(d, o);
+    decode_fail(d, "a predicate register is needed");
+    return SIM_NO_SLOT;
+}
+
+const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate)
+{
+    *predicate = SIM_NO_SLOT;
+    if (o->kind != PTX_OPERAND_PAIR)
+        return o;
+    *predicate = decode_predicate(d, decode_part(d, o, 1), true);
+    return decode_part(d, o, 0);
 }
 
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o)

@@ -23,11 +23,21 @@ typedef struct frame {
     const ptx_function *function;
     int32_t *slots;        /* of its registers; SIM_NO_SLOT until used */
     int32_t *label_pc;     /* of its statements: where each begins */
-    int end_fixup;         /* callees: branches to the end are patched from here */
     struct frame *outer;
 } frame;
 
+/* Where a result goes: lanes of `width` bytes, and a register of the other width that must be filled from
+ * them afterwards, or SIM_NO_SLOT. */
+typedef struct destination {
+    int32_t slot, widen;
+    uint8_t width;
+} destination;
+
+/* Keeps the first failure. After it the functions below do nothing: slots are SIM_NO_SLOT, instructions
+ * one that is thrown away, so that no caller has to ask after each operand. */
 typedef struct decoder {
+    at_status status;
+    sim_instruction nowhere; /* what is emitted after a failure */
     const ptx_module *module;
     sim_program *program;
     frame *frame;
@@ -41,37 +51,38 @@ typedef struct decoder {
     at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
-/* AT_FORMAT at the current statement, naming it. */
+/* AT_FORMAT at the current statement, naming it; unless something failed before. These return the status. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_no_memory(decoder *d);
 at_status decode_unknown(decoder *d);
 
-/* Appends an instruction with the current statement's guard and lines; NULL when out of memory. */
+/* Appends an instruction with the current statement's guard and lines; it is valid up to the next one. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);
-at_status decode_list(decoder *d, int32_t value); /* appends to program->lists */
+void decode_list(decoder *d, int32_t value); /* appends to program->lists */
 
-const ptx_operand *decode_operand(const decoder *d, int i); /* of the statement */
+const ptx_operand *decode_operand(const decoder *d, int i); /* of the statement; past the last: a sink */
+/* The i-th of a vector, group or pair. */
+const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 bool decode_has(const decoder *d, const char *modifier);
 /* The statement must have between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 
 int32_t decode_new_slot(decoder *d, uint32_t lane_bytes); /* 0: predicate */
-at_status decode_constant(decoder *d, uint64_t bits, uint32_t width, int32_t *slot);
+int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width);
 
 /* Slot of a source operand read as lanes of `width` bytes (4 or 8) of type `type`; converts
  * immediates, addresses of variables and registers of another width. */
-at_status decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type,
-                        int32_t *slot);
-/* Slot of a destination of `width` bytes. *widen is set to a register of the other width that must
- * be filled from *slot afterwards (decode_finish), else SIM_NO_SLOT. */
-at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot,
-                             int32_t *widen);
-/* Emits the move that *widen asks for. */
-at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width, bool is_signed);
-at_status decode_predicate(decoder *d, const ptx_operand *o, bool destination, int32_t *slot);
+int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type);
+destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width);
+/* Emits the move that to->widen asks for. Returns the decoder's status. */
+at_status decode_finish(decoder *d, const destination *to, bool is_signed);
+int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
+/* Of an operand d|p the first, and the slot of the predicate; of any other itself, and SIM_NO_SLOT. */
+const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
-at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
+/* Emits the operation of that name. */
+sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count);
 
 bool type_is_signed(ptx_type t);
 uint32_t type_lane_bytes(ptx_type t); /* 4 or 8 */
@@ -86,10 +97,10 @@ typedef struct place { /* an address operand */
 /* The state space that the opcode names; PTX_SPACE_GENERIC without one. */
 ptx_space decode_space(const decoder *d);
 /* An operand in brackets, of the space that the opcode names. */
-at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out);
+place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
 
-/* Families of instructions, by the file that knows them. */
+/* Families of instructions, by the file that knows them. Each returns the decoder's status. */
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 at_status decode_mov(decoder *d);
 at_status decode_cvt(decoder *d);
@@ -101,6 +112,8 @@ at_status decode_slct(decoder *d);
 at_status decode_load(decoder *d);
 at_status decode_store(decoder *d);
 at_status decode_atomic(decoder *d);
+/* The number of groups of copies that a wait leaves under way: its operand, a constant. */
+int64_t decode_groups(decoder *d);
 at_status decode_thread_copy(decoder *d); /* cp.async: each thread copies its own */
 at_status decode_cp(decoder *d);          /* those, and bulk copies */
 at_status decode_mbarrier(decoder *d);

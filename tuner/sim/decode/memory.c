@@ -43,29 +43,31 @@ static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_spa
     return own ? PTX_SPACE_PARAM : PTX_SPACE_LOCAL;
 }
 
-at_status decode_address(decoder *d, const ptx_operand *o, ptx_space space, place *out)
+place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
 {
-    if (o->kind != PTX_OPERAND_ADDRESS)
-        return decode_fail(d, "an address in brackets is needed");
-    const ptx_operand *base = &d->module->operands[o->first];
-    out->space = actual_space(d, base, space);
-    out->offset = o->offset;
-    out->width = 8;
+    place at = {.slot = SIM_NO_SLOT, .width = 8, .offset = o->offset, .space = space};
+    if (o->kind != PTX_OPERAND_ADDRESS) {
+        decode_fail(d, "an address in brackets is needed");
+        return at;
+    }
+    const ptx_operand *base = decode_part(d, o, 0);
+    at.space = actual_space(d, base, space);
     if (base->kind == PTX_OPERAND_REGISTER) {
-        out->width = (uint8_t)decode_register_width(d, base);
-        if (out->width == 0)
-            return decode_fail(d, "a predicate cannot be an address");
+        at.width = (uint8_t)decode_register_width(d, base);
+        if (at.width == 0)
+            decode_fail(d, "a predicate cannot be an address");
     }
     if (base->kind == PTX_OPERAND_VARIABLE) {
         /* Without a state space in the opcode the address is a generic one. */
         const ptx_variable *v = &d->module->variables[base->index];
         if (space == PTX_SPACE_GENERIC)
-            out->space = v->space;
+            at.space = v->space;
         else if (space == PTX_SPACE_PARAM ? v->space != PTX_SPACE_PARAM : v->space != space)
-            return decode_fail(d, "%.*s is not in %s memory", (int)(v->name.length > 60 ? 60 : v->name.length),
-                               v->name.at, ptx_space_name(space));
+            decode_fail(d, "%.*s is not in %s memory", (int)(v->name.length > 60 ? 60 : v->name.length),
+                        v->name.at, ptx_space_name(space));
     }
-    return decode_source(d, base, out->width, PTX_U64, &out->slot);
+    at.slot = decode_source(d, base, at.width, PTX_U64);
+    return at;
 }
 
 void decode_put_place(sim_instruction *c, const place *p)
@@ -96,25 +98,50 @@ static void put_order(const decoder *d, sim_instruction *c)
     c->publishes = release && !decode_has(d, "cta");
 }
 
-/* The registers of a load or store: one, or a vector of as many as `count`. */
-static at_status operands_of(decoder *d, const ptx_operand *o, int count, const ptx_operand **first)
+static ptx_type memory_type(decoder *d)
 {
-    if (count == 1 && o->kind != PTX_OPERAND_VECTOR) {
-        *first = o;
-        return AT_OK;
-    }
-    if (o->kind != PTX_OPERAND_VECTOR || o->count != count)
-        return decode_fail(d, "a vector of %d registers is needed", count);
-    *first = &d->module->operands[o->first];
-    return AT_OK;
+    if (d->op.type_count == 1 && d->op.types[0] != PTX_PRED && d->op.types[0] != PTX_B128)
+        return d->op.types[0];
+    decode_unknown(d);
+    return PTX_B32;
 }
 
-static at_status memory_type(decoder *d, ptx_type *type)
+/* A load or store: its address, and the registers that it fills or empties: one, or a vector. */
+typedef struct transfer {
+    ptx_type type;
+    place at;
+    const ptx_operand *registers;
+    uint32_t width;
+    uint8_t count;
+} transfer;
+
+static transfer transfer_of(decoder *d, int address, int registers)
 {
-    if (d->op.type_count != 1 || d->op.types[0] == PTX_PRED || d->op.types[0] == PTX_B128)
-        return decode_unknown(d);
-    *type = d->op.types[0];
-    return AT_OK;
+    decode_count(d, 2, 3);
+    transfer t = {.type = memory_type(d), .count = vector_of(d)};
+    t.width = type_lane_bytes(t.type);
+    t.at = decode_address(d, decode_operand(d, address), decode_space(d));
+    t.registers = decode_operand(d, registers);
+    if (t.registers->kind == PTX_OPERAND_VECTOR && t.registers->count == t.count)
+        t.registers = decode_part(d, t.registers, 0);
+    else if (t.registers->kind == PTX_OPERAND_VECTOR || t.count > 1)
+        decode_fail(d, "a vector of %d registers is needed", t.count);
+    return t;
+}
+
+static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer *t, const int32_t *slots)
+{
+    note_cell(d, t->at.space, t->type);
+    sim_instruction *c = decode_emit(d, kind, class_of(t->at.space));
+    decode_put_place(c, &t->at);
+    put_order(d, c);
+    c->type = (uint8_t)t->type;
+    c->vector = t->count;
+    c->width = (uint8_t)t->width;
+    c->list = (int32_t)d->program->list_count;
+    for (int i = 0; i < t->count; i++)
+        decode_list(d, slots[i]);
+    return c;
 }
 
 static sim_hint hint_of(const decoder *d)
@@ -126,77 +153,34 @@ static sim_hint hint_of(const decoder *d)
 
 at_status decode_load(decoder *d)
 {
-    ptx_type type = PTX_B32;
-    place at = {0};
-    const ptx_operand *to = NULL;
-    uint8_t vector = vector_of(d);
-    at_status status = decode_count(d, 2, 3);
-    if (!status)
-        status = memory_type(d, &type);
-    if (!status)
-        status = decode_address(d, decode_operand(d, 1), decode_space(d), &at);
-    if (!status)
-        status = operands_of(d, decode_operand(d, 0), vector, &to);
-    uint32_t width = status ? 0 : type_lane_bytes(type);
-    int32_t slots[8], widen[8];
-    for (int i = 0; i < vector && !status; i++)
-        status = decode_destination(d, &to[i], width, &slots[i], &widen[i]);
-    if (status)
-        return status;
-    note_cell(d, at.space, type);
-    sim_instruction *c = decode_emit(d, SIM_LOAD, class_of(at.space));
-    if (!c)
-        return AT_NO_MEMORY;
-    decode_put_place(c, &at);
-    put_order(d, c);
-    c->op = (uint8_t)hint_of(d);
-    c->type = (uint8_t)type;
-    c->vector = vector;
-    c->width = (uint8_t)width;
-    c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < vector && !status; i++)
-        status = decode_list(d, slots[i]);
-    for (int i = 0; i < vector && !status; i++)
-        status = decode_finish(d, slots[i], widen[i], width, type_is_signed(type));
-    return status;
+    transfer t = transfer_of(d, 1, 0);
+    destination to[8];
+    int32_t slots[8];
+    for (int i = 0; i < t.count && !d->status; i++) {
+        to[i] = decode_destination(d, &t.registers[i], t.width);
+        slots[i] = to[i].slot;
+    }
+    if (d->status)
+        return d->status;
+    emit_transfer(d, SIM_LOAD, &t, slots)->op = (uint8_t)hint_of(d);
+    for (int i = 0; i < t.count; i++)
+        decode_finish(d, &to[i], type_is_signed(t.type));
+    return d->status;
 }
 
 at_status decode_store(decoder *d)
 {
-    ptx_type type = PTX_B32;
-    place at = {0};
-    const ptx_operand *from = NULL;
-    uint8_t vector = vector_of(d);
     if (decode_has(d, "async") || decode_has(d, "bulk"))
         return decode_unknown(d);
-    at_status status = decode_count(d, 2, 3);
-    if (!status)
-        status = memory_type(d, &type);
-    if (!status)
-        status = decode_address(d, decode_operand(d, 0), decode_space(d), &at);
-    if (!status)
-        status = operands_of(d, decode_operand(d, 1), vector, &from);
-    if (!status && (at.space == PTX_SPACE_PARAM || at.space == PTX_SPACE_CONST))
-        status = decode_fail(d, "%s memory cannot be written", ptx_space_name(at.space));
-    uint32_t width = status ? 0 : type_lane_bytes(type);
+    transfer t = transfer_of(d, 0, 1);
+    if (t.at.space == PTX_SPACE_PARAM || t.at.space == PTX_SPACE_CONST)
+        decode_fail(d, "%s memory cannot be written", ptx_space_name(t.at.space));
     int32_t slots[8];
-    for (int i = 0; i < vector && !status; i++)
-        status = decode_source(d, &from[i], width, type, &slots[i]);
-    if (status)
-        return status;
-    note_cell(d, at.space, type);
-    sim_instruction *c = decode_emit(d, SIM_STORE, class_of(at.space));
-    if (!c)
-        return AT_NO_MEMORY;
-    decode_put_place(c, &at);
-    put_order(d, c);
-    c->type = (uint8_t)type;
-    c->vector = vector;
-    c->width = (uint8_t)width;
-    c->list = (int32_t)d->program->list_count;
-    for (int i = 0; i < vector && !status; i++)
-        status = decode_list(d, slots[i]);
-    return status;
+    for (int i = 0; i < t.count && !d->status; i++)
+        slots[i] = decode_source(d, &t.registers[i], t.width, t.type);
+    if (!d->status)
+        emit_transfer(d, SIM_STORE, &t, slots);
+    return d->status;
 }
 
 /* Does an atomic of this kind exist for the type? */
@@ -231,76 +215,63 @@ at_status decode_atomic(decoder *d)
     for (int i = 0; i <= SIM_ATOMIC_CAS; i++)
         if (decode_has(d, atomic_names[i]))
             op = i;
-    ptx_type type = PTX_B32;
-    at_status status = memory_type(d, &type);
-    if (status)
-        return status;
+    ptx_type type = memory_type(d);
     ptx_space space = decode_space(d);
     bool reachable = space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;
     if (op < 0 || vector_of(d) != 1 || !atomic_fits((sim_atomic_op)op, type) ||
         decode_has(d, "async") || !reachable)
         return decode_unknown(d);
     int shift = is_red ? 0 : 1, sources = op == SIM_ATOMIC_CAS ? 2 : 1;
-    status = decode_count(d, shift + 1 + sources, shift + 2 + sources);
+    decode_count(d, shift + 1 + sources, shift + 2 + sources);
     uint32_t width = type_lane_bytes(type);
-    place at = {0};
-    int32_t to = 0, widen = SIM_NO_SLOT, b = SIM_NO_SLOT, c2 = SIM_NO_SLOT;
-    if (!status)
-        status = decode_address(d, decode_operand(d, shift), space, &at);
-    if (!status)
-        status = decode_source(d, decode_operand(d, shift + 1), width, type, &b);
-    if (!status && sources == 2)
-        status = decode_source(d, decode_operand(d, shift + 2), width, type, &c2);
-    if (!status && is_red)
-        to = decode_new_slot(d, width);
-    else if (!status)
-        status = decode_destination(d, decode_operand(d, 0), width, &to, &widen);
-    if (status)
-        return status;
+    place at = decode_address(d, decode_operand(d, shift), space);
+    int32_t b = decode_source(d, decode_operand(d, shift + 1), width, type), c2 = SIM_NO_SLOT;
+    if (sources == 2)
+        c2 = decode_source(d, decode_operand(d, shift + 2), width, type);
+    static const ptx_operand nowhere = {.kind = PTX_OPERAND_SINK};
+    destination to = decode_destination(d, is_red ? &nowhere : decode_operand(d, 0), width);
     note_cell(d, at.space, type);
     sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
-    if (!c)
-        return AT_NO_MEMORY;
     decode_put_place(c, &at);
     put_order(d, c);
     c->op = (uint8_t)op;
     c->type = (uint8_t)type;
-    c->width = (uint8_t)width;
-    c->d = to;
+    c->width = to.width;
+    c->d = to.slot;
     c->d2 = is_red ? 0 : 1; /* does anyone read the old value? */
     c->b = b;
     c->c = c2;
-    return decode_finish(d, to, widen, width, type_is_signed(type));
+    return decode_finish(d, &to, type_is_signed(type));
 }
 
 static at_status decode_copy_async(decoder *d)
 {
-    at_status status = decode_count(d, 3, 5);
-    place to = {0}, from = {0};
-    if (!status)
-        status = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED, &to);
-    if (!status)
-        status = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL, &from);
-    const ptx_operand *size = status ? NULL : decode_operand(d, 2);
-    if (!status && (size->kind != PTX_OPERAND_INTEGER ||
-                    (size->bits != 4 && size->bits != 8 && size->bits != 16)))
+    decode_count(d, 3, 5);
+    place to = decode_address(d, decode_operand(d, 0), PTX_SPACE_SHARED);
+    place from = decode_address(d, decode_operand(d, 1), PTX_SPACE_GLOBAL);
+    const ptx_operand *size = decode_operand(d, 2);
+    if (size->kind != PTX_OPERAND_INTEGER || (size->bits != 4 && size->bits != 8 && size->bits != 16))
         return decode_fail(d, "cp.async copies 4, 8 or 16 bytes");
     int32_t given = SIM_NO_SLOT;
     /* What follows is the number of bytes to read (the rest is zero), then perhaps a cache policy. */
-    if (!status && d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
-        status = decode_source(d, decode_operand(d, 3), 4, PTX_U32, &given);
-    if (status)
-        return status;
+    if (d->statement->count > 3 && !decode_has(d, "L2::cache_hint"))
+        given = decode_source(d, decode_operand(d, 3), 4, PTX_U32);
     sim_instruction *c = decode_emit(d, SIM_COPY_ASYNC, SIM_CLASS_GLOBAL);
-    if (!c)
-        return AT_NO_MEMORY;
     decode_put_place(c, &from);
     c->b = to.slot;
     c->op = to.width;
     c->d2 = (int32_t)to.offset;
     c->c = given;
     c->vector = (uint8_t)size->bits;
-    return AT_OK;
+    return d->status;
+}
+
+int64_t decode_groups(decoder *d)
+{
+    decode_count(d, 1, 1);
+    if (decode_operand(d, 0)->kind != PTX_OPERAND_INTEGER)
+        decode_fail(d, "the number of groups must be a constant");
+    return (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
 }
 
 at_status decode_thread_copy(decoder *d)
@@ -310,64 +281,41 @@ at_status decode_thread_copy(decoder *d)
     bool commit = decode_has(d, "commit_group"), wait_all = decode_has(d, "wait_all");
     if (!commit && !wait_all && !decode_has(d, "wait_group"))
         return decode_copy_async(d);
-    int64_t left = 0;
-    if (!commit && !wait_all) {
-        at_status status = decode_count(d, 1, 1);
-        if (status)
-            return status;
-        if (decode_operand(d, 0)->kind != PTX_OPERAND_INTEGER)
-            return decode_fail(d, "the number of groups must be a constant");
-        left = (int64_t)(decode_operand(d, 0)->bits & 0x7fffffff);
-    }
-    sim_instruction *c = decode_emit(d, commit ? SIM_COPY_COMMIT : SIM_COPY_WAIT, SIM_CLASS_CONTROL);
-    if (!c)
-        return AT_NO_MEMORY;
-    c->offset = wait_all ? -1 : left;
-    return AT_OK;
+    int64_t left = wait_all ? -1 : commit ? 0 : decode_groups(d);
+    decode_emit(d, commit ? SIM_COPY_COMMIT : SIM_COPY_WAIT, SIM_CLASS_CONTROL)->offset = left;
+    return d->status;
 }
 
 at_status decode_isspacep(decoder *d)
 {
-    at_status status = decode_count(d, 2, 2);
-    int32_t p, a;
-    if (!status)
-        status = decode_predicate(d, decode_operand(d, 0), true, &p);
-    if (!status)
-        status = decode_source(d, decode_operand(d, 1), 8, PTX_U64, &a);
-    if (status)
-        return status;
+    decode_count(d, 2, 2);
+    int32_t p = decode_predicate(d, decode_operand(d, 0), true);
+    int32_t a = decode_source(d, decode_operand(d, 1), 8, PTX_U64);
     sim_instruction *c = decode_emit(d, SIM_SPACE_TEST, SIM_CLASS_PREDICATE);
-    if (!c)
-        return AT_NO_MEMORY;
     c->space = (uint8_t)decode_space(d);
     c->d = p;
     c->a = a;
-    return AT_OK;
+    return d->status;
 }
 
 /* Hints that change time, never values. createpolicy's result is an opaque zero. */
 at_status decode_ignored(decoder *d)
 {
     if (strcmp(d->op.name, "createpolicy") == 0) {
-        int32_t to, widen, zero;
-        at_status status = decode_count(d, 1, 5);
-        if (!status)
-            status = decode_destination(d, decode_operand(d, 0), 8, &to, &widen);
-        if (!status)
-            status = decode_constant(d, 0, 8, &zero);
-        if (!status)
-            status = decode_compute(d, "mov.b64", to, &zero, 1);
-        return status ? status : decode_finish(d, to, widen, 8, false);
+        decode_count(d, 1, 5);
+        destination to = decode_destination(d, decode_operand(d, 0), 8);
+        int32_t zero = decode_constant(d, 0, 8);
+        decode_compute(d, "mov.b64", to.slot, &zero, 1);
+        return decode_finish(d, &to, false);
     }
-    return decode_emit(d, SIM_NOTHING, SIM_CLASS_CONTROL) ? AT_OK : AT_NO_MEMORY;
+    decode_emit(d, SIM_NOTHING, SIM_CLASS_CONTROL);
+    return d->status;
 }
 
 at_status decode_fence(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
-    if (!c)
-        return AT_NO_MEMORY;
     c->proxy = decode_has(d, "proxy");
     c->publishes = !c->proxy && !decode_has(d, "cta");
-    return AT_OK;
+    return d->status;
 }

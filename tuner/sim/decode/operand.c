@@ -7,32 +7,35 @@
 
 static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
 
-at_status decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count)
+sim_instruction *decode_compute(decoder *d, const char *name, int32_t to, const int32_t *from, int count)
 {
     const sim_operation *op = sim_operation_find(name);
-    if (!op)
-        return decode_unknown(d);
+    if (!op) {
+        decode_unknown(d);
+        return &d->nowhere;
+    }
     sim_instruction *c = decode_emit(d, SIM_COMPUTE, (sim_class)op->count_class);
-    if (!c)
-        return AT_NO_MEMORY;
     int32_t *sources[4] = {&c->a, &c->b, &c->c, &c->e};
     for (int i = 0; i < count; i++)
         *sources[i] = from[i];
     c->d = to;
     c->width = op->width;
     c->compute = op->compute;
-    return AT_OK;
+    return c;
 }
 
-static at_status change_width(decoder *d, int32_t *slot, uint32_t from, uint32_t to, bool is_signed)
+static void change_width(decoder *d, int32_t slot, int32_t to, uint32_t width, bool is_signed)
 {
-    int32_t changed = decode_new_slot(d, to);
-    at_status status = decode_compute(d, to < from ? "narrow" : is_signed ? "extend.s" : "extend.u",
-                                      changed, slot, 1);
-    if (!status)
-        d->program->code[d->program->code_count - 1].extra = true;
-    *slot = changed;
-    return status;
+    const char *name = width == 4 ? "narrow" : is_signed ? "extend.s" : "extend.u";
+    decode_compute(d, name, to, &slot, 1)->extra = true;
+}
+
+/* The slot as lanes of the other width. */
+static int32_t as_width(decoder *d, int32_t slot, uint32_t width, bool is_signed)
+{
+    int32_t changed = decode_new_slot(d, width);
+    change_width(d, slot, changed, width, is_signed);
+    return changed;
 }
 
 static const struct special_name {
@@ -61,7 +64,7 @@ static bool requires_clusters(const decoder *d)
     return blocks[0] > 1 || blocks[1] > 1 || blocks[2] > 1;
 }
 
-static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot)
+static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
     static const char *const clocks[] = {"%clock", "%clock_hi", "%clock64", "%globaltimer",
                                          "%globaltimer_lo", "%globaltimer_hi"};
@@ -69,28 +72,24 @@ static at_status special_slot(decoder *d, const ptx_operand *o, uint32_t width, 
         if (!ptx_text_is(o->text, clocks[i]))
             continue;
         sim_instruction *c = decode_emit(d, SIM_CLOCK, SIM_CLASS_MOVE);
-        if (!c)
-            return AT_NO_MEMORY;
         c->extra = true;
         c->width = (uint8_t)width;
-        *slot = c->d = decode_new_slot(d, width);
-        return AT_OK;
+        return c->d = decode_new_slot(d, width);
     }
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
         if (!ptx_text_is(o->text, special_names[i].name))
             continue;
         if (strncmp(special_names[i].name, "%cluster_", 9) == 0 && requires_clusters(d))
-            return decode_fail(d, "the simulator runs blocks alone, and this kernel requires "
-                                  "clusters: %s",
-                               special_names[i].name);
+            decode_fail(d, "the simulator runs blocks alone, and this kernel requires clusters: %s",
+                        special_names[i].name);
         int32_t *s = &d->program->special_slots[special_names[i].special];
         if (*s == SIM_NO_SLOT)
             *s = decode_new_slot(d, 4);
-        *slot = *s;
-        return width == 4 ? AT_OK : change_width(d, slot, 4, width, false);
+        return width == 4 ? *s : as_width(d, *s, width, false);
     }
-    return decode_fail(d, "the simulator does not know the register or name \"%.*s\"",
-                       (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+    decode_fail(d, "the simulator does not know the register or name \"%.*s\"",
+                (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+    return SIM_NO_SLOT;
 }
 
 static uint64_t number_bits(const ptx_operand *o, ptx_type type)
@@ -114,88 +113,85 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
 }
 
 /* The address of a variable in its own space. Local variables get theirs at their first use. */
-static at_status variable_address(decoder *d, const ptx_operand *o, uint64_t *address)
+static uint64_t variable_address(decoder *d, const ptx_operand *o)
 {
     const ptx_variable *v = &d->module->variables[o->index];
     const ptx_function *kernel = &d->module->functions[d->program->function];
     bool kernel_parameter = v->space == PTX_SPACE_PARAM && o->index >= kernel->first_parameter &&
                             o->index < kernel->first_parameter + kernel->parameter_count;
-    if (v->space == PTX_SPACE_LOCAL || (v->space == PTX_SPACE_PARAM && !kernel_parameter)) {
-        sim_program *p = d->program;
-        if (d->local_at[o->index] < 0) {
-            uint64_t at = (p->local_bytes + (uint64_t)v->alignment - 1) & ~((uint64_t)v->alignment - 1);
-            if (at + v->size_bytes > max_local_bytes)
-                return decode_fail(d, "more than %u bytes of local memory", max_local_bytes);
-            d->local_at[o->index] = (int64_t)at;
-            p->local_bytes = (uint32_t)(at + v->size_bytes);
+    if (v->space != PTX_SPACE_LOCAL && (v->space != PTX_SPACE_PARAM || kernel_parameter))
+        return d->program->addresses[o->index] + (uint64_t)o->offset;
+    sim_program *p = d->program;
+    if (d->local_at[o->index] < 0) {
+        uint64_t at = (p->local_bytes + (uint64_t)v->alignment - 1) & ~((uint64_t)v->alignment - 1);
+        if (at + v->size_bytes > max_local_bytes) {
+            decode_fail(d, "more than %u bytes of local memory", max_local_bytes);
+            return 0;
         }
-        *address = (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
-        return AT_OK;
+        d->local_at[o->index] = (int64_t)at;
+        p->local_bytes = (uint32_t)(at + v->size_bytes);
     }
-    *address = d->program->addresses[o->index] + (uint64_t)o->offset;
-    return AT_OK;
+    return (uint64_t)d->local_at[o->index] + (uint64_t)o->offset;
 }
 
-at_status decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type,
-                        int32_t *slot)
+int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type type)
 {
-    uint64_t address = 0;
-    at_status status;
-    uint32_t own;
+    if (d->status)
+        return SIM_NO_SLOT;
     switch (o->kind) {
-    case PTX_OPERAND_REGISTER:
-        own = decode_register_width(d, o);
-        if (own == 0)
-            return decode_fail(d, "a predicate where a value must be");
-        *slot = decode_register_slot(d, o);
-        return own == width ? AT_OK : change_width(d, slot, own, width, type_is_signed(type));
+    case PTX_OPERAND_REGISTER: {
+        uint32_t own = decode_register_width(d, o);
+        if (own == 0) {
+            decode_fail(d, "a predicate where a value must be");
+            return SIM_NO_SLOT;
+        }
+        int32_t slot = decode_register_slot(d, o);
+        return own == width ? slot : as_width(d, slot, width, type_is_signed(type));
+    }
     case PTX_OPERAND_SPECIAL:
-        return special_slot(d, o, width, slot);
+        return special_slot(d, o, width);
     case PTX_OPERAND_INTEGER:
     case PTX_OPERAND_FLOAT:
     case PTX_OPERAND_DOUBLE:
-        return decode_constant(d, number_bits(o, type), width, slot);
+        return decode_constant(d, number_bits(o, type), width);
     case PTX_OPERAND_VARIABLE:
-        status = variable_address(d, o, &address);
-        return status ? status : decode_constant(d, address, width, slot);
+        return decode_constant(d, variable_address(d, o), width);
     case PTX_OPERAND_SINK:
-        return decode_constant(d, 0, width, slot);
+        return decode_constant(d, 0, width);
     case PTX_OPERAND_LABEL:
-        return decode_fail(d, "the name \"%.*s\" is not declared",
-                           (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+        decode_fail(d, "the name \"%.*s\" is not declared",
+                    (int)(o->text.length > 60 ? 60 : o->text.length), o->text.at);
+        return SIM_NO_SLOT;
     default:
-        return decode_fail(d, "an operand of this kind is not supported here");
+        decode_fail(d, "an operand of this kind is not supported here");
+        return SIM_NO_SLOT;
     }
 }
 
-at_status decode_destination(decoder *d, const ptx_operand *o, uint32_t width, int32_t *slot,
-                             int32_t *widen)
+destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
 {
-    *widen = SIM_NO_SLOT;
+    destination to = {SIM_NO_SLOT, SIM_NO_SLOT, (uint8_t)width};
+    if (d->status)
+        return to;
     if (o->kind == PTX_OPERAND_SINK) {
-        *slot = decode_new_slot(d, width);
-        return AT_OK;
+        to.slot = decode_new_slot(d, width);
+    } else if (o->kind != PTX_OPERAND_REGISTER) {
+        decode_fail(d, "the destination must be a register");
+    } else if (decode_register_width(d, o) == 0) {
+        decode_fail(d, "a predicate cannot take this result");
+    } else {
+        to.slot = decode_register_slot(d, o);
+        if (decode_register_width(d, o) != width) {
+            to.widen = to.slot;
+            to.slot = decode_new_slot(d, width);
+        }
     }
-    if (o->kind != PTX_OPERAND_REGISTER)
-        return decode_fail(d, "the destination must be a register");
-    uint32_t own = decode_register_width(d, o);
-    if (own == 0)
-        return decode_fail(d, "a predicate cannot take this result");
-    *slot = decode_register_slot(d, o);
-    if (own != width) {
-        *widen = *slot;
-        *slot = decode_new_slot(d, width);
-    }
-    return AT_OK;
+    return to;
 }
 
-at_status decode_finish(decoder *d, int32_t slot, int32_t widen, uint32_t width, bool is_signed)
+at_status decode_finish(decoder *d, const destination *to, bool is_signed)
 {
-    if (widen == SIM_NO_SLOT)
-        return AT_OK;
-    const char *name = width == 8 ? "narrow" : is_signed ? "extend.s" : "extend.u";
-    at_status status = decode_compute(d, name, widen, &slot, 1);
-    if (!status)
-        d->program->code[d->program->code_count - 1].extra = true;
-    return status;
+    if (to->widen != SIM_NO_SLOT)
+        change_width(d, to->slot, to->widen, to->width == 8 ? 4 : 8, is_signed);
+    return d->status;
 }
