@@ -39,48 +39,25 @@ static outcome failure_of(const json_t *cost)
     return OUTCOME_LAUNCH_ERROR;
 }
 
-static double number_or_zero(const json_t *object, const char *name)
-{
-    double v = json_number_value(json_object_get(object, name));
-    return isfinite(v) && v > 0 ? v : 0;
-}
-
-static at_status read_samples(const json_t *list, recorded_result *result, at_error *error)
-{
-    size_t count = json_array_size(list);
-    if (count == 0)
-        return AT_OK;
-    result->samples_ms = calloc(count, sizeof *result->samples_ms);
-    if (!result->samples_ms)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    result->sample_count = count;
-    for (size_t i = 0; i < count; i++)
-        result->samples_ms[i] = json_number_value(json_array_get(list, i));
-    return AT_OK;
-}
-
 static at_status read_entry(recorded *out, const char *key, const json_t *entry, const char *path,
                             at_error *error)
 {
-    recorded_result *result = recorded_add(out);
-    if (!result)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    for (size_t p = 0; p < out->parameter_count; p++) {
-        const json_t *v = json_object_get(entry, out->names[p]);
-        if (!v || !json_to_value(v, &result->values[p]))
-            return error_set_at(error, AT_FORMAT, path, 0, "'%s' has no value for '%s'", key,
-                                out->names[p]);
-    }
+    recorded_result *result;
+    char which[80];
+    snprintf(which, sizeof which, "'%.60s'", key);
+    at_status status = recorded_read_values(out, entry, path, which, &result, error);
+    if (status)
+        return status;
     const json_t *cost = json_object_get(entry, out->objective);
     double v = json_number_value(cost);
     bool ok = json_is_number(cost) && isfinite(v) && v > 0;
     result->outcome = ok ? OUTCOME_OK : failure_of(cost);
     result->cost = ok ? v : INFINITY;
-    result->compile_ms = number_or_zero(entry, "compile_time");
-    result->check_ms = number_or_zero(entry, "verification_time");
-    result->run_ms = number_or_zero(entry, "benchmark_time");
+    result->compile_ms = recorded_positive(entry, "compile_time");
+    result->check_ms = recorded_positive(entry, "verification_time");
+    result->run_ms = recorded_positive(entry, "benchmark_time");
     result->timestamp = json_string_value(json_object_get(entry, "timestamp"));
-    return read_samples(json_object_get(entry, "times"), result, error);
+    return recorded_read_samples(result, json_object_get(entry, "times"), error);
 }
 
 static at_status read_names(recorded *out, const char *path, at_error *error)
@@ -99,18 +76,12 @@ static at_status read_names(recorded *out, const char *path, at_error *error)
     return recorded_set_names(out, names, count, error);
 }
 
-static const char *text_or(const json_t *object, const char *name, const char *otherwise)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : otherwise;
-}
-
 static at_status read_cache(recorded *out, const char *path, at_error *error)
 {
     at_status status = read_names(out, path, error);
-    out->device = text_or(out->root, "device_name", "");
-    out->kernel = text_or(out->root, "kernel_name", "");
-    out->objective = text_or(out->root, "objective", "time");
+    out->device = recorded_text(out->root, "device_name", "");
+    out->kernel = recorded_text(out->root, "kernel_name", "");
+    out->objective = recorded_text(out->root, "objective", "time");
     const char *key;
     json_t *entry;
     json_object_foreach(json_object_get(out->root, "cache"), key, entry)
@@ -152,83 +123,51 @@ static bool format_key(const recorded *r, const recorded_result *result, char *k
 
 static json_t *write_entry(const recorded *r, const recorded_result *result)
 {
-    json_t *times = json_array();
-    json_t *entry = json_object();
-    int bad = 0;
+    bool ok = result->outcome == OUTCOME_OK;
+    json_t *times = json_array(), *entry = json_from_values(r->names, result->values, r->parameter_count);
     for (size_t i = 0; i < result->sample_count; i++)
-        bad |= json_array_append_new(times, json_real(result->samples_ms[i]));
-    for (size_t p = 0; p < r->parameter_count; p++)
-        bad |= json_object_set_new(entry, r->names[p], json_from_value(result->values[p]));
-    bad |= json_object_set_new(entry, r->objective,
-                               result->outcome == OUTCOME_OK
-                                   ? json_real(result->cost)
-                                   : json_string(failure_name(result->outcome)));
-    if (result->outcome != OUTCOME_OK)
-        bad |= json_object_set_new(entry, "__error__", json_string(failure_name(result->outcome)));
-    bad |= json_object_set_new(entry, "times", times);
-    bad |= json_object_set_new(entry, "compile_time", json_real(result->compile_ms));
-    bad |= json_object_set_new(entry, "verification_time", json_real(result->check_ms));
-    bad |= json_object_set_new(entry, "benchmark_time", json_real(result->run_ms));
-    bad |= json_object_set_new(entry, "strategy_time", json_integer(0));
-    bad |= json_object_set_new(entry, "framework_time", json_integer(0));
-    bad |= json_object_set_new(entry, "timestamp",
-                               json_string(result->timestamp ? result->timestamp : ""));
-    if (!bad)
-        return entry;
-    json_decref(entry);
-    return NULL;
-}
-
-static int compare_values(const void *a, const void *b)
-{
-    return value_compare(*(const value *)a, *(const value *)b);
+        json_append(&times, json_real(result->samples_ms[i]));
+    json_put(&entry, r->objective,
+             ok ? json_real(result->cost) : json_string(failure_name(result->outcome)));
+    if (!ok)
+        json_put(&entry, "__error__", json_string(failure_name(result->outcome)));
+    json_put(&entry, "times", times);
+    json_put(&entry, "compile_time", json_real(result->compile_ms));
+    json_put(&entry, "verification_time", json_real(result->check_ms));
+    json_put(&entry, "benchmark_time", json_real(result->run_ms));
+    json_put(&entry, "strategy_time", json_integer(0));
+    json_put(&entry, "framework_time", json_integer(0));
+    json_put(&entry, "timestamp", json_string(result->timestamp ? result->timestamp : ""));
+    return entry;
 }
 
 /* The different values that parameter `p` takes, sorted. */
 static json_t *write_values(const recorded *r, size_t p)
 {
-    json_t *list = json_array();
-    value *all = malloc((r->result_count + 1) * sizeof *all);
-    int bad = !all;
-    for (size_t i = 0; !bad && i < r->result_count; i++)
-        all[i] = r->results[i].values[p];
-    if (!bad)
-        qsort(all, r->result_count, sizeof *all, compare_values);
-    for (size_t i = 0; !bad && i < r->result_count; i++)
-        if (i == 0 || !value_equal(all[i], all[i - 1]))
-            bad |= json_array_append_new(list, json_from_value(all[i]));
+    size_t count;
+    value *all = recorded_values_of(r, p, &count);
+    json_t *list = all ? json_array() : NULL;
+    for (size_t i = 0; i < count; i++)
+        json_append(&list, json_from_value(all[i]));
     free(all);
-    if (!bad)
-        return list;
-    json_decref(list);
-    return NULL;
+    return list;
 }
 
 static json_t *write_cache(const recorded *r)
 {
-    json_t *root = json_object(), *keys = json_array(), *values = json_object(),
-           *cache = json_object();
-    int bad = 0;
+    json_t *keys = json_array(), *values = json_object(), *cache = json_object();
     for (size_t p = 0; p < r->parameter_count; p++) {
-        bad |= json_array_append_new(keys, json_string(r->names[p]));
-        bad |= json_object_set_new(values, r->names[p], write_values(r, p));
+        json_append(&keys, json_string(r->names[p]));
+        json_put(&values, r->names[p], write_values(r, p));
     }
     for (size_t i = 0; i < r->result_count; i++) {
         char key[16384];
-        bad |= !format_key(r, &r->results[i], key, sizeof key) ||
-               json_object_set_new(cache, key, write_entry(r, &r->results[i]));
+        json_put(&cache, key,
+                 format_key(r, &r->results[i], key, sizeof key) ? write_entry(r, &r->results[i]) : NULL);
     }
-    bad |= json_object_set_new(root, "device_name", json_string(r->device));
-    bad |= json_object_set_new(root, "kernel_name", json_string(r->kernel));
-    bad |= json_object_set_new(root, "problem_size", json_string(""));
-    bad |= json_object_set_new(root, "tune_params_keys", keys);
-    bad |= json_object_set_new(root, "tune_params", values);
-    bad |= json_object_set_new(root, "objective", json_string(r->objective));
-    bad |= json_object_set_new(root, "cache", cache);
-    if (!bad)
-        return root;
-    json_decref(root);
-    return NULL;
+    return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:o}", "device_name", r->device, "kernel_name",
+                     r->kernel, "problem_size", "", "tune_params_keys", keys, "tune_params", values,
+                     "objective", r->objective, "cache", cache);
 }
 
 const recorded_format recorded_kernel_tuner = {

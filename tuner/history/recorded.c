@@ -30,10 +30,8 @@ void recorded_read_problem(recorded *r, const json_t *from)
     size_t used = 0;
     const char *name;
     json_t *v;
-    for (int u = 0; u < WORK_UNITS; u++) {
-        double amount = json_number_value(json_object_get(from, works[u]));
-        r->work[u] = isfinite(amount) && amount > 0 ? amount : 0;
-    }
+    for (int u = 0; u < WORK_UNITS; u++)
+        r->work[u] = recorded_positive(from, works[u]);
     json_object_foreach(json_object_get(from, "problem"), name, v)
     {
         value known;
@@ -58,6 +56,86 @@ recorded_result *recorded_add(recorded *r)
         return NULL;
     r->result_count++;
     return result;
+}
+
+at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,
+                              at_error *error)
+{
+    const char *names[RECORDED_MAX_PARAMETERS];
+    size_t count = 0;
+    for (void *i = json_object_iter((json_t *)(uintptr_t)configuration); i;
+         i = json_object_iter_next((json_t *)(uintptr_t)configuration, i)) {
+        if (count == RECORDED_MAX_PARAMETERS)
+            return error_set_at(error, AT_FORMAT, path, 0, "more than %d parameters",
+                                RECORDED_MAX_PARAMETERS);
+        names[count++] = json_object_iter_key(i);
+    }
+    if (count == 0)
+        return error_set_at(error, AT_FORMAT, path, 0, "%s", missing);
+    return recorded_set_names(r, names, count, error);
+}
+
+at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path, const char *which,
+                               recorded_result **out, at_error *error)
+{
+    *out = recorded_add(r);
+    if (!*out)
+        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    for (size_t p = 0; p < r->parameter_count; p++)
+        if (!json_to_value(json_object_get(configuration, r->names[p]), &(*out)->values[p]))
+            return error_set_at(error, AT_FORMAT, path, 0, "%s has no value for '%s'", which, r->names[p]);
+    return AT_OK;
+}
+
+static double positive(const json_t *j)
+{
+    double v = json_number_value(j);
+    return isfinite(v) && v > 0 ? v : 0;
+}
+
+at_status recorded_read_samples(recorded_result *result, const json_t *list, at_error *error)
+{
+    size_t count = json_array_size(list);
+    if (count == 0)
+        return AT_OK;
+    result->samples_ms = calloc(count, sizeof *result->samples_ms);
+    if (!result->samples_ms)
+        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
+    result->sample_count = count;
+    for (size_t i = 0; i < count; i++)
+        result->samples_ms[i] = positive(json_array_get(list, i));
+    return AT_OK;
+}
+
+double recorded_positive(const json_t *object, const char *name)
+{
+    return positive(json_object_get(object, name));
+}
+
+const char *recorded_text(const json_t *object, const char *name, const char *otherwise)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : otherwise;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    return value_compare(*(const value *)a, *(const value *)b);
+}
+
+value *recorded_values_of(const recorded *r, size_t p, size_t *count)
+{
+    value *all = malloc((r->result_count + 1) * sizeof *all);
+    *count = 0;
+    if (!all)
+        return NULL;
+    for (size_t i = 0; i < r->result_count; i++)
+        all[i] = r->results[i].values[p];
+    qsort(all, r->result_count, sizeof *all, compare_values);
+    for (size_t i = 0; i < r->result_count; i++)
+        if (*count == 0 || !value_equal(all[i], all[*count - 1]))
+            all[(*count)++] = all[i];
+    return all;
 }
 
 static void result_deinit(recorded_result *result)

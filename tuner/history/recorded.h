@@ -83,6 +83,29 @@ void recorded_read_problem(recorded *r, const json_t *from);
  * next call. */
 recorded_result *recorded_add(recorded *r);
 
+/* For formats in JSON, each with the file's `path` for errors (AT_FORMAT, AT_NO_MEMORY): */
+
+/* Sets the parameters' names to those of the members of `configuration`; `missing` says what is wrong where
+ * it has none. */
+at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,
+                              at_error *error);
+
+/* Adds a result with the values of `configuration`; `which` names it in errors. */
+at_status recorded_read_values(recorded *r, const json_t *configuration, const char *path, const char *which,
+                               recorded_result **out, at_error *error);
+
+/* Sets the result's samples to a list of milliseconds. AT_NO_MEMORY. */
+at_status recorded_read_samples(recorded_result *result, const json_t *list, at_error *error);
+
+/* A member that is a finite number above 0; 0 for anything else. */
+double recorded_positive(const json_t *object, const char *name);
+
+/* A member that is a text, or `otherwise`. */
+const char *recorded_text(const json_t *object, const char *name, const char *otherwise);
+
+/* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran out. */
+value *recorded_values_of(const recorded *r, size_t p, size_t *count);
+
 /* Keeps the first result of each configuration. AT_NO_MEMORY. */
 at_status recorded_drop_repeated(recorded *r, at_error *error);
 

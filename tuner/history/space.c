@@ -38,22 +38,6 @@ static int compare_values(const void *a, const void *b)
     return value_compare(*(const value *)a, *(const value *)b);
 }
 
-/* The different values of parameter `p`, sorted; the caller frees. */
-static value *collect_values(const recorded *r, size_t p, size_t *count)
-{
-    value *all = malloc(r->result_count * sizeof *all);
-    if (!all)
-        return NULL;
-    for (size_t i = 0; i < r->result_count; i++)
-        all[i] = r->results[i].values[p];
-    qsort(all, r->result_count, sizeof *all, compare_values);
-    *count = 0;
-    for (size_t i = 0; i < r->result_count; i++)
-        if (*count == 0 || !value_equal(all[i], all[*count - 1]))
-            all[(*count)++] = all[i];
-    return all;
-}
-
 static uint16_t index_of(const space_parameter *parameter, const value *v)
 {
     const value *at =
@@ -76,7 +60,7 @@ static bool collect_parameters(recorded_space *rs, const recorded *r)
         return false;
     rs->parameter_count = r->parameter_count;
     for (size_t p = 0; p < r->parameter_count; p++) {
-        rs->values[p] = collect_values(r, p, &rs->parameters[p].value_count);
+        rs->values[p] = recorded_values_of(r, p, &rs->parameters[p].value_count);
         if (!rs->values[p])
             return false;
         rs->parameters[p].name = r->names[p];

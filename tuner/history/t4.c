@@ -3,7 +3,7 @@
  * The schema is TuningSchema's (github.com/odgaard/TuningSchema, branch T4, "Open Autotuning
  * Results Schema" 1.0.0). Times are milliseconds. */
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -30,26 +30,6 @@ static bool detect(const json_t *root)
     return json_is_array(json_object_get(root, "results"));
 }
 
-static at_status read_names(recorded *out, const char *path, at_error *error)
-{
-    const char *names[RECORDED_MAX_PARAMETERS];
-    size_t count = 0;
-    json_t *first = json_array_get(json_object_get(out->root, "results"), 0);
-    const char *name;
-    json_t *v;
-    json_object_foreach(json_object_get(first, "configuration"), name, v)
-    {
-        if (count == RECORDED_MAX_PARAMETERS)
-            return error_set_at(error, AT_FORMAT, path, 0, "more than %d parameters",
-                                RECORDED_MAX_PARAMETERS);
-        names[count++] = name;
-    }
-    if (count == 0)
-        return error_set_at(error, AT_FORMAT, path, 0,
-                            "the first result has no 'configuration' with parameters");
-    return recorded_set_names(out, names, count, error);
-}
-
 /* The value of the result's (first) objective among its measurements; NULL when absent. */
 static const json_t *objective_of(const json_t *result)
 {
@@ -65,47 +45,27 @@ static const json_t *objective_of(const json_t *result)
     return NULL;
 }
 
-static double positive_or_zero(const json_t *j)
-{
-    double v = json_number_value(j);
-    return isfinite(v) && v > 0 ? v : 0;
-}
-
 static at_status read_times(const json_t *times, recorded_result *result, at_error *error)
 {
-    const json_t *compilation = json_object_get(times, "compilation");
-    if (!compilation)
-        compilation = json_object_get(times, "compilation_time");
-    result->compile_ms = positive_or_zero(compilation);
-    result->check_ms = positive_or_zero(json_object_get(times, "validation"));
-    const json_t *runtimes = json_object_get(times, "runtimes");
-    size_t count = json_array_size(runtimes);
-    if (count == 0)
-        return AT_OK;
-    result->samples_ms = calloc(count, sizeof *result->samples_ms);
-    if (!result->samples_ms)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    result->sample_count = count;
-    for (size_t i = 0; i < count; i++) {
-        result->samples_ms[i] = positive_or_zero(json_array_get(runtimes, i));
+    result->compile_ms =
+        recorded_positive(times, json_object_get(times, "compilation") ? "compilation" : "compilation_time");
+    result->check_ms = recorded_positive(times, "validation");
+    at_status status = recorded_read_samples(result, json_object_get(times, "runtimes"), error);
+    for (size_t i = 0; i < result->sample_count; i++)
         result->run_ms += result->samples_ms[i];
-    }
-    return AT_OK;
+    return status;
 }
 
 static at_status read_result(recorded *out, size_t number, const json_t *from, const char *path,
                              at_error *error)
 {
-    recorded_result *result = recorded_add(out);
-    if (!result)
-        return error_set(error, AT_NO_MEMORY, "no memory for recorded measurements");
-    const json_t *configuration = json_object_get(from, "configuration");
-    for (size_t p = 0; p < out->parameter_count; p++) {
-        const json_t *v = json_object_get(configuration, out->names[p]);
-        if (!v || !json_to_value(v, &result->values[p]))
-            return error_set_at(error, AT_FORMAT, path, 0, "result %zu has no value for '%s'",
-                                number, out->names[p]);
-    }
+    recorded_result *result;
+    char which[40];
+    snprintf(which, sizeof which, "result %zu", number);
+    at_status status =
+        recorded_read_values(out, json_object_get(from, "configuration"), path, which, &result, error);
+    if (status)
+        return status;
     const char *invalidity = json_string_value(json_object_get(from, "invalidity"));
     result->outcome = OUTCOME_LAUNCH_ERROR;
     for (size_t i = INVALIDITY_COUNT; invalidity && i-- > 0;)
@@ -126,7 +86,9 @@ static at_status read_results(recorded *out, const char *path, at_error *error)
     const json_t *results = json_object_get(out->root, "results");
     if (json_array_size(results) == 0)
         return error_set_at(error, AT_FORMAT, path, 0, "holds no results");
-    at_status status = read_names(out, path, error);
+    at_status status =
+        recorded_read_names(out, json_object_get(json_array_get(results, 0), "configuration"), path,
+                            "the first result has no 'configuration' with parameters", error);
     for (size_t i = 0; !status && i < json_array_size(results); i++)
         status = read_result(out, i, json_array_get(results, i), path, error);
     return status;
@@ -143,51 +105,31 @@ static const char *invalidity_name(outcome o)
 static json_t *write_times(const recorded_result *result)
 {
     json_t *runtimes = json_array();
-    int bad = 0;
     for (size_t i = 0; i < result->sample_count; i++)
-        bad |= json_array_append_new(runtimes, json_real(result->samples_ms[i]));
-    json_t *times =
-        json_pack("{s:f, s:i, s:i, s:f, s:o}", "compilation_time", result->compile_ms, "framework",
-                  0, "search_algorithm", 0, "validation", result->check_ms, "runtimes", runtimes);
-    if (!bad)
-        return times;
-    json_decref(times);
-    return NULL;
+        json_append(&runtimes, json_real(result->samples_ms[i]));
+    return json_pack("{s:f, s:i, s:i, s:f, s:o}", "compilation_time", result->compile_ms, "framework", 0,
+                     "search_algorithm", 0, "validation", result->check_ms, "runtimes", runtimes);
 }
 
 static json_t *write_result(const recorded *r, const recorded_result *result)
 {
     bool ok = result->outcome == OUTCOME_OK;
-    json_t *configuration = json_object();
-    int bad = 0;
-    for (size_t p = 0; p < r->parameter_count; p++)
-        bad |= json_object_set_new(configuration, r->names[p], json_from_value(result->values[p]));
     json_t *cost = ok ? json_real(result->cost) : json_string(outcome_name(result->outcome));
-    json_t *out = json_pack(
-        "{s:s, s:o, s:o, s:s, s:i, s:[{s:s, s:o, s:s}], s:[s]}", "timestamp",
-        result->timestamp ? result->timestamp : "", "configuration", configuration, "times",
-        write_times(result), "invalidity", invalidity_name(result->outcome), "correctness",
-        ok ? 1 : 0, "measurements", "name", r->objective, "value", cost, "unit",
-        strcmp(r->objective, "time") == 0 ? "ms" : "", "objectives", r->objective);
-    if (!bad)
-        return out;
-    json_decref(out);
-    return NULL;
+    return json_pack("{s:s, s:o, s:o, s:s, s:i, s:[{s:s, s:o, s:s}], s:[s]}", "timestamp",
+                     result->timestamp ? result->timestamp : "", "configuration",
+                     json_from_values(r->names, result->values, r->parameter_count), "times",
+                     write_times(result), "invalidity", invalidity_name(result->outcome), "correctness",
+                     ok ? 1 : 0, "measurements", "name", r->objective, "value", cost, "unit",
+                     strcmp(r->objective, "time") == 0 ? "ms" : "", "objectives", r->objective);
 }
 
 static json_t *write_results(const recorded *r)
 {
     json_t *results = json_array();
-    int bad = 0;
     for (size_t i = 0; i < r->result_count; i++)
-        bad |= json_array_append_new(results, write_result(r, &r->results[i]));
-    json_t *root = json_pack("{s:s, s:{s:s, s:s, s:s}, s:o}", "schema_version", "1.0.0", "metadata",
-                             "timeunit", "milliseconds", "device", r->device, "kernel", r->kernel,
-                             "results", results);
-    if (!bad)
-        return root;
-    json_decref(root);
-    return NULL;
+        json_append(&results, write_result(r, &r->results[i]));
+    return json_pack("{s:s, s:{s:s, s:s, s:s}, s:o}", "schema_version", "1.0.0", "metadata", "timeunit",
+                     "milliseconds", "device", r->device, "kernel", r->kernel, "results", results);
 }
 
 const recorded_format recorded_t4 = {
