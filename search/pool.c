@@ -1,6 +1,5 @@
 #include "search/pool.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Large enough to hold most spaces whole; a model's memory and time grow with it. */

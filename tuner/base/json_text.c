@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/file.h"
-
 at_status json_text_parse(const char *text, size_t size_bytes, const char *path, json_t **out,
                           at_error *error)
 {

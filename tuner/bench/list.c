@@ -1,6 +1,5 @@
 /* The list of devices (bench/client.h): asked of a process of its own, because the tuner loads no
  * driver. */
-#include <stdio.h>
 
 #include "bench/child.h"
 #include "bench/wire.h"

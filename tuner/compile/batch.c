@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/cubin.h"
 #include "compile/group.h"
 #include "compile/log.h"
 #include "compile/wire.h"

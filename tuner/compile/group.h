@@ -17,7 +17,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "compile/compile.h"
 

@@ -7,7 +7,6 @@
 #define AUTOTUNE_CUDA_DRIVER_H
 
 #include <cuda.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -1,6 +1,5 @@
 #include "cuda/queue.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -5,9 +5,7 @@
 #ifndef AUTOTUNE_DEVICE_ARCH_H
 #define AUTOTUNE_DEVICE_ARCH_H
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/error.h"
 

@@ -7,7 +7,6 @@
 #define AUTOTUNE_DEVICE_PLAN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

@@ -6,7 +6,6 @@
 #define AUTOTUNE_DEVICE_TOLERANCE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/value.h"

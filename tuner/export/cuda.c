@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "device/field.h"
 #include "export/export.h"
 #include "export/header.h"
 #include "export/launch.h"

@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/value.h"
 #include "device/arch.h"
 #include "device/plan.h"
 #include "record/record.h"

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "base/array.h"
-#include "device/plan.h"
 #include "record/pick.h"
 #include "record/schema.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "device/field.h"
-#include "device/plan.h"
 #include "record/pick.h"
 
 static const char arithmetic[] =

@@ -1,7 +1,6 @@
 /* What `autotune SCRIPT --json` printed: a run's results (report/json.c documents the members). */
 #include <string.h>
 
-#include "base/json_text.h"
 #include "device/ceiling.h"
 #include "history/recorded.h"
 

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "base/array.h"
 #include "ptx/parser.h"

@@ -5,8 +5,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/json_text.h"
-#include "base/paths.h"
 #include "record/schema.h"
 
 enum { PATH_BYTES = 4096 };

@@ -1,14 +1,11 @@
 #include "record/draft.h"
 
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/json_text.h"
 #include "base/version.h"
-#include "record/schema.h"
 #include "record/store.h"
 
 enum { FRACTION_DIGITS = 4 };

@@ -8,7 +8,6 @@
 #define AUTOTUNE_RECORD_JSON_SCHEMA_H
 
 #include <jansson.h>
-#include <stddef.h>
 
 #include "base/error.h"
 

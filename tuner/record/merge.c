@@ -1,13 +1,8 @@
-#include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/paths.h"
-#include "base/file.h"
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"

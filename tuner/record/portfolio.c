@@ -1,7 +1,5 @@
 /* Reading portfolios, and what they and the entries tell of configurations beside the default. */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "base/json_text.h"

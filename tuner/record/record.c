@@ -16,7 +16,6 @@
 #include "record/ceilings.h"
 #include "record/schema.h"
 #include "base/version.h"
-#include "record/summary.h"
 
 enum { PATH_BYTES = 4096 };
 

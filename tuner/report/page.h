@@ -6,8 +6,6 @@
 #ifndef AUTOTUNE_REPORT_PAGE_H
 #define AUTOTUNE_REPORT_PAGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
 #include "base/error.h"

@@ -6,8 +6,6 @@
 #ifndef AUTOTUNE_RUN_TUNE_H
 #define AUTOTUNE_RUN_TUNE_H
 
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "record/summary.h"
 #include "run/setup/settings.h"

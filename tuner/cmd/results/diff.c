@@ -13,7 +13,6 @@
 
 enum { TEXT_BYTES = 1024 };
 
-
 /* A file is a set of one. */
 static at_status read_side(const char *path, record_set *out, at_error *error)
 {

@@ -1,11 +1,9 @@
 /* autotune results show: an entry in words. */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
-#include "base/paths.h"
 #include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
 #include "cmd/results/entry.h"

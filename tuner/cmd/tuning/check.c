@@ -9,7 +9,6 @@
 #include "base/rng.h"
 #include "cmd/line/commands.h"
 #include "compile/compile.h"
-#include "process/interrupt.h"
 #include "run/setup/pattern_json.h"
 #include "run/setup/setup.h"
 #include "run/variant/proof.h"

@@ -11,7 +11,6 @@
 #include "run/portfolio/residues.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
-#include "script/emit.h"
 
 enum {
     FEWEST_SEARCHED = 3,

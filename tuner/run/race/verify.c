@@ -1,6 +1,5 @@
 #include "run/race/verify.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

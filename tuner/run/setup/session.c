@@ -1,15 +1,11 @@
 #include "run/setup/session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/hash_text.h"
-#include "compile/log.h"
 #include "record/ceilings.h"
 #include "run/setup/setup.h"
-#include "script/emit.h"
 
 enum { STEP_MS = 100 };
 

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "bench/client.h"
 #include "compile/compile.h"
-#include "device/plan.h"
 #include "report/progress.h"
 #include "run/setup/problems.h"
 #include "run/setup/settings.h"

@@ -8,7 +8,6 @@
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 

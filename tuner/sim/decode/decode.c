@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "ptx/flow.h"
-#include "ptx/scope.h"
 #include "sim/decode/decoder.h"
 
 /* More than any GPU has; what a kernel asks for beyond it cannot be launched anyway. */

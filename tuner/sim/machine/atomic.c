@@ -1,9 +1,7 @@
-#include <math.h>
 
 #include "base/half.h"
 #include "sim/program/bits.h"
 #include "sim/machine/machine.h"
-#include "sim/program/operations.h"
 
 static double to_double(uint64_t bits, ptx_type t)
 {

@@ -1,7 +1,5 @@
 #include "sim/machine/counters.h"
 
-#include <string.h>
-
 void sim_sectors_collect(const uint64_t *addresses, uint32_t mask, uint32_t bytes, sim_sectors *out)
 {
     uint32_t lane_bytes = bytes >= 32 ? UINT32_MAX : (1u << bytes) - 1;

@@ -13,7 +13,6 @@
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"

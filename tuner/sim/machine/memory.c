@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "ptx/scope.h"
 
 void sim_memory_deinit(sim_memory *m)
 {
