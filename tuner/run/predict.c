@@ -104,7 +104,7 @@ static at_status use_layout(crew *c, size_t place, size_t layout, size_t *presen
     sim_estimate_free(c->estimates[place]);
     c->estimates[place] = NULL;
     *present = layout;
-    return sim_estimate_new(s->properties.arch, &s->problems.plans[layout * s->problems.slot_count],
+    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[layout * s->problems.slot_count],
                             &c->estimates[place], error);
 }
 
@@ -187,7 +187,7 @@ static at_status crew_new(const session *s, size_t threads, size_t capacity, dou
     c->ring = calloc(capacity, sizeof *c->ring);
     at_status status = c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
     for (size_t i = 0; !status && i < threads; i++) {
-        status = sim_estimate_new(s->properties.arch, &s->problems.plans[0], &c->estimates[i],
+        status = sim_estimate_new(s->workers->properties.arch, &s->problems.plans[0], &c->estimates[i],
                                   error);
         c->estimate_count += !status;
     }
@@ -227,7 +227,7 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
 {
     session *s = f->session;
     size_t threads = choose_threads();
-    f->flight = FLIGHT_PER_WORKER * (compile_width(s->pool) + threads);
+    f->flight = FLIGHT_PER_WORKER * (compile_width(s->workers->pool) + threads);
     f->order = calloc((size_t)f->total + 1, sizeof *f->order);
     f->compiling = calloc(f->flight, sizeof *f->compiling);
     f->places = calloc(f->flight, sizeof *f->places);
@@ -259,8 +259,8 @@ static at_status begin(feeder *f, at_error *error)
     if (!status)
         status = emit_variant(s->script, s->problem, f->indices, true, &source, error);
     if (!status)
-        status = submit_source(s->pool, place, &source, script_pattern(s->script)->template_path,
-                               &j->launch, s->properties.arch, true, error);
+        status = submit_source(s->workers->pool, place, &source, script_pattern(s->script)->template_path,
+                               &j->launch, s->workers->properties.arch, true, error);
     emitted_deinit(&source);
     if (!status) {
         f->place_count--;
@@ -272,7 +272,7 @@ static at_status begin(feeder *f, at_error *error)
 static at_status take_compiled(feeder *f, at_error *error)
 {
     compile_result r;
-    at_status status = compile_take(f->session->pool, STEP_MS, &r, error);
+    at_status status = compile_take(f->session->workers->pool, STEP_MS, &r, error);
     if (status == AT_NOT_FOUND) {
         error_clear(error);
         return AT_OK;
@@ -321,13 +321,13 @@ static at_status feed(feeder *f, prediction *out, at_error *error)
     while (!status && (may_begin(f) || f->settled < f->begun)) {
         while (!status && may_begin(f) && f->begun - f->settled < f->flight)
             status = begin(f, error);
-        bool compiling = compile_pending(s->pool) > 0;
+        bool compiling = compile_pending(s->workers->pool) > 0;
         if (!status && compiling)
             status = take_compiled(f, error);
         if (!status)
             status = look(f, !compiling, out, error);
-        if (!status && s->device)
-            status = device_worker_watch(s->device, error);
+        if (!status && s->workers->device)
+            status = device_worker_watch(s->workers->device, error);
         progress_update(f->options->progress, &(progress_state){.stage = "predicting",
                                                                 .done = out->reached,
                                                                 .total = out->count,

@@ -142,9 +142,9 @@ at_status recall_starts(const session *s, const char *results_dir, uint64_t *out
     /* A record that cannot be read is no start. */
     if (!status && read_known(s, results_dir, &known) == AT_OK)
         add_starts(&to, &known,
-                   &(pick_target){.gpu = s->properties.limits.name,
-                                  .major = s->properties.limits.major,
-                                  .minor = s->properties.limits.minor,
+                   &(pick_target){.gpu = s->workers->properties.limits.name,
+                                  .major = s->workers->properties.limits.major,
+                                  .minor = s->workers->properties.limits.minor,
                                   .problem = &problem});
     *count = to.count;
     record_set_deinit(&known);

@@ -45,7 +45,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     if (!measurement_own(&r->found))
         return error_set(error, AT_NO_MEMORY, "out of memory");
     r->proven = c->verdict == PROOF_PROVEN;
-    if (!r->proven && c->found.outcome == OUTCOME_OK && s->device && !s->properties.predicted)
+    if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
         r->unproven = strdup(c->unproven       ? c->unproven
                              : c->proof_asked ? "the simulated device took too long"
                                               : "the run ended before");
@@ -55,7 +55,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
     if (c->found.has_resources)
         r->occupancy = occupancy_compute(
-            &s->properties.limits, (int)r->block_threads, (int)c->found.resources.registers,
+            &s->workers->properties.limits, (int)r->block_threads, (int)c->found.resources.registers,
             (size_t)c->found.resources.static_shared_bytes + r->dynamic_shared_bytes);
     if (standing && standing->time.count) {
         energy_estimate energy = race_driver_energy(b->in->driver, standing->entrant);
@@ -189,7 +189,7 @@ static void rank_by_median(builder *b)
     if (ok > 1)
         qsort(b->out->results, ok, sizeof *b->out->results, by_median);
     b->out->best_found = ok > 0;
-    if (ok > 1 && b->in->session->properties.predicted)
+    if (ok > 1 && b->in->session->workers->properties.predicted)
         tie_predictions(b, ok);
 }
 
@@ -254,8 +254,8 @@ static void fill_facts(builder *b)
     const session *s = b->in->session;
     const settings *o = b->in->settings;
     run_summary *out = b->out;
-    out->compiled_only = s->device == NULL;
-    out->device = s->properties;
+    out->compiled_only = s->workers->device == NULL;
+    out->device = s->workers->properties;
     out->warm_cache = o->warm_cache;
     out->space_cartesian = space_cartesian(s->space);
     out->space_valid = space_count(s->space);
@@ -268,7 +268,7 @@ static void fill_facts(builder *b)
     out->effort = effort_of(b->in);
     script_hash(s->script, out->script_hash);
     emit_template_hash(s->script, out->template_hash);
-    snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->pool));
+    snprintf(out->nvrtc_version, sizeof out->nvrtc_version, "%s", compile_nvrtc_version(s->workers->pool));
 }
 
 /* What there is to do, and how fast the ceiling does it. */
@@ -335,9 +335,9 @@ static void warn(builder *b)
     const session *s = b->in->session;
     const pipeline_state *p = pipeline_get_state(b->in->pipeline);
     const race_driver_state *c = b->in->driver ? race_driver_get_state(b->in->driver) : NULL;
-    if (s->driver_less && s->driver_less[0])
+    if (s->workers->driver_less[0])
         run_summary_warn(b->out, "%s: %s stands in for a GPU, its times are predictions",
-                         s->driver_less, s->properties.spec);
+                         s->workers->driver_less, s->workers->properties.spec);
     if (space_is_sample(s->space))
         run_summary_warn(b->out,
                          "the space is too large to enumerate: %llu of its valid configurations "
@@ -346,12 +346,12 @@ static void warn(builder *b)
     if (p->restarts)
         run_summary_warn(b->out, "the device worker was replaced %d times (see the outcomes)",
                          p->restarts);
-    if (s->left_out)
+    if (s->workers->left_out)
         run_summary_warn(b->out, "%zu GPUs of other ranks are of another model, and were left out",
-                         s->left_out);
+                         s->workers->left_out);
     if (p->lost)
         run_summary_warn(b->out, "%zu of %zu GPUs were lost, the others went on: %s", p->lost,
-                         s->other_count + 1, p->lost_why);
+                         s->workers->other_count + 1, p->lost_why);
     if (p->journal_trouble.status)
         run_summary_warn(b->out, "the disk refused a line of the journal: %s", p->journal_trouble.message);
     size_t skipped = b->in->journal ? journal_skipped(b->in->journal) : 0;
@@ -360,7 +360,7 @@ static void warn(builder *b)
                          "%zu damaged lines of the journal were skipped: what they held was "
                          "measured again",
                          skipped);
-    const char *of_compiler = compile_warning(b->in->session->pool);
+    const char *of_compiler = compile_warning(b->in->session->workers->pool);
     if (of_compiler)
         run_summary_warn(b->out, "%s", of_compiler);
     warn_unchecked(b);
@@ -380,8 +380,8 @@ static void warn(builder *b)
                                      : "--stop-at did nothing: %s is not known of this device; on a GPU 'autotune "
                                        "ceilings' measures it",
                          ceiling_get(s->ceiling)->words);
-    if (s->device && !s->properties.predicted && ceiling_get(s->ceiling)->in_run &&
-        session_work(s, WORK_BYTES) < 2 * s->properties.limits.l2_bytes)
+    if (session_measures(s) && ceiling_get(s->ceiling)->in_run &&
+        session_work(s, WORK_BYTES) < 2 * s->workers->properties.limits.l2_bytes)
         run_summary_warn(b->out, "the problem is small: its data is under twice the L2 cache");
 }
 
@@ -403,7 +403,7 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
         status = add_rest(&b, error);
     if (status)
         goto cleanup;
-    if (!in->driver && in->session->device)
+    if (!in->driver && in->session->workers->device)
         rank_by_median(&b);
     mark_baseline(&b);
     compare_with_baseline(&b, in->driver ? race_driver_result(in->driver) : NULL);

@@ -17,7 +17,7 @@ static bool interrupt_asked(void *context)
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
-    if (!o->record || !t->session.device || t->session.properties.predicted ||
+    if (!o->record || !session_measures(&t->session) ||
         !t->summary.best_found)
         return AT_OK;
     record_change change;
@@ -91,7 +91,7 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     if (!status && !t->answer)
         status = tune_race(t, error);
     stage_ns = show_stage(o, lane, "race", stage_ns);
-    if (status && t->session.device && !t->driver)
+    if (status && t->session.workers->device && !t->driver)
         tune_rank_unraced(t);
     /* What went wrong so far is the run's status, but what was measured is kept all the same. */
     at_error trouble = {0};

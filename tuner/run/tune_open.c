@@ -39,7 +39,7 @@ static uint64_t likely_evaluations(const tune *t)
     uint64_t valid = space_count(t->session.space);
     if (t->limits.seconds <= 0)
         return t->limits.evaluations;
-    double rate = t->session.properties.predicted ? SIMULATED_RATE : GPU_RATE;
+    double rate = t->session.workers->properties.predicted ? SIMULATED_RATE : GPU_RATE;
     uint64_t likely = (uint64_t)(t->limits.seconds * rate) + 1;
     if (t->limits.evaluations && t->limits.evaluations < likely)
         likely = t->limits.evaluations;
@@ -55,11 +55,11 @@ static void open_journal(tune *t)
     if (!status)
         status = journal_open(folder,
                               &(journal_facts){.pattern = script_pattern(t->session.script)->name,
-                                               .device = &t->session.properties,
-                                               .others = t->session.other_properties,
-                                               .other_count = t->session.other_count,
+                                               .device = &t->session.workers->properties,
+                                               .others = t->session.workers->other_properties,
+                                               .other_count = t->session.workers->other_count,
                                                .nvrtc_version =
-                                                   compile_nvrtc_version(t->session.pool),
+                                                   compile_nvrtc_version(t->session.workers->pool),
                                                .problems = t->session.problems.plans,
                                                .problem_count = t->session.slots *
                                                                 t->session.problems.layout_count,
@@ -110,7 +110,7 @@ static void set_limits(tune *t)
     if (o->budget_evaluations)
         t->limits.evaluations = o->budget_evaluations;
     t->limits.seconds = o->budget_s;
-    if (t->session.properties.predicted && !o->budget_evaluations && !o->budget_s && !o->has_effort)
+    if (t->session.workers->properties.predicted && !o->budget_evaluations && !o->budget_s && !o->has_effort)
         t->limits.seconds = SIMULATED_BUDGET_S;
 }
 
@@ -164,7 +164,7 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     uint64_t recorded_starts[RECORDED_STARTS];
     size_t recorded_count = 0;
     at_status status = AT_OK;
-    if (o->has_effort && o->effort == EFFORT_QUICK && t->session.device)
+    if (o->has_effort && o->effort == EFFORT_QUICK && t->session.workers->device)
         status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS, &recorded_count,
                                error);
     for (size_t i = 0; i < recorded_count; i++)
@@ -176,9 +176,9 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
 static void ask_record(tune *t)
 {
     const settings *o = t->settings;
-    if (!o->has_effort || o->is_part || o->only_count > 0 || !t->session.device || t->session.properties.predicted)
+    if (!o->has_effort || o->is_part || o->only_count > 0 || !session_measures(&t->session))
         return;
-    t->summary.device = t->session.properties;
+    t->summary.device = t->session.workers->properties;
     t->summary.warm_cache = o->warm_cache;
     t->summary.objective = o->energy ? "energy" : "time";
     script_hash(t->session.script, t->summary.script_hash);
@@ -209,8 +209,8 @@ at_status tune_open(tune *t, at_error *error)
     if (!status)
         status = run_summary_init(&t->summary, script_pattern(t->session.script),
                                   t->session.problem, error);
-    if (!status && t->session.device && !t->session.properties.predicted && o->record)
-        status = record_check_writable(o->results_dir, t->session.properties.limits.name,
+    if (!status && session_measures(&t->session) && o->record)
+        status = record_check_writable(o->results_dir, t->session.workers->properties.limits.name,
                                        script_pattern(t->session.script)->name, error);
     if (!status) {
         set_limits(t);
@@ -224,11 +224,11 @@ at_status tune_open(tune *t, at_error *error)
     const strategy_kind *kind;
     if (!status)
         status = strategy_find(
-            o->strategy ? o->strategy : t->session.device ? NULL : "exhaustive", &kind, error);
+            o->strategy ? o->strategy : t->session.workers->device ? NULL : "exhaustive", &kind, error);
     if (!status && kind->wants_prior && script_pattern(t->session.script)->transfers)
         status = error_set(error, AT_USAGE, "--strategy %s predicts times on a simulated device, which has no "
                            "transfers: choose another", kind->name);
-    if (!status && !t->answer && t->session.device && kind->wants_prior)
+    if (!status && !t->answer && t->session.workers->device && kind->wants_prior)
         status = predict(t, error);
     if (!status)
         status = strategy_new(kind,
@@ -240,7 +240,7 @@ at_status tune_open(tune *t, at_error *error)
                                                   .prior = t->prior.times_ns},
                               &t->strategy, error);
     free(starts);
-    if (!status && t->session.device && !t->session.properties.predicted)
+    if (!status && session_measures(&t->session))
         open_journal(t);
     if (!status)
         status = tune_open_race_log(t, error);
@@ -252,8 +252,8 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */
-    if (!status && !t->answer && t->session.device && !t->session.properties.predicted) {
-        status = prover_new(t->session.script, t->session.pool, t->session.properties.arch,
+    if (!status && !t->answer && session_measures(&t->session)) {
+        status = prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
                             false, &t->prover, error);
         pipeline_prove_with(t->pipeline, t->prover);
     }

@@ -31,7 +31,7 @@ static void show_search(tune *t)
     double limit_s = t->stopping.limits.seconds;
     progress_update(t->progress,
                     &(progress_state){
-                        .stage = t->session.device && !s->device_ready ? "opening" : "search",
+                        .stage = t->session.workers->device && !s->device_ready ? "opening" : "search",
                         .done = s->finished - (has_budget(t) ? t->twins : 0),
                         .total = tune_evaluations(t),
                         .failed = t->failed,
@@ -48,7 +48,7 @@ static void thin_out(const tune *t, candidate *c)
 {
     int64_t fastest_ns = measurement_fastest_ns(&c->found);
     bool is_baseline = t->has_baseline && c->configuration == t->baseline;
-    if (!t->session.device ||
+    if (!t->session.workers->device ||
         (fastest_ns && !is_baseline &&
          (double)fastest_ns >
              race_defaults().prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
@@ -267,5 +267,5 @@ at_status tune_search(tune *t, at_error *error)
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)
         status = search(t, error);
-    return status || !t->session.device ? status : await_device(t, error);
+    return status || !t->session.workers->device ? status : await_device(t, error);
 }

@@ -52,14 +52,14 @@ uint64_t tune_evaluations(const tune *t)
 /* A prediction is the same each time: once is enough, and there is nothing to race. */
 size_t tune_samples(const tune *t)
 {
-    if (t->session.properties.predicted)
+    if (t->session.workers->properties.predicted)
         return 1;
     return t->settings->fixed_samples ? t->settings->fixed_samples : FIRST_SAMPLES;
 }
 
 bool tune_races(const tune *t)
 {
-    return t->session.device && !t->session.properties.predicted && !t->settings->fixed_samples;
+    return session_measures(&t->session) && !t->settings->fixed_samples;
 }
 
 /* NULL: it was not tried. */

@@ -427,14 +427,12 @@ void tables_open_with(session *s, const char *name)
     int fail_at = the_tables.fail_at;
     the_tables.fail_at = 0;
     options.device = properties.limits;
-    *s = (session){.properties = properties, .slots = 1};
-    assert_ok(compile_pool_new(&compiler, &s->pool, &error), error);
-    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->device, &error),
+    *s = (session){.own = {.properties = properties}, .workers = &s->own, .slots = 1};
+    assert_ok(compile_pool_new(&compiler, &s->workers->pool, &error), error);
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:0"}, &s->workers->device, &error),
               error);
-    s->own.pool = s->pool;
-    s->own.device = s->device;
     device_event opened;
-    assert_ok(device_worker_take(s->device, 0, &opened, &error), error);
+    assert_ok(device_worker_take(s->workers->device, 0, &opened, &error), error);
     device_event_deinit(&opened);
     snprintf(path, sizeof path, "%s/tests/fixtures/%s", TEST_SOURCE_DIR, name);
     assert_ok(script_load(path, &options, &s->script, &error), error);
@@ -443,7 +441,7 @@ void tables_open_with(session *s, const char *name)
                                &error),
               error);
     assert_true(space_count(s->space) < TABLES_MOST);
-    assert_ok(device_worker_setup(s->device, NULL, NULL, 1, &error), error);
+    assert_ok(device_worker_setup(s->workers->device, NULL, NULL, 1, &error), error);
     the_tables.fail_at = fail_at;
     the_tables.calls = 0;
 }

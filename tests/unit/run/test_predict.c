@@ -28,7 +28,7 @@ typedef struct opened {
 static void open_session(opened *o, const char *extra_parameter, const char *baseline)
 {
     char parameters[256];
-    *o = (opened){0};
+    *o = (opened){.session = {.workers = &o->session.own}};
     snprintf(parameters, sizeof parameters, "space = { stride = { 1, 2, 4, 5, 7, 16 }%s },", extra_parameter);
     fixture_write("p.cu.tmpl", template_text);
     fixture_write("r.cu.tmpl", template_text);
@@ -42,13 +42,12 @@ static void open_session(opened *o, const char *extra_parameter, const char *bas
         .extra = "buffers = { src = at.input { dtype = 'float', count = 'n' }, "
                  "dst = at.output { dtype = 'float', count = 'n' } }, traffic = '8 * n',"});
     session *s = &o->session;
-    snprintf(s->properties.arch, sizeof s->properties.arch, "sm_90");
+    snprintf(s->workers->properties.arch, sizeof s->workers->properties.arch, "sm_90");
     assert_ok(script_space(s->script, PROBLEM_TUNED, &s->space, &o->error), o->error);
     assert_ok(problem_set_init(&s->problems, s->script, s->space, &(problem_kind){PROBLEM_TUNED}, 1,
                                &o->error),
               o->error);
-    assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->pool, &o->error), o->error);
-    s->own.pool = s->pool;
+    assert_ok(compile_pool_new(&(compile_options){.jobs = 2}, &s->workers->pool, &o->error), o->error);
 }
 
 /* The predicted time of a stride; the space has this one parameter. */
@@ -74,7 +73,7 @@ static void variants_are_ordered_and_what_cannot_run_is_infinitely_slow(void **s
     assert_true(time_of(&o, &p, 0) > 0);
     assert_true(time_of(&o, &p, 0) < time_of(&o, &p, 2));
     assert_true(time_of(&o, &p, 2) < time_of(&o, &p, 5));
-    assert_int_equal(compile_pending(o.session.pool), 0);
+    assert_int_equal(compile_pending(o.session.workers->pool), 0);
     /* The order in which threads work changes nothing. */
     prediction again;
     assert_ok(predict_space(&o.session, &(predict_options){.seed = 9}, &again, &o.error), o.error);
@@ -118,7 +117,7 @@ static void a_chip_without_figures_is_an_error(void **state)
     opened o;
     prediction p;
     open_session(&o, "", "baseline = { stride = 1 },");
-    snprintf(o.session.properties.arch, sizeof o.session.properties.arch, "sm_12");
+    snprintf(o.session.workers->properties.arch, sizeof o.session.workers->properties.arch, "sm_12");
     assert_int_equal(predict_space(&o.session, &(predict_options){0}, &p, &o.error), AT_USAGE);
     assert_contains(o.error.message, "sm_12");
     prediction_deinit(&p);

@@ -103,7 +103,7 @@ static void skipped_lines_of_the_journal_are_in_the_summary(void **state)
     fixture *f = *state;
     char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 64];
     const journal_facts facts = {.pattern = "scale",
-                                 .device = &f->session.properties,
+                                 .device = &f->session.workers->properties,
                                  .nvrtc_version = "13.0",
                                  .problems = f->session.problems.plans,
                                  .problem_count = 1,

@@ -217,13 +217,13 @@ static at_status compile_side(session *s, const char *configuration, compile_res
         status = emit_variant(s->script, s->problem, indices, true, &source, error);
     bool compiles = !status && out->launch.launch_count > 0;
     if (compiles)
-        status = submit_source(s->pool, 0, &source, p->template_path, &out->launch, s->properties.arch,
-                               s->properties.predicted, error);
+        status = submit_source(s->workers->pool, 0, &source, p->template_path, &out->launch, s->workers->properties.arch,
+                               s->workers->properties.predicted, error);
     if (!status && compiles)
-        status = compile_take(s->pool, -1, r, error);
+        status = compile_take(s->workers->pool, -1, r, error);
     if (!status && r->outcome != COMPILE_OK)
         status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration, r->log ? r->log : "");
-    out->image = result_image(r, s->properties.predicted);
+    out->image = result_image(r, s->workers->properties.predicted);
     emitted_deinit(&source);
     free(indices);
     return status;
@@ -251,10 +251,10 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     if (!status)
         status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
     if (!status)
-        status = side_by_side_ready(s.device, NULL, &ready, error);
+        status = side_by_side_ready(s.workers->device, NULL, &ready, error);
     const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed, .checked = true};
     if (!status)
-        status = side_by_side_run(s.device, sides, 2, &rules, error);
+        status = side_by_side_run(s.workers->device, sides, 2, &rules, error);
     for (int i = 0; i < 2 && !status; i++)
         if (sides[i].outcome != OUTCOME_OK)
             status = error_set(error, AT_DEVICE, "%s ended as %s: %s", i ? "B" : "A",

@@ -63,9 +63,9 @@ static at_status time_points(explored *x, session *s, uint64_t seed, at_error *e
             if (x->map.points[i].images[shared].cubin)
                 add_side(x, i, shared);
     const side_rules rules = {.blocks = BLOCKS, .seed = seed, .checked = true};
-    at_status status = side_by_side_ready(s->device, NULL, &ready, error);
+    at_status status = side_by_side_ready(s->workers->device, NULL, &ready, error);
     if (!status)
-        status = side_by_side_run(s->device, x->sides, x->side_count, &rules, error);
+        status = side_by_side_run(s->workers->device, x->sides, x->side_count, &rules, error);
     for (size_t i = 0; i < x->side_count && !status; i++) {
         stats_summary time;
         spill_point *p = &x->map.points[x->point_of_side[i] / 2];
@@ -388,11 +388,11 @@ static at_status explore_device(const options *o, session *s, explored *x, at_er
     at_status status = session_init(&o->run, NULL, s, error);
     if (status)
         return status;
-    spill_request request = request_of(o, true, s->properties.predicted);
-    x->arch = s->properties.limits;
-    snprintf(x->arch.name, sizeof x->arch.name, "%s", s->properties.arch);
+    spill_request request = request_of(o, true, s->workers->properties.predicted);
+    x->arch = s->workers->properties.limits;
+    snprintf(x->arch.name, sizeof x->arch.name, "%s", s->workers->properties.arch);
     x->script = s->script;
-    status = spill_map_init(&x->map, s->script, s->problem, &x->arch, s->pool, &request, error);
+    status = spill_map_init(&x->map, s->script, s->problem, &x->arch, s->workers->pool, &request, error);
     if (!status)
         status = spill_map_solve(&x->map, error);
     return status ? status : time_points(x, s, o->run.seed, error);

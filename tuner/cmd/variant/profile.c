@@ -91,8 +91,8 @@ static at_status read_metrics(profiled *x, const char *text, at_error *error)
 static at_status open_gpu(const options *o, profiled *x, at_error *error)
 {
     at_status status = session_init(&o->run, NULL, &x->session, error);
-    const char *why = x->session.driver_less ? x->session.driver_less : "";
-    if (!status && x->session.properties.predicted)
+    const char *why = x->session.workers->driver_less;
+    if (!status && x->session.workers->properties.predicted)
         status = error_set(error, AT_NO_DEVICE, "there is no GPU to count on%s%s; 'autotune explain' counts "
                                                 "what a simulated one would",
                            *why ? ": " : "", why);
@@ -131,10 +131,10 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     if (!status)
         status = emit_variant(s->script, s->problem, x->indices, true, &source, error);
     if (!status)
-        status = submit_source(s->pool, 0, &source, p->template_path, &x->launch, s->properties.arch, false,
+        status = submit_source(s->workers->pool, 0, &source, p->template_path, &x->launch, s->workers->properties.arch, false,
                                error);
     if (!status)
-        status = compile_take(s->pool, -1, &x->compiled, error);
+        status = compile_take(s->workers->pool, -1, &x->compiled, error);
     emitted_deinit(&source);
     if (!status && x->compiled.outcome != COMPILE_OK)
         status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
@@ -146,11 +146,11 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
 /* The answer to the latest request; keeps how it ended. */
 static at_status await(profiled *x, device_event *e, at_error *error)
 {
-    device_question question = device_worker_claim(x->session.device);
+    device_question question = device_worker_claim(x->session.workers->device);
     at_status status;
     do {
         error_clear(error);
-        status = device_worker_await(x->session.device, question, STEP_MS, e, error);
+        status = device_worker_await(x->session.workers->device, question, STEP_MS, e, error);
     } while (status == AT_NOT_FOUND);
     if (status)
         return status;
@@ -164,7 +164,7 @@ static at_status hold(profiled *x, const device_variant *v, at_error *error)
 {
     device_event e;
     stats_summary time;
-    at_status status = device_worker_try(x->session.device, THE_VARIANT, v, SAMPLES, error);
+    at_status status = device_worker_try(x->session.workers->device, THE_VARIANT, v, SAMPLES, error);
     if (!status)
         status = await(x, &e, error);
     if (status)
@@ -174,7 +174,7 @@ static at_status hold(profiled *x, const device_variant *v, at_error *error)
     device_event_deinit(&e);
     if (x->outcome != OUTCOME_OK)
         return AT_OK;
-    status = device_worker_hold(x->session.device, THE_VARIANT, v, error);
+    status = device_worker_hold(x->session.workers->device, THE_VARIANT, v, error);
     if (!status)
         status = await(x, &e, error);
     if (!status)
@@ -192,13 +192,13 @@ static at_status count(profiled *x, at_error *error)
     v->present[0] = true;
     v->images[0] = result_image(&x->compiled, false);
     v->launches[0] = x->launch;
-    at_status status = side_by_side_ready(x->session.device, NULL, &ready, error);
+    at_status status = side_by_side_ready(x->session.workers->device, NULL, &ready, error);
     if (!status)
         status = hold(x, v, error);
     free(v);
     if (status || x->outcome != OUTCOME_OK)
         return status;
-    status = device_worker_count(x->session.device, THE_VARIANT, x->names, x->name_count, error);
+    status = device_worker_count(x->session.workers->device, THE_VARIANT, x->names, x->name_count, error);
     if (!status)
         status = await(x, &e, error);
     if (!status && x->outcome == OUTCOME_OK && !e.counters)
@@ -219,7 +219,7 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
         if (isnan(x->counters[i]))
             return error_set(error, AT_USAGE, "%s counts no '%s'; 'ncu --query-metrics' lists what it does, and "
                                               "a counter wants an ending (.sum, .avg, .max, .pct ...)",
-                             x->session.properties.limits.name, x->names[i]);
+                             x->session.workers->properties.limits.name, x->names[i]);
     return AT_OK;
 }
 
@@ -227,7 +227,7 @@ static at_status check_names(const options *o, const profiled *x, at_error *erro
 static void simulate(const options *o, profiled *x)
 {
     settings wanted = o->run;
-    wanted.arch = x->session.properties.arch;
+    wanted.arch = x->session.workers->properties.arch;
     x->is_simulated = !explained_count(&wanted, x->configuration, false, &x->simulated, &x->why_not) &&
                       !explained_faulted(&x->simulated) &&
                       x->simulated.launch.launch_count == x->launch.launch_count;
@@ -297,7 +297,7 @@ static at_status print_profiled(const profiled *x, at_error *error)
     const pattern *p = script_pattern(x->session.script);
     char text[256];
     at_status status = AT_OK;
-    printf("%s on %s (%s)\n", p->name, x->session.properties.limits.name, x->session.properties.arch);
+    printf("%s on %s (%s)\n", p->name, x->session.workers->properties.limits.name, x->session.workers->properties.arch);
     table_print_wrapped(terminal_page(), 2, "", x->configuration, stdout);
     for (size_t i = 0; i < p->problem_count; i++) {
         value_format(p->problems[x->session.problem][i].value, text, sizeof text);
@@ -343,9 +343,9 @@ static at_status print_json(const profiled *x, at_error *error)
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_json(x, i));
     json_put(&root, "pattern", json_string(p->name));
-    json_put(&root, "device", json_string(x->session.properties.limits.name));
-    json_put(&root, "driver", json_string(x->session.properties.driver));
-    json_put(&root, "arch", json_string(x->session.properties.arch));
+    json_put(&root, "device", json_string(x->session.workers->properties.limits.name));
+    json_put(&root, "driver", json_string(x->session.workers->properties.driver));
+    json_put(&root, "arch", json_string(x->session.workers->properties.arch));
     json_put(&root, "config", pattern_json_configuration(p, x->indices));
     json_put(&root, "problem", pattern_json_problem(p, x->session.problem));
     json_put(&root, "time_ns", json_integer(x->time_ns));

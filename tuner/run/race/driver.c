@@ -155,7 +155,7 @@ static at_status release_dropped(race_driver *c, const uint32_t *order, size_t c
         if (!c->held[i] || c->in_block[i])
             continue;
         c->held[i] = false;
-        at_status status = device_worker_release(c->session->device, i, error);
+        at_status status = device_worker_release(c->session->workers->device, i, error);
         if (status)
             return status;
     }
@@ -199,7 +199,7 @@ static at_status await(race_driver *c, device_question question, device_event *o
     at_status status;
     do {
         error_clear(error);
-        status = device_worker_await(c->session->device, question, STEP_MS, out, error);
+        status = device_worker_await(c->session->workers->device, question, STEP_MS, out, error);
     } while (status == AT_NOT_FOUND);
     return status;
 }
@@ -207,7 +207,7 @@ static at_status await(race_driver *c, device_question question, device_event *o
 /* The answer to what was asked last. */
 static at_status await_latest(race_driver *c, device_event *out, at_error *error)
 {
-    return await(c, device_worker_claim(c->session->device), out, error);
+    return await(c, device_worker_claim(c->session->workers->device), out, error);
 }
 
 /* A question about an entrant, and as the journal knows it. */
@@ -281,10 +281,10 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
             continue;
         }
         candidate_variant(one, &variant);
-        status = device_worker_hold(c->session->device, entrant, &variant, error);
+        status = device_worker_hold(c->session->workers->device, entrant, &variant, error);
         if (status)
             return status;
-        holds[waiting++] = (asked){entrant, device_worker_claim(c->session->device), load,
+        holds[waiting++] = (asked){entrant, device_worker_claim(c->session->workers->device), load,
                                     true};
         if (waiting == HOLDS_AHEAD) {
             status = await_fit(c, holds, waiting, error);
@@ -317,7 +317,7 @@ static void note_others(race_driver *c, uint32_t others)
 static at_status ask_board(race_driver *c, uint64_t *throttle, at_error *error)
 {
     device_event e;
-    at_status status = device_worker_energy(c->session->device, 0, 0, error);
+    at_status status = device_worker_energy(c->session->workers->device, 0, 0, error);
     if (!status)
         status = await_latest(c, &e, error);
     if (status)
@@ -366,7 +366,7 @@ static at_status sample_block(race_driver *c, const race_question *q, const uint
     device_event e;
     for (size_t i = 0; i < count; i++)
         c->ids[i] = order[i];
-    at_status status = device_worker_block(c->session->device, c->ids, count, true, error);
+    at_status status = device_worker_block(c->session->workers->device, c->ids, count, true, error);
     if (!status)
         status = await_latest(c, &e, error);
     if (status)
@@ -429,9 +429,9 @@ static at_status begin_check(race_driver *c, uint32_t entrant, asked *checks, si
     at_status status = hold_one(c, entrant, error);
     if (status || !c->held[entrant])
         return status;
-    status = device_worker_recheck(c->session->device, entrant, c->seed + 1, error);
+    status = device_worker_recheck(c->session->workers->device, entrant, c->seed + 1, error);
     if (!status)
-        checks[(*waiting)++] = (asked){entrant, device_worker_claim(c->session->device), q,
+        checks[(*waiting)++] = (asked){entrant, device_worker_claim(c->session->workers->device), q,
                                        false};
     return status;
 }
@@ -470,7 +470,7 @@ static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size
         if (c->entrants[entrant]->verdict != PROOF_CONVICTED)
             continue;
         if (c->held[entrant])
-            status = device_worker_release(c->session->device, entrant, error);
+            status = device_worker_release(c->session->workers->device, entrant, error);
         leave_out(c, entrant);
     }
     return status;
@@ -521,7 +521,7 @@ static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunk
     at_status status = hold_one(c, entrant, error);
     if (status || !c->held[entrant])
         return status;
-    status = device_worker_energy(c->session->device, entrant, chunks, error);
+    status = device_worker_energy(c->session->workers->device, entrant, chunks, error);
     if (!status)
         status = await_latest(c, out, error);
     /* What could not be told, or others had a part in, may be known another time. */

@@ -69,12 +69,12 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
     uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
     size_t agreed = 0;
     at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    for (size_t i = 0; !status && f.count > 0 && i < s->other_count; i++) {
+    for (size_t i = 0; !status && f.count > 0 && i < s->workers->other_count; i++) {
         const candidate *other;
-        const device_properties *gpu = &s->other_properties[i];
+        const device_properties *gpu = &s->workers->other_properties[i];
         char text[CONFIGURATION_BYTES];
         double ratio = 1;
-        status = race_on(s->others[i], &f, o, &other, &ratio, error);
+        status = race_on(s->workers->others[i], &f, o, &other, &ratio, error);
         if (status == AT_NO_MEMORY || status == AT_INTERRUPTED)
             break;
         if (status) {
@@ -93,7 +93,7 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
     }
     if (agreed && !status)
         run_summary_warn(out, "verified: on %zu of %zu other GPUs no finalist is faster than the winner",
-                         agreed, s->other_count);
+                         agreed, s->workers->other_count);
     free(indices);
     return status;
 }

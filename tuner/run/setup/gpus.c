@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-void gpus_init(gpus *g, const session *s)
+void gpus_init(gpus *g, const workers *w)
 {
     *g = (gpus){.count = 1};
-    g->items[0].worker = s->device;
-    for (size_t i = 0; i < s->other_count; i++)
-        g->items[g->count++].worker = s->others[i];
+    g->items[0].worker = w->device;
+    for (size_t i = 0; i < w->other_count; i++)
+        g->items[g->count++].worker = w->others[i];
 }
 
 gpu *gpus_idlest(gpus *g, size_t most)
@@ -21,7 +21,7 @@ gpu *gpus_idlest(gpus *g, size_t most)
     return found;
 }
 
-bool gpus_lose(gpus *g, size_t lost, session *s)
+bool gpus_lose(gpus *g, size_t lost, workers *w)
 {
     g->items[lost].lost = true;
     g->items[lost].trying = 0;
@@ -32,14 +32,14 @@ bool gpus_lose(gpus *g, size_t lost, session *s)
         next++;
     if (next == g->count)
         return false;
-    for (size_t i = 0; i < s->other_count; i++) {
-        if (s->others[i] != g->items[next].worker)
+    for (size_t i = 0; i < w->other_count; i++) {
+        if (w->others[i] != g->items[next].worker)
             continue;
-        device_properties taken = s->other_properties[i];
-        s->others[i] = s->device;
-        s->other_properties[i] = s->properties;
-        s->device = g->items[next].worker;
-        s->properties = taken;
+        device_properties taken = w->other_properties[i];
+        w->others[i] = w->device;
+        w->other_properties[i] = w->properties;
+        w->device = g->items[next].worker;
+        w->properties = taken;
     }
     g->home = next;
     return true;

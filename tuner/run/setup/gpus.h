@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "bench/client.h"
-#include "run/setup/session.h"
+#include "run/setup/workers.h"
 
 typedef struct gpu {
-    device_worker *worker; /* the session's */
+    device_worker *worker; /* borrowed */
     bool ready, lost;
     size_t trying;      /* requests in flight */
     int restarts;       /* of its worker */
@@ -27,13 +27,14 @@ typedef struct gpus {
     size_t count, home;
 } gpus;
 
-void gpus_init(gpus *g, const session *s);
+void gpus_init(gpus *g, const workers *w);
 
 /* The one to ask next: ready, with the fewest requests in flight and fewer than `most`. NULL: none. */
 gpu *gpus_idlest(gpus *g, size_t most);
 
-/* A GPU is gone for good. Another becomes home, in the session too, when it was; false: there is none. */
-bool gpus_lose(gpus *g, size_t lost, session *s);
+/* A GPU is lost for good. If it was home, another takes its place, among the workers too; false: there is
+ * none. */
+bool gpus_lose(gpus *g, size_t lost, workers *w);
 
 /* A time on one GPU, brought to what home's may be by the copies that both were measured with. A guide
  * for a search, and no measurement. */

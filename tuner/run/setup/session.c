@@ -20,37 +20,36 @@ static double smaller(double a, double b)
 static at_status load_space(const settings *o, progress *shown, session *s, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    at_status status = target_load_script(o, &s->properties.limits, &s->script, error);
+    at_status status = target_load_script(o, &s->workers->properties.limits, &s->script, error);
     if (status)
         return status;
     const pattern *p = script_pattern(s->script);
-    s->problem = s->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
+    s->problem = s->workers->properties.predicted && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
                                                                               : PROBLEM_TUNED;
-    if (o->must_record && (!s->device || s->properties.predicted))
+    if (o->must_record && !session_measures(s))
         return error_set(error, AT_USAGE,
                          "--record is refused: %s, and a record holds measurements of a real GPU only",
-                         s->device ? "the times of a simulated device are predictions"
+                         s->workers->device ? "the times of a simulated device are predictions"
                                    : "--arch measures nothing");
-    if ((o->energy || o->read_energy) && (!s->device || s->properties.predicted))
+    if ((o->energy || o->read_energy) && !session_measures(s))
         return error_set(error, AT_USAGE, "--%s is refused: %s",
                          o->energy ? "objective energy" : "energy",
-                         s->device ? "a simulated device knows no energy, only a real GPU's board tells it"
+                         s->workers->device ? "a simulated device knows no energy, only a real GPU's board tells it"
                                    : "--arch measures nothing");
-    if (s->device && !p->measurable)
+    if (s->workers->device && !p->measurable)
         return error_set_at(error, AT_SCRIPT, p->path, 0,
                             "the pattern has no buffers or no reference, so nothing can be measured; "
                             "'autotune inspect' and 'autotune emit' work on it, and --arch sm_XX "
                             "compiles its space");
-    if (p->transfers && s->other_count > 0)
+    if (p->transfers && s->workers->other_count > 0)
         return error_set(error, AT_USAGE,
                          "%s moves data between host and device, and several GPUs would share the host's memory "
                          "and the way there: choose one (--device cuda:0)", p->name);
-    if (s->device && s->properties.predicted && p->transfers)
+    if (s->workers->device && s->workers->properties.predicted && p->transfers)
         return error_set(error, AT_NO_DEVICE,
                          "%s moves data between host and device, and a transfer has no simulated device: "
                          "it takes a GPU (--device cuda:0)%s%s",
-                         p->name, s->driver_less && *s->driver_less ? "; " : "",
-                         s->driver_less ? s->driver_less : "");
+                         p->name, *s->workers->driver_less ? "; " : "", s->workers->driver_less);
     script_space_limits limits = script_space_defaults();
     if (o->budget_s > 0) {
         limits.enumerate_s = smaller(limits.enumerate_s, ENUMERATE_SHARE * o->budget_s);
@@ -61,6 +60,11 @@ static at_status load_space(const settings *o, progress *shown, session *s, at_e
     status = script_space_within(s->script, s->problem, &limits, &s->space, error);
     s->enumerate_ns = clock_now_ns() - start_ns;
     return status;
+}
+
+bool session_measures(const session *s)
+{
+    return s->workers->device && !s->workers->properties.predicted;
 }
 
 uint64_t session_work(const session *s, work_unit unit)
@@ -81,12 +85,12 @@ static at_status find_ceiling(const settings *o, session *s, at_error *error)
 {
     s->ceiling = plan_ceiling(&s->problems.plans[0]);
     const bool in_run = ceiling_get(s->ceiling)->in_run;
-    if (s->properties.predicted && in_run)
+    if (s->workers->properties.predicted && in_run)
         s->ceiling = CEILING_COPY;
-    if (s->properties.predicted || in_run)
+    if (s->workers->properties.predicted || in_run)
         return AT_OK;
     ceiling_rates kept;
-    at_status status = ceilings_read(o->results_dir, s->properties.limits.name, &kept, error);
+    at_status status = ceilings_read(o->results_dir, s->workers->properties.limits.name, &kept, error);
     if (!status)
         s->ceiling_rate = kept.rates[s->ceiling];
     return status;
@@ -102,10 +106,10 @@ enum { PART_SUPPORT, PART_PROBLEMS };
 
 static at_status take_parts(session *s, compile_result *support, at_error *error)
 {
-    bool support_waiting = !s->properties.predicted;
+    bool support_waiting = !s->workers->properties.predicted;
     while (s->problems.waiting > 0 || support_waiting) {
         compile_result r;
-        at_status status = compile_take(s->pool, STEP_MS, &r, error);
+        at_status status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status == AT_NOT_FOUND) {
             error_clear(error);
             continue;
@@ -134,16 +138,16 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     compile_result support = {0};
     problem_kind kinds[DEVICE_SLOTS];
     size_t slots = 1 + script_pattern(s->script)->ragged_count;
-    bool ptx = s->properties.predicted;
+    bool ptx = s->workers->properties.predicted;
     for (size_t i = 0; i < slots; i++)
         kinds[i] = session_problem(s, i);
     at_status status = problem_set_init(&s->problems, s->script, s->space, kinds, slots, error);
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)
-        status = problem_support_submit(s->pool, s->properties.arch, PART_SUPPORT, error);
+        status = problem_support_submit(s->workers->pool, s->workers->properties.arch, PART_SUPPORT, error);
     if (!status)
-        status = problem_set_submit(&s->problems, s->pool, s->properties.arch, ptx, PART_PROBLEMS,
+        status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch, ptx, PART_PROBLEMS,
                                     s->reference_hash, s->reference_place,
                                     sizeof s->reference_place, error);
     if (!status)
@@ -151,42 +155,26 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status) {
         s->slots = slots;
         device_image image = result_image(&support, false);
-        status = problem_set_send(&s->problems, s->device, &image, ptx, error);
-        for (size_t i = 0; !status && i < s->other_count; i++)
-            status = problem_set_send(&s->problems, s->others[i], &image, ptx, error);
+        status = problem_set_send(&s->problems, s->workers->device, &image, ptx, error);
+        for (size_t i = 0; !status && i < s->workers->other_count; i++)
+            status = problem_set_send(&s->problems, s->workers->others[i], &image, ptx, error);
         problem_set_sent(&s->problems);
     }
     compile_result_deinit(&support);
     return status;
 }
 
-/* Views of what the workers own. */
-static void use_workers(session *s, const workers *w)
-{
-    s->pool = w->pool;
-    s->device = w->device;
-    memcpy(s->others, w->others, sizeof s->others);
-    memcpy(s->other_properties, w->other_properties, sizeof s->other_properties);
-    s->other_count = w->other_count;
-    s->properties = w->properties;
-    s->left_out = w->left_out;
-    s->driver_less = w->driver_less;
-}
-
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
-    *out = (session){.shared = o->workers != NULL, .trace = o->trace};
+    *out = (session){.workers = o->workers ? o->workers : &out->own, .trace = o->trace};
     at_status status = target_check_script(o, error);
-    if (!status && out->shared)
-        status = workers_settle(o->workers, o, error);
-    else if (!status)
-        status = workers_open(&out->own, o, error);
-    use_workers(out, out->shared ? o->workers : &out->own);
+    if (!status)
+        status = workers_settle(out->workers, o, error);
     out->open_ns = clock_now_ns() - start_ns;
     if (!status)
         status = load_space(o, shown, out, error);
-    if (!status && out->device)
+    if (!status && out->workers->device)
         status = send_setup(o, out, error);
     return status;
 }
@@ -196,7 +184,6 @@ void session_deinit(session *s)
     problem_set_deinit(&s->problems);
     space_free(s->space);
     script_free(s->script);
-    if (!s->shared)
-        workers_close(&s->own);
+    workers_close(&s->own);
     *s = (session){0};
 }

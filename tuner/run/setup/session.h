@@ -20,15 +20,10 @@
 #include "script/script.h"
 #include "space/space.h"
 
-/* GPUs of a run besides the one of the race. */
+/* It points into itself: it stays where session_init() was given it. */
 typedef struct session {
-    compile_pool *pool;
-    device_worker *device; /* that runs the race; NULL: compile only */
-    /* Of the same model: they screen, too. */
-    device_worker *others[WORKERS_MOST_OTHERS];
-    device_properties other_properties[WORKERS_MOST_OTHERS];
-    size_t other_count;
-    device_properties properties; /* compile only: kind "", arch and limits of --arch */
+    workers own;        /* unless settings.workers has some */
+    workers *workers;   /* those in use */
     script *script;
     problem_kind problem;  /* that is tuned */
     space *space;
@@ -38,13 +33,9 @@ typedef struct session {
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;  /* what the tuned problem's shares are of */
     double ceiling_rate;   /* that is kept of this GPU, 10^9 a second; 0: none, or each run measures it */
-    size_t left_out;       /* GPUs of the launch that are of another model */
-    const char *driver_less; /* why a simulated device stands in for a GPU; empty otherwise */
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
-    bool shared;           /* pool and device are borrowed from settings.workers, not from `own` */
-    workers own;
 } session;
 
 /* Opens a session. With an architecture and no device nothing is opened but the
@@ -53,6 +44,9 @@ typedef struct session {
  * is enumerated. */
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
+
+/* Is there a real GPU to measure on? Not on a simulated device, nor for an architecture alone. */
+bool session_measures(const session *s);
 
 /* What a launch of the tuned problem gets done; 0: not given, or compile only. */
 uint64_t session_work(const session *s, work_unit unit);

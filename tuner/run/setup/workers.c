@@ -260,8 +260,17 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
     if (!w->pool)
         return workers_open(w, o, error);
     at_status status = w->device ? drop_events(w->device, error) : AT_OK;
-    for (size_t i = 0; !status && i < w->other_count; i++)
-        status = drop_events(w->others[i], error);
+    size_t kept = 0;
+    for (size_t i = 0; i < w->other_count; i++) {
+        at_error why = {0};
+        if (drop_events(w->others[i], &why)) {
+            device_worker_free(w->others[i]);
+            continue;
+        }
+        w->others[kept] = w->others[i];
+        w->other_properties[kept++] = w->other_properties[i];
+    }
+    w->other_count = kept;
     if (status || !compile_pending(w->pool))
         return status;
     compile_pool_free(w->pool);

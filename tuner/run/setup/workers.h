@@ -30,8 +30,9 @@ typedef struct workers {
 at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
 
-/* Makes them ready for another run: what the run before left under way is waited for and dropped. Opens
- * them when they are zeroed or closed. A device that failed for good stays so: its status. */
+/* Makes them ready for another run: waits for what the run before left under way, and drops it. Opens them
+ * if they are zeroed or closed. Fails with the device's status if it has failed for good; another GPU that
+ * has is left out from now on. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
 /* Starts the device worker anew where it has failed for good. Its status where that fails, too. */

@@ -80,7 +80,7 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
     }
     *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
     p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
-    gpus_init(&p->gpus, s);
+    gpus_init(&p->gpus, s->workers);
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     *out = p;
     return AT_OK;
@@ -126,8 +126,8 @@ void pipeline_defer_ragged(pipeline *p)
  * has as much under way as keeps everybody busy. */
 size_t pipeline_room(const pipeline *p)
 {
-    size_t width = p->far_ahead ? compile_group_width(p->session->pool)
-                                : compile_width(p->session->pool) + DEVICE_QUEUE * p->gpus.count;
+    size_t width = p->far_ahead ? compile_group_width(p->session->workers->pool)
+                                : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
     size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
     if (p->compiled.count >= COMPILED_AHEAD || under_way >= width)
         return 0;
@@ -213,9 +213,9 @@ static at_status submit(pipeline *p, const candidate *c, const emitted *source, 
                         at_error *error)
 {
     const struct pattern *described = script_pattern(p->session->script);
-    return submit_source(p->session->pool, c->id * DEVICE_SLOTS + slot, source,
+    return submit_source(p->session->workers->pool, c->id * DEVICE_SLOTS + slot, source,
                          described->template_path, &c->launches[slot],
-                         p->session->properties.arch, p->session->properties.predicted, error);
+                         p->session->workers->properties.arch, p->session->workers->properties.predicted, error);
 }
 
 /* A variant's sources, one a slot; empty where it is not checked there. */
@@ -371,7 +371,7 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
         return status;
     if (first)
         return become_twin(p, c, first, error);
-    if (p->session->device)
+    if (p->session->workers->device)
         return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
     return finish(p, c, error);
 }
@@ -385,7 +385,7 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     int64_t start_ns = clock_now_ns();
     space_at(s->space, c->configuration, p->indices);
     c->present[0] = true;
-    if (s->device)
+    if (s->workers->device)
         c->layout = (uint32_t)problem_set_layout(&s->problems, p->indices);
     at_status status =
         script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
@@ -455,9 +455,9 @@ static void hash_code(const pipeline *p, const candidate *c, size_t slot, const 
         kernel_resources resources;
     } all = {.resources = r->resources};
     plan_entries(&c->launches[slot], entries);
-    bool known = p->session->properties.predicted || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries,
+    bool known = p->session->workers->properties.predicted || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries,
                                                                            r->suffix, &all.code);
-    if (p->session->properties.predicted)
+    if (p->session->workers->properties.predicted)
         all.code = compile_code_of_ptx(r->ptx);
     text[0] = '\0';
     if (known)
@@ -473,7 +473,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     if (r->outcome == COMPILE_OK) {
         if (!c->finished)
             hash_code(p, c, slot, r, c->codes[slot]);
-        bool ptx = p->session->properties.predicted;
+        bool ptx = p->session->workers->properties.predicted;
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
@@ -549,7 +549,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
 {
     if (e->status == AT_SCRIPT) /* what the reference did wrong */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
-    if (!gpus_lose(&p->gpus, lost, p->session))
+    if (!gpus_lose(&p->gpus, lost, p->session->workers))
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     p->state.lost++;
     snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
@@ -594,9 +594,9 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
 static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && compile_pending(p->session->pool)) {
+    while (!status && compile_pending(p->session->workers->pool)) {
         compile_result r;
-        status = compile_take(p->session->pool, 0, &r, error);
+        status = compile_take(p->session->workers->pool, 0, &r, error);
         if (status)
             break;
         *moved = true;
@@ -634,7 +634,7 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
     at_status status = drain_compiled(p, moved, error);
     if (status)
         return status;
-    for (size_t i = 0; p->session->device && i < p->gpus.count; i++) {
+    for (size_t i = 0; p->session->workers->device && i < p->gpus.count; i++) {
         if (p->gpus.items[i].lost)
             continue;
         status = drain_device(p, i, moved, error);
@@ -694,10 +694,10 @@ static void wait_for_all(const pipeline *p, int timeout_ms)
 {
     poll_set set;
     poll_set_start(&set, timeout_ms);
-    compile_poll(p->session->pool, &set);
+    compile_poll(p->session->workers->pool, &set);
     if (p->prover)
         prover_poll(p->prover, &set);
-    for (size_t i = 0; p->session->device && i < p->gpus.count; i++)
+    for (size_t i = 0; p->session->workers->device && i < p->gpus.count; i++)
         if (!p->gpus.items[i].lost)
             device_worker_poll(p->gpus.items[i].worker, &set);
     poll_set_wait(&set);

@@ -31,21 +31,21 @@ static int run_race(void **state)
     for (bool finished = false; !finished;)
         assert_ok(race_driver_step(f.driver, &finished, &f.error), f.error);
     device_event opened;
-    device_worker **other = &f.session.others[0];
+    device_worker **other = &f.session.workers->others[0];
     assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &f.error), f.error);
     assert_ok(device_worker_take(*other, 0, &opened, &f.error), f.error);
     device_event_deinit(&opened);
-    f.session.other_count = 1;
-    strcpy(f.session.other_properties[0].spec, "cuda:1");
-    strcpy(f.session.other_properties[0].uuid, "GPU-1");
+    f.session.workers->other_count = 1;
+    strcpy(f.session.workers->other_properties[0].spec, "cuda:1");
+    strcpy(f.session.workers->other_properties[0].uuid, "GPU-1");
     return 0;
 }
 
 static int end_race(void **state)
 {
     fixture *f = *state;
-    device_worker_free(f->session.others[0]);
-    f->session.other_count = 0;
+    device_worker_free(f->session.workers->others[0]);
+    f->session.workers->other_count = 0;
     race_driver_free(f->driver);
     pipeline_free(f->pipeline);
     run_summary_deinit(&f->summary);
@@ -101,7 +101,7 @@ static void a_gpu_that_is_gone_verifies_nothing_and_is_no_error(void **state)
 static void where_there_is_no_other_gpu_nothing_is_said(void **state)
 {
     fixture *f = *state;
-    f->session.other_count = 0;
+    f->session.workers->other_count = 0;
     assert_ok(verify_elsewhere(&f->session, f->driver, &f->settings, &f->summary, &f->error), f->error);
     assert_int_equal(f->summary.warning_count, 0);
 }

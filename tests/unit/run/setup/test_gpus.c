@@ -11,22 +11,22 @@ static device_worker *worker_at(size_t i)
     return (device_worker *)(void *)&workers_at[i];
 }
 
-static session make_session(void)
+static workers make_workers(void)
 {
-    session s = {.device = worker_at(0), .other_count = GPUS - 1};
+    workers w = {.device = worker_at(0), .other_count = GPUS - 1};
     for (size_t i = 1; i < GPUS; i++) {
-        s.others[i - 1] = worker_at(i);
-        s.other_properties[i - 1].cuda_version = (int)i;
+        w.others[i - 1] = worker_at(i);
+        w.other_properties[i - 1].cuda_version = (int)i;
     }
-    return s;
+    return w;
 }
 
 static void the_first_is_home_and_none_is_ready(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
+    gpus_init(&g, &w);
     assert_int_equal(g.count, GPUS);
     assert_int_equal(g.home, 0);
     assert_null(gpus_idlest(&g, 4));
@@ -35,9 +35,9 @@ static void the_first_is_home_and_none_is_ready(void **state)
 static void the_idlest_that_is_ready_is_asked(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
+    gpus_init(&g, &w);
     for (size_t i = 0; i < GPUS; i++)
         g.items[i].ready = true;
     g.items[0].trying = 2;
@@ -54,39 +54,39 @@ static void the_idlest_that_is_ready_is_asked(void **state)
 static void losing_another_leaves_home_where_it_is(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
+    gpus_init(&g, &w);
     g.items[2].trying = 4;
-    assert_true(gpus_lose(&g, 2, &s));
+    assert_true(gpus_lose(&g, 2, &w));
     assert_int_equal(g.home, 0);
     assert_int_equal(g.items[2].trying, 0);
-    assert_ptr_equal(s.device, worker_at(0));
+    assert_ptr_equal(w.device, worker_at(0));
 }
 
-static void losing_home_makes_another_home_in_the_session_too(void **state)
+static void losing_home_makes_another_home_among_the_workers_too(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
-    assert_true(gpus_lose(&g, 0, &s));
+    gpus_init(&g, &w);
+    assert_true(gpus_lose(&g, 0, &w));
     assert_int_equal(g.home, 1);
-    assert_ptr_equal(s.device, worker_at(1));
-    assert_int_equal(s.properties.cuda_version, 1);
-    assert_ptr_equal(s.others[0], worker_at(0)); /* none is forgotten, for all are freed in the end */
-    assert_true(gpus_lose(&g, 1, &s));
-    assert_ptr_equal(s.device, worker_at(2));
-    assert_int_equal(s.properties.cuda_version, 2);
-    assert_false(gpus_lose(&g, 2, &s));
+    assert_ptr_equal(w.device, worker_at(1));
+    assert_int_equal(w.properties.cuda_version, 1);
+    assert_ptr_equal(w.others[0], worker_at(0)); /* none is forgotten, for all are freed in the end */
+    assert_true(gpus_lose(&g, 1, &w));
+    assert_ptr_equal(w.device, worker_at(2));
+    assert_int_equal(w.properties.cuda_version, 2);
+    assert_false(gpus_lose(&g, 2, &w));
 }
 
 static void times_are_brought_home_by_the_copies_of_both(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
+    gpus_init(&g, &w);
     assert_true(gpus_likely_ns(&g, 1, 900) == 900.0); /* no copy is known */
     g.items[0].ceiling_ns = 100;
     g.items[1].ceiling_ns = 300;
@@ -97,9 +97,9 @@ static void times_are_brought_home_by_the_copies_of_both(void **state)
 static void restarts_add_up(void **state)
 {
     (void)state;
-    session s = make_session();
+    workers w = make_workers();
     gpus g;
-    gpus_init(&g, &s);
+    gpus_init(&g, &w);
     g.items[0].restarts = 2;
     g.items[2].restarts = 3;
     assert_int_equal(gpus_restarts(&g), 5);
@@ -111,7 +111,7 @@ int main(void)
         cmocka_unit_test(the_first_is_home_and_none_is_ready),
         cmocka_unit_test(the_idlest_that_is_ready_is_asked),
         cmocka_unit_test(losing_another_leaves_home_where_it_is),
-        cmocka_unit_test(losing_home_makes_another_home_in_the_session_too),
+        cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
         cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
         cmocka_unit_test(restarts_add_up),
     };

@@ -63,7 +63,7 @@ static void every_configuration_ends_once_with_its_own_outcome(void **state)
         the_tables.tried = 0;
         start(f, NULL);
         if (backwards) { /* the set-up's answer was taken by the pipeline before */
-            assert_ok(device_worker_setup(f->session.device, NULL, NULL, 1, &f->error), f->error);
+            assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
             pipeline_look_far_ahead(f->pipeline);
         }
         assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
@@ -152,7 +152,7 @@ static void an_event_that_answers_nothing_is_an_error(void **state)
     fixture *f = *state;
     static const device_variant none;
     start(f, NULL);
-    assert_ok(device_worker_try(f->session.device, 7, &none, 3, &f->error), f->error);
+    assert_ok(device_worker_try(f->session.workers->device, 7, &none, 3, &f->error), f->error);
     at_status status = AT_OK;
     for (int i = 0; i < 4 && !status; i++)
         status = pipeline_step(f->pipeline, 0, &f->error);
@@ -164,7 +164,7 @@ static journal *open_journal(fixture *f, const char *folder)
     journal *j;
     assert_ok(journal_open(folder,
                            &(journal_facts){.pattern = "scale",
-                                            .device = &f->session.properties,
+                                            .device = &f->session.workers->properties,
                                             .nvrtc_version = "13.0",
                                             .problems = f->session.problems.plans,
                                             .problem_count = 1,

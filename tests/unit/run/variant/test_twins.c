@@ -43,7 +43,7 @@ static int close_session(void **state)
 static const candidates *try_all(fixture *f, journal *log)
 {
     if (f->pipeline) /* which has taken the set-up's answer */
-        assert_ok(device_worker_setup(f->session.device, NULL, NULL, 1, &f->error), f->error);
+        assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
     pipeline_free(f->pipeline);
     the_tables.compiled = the_tables.tried = 0;
     assert_ok(pipeline_new(&f->session, log, 3, &f->pipeline, &f->error), f->error);
@@ -228,7 +228,7 @@ static journal *open_journal(fixture *f)
     journal *j;
     assert_ok(journal_open(f->folder,
                            &(journal_facts){.pattern = "twins",
-                                            .device = &f->session.properties,
+                                            .device = &f->session.workers->properties,
                                             .nvrtc_version = "13.0",
                                             .problems = f->session.problems.plans,
                                             .problem_count = 1,
