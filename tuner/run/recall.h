@@ -1,7 +1,8 @@
-/* Recall: what a record already answers.
+/* Recall: what a record answers already.
  *
- * A record that took as much effort as is asked for now, with the same script and template, is
- * final: nothing is measured, its result is reported. What others have recorded is where a search begins. */
+ * A record is final if it was made with the same script and template, and with as much effort as is asked
+ * for now: then nothing is measured and its result is reported. Otherwise, what is recorded gives a search
+ * its first configurations. */
 #ifndef AUTOTUNE_RUN_RECALL_H
 #define AUTOTUNE_RUN_RECALL_H
 
@@ -13,19 +14,20 @@
 #include "run/setup/session.h"
 #include "search/stopping.h"
 
-/* Looks for a final entry for the run that `s` describes (pattern, problem, device, cache mode,
- * objective and hashes are set). On true *out holds the record, which the caller frees, and *entry
- * is in it. A record that is missing or cannot be read answers nothing. */
+/* Looks for a final entry for the run that `s` describes (its pattern, problem, device, cache mode,
+ * objective and hashes are set). If it returns true, the caller owns *out, the record that *entry is in. A
+ * record that is missing or unreadable answers nothing. */
 bool recall_find(const char *results_dir, const run_summary *s, effort wanted, record *out,
                  const record_entry **entry);
 
-/* Makes the entry the run's result, with what was recorded of its time. The record must outlive the summary. */
+/* Makes the entry the result of the run, with the recorded times. The record must outlive the summary. */
 at_status recall_fill(const record *r, const record_entry *entry, run_summary *s, at_error *error);
 
-/* What is worth trying first, by the records of the pattern that are known: winners, then who came next to
- * them, in the order in which a program would pick them for this GPU and problem (record/pick.h); of other
- * GPUs and problems too, as far as they are configurations of the space. At most `most`, each once; *count 0
- * where nothing is recorded, which is no error. AT_NO_MEMORY. */
+/* Lists what is worth trying first, from the known records of the pattern: the winners, then the
+ * configurations that came next to them, in the order in which a program would pick them for this GPU and
+ * problem (record/pick.h). Records of other GPUs and problems count too, where their configurations are in
+ * the space. At most `most`, each once. *count is 0 if nothing is recorded, which is no error.
+ * AT_NO_MEMORY. */
 at_status recall_starts(const session *s, const char *results_dir, uint64_t *out, size_t most, size_t *count,
                         at_error *error);
 

@@ -1,4 +1,4 @@
-/* From what the stages hold to the summary of the run: ranking, figures, counts, warnings. */
+/* Makes the summary of a run from what its stages found: ranking, figures, counts, warnings. */
 #ifndef AUTOTUNE_RUN_SUMMARISE_H
 #define AUTOTUNE_RUN_SUMMARISE_H
 
@@ -26,9 +26,9 @@ typedef struct summarise_input {
     int64_t start_ns;     /* of the run, clock_now_ns() */
 } summarise_input;
 
-/* Fills a summary that run_summary_init() made. Formulas: rate = work / median time; ceiling =
- * traffic / median time of a copy that moves as many bytes; speed-up = ratio of the paired times
- * where both were in the finals, of the medians otherwise. */
+/* Fills a summary that run_summary_init() made. Formulas: rate = work / median time; ceiling = traffic /
+ * median time of a copy that moves as many bytes; speed-up = ratio of the paired times if both were in the
+ * finals, else of the medians. */
 at_status summarise(const summarise_input *in, run_summary *out, at_error *error);
 
 #endif

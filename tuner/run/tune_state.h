@@ -1,5 +1,5 @@
-/* A run on its way: what its stages share. tune.c goes through them in order, tune_open.c,
- * tune_search.c and tune_race.c are the stages. No one else includes this. */
+/* The state of a run, which its stages share: tune.c runs them in order; tune_open.c, tune_search.c and
+ * tune_race.c are the stages. No one else includes this. */
 #ifndef AUTOTUNE_RUN_TUNE_STATE_H
 #define AUTOTUNE_RUN_TUNE_STATE_H
 
@@ -44,35 +44,35 @@ struct tune {
     uint64_t baseline; /* configuration */
     int64_t best_ns;   /* of the search so far; 0: none */
     uint64_t asked, failed;
-    uint64_t twins; /* of the asked, those that cost nothing: another stands for them */
+    uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;
 };
 
-/* The stages. Each leaves in the state what it found, whatever ends it early; an interrupt is no
- * failure (t->end tells). AT_DEVICE and the like when the device is gone for good. */
+/* The stages. Each leaves what it found in the state, however it ends. An interrupt is no failure (see
+ * t->end). AT_DEVICE and similar if the device is lost for good. */
 at_status tune_open(tune *t, at_error *error);
 at_status tune_search(tune *t, at_error *error);
 at_status tune_race(tune *t, at_error *error);
 
-/* The race's part of the journal, for the GPU that is home. */
+/* Opens the race's part of the journal, for the GPU that runs the race. */
 at_status tune_open_race_log(tune *t, at_error *error);
 
-/* The device is gone before a race began: what was measured is ranked as it stands. */
+/* Ranks what was measured as it stands: the device was lost before the race began. */
 void tune_rank_unraced(tune *t);
 
 double tune_elapsed_s(const tune *t);
 bool tune_races(const tune *t); /* does this run end in a race? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
-uint64_t tune_evaluations(const tune *t); /* variants that the search may try, without twins of others */
+uint64_t tune_evaluations(const tune *t); /* most variants that the search may try; twins do not count */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
 
 /* Takes a finished candidate into account. */
 void tune_learn(tune *t, candidate *c);
 
-/* Did the user, or SIGTERM, end the run? Says so the first time. */
+/* Did the user, or SIGTERM, end the run? Prints a line the first time. */
 bool tune_interrupted(tune *t);
-/* AT_OK for a stage that was ended because of that, else `status`. */
+/* AT_OK if the stage ended because of an interrupt, else `status`. */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error);
 
 #endif

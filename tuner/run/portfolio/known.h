@@ -1,7 +1,8 @@
-/* What a portfolio's run knows: problems, configurations that were good on one of them, and their times.
+/* What the runs of a portfolio have found: problems, configurations that were good on one of them, and
+ * their times.
  *
- * A time is the ratio of samples of the same blocks to the fastest of a run, times that one's median:
- * those of one problem compare as pairs do, as far as one run timed them. */
+ * A time is the ratio to the fastest of a run, from samples of the same blocks, multiplied by the median of
+ * that fastest one. Times of one problem therefore compare as pairs if one run measured them. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 #define AUTOTUNE_RUN_PORTFOLIO_KNOWN_H
 
@@ -44,23 +45,23 @@ at_status known_init(known *k, const value *problems, size_t axis_count, size_t 
                      at_error *error);
 void known_deinit(known *k);
 
-/* Takes what a run on the problem found: its fastest `most`, what was known before, the default, and who did wrong.
- * AT_NO_MEMORY. */
+/* Takes over what a run on the problem found: its fastest `most` configurations, the known ones, the
+ * default, and those that failed. AT_NO_MEMORY. */
 at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error);
 
-/* Asks the script, loaded for the problem, which of the configurations are possible. */
+/* Asks the script, which is loaded for the problem, which configurations are possible. */
 void known_ask(known *k, size_t problem, script *s);
 
-/* Leaves the problem out, and says why. AT_NO_MEMORY. */
+/* Leaves the problem out and keeps the reason. AT_NO_MEMORY. */
 at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error);
 
-/* Is this configuration one of the script's that no constraint forbids for the problem it is loaded for? */
+/* Is this a configuration of the script that its constraints allow for the problem it is loaded for? */
 bool known_fits(script *s, const char *text);
 
-/* What the problem's run found to be the fastest: a place; SIZE_MAX: nothing. */
+/* The place of the configuration that was fastest on the problem; SIZE_MAX: none. */
 size_t known_best(const known *k, size_t problem);
 
-/* Was it timed on the problem, with `rank` that did nothing wrong anywhere faster there? */
+/* Was it timed on the problem, with exactly `rank` faster configurations there that failed nowhere? */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
 /* Values that own their texts. Appends a copy, for which there is room; false: no memory. */

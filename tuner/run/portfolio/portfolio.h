@@ -41,7 +41,7 @@ typedef struct portfolio_asked {
     size_t most;          /* configurations, RECORD_MAX_KEPT at most */
 } portfolio_asked;
 
-/* A problem, and what a reader of the record is given there. */
+/* A problem, and what a reader of the record gets for it. */
 typedef struct portfolio_tried {
     const value *values;   /* one an axis */
     const char *left_out;  /* why; NULL: it is in */
@@ -61,7 +61,7 @@ typedef struct portfolio_regret {
 
 typedef struct portfolio portfolio;
 
-/* What was found: all of it is the portfolio's. */
+/* What was found. The portfolio owns all of it. */
 typedef struct portfolio_found {
     portfolio_draft draft;
     device_properties device;
@@ -78,7 +78,7 @@ typedef struct portfolio_found {
     char record_path[4096]; /* empty: none was written */
 } portfolio_found;
 
-/* Makes one. AT_USAGE, AT_SCRIPT, AT_NO_DEVICE ... as tune_run(); AT_NOT_FOUND when no problem had a
+/* Makes a portfolio. AT_USAGE, AT_SCRIPT, AT_NO_DEVICE ... as tune_run(); AT_NOT_FOUND if no problem had a
  * variant that worked; AT_INTERRUPTED. The caller frees *out (NULL after an error). */
 at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error *error);
 void portfolio_free(portfolio *p); /* NULL is fine */

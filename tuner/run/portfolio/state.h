@@ -1,5 +1,4 @@
-/* A portfolio in the making: what portfolio.c measures and portfolio_choice.c chooses from. No one else
- * includes this. */
+/* A portfolio in the making: portfolio.c measures, choice.c chooses. No one else includes this. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
 #define AUTOTUNE_RUN_PORTFOLIO_STATE_H
 
@@ -41,19 +40,19 @@ static inline const value *portfolio_problem_at(const portfolio *p, size_t probl
     return &p->problems[problem * p->asked->axis_count];
 }
 
-/* Chooses configurations among p->everywhere, and grows the tree. AT_NOT_FOUND: nothing works. */
+/* Chooses configurations from p->everywhere and grows the tree. AT_NOT_FOUND: nothing works. */
 at_status portfolio_choose(portfolio *p, at_error *error);
 
-/* The variables that are not gone over, in p->kept. */
+/* Sets, in p->kept, the variables that are no axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
-/* Has p->found.draft be of what is known of the first `problems`. */
+/* Makes p->found.draft from what is known of the first `problems`. */
 void portfolio_set_draft(portfolio *p, size_t problems);
 
-/* Reads what was chosen, with what it was made on, as others will read it. */
+/* Reads the chosen portfolio back as readers of the record will. */
 at_status portfolio_read_back(portfolio *p, at_error *error);
 
-/* What a reader is given for a problem, in p->tried. */
+/* Sets, in p->tried, what a reader gets for a problem. */
 at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error);
 
 portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out);

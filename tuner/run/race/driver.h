@@ -1,9 +1,9 @@
-/* The race driver: the race between candidates, run on the device.
+/* The race driver: runs the race between candidates on the device.
  *
- * In: candidates that are ok, with their first samples. Out: the race's result, each finalist
- * checked once more on fresh data after it was measured; with --objective energy the finalists are
- * ranked by what a launch costs, measured after the race. The state machine is race.h's; this
- * module loads kernels, has blocks sampled, and watches the clock. */
+ * In: candidates that are ok, with their first samples. Out: the race's result. Each finalist is checked
+ * once more on fresh data after it was measured; with --objective energy the finalists are ranked by the
+ * energy of a launch, measured after the race. The rules are in search/race/race.h; this module loads
+ * kernels, has blocks sampled and watches the clock. */
 #ifndef AUTOTUNE_RUN_RACE_DRIVER_H
 #define AUTOTUNE_RUN_RACE_DRIVER_H
 
@@ -34,15 +34,16 @@ typedef struct race_driver_state { /* for progress */
     char energy_trouble[256]; /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* Enters every ok candidate of the pipeline. `log` (borrowed) has the answers of an interrupted race
- * of the same plan, which are taken before the device is asked, and receives the others. `baseline` is the candidate of the script's default or
- * NULL; seed, blocks and margin come from the settings. AT_NOT_FOUND when no candidate is ok. */
+/* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an interrupted
+ * race of the same plan, which are used before the device is asked; new answers are added to it. `baseline`
+ * is the candidate of the script's default, or NULL; seed, blocks and margin come from the settings.
+ * AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                       const settings *o, race_driver **out, at_error *error);
 void race_driver_free(race_driver *c); /* NULL is fine */
 
-/* Has the next block sampled; *finished is set when there is none left and the finalists are
- * checked. AT_DEVICE when the device is gone for good: the result so far stands. */
+/* Samples the next block; sets *finished when no block is left and the finalists are checked. AT_DEVICE if
+ * the device is lost for good: the result so far stands. */
 at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
 
 /* No further blocks. */

@@ -1,11 +1,11 @@
-/* The race in the journal: what was asked and answered, so that a run that was interrupted goes on
- * where it ended and measures nothing twice.
+/* The race in the journal: questions and answers, so that an interrupted run continues where it ended and
+ * measures nothing twice.
  *
- * Kept is the end of the search (which configurations it tried), every block of samples, every
- * variant that could not be loaded, every check on fresh data and every energy, each under a key of
- * its question (journal/key.h): what a variant is, the race's plan (script, options, seed) and the
- * order asked. A race is a pure function of what it is told (search/race/race.h), so a resumed one asks
- * the same questions in the same order and takes the answers from here until there are no more. */
+ * It keeps the end of the search (which configurations were tried), every block of samples, every variant
+ * that could not be loaded, every check on fresh data and every energy. The key of each is its question
+ * (journal/key.h): which variants, the plan of the race (script, options, seed), and the order. A race
+ * depends only on what it is told (search/race/race.h): when it is resumed it asks the same questions in
+ * the same order, and takes the answers from here as long as there are any. */
 #ifndef AUTOTUNE_RUN_RACE_LOG_H
 #define AUTOTUNE_RUN_RACE_LOG_H
 
@@ -32,7 +32,8 @@ typedef struct race_question {
     size_t count;
 } race_question;
 
-/* `gpu`: which of the journal's the race is run on. `plan` tells everything that the race depends on besides its variants. AT_NO_MEMORY. */
+/* `gpu`: the number, in the journal, of the GPU that runs the race. `plan`: everything that the race
+ * depends on besides its variants. AT_NO_MEMORY. */
 at_status race_log_init(race_log *l, journal *j, size_t gpu, const char *plan, at_error *error);
 
 /* The configurations that the search of this race tried before it ended; false: it did not end.

@@ -1,9 +1,9 @@
-/* Kernels timed side by side on one device: every block has one sample of each, in an order of its own,
- * so that a clock that drifts meets all of them alike. This is how known configurations are raced; where
- * thousands compete, search/race/race.h leaves out the slow ones first.
+/* Kernels timed side by side on one device: every block has one sample of each, in a new order, so that a
+ * drifting clock affects all of them alike. Known configurations are raced in this way; where thousands
+ * compete, search/race/race.h drops the slow ones first.
  *
- * In: an open device worker and its variants, compiled. Out: for each what it ended as and its samples,
- * one a block. Samples of the same block may be compared as pairs. */
+ * In: an open device worker and compiled variants. Out: the outcome of each and its samples, one a block.
+ * Samples of the same block compare as pairs. */
 #ifndef AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 #define AUTOTUNE_RUN_RACE_SIDE_BY_SIDE_H
 
@@ -28,32 +28,31 @@ typedef struct side_rules {
     size_t blocks;  /* at most */
     uint64_t seed;  /* orders the blocks */
     bool checked;   /* against the reference, before */
-    /* May it end after so many blocks? NULL: it takes all. */
+    /* May the race end after that many blocks? NULL: it takes all of them. */
     bool (*enough)(void *context, const side *sides, size_t count, size_t blocks);
-    /* Something else to do while the device works: a millisecond's worth or so at a time. NULL: there is
-     * nothing. */
+    /* Does other work while the device is busy, about a millisecond at a time. NULL: there is none. */
     at_status (*meanwhile)(void *context, at_error *error);
     void *context;
 } side_rules;
 
-/* Waits until the device's set-up is done; `rules` (only its `meanwhile`) may be NULL. The status of what
- * stopped it. */
+/* Waits until the device's set-up is done. Of `rules` (which may be NULL) only `meanwhile` is used. Returns
+ * the status of whatever stopped it. */
 at_status side_by_side_ready(device_worker *w, const side_rules *rules, device_ready *out,
                              at_error *error);
 
-/* Takes blocks of those sides that work and are right. A side that fails has its outcome and message; the
- * others go on. The caller calls side_deinit on each. AT_INTERRUPTED when a held signal waits
+/* Samples blocks of the sides that work and are right. A side that fails gets its outcome and message, and
+ * the others go on. The caller calls side_deinit on each. AT_INTERRUPTED if a signal is held
  * (process/interrupt.h), AT_DEVICE ... */
 at_status side_by_side_run(device_worker *w, side *sides, size_t count, const side_rules *rules,
                            at_error *error);
 void side_deinit(side *s);
 
-/* How the first of the sides stands to the others. */
+/* How the first side compares with the others. */
 typedef struct side_standing {
     size_t rival;     /* the fastest that is surely faster than the first by more than the margin; 0: none
                          is, or the first failed */
     double low, ratio, high; /* the first's time over the rival's, with its interval; 0 without a rival */
-    bool decided;     /* of every other it is known whether it is faster by more than the margin */
+    bool decided;     /* for every other it is known whether it is faster by more than the margin */
 } side_standing;
 
 /* What ends a race once it is decided: side_rules.enough for a side_judge. It looks after 6, 9, 13 ... blocks,

@@ -1,7 +1,8 @@
 /* The GPUs of one model that a run measures on, as the pipeline sees them.
  *
- * One is home: it runs the race. The others screen their share of the variants. Samples are compared
- * only within one GPU: those of another say whom the race is to sample, and how far behind the best there it was. */
+ * One of them is home: it runs the race. The others screen their share of the variants. Samples are
+ * compared only within one GPU: those of the other GPUs say which variants the race is to sample, and how
+ * far each was behind the best there. */
 #ifndef AUTOTUNE_RUN_SETUP_GPUS_H
 #define AUTOTUNE_RUN_SETUP_GPUS_H
 
@@ -36,12 +37,12 @@ gpu *gpus_idlest(gpus *g, size_t most);
  * none. */
 bool gpus_lose(gpus *g, size_t lost, workers *w);
 
-/* A time on one GPU, brought to what home's may be by the copies that both were measured with. A guide
- * for a search, and no measurement. */
+/* Estimates, from a time on one GPU, the time on the home GPU, by the copies that both measured. It guides
+ * a search and is no measurement. */
 double gpus_likely_ns(const gpus *g, size_t at, int64_t time_ns);
 
-/* A time as an earlier sample for home's race, as far behind home's best as it was behind the best where it was
- * taken: whatever the speeds, the best of each GPU is not left out. 0 stays 0. */
+/* A time as an earlier sample for the race at home: as far behind home's best as it was behind the best of
+ * the GPU that took it. So the best of each GPU is never left out, whatever their speeds. 0 stays 0. */
 int64_t gpus_prior_ns(const gpus *g, size_t at, int64_t time_ns);
 
 int gpus_restarts(const gpus *g); /* of all workers */

@@ -1,8 +1,8 @@
-/* What a device worker is set up with: the problems of every layout, their references, and what fills
- * their inputs.
+/* What a device worker is set up with: the problems of every layout, their references, and what fills their
+ * inputs.
  *
- * In: a script and which of its problems are wanted. Out: compile requests, and when their results are
- * in, the problems in the order that device_worker_setup() wants. */
+ * In: a script, and which of its problems are wanted. Out: compile requests, and once their results are in,
+ * the problems in the order that device_worker_setup() wants. */
 #ifndef AUTOTUNE_RUN_SETUP_PROBLEMS_H
 #define AUTOTUNE_RUN_SETUP_PROBLEMS_H
 
@@ -23,9 +23,9 @@ typedef struct problem_set {
     size_t waiting;                       /* compile results to come */
 } problem_set;
 
-/* Evaluates the problems of the layouts that a configuration of `sp` has; NULL: of those that can
- * be evaluated, the baseline's at least. *set is zeroed first and may be deinitialised whatever the
- * result. */
+/* Evaluates the problems of every layout that a configuration of `sp` has; if `sp` is NULL, of the layouts
+ * that can be evaluated, with the baseline's at least. *set is zeroed first and may be deinitialised
+ * whatever the result. */
 at_status problem_set_init(problem_set *set, script *s, const space *sp,
                            const problem_kind *kinds, size_t slot_count, at_error *error);
 void problem_set_deinit(problem_set *set);
@@ -40,15 +40,15 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,
                              at_error *error);
 
-/* Takes the result with that id, less `first_id`; its bytes are the set's then. AT_SCRIPT when it did
- * not compile. */
+/* Takes the result with that id (counted from `first_id`), and its bytes with it. AT_SCRIPT if it did not
+ * compile. */
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
 
 /* Once set->waiting is 0: sends the set-up. `support` as device_worker_setup(). */
 at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
                            at_error *error);
 
-/* No more set-ups: drops the kernels. The plans are what is still asked for. */
+/* Drops the kernels, when no set-up follows. The plans stay. */
 void problem_set_sent(problem_set *set);
 
 /* Queues the helper kernels that a GPU's set-up needs: the `support` of device_worker_setup(). */

@@ -1,9 +1,8 @@
 /* A session: everything a run works with, opened in the right order.
  *
- * The compile workers are started first; then the device worker, which
- * tells the architecture long before it is ready; then the script is loaded for that device and its
- * space enumerated; then the reference kernels are compiled and the device sets up, which goes on
- * while the first variants compile. */
+ * The compile workers start first, then the device worker, which reports its architecture long before it is
+ * ready. Then the script is loaded for that device and its space is enumerated. Then the reference kernels
+ * are compiled and the device sets up, which continues while the first variants compile. */
 #ifndef AUTOTUNE_RUN_SETUP_SESSION_H
 #define AUTOTUNE_RUN_SETUP_SESSION_H
 
@@ -31,28 +30,27 @@ typedef struct session {
     size_t slots;          /* of each layout; 0: compile only */
     char reference_hash[33]; /* of the reference kernels' sources */
     char reference_place[1024]; /* "file:line" of the reference kernel */
-    ceiling_kind ceiling;  /* what the tuned problem's shares are of */
-    double ceiling_rate;   /* that is kept of this GPU, 10^9 a second; 0: none, or each run measures it */
+    ceiling_kind ceiling;  /* that the tuned problem's shares refer to */
+    double ceiling_rate;   /* kept for this GPU, 10^9 a second; 0: none, or each run measures it */
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
 } session;
 
-/* Opens a session. With an architecture and no device nothing is opened but the
- * compiler. Errors name the remedy: AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The
- * caller calls session_deinit, also after a failure. `shown` (NULL: none) tells how far the space
- * is enumerated. */
+/* Opens a session. With an architecture and no device only the compiler is opened. Errors name the remedy:
+ * AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The caller calls session_deinit, also after a
+ * failure. `shown` (NULL: none) shows how far the space is enumerated. */
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 
 /* Is there a real GPU to measure on? Not on a simulated device, nor for an architecture alone. */
 bool session_measures(const session *s);
 
-/* What a launch of the tuned problem gets done; 0: not given, or compile only. */
+/* The work that a launch of the tuned problem gets done; 0: not given, or compile only. */
 uint64_t session_work(const session *s, work_unit unit);
 
-/* The time in which the ceiling gets the problem's work done: `measured_ns`, what this run measured (0: nothing
- * yet), or by the rate that is kept. 0: not known. */
+/* The time in which the ceiling does the problem's work: `measured_ns`, if each run measures this ceiling
+ * (0: not yet), else by the rate that is kept. 0: not known. */
 int64_t session_ceiling_ns(const session *s, int64_t measured_ns);
 
 /* The problem in a slot of the device. */

@@ -1,4 +1,4 @@
-/* What a run is asked to do: plain data, with which everything in this room is configured.
+/* What a run is asked to do: plain data that configures everything in this room.
  *
  * The command line fills one (cmd/line/options.h); strings are borrowed. */
 #ifndef AUTOTUNE_RUN_SETUP_SETTINGS_H
@@ -18,7 +18,7 @@ typedef struct settings {
     const char *script; /* name or path, as paths_find_script() takes it */
     script_setting variables[SETTINGS_MAX_VARIABLES]; /* of the problem, that replace the script's */
     size_t variable_count;
-    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: no other values are tried */
+    script_setting only[SETTINGS_MAX_VARIABLES]; /* NAME=V1,V2,...: only these values are tried */
     size_t only_count;
     const char *device; /* "cuda:0"; "cuda:0,2", GPUs of one model; NULL: the default */
     bool verify_all;    /* race the winner on the others, too */
@@ -31,24 +31,24 @@ typedef struct settings {
     effort effort;
     double stop_at;         /* share of the ceiling; 0: go on */
     const char *warm_start; /* file of earlier measurements; NULL: none */
-    const char *const *starts; /* configurations ("tile=64,vec=4,...") that are tried right behind the
-                                * default, where they are valid */
+    const char *const *starts; /* configurations ("tile=64,vec=4,...") to try right after the default,
+                                * if they are valid */
     size_t start_count;
-    bool is_part;           /* of something longer, which resumes it as long as that is not complete:
+    bool is_part;           /* of something longer, which can resume it until that is complete:
                              * see tune_take_journal() */
     uint64_t seed;
     size_t fixed_samples;   /* 0: race */
     size_t finals_blocks;   /* 0: the protocol's */
     double tie_margin;      /* relative; negative: the protocol's */
     bool energy;            /* the objective: energy instead of time */
-    bool read_energy;       /* the winner's is read although time decides */
-    bool prove_all;         /* every variant that works, not the finalists alone */
+    bool read_energy;       /* read the winner's energy, although time decides */
+    bool prove_all;         /* prove every variant that works, not only the finalists */
     bool warm_cache;        /* sample without the flush of the L2 */
     int jobs;               /* compile workers; 0: one a core */
     bool use_cache;         /* of compiled kernels */
     const char *results_dir;
-    bool record;            /* write one where a GPU was measured */
-    bool must_record;       /* and refuse to run where that cannot be */
+    bool record;            /* write a record if a GPU was measured */
+    bool must_record;       /* refuse to run if no record can be written */
     bool quiet;             /* no progress on stderr */
     struct workers *workers; /* of earlier runs (run/setup/workers.h); borrowed, NULL: its own */
     trace *trace;           /* where the time goes; borrowed, NULL: not asked for */

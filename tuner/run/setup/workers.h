@@ -1,7 +1,7 @@
-/* The workers of a run: the compile workers, and the device worker or the architecture in its place.
+/* The workers of a run: the compile workers, and the device worker or, in its place, the architecture.
  *
- * A run opens its own, unless it is given some that earlier runs used (settings.workers): then a GPU is
- * opened, and its clocks are brought up, once for all of them. */
+ * A run opens its own, unless it is given those of earlier runs (settings.workers): then the GPU is opened,
+ * and its clocks are brought up, only once. */
 #ifndef AUTOTUNE_RUN_SETUP_WORKERS_H
 #define AUTOTUNE_RUN_SETUP_WORKERS_H
 
@@ -35,7 +35,7 @@ void workers_close(workers *w);
  * has is left out from now on. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
-/* Starts the device worker anew where it has failed for good. Its status where that fails, too. */
+/* Replaces a device worker that has failed for good. Returns the new one's status. */
 at_status workers_replace_device(workers *w, const settings *o, at_error *error);
 
 #endif

@@ -1,7 +1,7 @@
-/* Twins: variants that are launched alike and have one source, or one machine code.
+/* Twins: variants with the same launch and the same source, or the same machine code.
  *
- * Of each such class one stands for all: it is compiled, checked and timed, and the others take what became
- * of it. The same code with another grid is another variant. */
+ * One variant of each such class stands for all: it is compiled, checked and timed, and the others take its
+ * outcome. The same code with another grid is another variant. */
 #ifndef AUTOTUNE_RUN_VARIANT_TWINS_H
 #define AUTOTUNE_RUN_VARIANT_TWINS_H
 
@@ -15,29 +15,31 @@ typedef struct twins { /* zeroed: none is known */
 
 void twins_deinit(twins *t);
 
-/* Notes a variant by the hashes of its sources, one for each problem that it is checked on. *first: the
- * one that stands for those of the same sources and launches; NULL: it is the first of them. The only
- * failure is AT_NO_MEMORY, here as below. */
+/* Enters a variant by the hashes of its sources, one for each problem that it is checked on. *first is the
+ * variant that stands for those with the same sources and launches; NULL: this is the first. The only
+ * failure, here and below, is AT_NO_MEMORY. */
 at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
                             const char *const hashes[DEVICE_SLOTS], candidate **first, at_error *error);
 
-/* Sets c->code, what its machine code is, from c->codes; it stays unset where one of them is not known. */
+/* Sets c->code, which identifies its machine code, from c->codes; left unset if one of them is not known.
+ */
 at_status twins_set_code(candidate *c, at_error *error);
 
 /* The same by c->code: *first is NULL where that is not known. */
 at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error);
 
-/* Who stands for a variant: itself, or its twin. */
+/* The variant that stands for this one: itself, or its twin. */
 candidate *twins_lead(candidate *c);
 
-/* From now on `lead` stands for `c`; those that c stood for are the caller's to join. */
+/* Makes `lead` stand for `c`. The caller joins those that `c` stood for. */
 void twins_join(candidate *c, candidate *lead);
 
-/* `c` takes what became of the one that stands for it. Out of memory drops message and samples. */
+/* Gives `c` the outcome of the variant that stands for it. If memory runs out, message and samples are left
+ * out. */
 void twins_follow(candidate *c);
 
-/* Of each class that is finished one stands for it whatever the order they were met in: `preferred`
- * (may be NULL), else the lowest configuration. */
+/* Chooses which variant stands for each finished class, independent of the order in which they came:
+ * `preferred` (may be NULL), else the lowest configuration. */
 void twins_elect(const candidates *all, const candidate *preferred);
 
 #endif
