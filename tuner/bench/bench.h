@@ -1,8 +1,8 @@
 /* What a device worker does for its requests: the set-up, tries, held variants, blocks.
  *
- * Works on an open device through device_api. Every function fills an answer; a failure of the
- * variant is part of the answer, not an error. A status that is not AT_OK in the answer with
- * `usable` false means that the device's context is gone. */
+ * Works on an open device through device_api. Every function fills in an answer; a failure of the variant
+ * is part of the answer, not an error. If the answer's status is not AT_OK and `usable` is false, the
+ * device's context is lost. */
 #ifndef AUTOTUNE_BENCH_BENCH_H
 #define AUTOTUNE_BENCH_BENCH_H
 
@@ -12,7 +12,7 @@
 
 enum { DEVICE_TEXT_BYTES = 3072 };
 
-/* The problems of one layout, and the measuring of variants on the first of them. */
+/* The problems of one layout; variants are measured on the first of them. */
 typedef struct device_stage {
     device_slot slots[DEVICE_SLOTS];
     device_meter meter;
@@ -28,7 +28,7 @@ typedef struct loaded_variant {
     device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
 } loaded_variant;
 
-/* Told before something that may take up to `limit_ns`. */
+/* Called before something that may take up to `limit_ns`. */
 typedef void (*device_notify)(void *context, const device_note *note);
 
 typedef struct device_bench {
@@ -62,11 +62,10 @@ void device_bench_release(device_bench *b, uint64_t id, device_answer *answer);
 /* `ids` holds `count` ids. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);
-/* Measures the energy of a launch of the held variant `id`; unknown where nothing tells it, and then
- * the answer's message says why. `chunks` 0: only what throttles the chip and who else computes on
- * it. */
+/* Measures the energy of a launch of the held variant `id`; if that is unknown, the answer's message says
+ * why. `chunks` 0: only what throttles the chip and which other processes use it. */
 void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_answer *answer);
-/* Reads counters of the held variant `id`; where they cannot be read the answer's message says why. */
+/* Reads counters of the held variant `id`; if they cannot be read, the answer's message says why. */
 void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics, size_t count,
                         device_answer *answer);
 void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_answer *answer);

@@ -1,21 +1,20 @@
 /* The device worker: one process that owns a GPU, and the tuner's asynchronous end of it.
  *
- * In: a problem (buffers, reference kernel) and variants (kernel images and launches). Out: events,
- * one for every request, in the order of the requests. Requests are queued and never block; keep a
- * few in flight so that the GPU never waits for the tuner. The tuner's process never loads a driver.
+ * In: a problem (buffers, reference kernel) and variants (kernel images and launches). Out: events, one for
+ * every request, in the order of the requests. Requests are queued and never block; keep a few in flight so
+ * that the GPU never waits for the tuner. The tuner's process never loads a driver.
  *
- * Answers are matched to questions by kind and number, in the worker's messages (bench/wire.h) and
- * here: a caller that waits for one answer claims its question, and is given it alone.
+ * Answers are matched to requests by kind and number, in the worker's messages (bench/wire.h) and here: a
+ * caller that waits for one answer claims its question, and only it gets the answer.
  *
- * Survival is hidden here. A worker that dies, hangs past its limit, reports an unusable context or
- * says what does not belong there is replaced: the request in progress is answered with `crashed` or
- * `timeout`, the set-up is replayed, held variants are loaded again and queued requests are sent
- * again. A request is to blame for a death only when a worker was at it, and not for the first: its
- * third worker that dies by itself is its fault, and its eighth that is killed from outside.
- * DEVICE_FAILED comes only when no worker gets as far as a finished set-up any more, or to any
- * answer after it; nothing comes after it.
+ * Survival is hidden here. A worker that dies, exceeds a time limit, reports an unusable context or sends a
+ * message that makes no sense is replaced: the request in progress is answered with `crashed` or `timeout`,
+ * the set-up is replayed, held variants are loaded again and queued requests are sent again. A request is
+ * blamed for a death only if a worker was working on it, and not at once: for the third worker that dies by
+ * itself, or the eighth that is killed from outside. DEVICE_FAILED comes only when no worker finishes a
+ * set-up any more, or answers anything after it; it is the last event.
  *
- * Ownership: requests are copied, the caller's images and plans may go at once. Events own their
+ * Ownership: requests are copied, so the caller may free its images and plans at once. Events own their
  * memory (device_event_deinit). A device_worker is used by one thread. */
 #ifndef AUTOTUNE_BENCH_CLIENT_H
 #define AUTOTUNE_BENCH_CLIENT_H
@@ -53,14 +52,14 @@ typedef struct device_worker_options {
     trace *trace;              /* borrowed: a lane of its own; NULL: none */
 } device_worker_options;
 
-/* A problem on the device: what to allocate and the kernel that says what is right. */
+/* A problem on the device: what to allocate, and the kernel that says what is right. */
 typedef struct device_problem {
     uint32_t layout;     /* variants name the layout that their data has */
-    char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they say nothing of it */
+    char label[DEVICE_LABEL_BYTES]; /* for messages: "on LABEL: ..."; empty: they do not name it */
     problem_plan plan;
     device_image reference;
     launch_plan reference_launch;
-    device_image filler; /* what fills inputs beyond the fills; of size 0: nothing does */
+    device_image filler; /* a kernel that fills inputs after the fills; of size 0: none */
     launch_plan filler_launch;
 } device_problem;
 
@@ -100,7 +99,7 @@ typedef struct device_ready {
 typedef struct device_event {
     device_event_kind kind;
     uint64_t id;         /* TRIED, HELD, RECHECKED, COUNTED: the request's. BLOCK that is not OUTCOME_OK: the
-                            variant to blame, no longer held (when it says crashed or timeout) */
+                            variant to blame; after a crash or timeout it is no longer held */
     outcome outcome;     /* TRIED, HELD, RECHECKED, BLOCK, COUNTED */
     at_status status;    /* FAILED */
     char *message;       /* owned; why the outcome is not OUTCOME_OK; "" otherwise */
@@ -116,13 +115,13 @@ typedef struct device_event {
     energy_estimate energy; /* ENERGY */
     uint64_t throttle;      /* ENERGY: reasons, as board_throttle_text() spells them */
     uint32_t others;        /* ENERGY: other processes that compute on the GPU */
-    double *counters;       /* owned; COUNTED: of each launch all metrics, not a number where the
-                               device has none of that name; NULL: `message` says why */
+    double *counters;       /* owned; COUNTED: for each launch all metrics, NAN for those that the
+                               device lacks; NULL: `message` says why */
     size_t counter_count;
     device_ready ready;  /* READY */
 } device_event;
 
-/* A question put to the worker: what its answer is known by. No two have the same number. */
+/* A question to the worker: what identifies its answer. No two have the same number. */
 typedef struct device_question {
     device_event_kind kind; /* of the answer */
     uint64_t number;
@@ -132,46 +131,46 @@ void device_event_deinit(device_event *e);
 
 typedef struct device_worker device_worker;
 
-/* Starts the worker and returns; opening the device goes on in it. Fails only when no process can
- * be started (AT_IO, AT_NO_MEMORY); everything else becomes an event. */
+/* Starts the worker and returns while it opens the device. Fails only if no process can be started (AT_IO,
+ * AT_NO_MEMORY); everything else becomes an event. */
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
 
 /* Kills the worker. NULL is fine. */
 void device_worker_free(device_worker *w);
 
-/* Adds what an event loop is to wait for before it calls device_worker_take() again: the worker's socket
- * (none once the device failed), and how long it may at most, for the watchdog's sake; not at all
- * when an event may be waiting already. */
+/* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's socket
+ * (none once the device failed), and the longest time that the watchdog allows; no time at all if an event
+ * may be waiting. */
 void device_worker_poll(const device_worker *w, poll_set *set);
 
-/* Requests that no event answered yet, the set-up included. */
+/* Requests that are not answered yet, the set-up included. */
 size_t device_worker_pending(const device_worker *w);
 
-/* Does what device_worker_take() does but take an event, without waiting: for a caller that is busy
- * with something else for long, so that the watchdog sees what the worker says. */
+/* As device_worker_take(), without waiting and without taking an event: for a caller that is busy with
+ * something else for long, so that the watchdog sees the worker's messages. */
 at_status device_worker_watch(device_worker *w, at_error *error);
 
-/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND when there is none
- * yet. Everything else that must be done happens here: sending, watching, restarting. Other errors
- * (AT_NO_MEMORY) leave the worker usable. */
+/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND: none yet. All other work
+ * is done in this call: sending, watching, restarting. Other errors (AT_NO_MEMORY) leave the worker usable.
+ */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
-/* The latest request, as a question that is now the caller's: its answer comes from
- * device_worker_await() and not from device_worker_take(). */
+/* Claims the answer to the latest request: it comes from device_worker_await(), not from
+ * device_worker_take(). */
 device_question device_worker_claim(device_worker *w);
 
-/* Takes the answer to a claimed question, as device_worker_take() takes any other event. Where the
- * device has failed for good: the status and the message of its DEVICE_FAILED. */
+/* Takes the answer to a claimed question, as device_worker_take() takes any other event. If the device has
+ * failed for good: the status and message of its DEVICE_FAILED. */
 at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
                               device_event *out, at_error *error);
 
-/* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the
- * references, measures floor, ceiling and reference. Layouts are numbered from 0 and come one after
- * the other; the problems of each are its slots: the tuned one, then ragged ones, as many of each
- * layout. Answered by DEVICE_READY or DEVICE_FAILED. Again for other problems once nothing is
- * pending: what was held is gone then. `support`: the device-side helpers compiled for this device,
- * the same each time; size 0 where there are none (sim). */
+/* Allocates and fills the buffers of `count` problems (DEVICE_MAX_PROBLEMS at most), runs the references,
+ * and measures floor, ceiling and reference. Layouts are numbered from 0 and come one after the other. The
+ * problems of each layout are its slots: the tuned one, then the ragged ones, the same number for each
+ * layout. Answered by DEVICE_READY or DEVICE_FAILED. It may be called again for other problems when nothing
+ * is pending; held variants are dropped then. `support`: the device-side helpers compiled for this device,
+ * the same each time; of size 0 where there are none (sim). */
 at_status device_worker_setup(device_worker *w, const device_image *support,
                               const device_problem *problems, size_t count, at_error *error);
 
@@ -194,23 +193,21 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
 /* Checks a held variant on data made from another seed. */
 at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at_error *error);
 
-/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and
- * one before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS, the more the surer. 0: only asks the board
- * what throttles it and who else computes on it. Answered by DEVICE_ENERGY; where nothing tells (no
- * NVML, a simulated device) the outcome is ok, the event's energy is not known, and its message says
- * why. */
+/* Measures the energy of a launch of a held variant over `chunks` of a fifth of a second each, and one
+ * before them: ENERGY_LEAST_CHUNKS to ENERGY_CHUNKS; more are more precise. 0: only asks the board what
+ * throttles it and which other processes use it. Answered by DEVICE_ENERGY. If nothing measures it (no
+ * NVML, a simulated device), the outcome is ok, the energy is unknown, and the event's message says why. */
 at_status device_worker_energy(device_worker *w, uint64_t id, uint32_t chunks,
                                at_error *error);
 
-/* Reads hardware counters of each launch of a held variant, by Nsight Compute's names
- * (DEVICE_MAX_METRICS at most). Answered by DEVICE_COUNTED; where they cannot be read (no library, no
- * permission, a simulated device) the outcome is ok, there are no counters, and the event's message
- * says why. */
+/* Reads hardware counters of each launch of a held variant, by Nsight Compute's names (DEVICE_MAX_METRICS
+ * at most). Answered by DEVICE_COUNTED. If they cannot be read (no library, no permission, a simulated
+ * device), the outcome is ok, there are no counters, and the event's message says why. */
 at_status device_worker_count(device_worker *w, uint64_t id, const char *const *metrics, size_t count,
                               at_error *error);
 
-/* Describes the devices of one kind ("cuda", "sim"; NULL: of all), from a process of its own that
- * ends with the call. AT_NO_DEVICE says in one line why there are none. */
+/* Describes the devices of one kind ("cuda", "sim"; NULL: of all), in a process that ends with the call.
+ * AT_NO_DEVICE says in one line why there are none. */
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 

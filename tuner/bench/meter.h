@@ -1,6 +1,6 @@
-/* How a problem's samples are taken: one launch at a time, or, where kernels are too short for the
- * clock, batches of launches that rotate over copies of the buffers; and the ceiling, measured the
- * same way. Transfers between host and device take no batches: the device sees to that.
+/* How a problem's samples are taken: one launch at a time, or, if kernels are too short for the clock,
+ * batches of launches that rotate over copies of the buffers. The ceiling is measured in the same way.
+ * Transfers between host and device take no batches.
  *
  * A meter belongs to slot 0 of a device worker, works through device_api, and owns the copies of the
  * buffers. The slot and the device outlive it. */
@@ -27,12 +27,12 @@ typedef struct device_meter {
     launch_plan transfer;   /* of a problem that moves data between host and device: the ceiling */
 } device_meter;
 
-/* Measures floor and tick, decides about batches and prepares the ceiling; fills those fields of *ready. *m is zeroed first and may be deinitialised whatever
- * the result. AT_DEVICE, AT_NO_MEMORY. */
+/* Measures floor and tick, decides about batches and prepares the ceiling; sets those fields of *ready. *m
+ * is zeroed first and may be deinitialised whatever the result. AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_init(device_meter *m, const device_api *api, device *d, device_slot *slot,
                             device_cache cache, device_ready *ready, at_error *error);
-/* Measures another problem as `first`, which is initialised, does its own: with as many launches a
- * sample, and without a ceiling. *m is zeroed first. AT_DEVICE, AT_NO_MEMORY. */
+/* Makes a meter that measures another problem as `first` (initialised) measures its own: with as many
+ * launches a sample, and without a ceiling. *m is zeroed first. AT_DEVICE, AT_NO_MEMORY. */
 at_status device_meter_follow(device_meter *m, const device_meter *first, device_slot *slot,
                               at_error *error);
 void device_meter_deinit(device_meter *m);

@@ -1,7 +1,7 @@
-/* A problem on a device: its buffers, what the reference made of them, and the checks against it.
+/* A problem on a device: its buffers, the results of the reference, and the checks against them.
  *
- * Works through device_api alone, so that every kind of device checks alike. A slot owns its buffers
- * and the reference kernel; free it before the device. */
+ * Works through device_api alone, so that every kind of device checks in the same way. A slot owns its
+ * buffers and the reference kernel; free it before the device. */
 #ifndef AUTOTUNE_BENCH_PROBLEM_H
 #define AUTOTUNE_BENCH_PROBLEM_H
 
@@ -20,40 +20,39 @@ typedef struct device_slot {
     uint64_t sums[PLAN_MAX_BUFFERS];          /* of inputs as filled */
     uint64_t expected_sums[PLAN_MAX_BUFFERS]; /* of `expected` */
     device_kernel *reference;
-    device_kernel *filler; /* fills inputs beyond the fills; NULL: nothing does */
+    device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;
     launch_plan reference_launch;
     uint64_t seed;             /* of the contents at present */
     int64_t reference_wall_ns; /* of the reference's second launch, on the host's clock */
 } device_slot;
 
-/* Allocates the buffers and loads the reference and what fills inputs. *s is zeroed first and may be freed whatever the
- * result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (a plan that contradicts
- * itself). */
+/* Allocates the buffers; loads the reference and the filler. *s is zeroed first and may be freed whatever
+ * the result. AT_DEVICE (memory), AT_COMPILE (the reference), AT_FORMAT (a plan that contradicts itself).
+ */
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
                            const device_problem *problem, at_error *error);
 void device_slot_deinit(device_slot *s);
 
-/* Fills inputs from `seed`, then by the filler; runs the reference and keeps what it made. AT_DEVICE also when the
- * reference writes outside its buffers or leaves part of an output alone. */
+/* Fills inputs from `seed`, then with the filler; runs the reference and keeps its results. AT_DEVICE also
+ * if the reference writes outside its buffers or leaves part of an output unwritten. */
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error);
 
-/* Does the launch name only buffers that the slot has? AT_FORMAT if not. */
+/* Checks that the launch names only buffers that the slot has. AT_FORMAT if not. */
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error);
 
-/* Runs the kernel `launches` times, two or more, on poisoned outputs, and checks outputs, guard bands
- * and inputs. What lies in and around its buffers differs from launch to launch. AT_OK: it
- * ran, and *result is OUTCOME_OK or OUTCOME_WRONG_RESULT with why in `text`. AT_COMPILE: the
- * launch was refused. AT_DEVICE: it faulted. The slot is sound again afterwards, unless AT_DEVICE.
- */
+/* Runs the kernel `launches` times (two or more) on poisoned outputs, and checks outputs, guard bands and
+ * inputs. What lies in and around its buffers differs from launch to launch. AT_OK: it ran, and *result is
+ * OUTCOME_OK, or OUTCOME_WRONG_RESULT with the reason in `text`. AT_COMPILE: the launch was refused.
+ * AT_DEVICE: it faulted. The slot is usable afterwards, except after AT_DEVICE. */
 at_status device_slot_check(device_slot *s, device_kernel *k, const launch_plan *launch,
                             int launches, outcome *result, char *text, size_t text_bytes, at_error *error);
 
-/* Gives in-out buffers their input back; queued before a sample. */
+/* Restores the contents of in-out buffers; queued before a sample. */
 at_status device_slot_restore(device_slot *s, at_error *error);
 
-/* Have inputs and expected outputs kept their contents? A variant that writes far outside its
- * buffers can hit those of another slot. */
+/* Are the inputs and the expected outputs unchanged? A variant that writes far outside its buffers can hit
+ * those of another slot. */
 at_status device_slot_sound(device_slot *s, bool *sound, at_error *error);
 
 #endif

@@ -1,8 +1,8 @@
-/* The life of the worker's process: started, fed, watched, buried, replaced; and what its replies
- * and its deaths mean as events.
+/* The life of the worker's process: it is started, fed, watched and replaced, and its replies and deaths
+ * become events.
  *
- * bench/client.c is the interface over this; no one else includes it. Functions return AT_NO_MEMORY
- * (the worker stays usable); everything that happens to the process becomes events instead. */
+ * bench/client.c is the interface over this; no one else includes it. Functions return only AT_NO_MEMORY,
+ * which leaves the worker usable; everything that happens to the process becomes an event. */
 #ifndef AUTOTUNE_BENCH_SUPERVISE_H
 #define AUTOTUNE_BENCH_SUPERVISE_H
 
@@ -17,14 +17,14 @@ typedef struct event_link {
     device_event event;
 } event_link;
 
-/* What a process has said so far, in the order in which all of them say it. */
+/* What a process has said so far, in this order. */
 typedef enum device_phase {
     PHASE_SILENT, /* nothing yet */
     PHASE_OPENED, /* it described its device */
     PHASE_SERVING /* it waits for requests: only notes and answers to them come now */
 } device_phase;
 
-/* Makes a process (or what stands for one in a test: an end of a socket, pid 0) for a worker. */
+/* Makes a process for a worker (or, in a test, what stands for one: the end of a socket, pid 0). */
 typedef at_status (*device_starter)(void *context, worker *out, at_error *error);
 
 struct device_worker {
@@ -35,7 +35,7 @@ struct device_worker {
     worker process;
     message_reader reader;
     device_phase phase;
-    uint64_t begun;          /* number of the request that this process said it is at; 0: none */
+    uint64_t begun;          /* number of the request that this process is working on, as it said; 0: none */
     uint64_t last_number;    /* of a request */
     request_queue queue;
     request *setup;          /* kept for replays; NULL before it was answered */
@@ -46,43 +46,43 @@ struct device_worker {
     at_error failure;        /* what it said */
     bool up;                 /* this process has finished its set-up */
     int failed_starts, silent_starts, restarts;
-    int idle_deaths;         /* in a row, of processes that were up and at nothing */
+    int idle_deaths;         /* in a row, of processes that were set up and idle */
     int64_t deadline_ns;     /* of what the process is doing; 0: it has nothing to do */
     char doing[96];          /* the last note's words */
     uint64_t doing_index;
     int64_t doing_limit_ns;
     uint32_t lane;           /* of the trace */
-    int64_t busy_ns;         /* since when it is at what it is at */
+    int64_t busy_ns;         /* when it began what it is doing */
 };
 
 /* As device_worker_start, with processes of `start`'s; `context` NULL: the worker's options. */
 at_status device_worker_start_with(const device_worker_options *options, device_starter start,
                                    void *context, device_worker **out, at_error *error);
 
-/* Starts the first process. AT_IO when there can be none. */
+/* Starts the first process. AT_IO if none can be started. */
 at_status device_watch_start(device_worker *w, at_error *error);
 
-/* Sends as much of the queue as the socket takes. That the peer is gone is for device_watch_read() to
- * find, behind what it has said. */
+/* Sends as much of the queue as the socket takes. It ignores a peer that is gone: device_watch_read() finds
+ * that, after the peer's last messages. */
 void device_watch_send(device_worker *w);
 
-/* What was set up and held is not wanted any more, and not replayed. */
+/* Forgets the set-up and the held variants: they are not replayed. */
 void device_watch_forget_setup(device_worker *w);
 
-/* Reads what there is of one reply, or finds that the process has ended. */
+/* Reads what has arrived of one reply, or finds that the process has ended. */
 at_status device_watch_read(device_worker *w, at_error *error);
 
-/* Ends the process because its time is up, blames what it was at, and starts another. */
+/* Ends the process because its time is up, blames the request it was working on, and starts another. */
 at_status device_watch_expire(device_worker *w, at_error *error);
 
-/* Claims the answer of the latest request, which has not been taken. */
+/* Claims the answer to the latest request, which has not been taken yet. */
 device_question device_watch_claim(device_worker *w);
 
-/* The event that answers a claimed question, or (NULL) the oldest that is not claimed; NULL when
- * there is none. */
+/* Finds the event that answers a claimed question, or (NULL) the oldest that is not claimed; NULL if there
+ * is none. */
 const event_link *device_watch_find(const device_worker *w, const device_question *question);
 
-/* Takes that event; false when there is none. */
+/* Takes that event; false if there is none. */
 bool device_watch_pop(device_worker *w, const device_question *question, device_event *out);
 void device_watch_forget_events(device_worker *w);
 

@@ -1,10 +1,9 @@
-/* What the tuner and its device worker say to each other.
+/* The messages between the tuner and its device worker.
  *
- * The tuner sends requests, each with a number that no other has; the worker answers each with one
- * answer, in order, which repeats the kind and the number: an answer is to what it says it answers,
- * or to nothing. Before anything that may hang the worker sends a note that says what it does, for
- * which request, and how long that may take. Formats are private to one build of the program: both
- * ends are the same binary. */
+ * The tuner sends requests, each with a number that no other has. The worker answers them in order, one
+ * answer each, which repeats kind and number, so that it cannot be taken for the answer to another request.
+ * Before anything that may hang the worker sends a note that says what it does, for which request, and how
+ * long that may take. Formats are private to one build of the program: both ends are the same binary. */
 #ifndef AUTOTUNE_BENCH_WIRE_H
 #define AUTOTUNE_BENCH_WIRE_H
 
@@ -37,7 +36,7 @@ typedef struct device_note {
     int64_t limit_ns;  /* it may take this long; 0: it waits for a request */
 } device_note;
 
-/* No note asks for more: a limit above it is a damaged one, and nothing would end what hangs. */
+/* The longest limit that a note may ask for. One above it is damaged, and nothing would end a hang. */
 #define DEVICE_NOTE_MOST_NS (INT64_C(86400) * 1000000000)
 
 typedef struct device_answer {
@@ -68,8 +67,8 @@ void device_put_properties(pack *m, const device_properties *p);
 void device_put_note(pack *m, const device_note *note);
 void device_put_answer(pack *m, const device_answer *answer);
 
-/* Images are views of the message. A message that is too short or holds what cannot be sets
- * m->failed. */
+/* Images are views of the message. m->failed is set for a message that is too short or holds impossible
+ * values. */
 void device_get_image(pack *m, device_image *out);
 void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);

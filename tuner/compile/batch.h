@@ -1,14 +1,14 @@
 /* A batch of requests, answered in a compile worker.
  *
- * What is not in the cache is compiled together where it fits together (compile/group.h), and alone where it
- * does not or where that failed: a member's answer is what it would be alone. */
+ * Requests that are not in the cache are compiled together if they fit together (compile/group.h), and
+ * alone if they do not or if that failed: a member gets the answer that it would get alone. */
 #ifndef AUTOTUNE_COMPILE_BATCH_H
 #define AUTOTUNE_COMPILE_BATCH_H
 
 #include "compile/compiler.h"
 
-/* Receives the requests that a COMPILE_BATCH announces and sends a COMPILE_RESULT for each, in their order.
- * AT_WORKER when the tuner is gone or speaks nonsense. */
+/* Receives the requests that a COMPILE_BATCH announces and sends a COMPILE_RESULT for each, in order.
+ * AT_WORKER if the tuner is gone or sends nonsense. */
 at_status batch_answer(compiler *c, message *batch);
 
 #endif

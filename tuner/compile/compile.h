@@ -1,8 +1,8 @@
 /* Compile workers: CUDA source in, machine code and resources out.
  *
- * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and
- * hands results back as they finish. NVRTC holds a process-wide lock, so processes scale and
- * threads do not. A worker that dies, hangs or eats memory costs one variant and is replaced. */
+ * A pool of processes, each with NVRTC opened in it, compiles requests in the order submitted and returns
+ * results as they finish. NVRTC holds a process-wide lock, so processes scale and threads do not. A worker
+ * that dies, hangs or takes too much memory costs one variant and is replaced. */
 #ifndef AUTOTUNE_COMPILE_COMPILE_H
 #define AUTOTUNE_COMPILE_COMPILE_H
 
@@ -17,14 +17,14 @@
 #include "process/poll_set.h"
 #include "process/process.h"
 
-/* A kernel that was compiled together with others has a name of its own in their image: its entry's and
- * a suffix, "_at3_". */
+/* A kernel that was compiled together with others has a name of its own in their image: that of its entry
+ * with a suffix, such as "_at3_". */
 enum { COMPILE_SUFFIX_BYTES = 8 };
 
 typedef enum compile_outcome {
     COMPILE_OK,
     COMPILE_ERROR,   /* NVRTC rejected the source; the log says why */
-    COMPILE_CRASHED, /* the worker died on it, by itself or for memory */
+    COMPILE_CRASHED, /* the worker died on it, or ran out of memory */
     COMPILE_TIMEOUT
 } compile_outcome;
 
@@ -56,7 +56,7 @@ typedef struct compile_result {
     bool cached;
 } compile_result;
 
-/* Where else there are compile workers, and how many. */
+/* A host with further compile workers, and how many. */
 typedef struct compile_host {
     const worker_host *host;
     size_t jobs;
@@ -82,19 +82,20 @@ at_status compile_pool_new(const compile_options *options, compile_pool **out, a
 /* Kills the workers, drops what is queued. NULL is fine. */
 void compile_pool_free(compile_pool *pool);
 
-/* Queues a copy of the request; never blocks. AT_SCRIPT when an option is not one that a script may
- * pass (compile/option.h). */
+/* Queues a copy of the request; never blocks. AT_SCRIPT if a script may not pass one of the options
+ * (compile/option.h). */
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
-/* Requests submitted whose result was not taken yet. */
+/* Requests whose result has not been taken yet. */
 size_t compile_pending(const compile_pool *pool);
 
-/* How many requests keep every worker busy; and how many let it compile as many at once as pay off. */
+/* How many requests keep every worker busy; and how many let each compile as many together as is worth
+ * while. */
 size_t compile_width(const compile_pool *pool);
 size_t compile_group_width(const compile_pool *pool);
 
-/* Adds what an event loop is to wait for before it calls compile_take() again: the workers' sockets, and
- * how long it may at most, for the time limits' sake. */
+/* Adds what an event loop has to wait for before it calls compile_take() again: the workers' sockets, and
+ * the longest time that the time limits allow. */
 void compile_poll(const compile_pool *pool, poll_set *set);
 
 /* Takes one finished result: feeds idle workers, enforces time limits, replaces the dead. Waits up
@@ -105,12 +106,12 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
 
 void compile_result_deinit(compile_result *r);
 
-/* "13.0" and the library's path, from the first worker; static for the pool's life. */
+/* NVRTC's version ("13.0") and the library's path, from the first worker; valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
 const char *compile_nvrtc_path(const compile_pool *pool);
 
-/* What the user should know and what stops nothing, such as a cache that cannot be written; NULL
- * when there is nothing. Static for the pool's life. */
+/* A warning for the user that stops nothing, such as a cache that cannot be written; NULL: none. Valid as
+ * long as the pool. */
 const char *compile_warning(const compile_pool *pool);
 
 const char *compile_outcome_name(compile_outcome outcome); /* "ok", "compile_error", ... */

@@ -1,7 +1,7 @@
-/* One compiler: NVRTC and the cache of what it made, in a compile worker.
+/* One compiler in a compile worker: NVRTC and the cache of its results.
  *
- * In: a request. Out: what NVRTC says, as a result. Results are kept on disk by request; the image of a group
- * (compile/group.h) is kept once for all its members. */
+ * In: a request. Out: NVRTC's answer, as a result. Results are kept on disk by request; the image of a
+ * group (compile/group.h) is kept once for all its members. */
 #ifndef AUTOTUNE_COMPILE_COMPILER_H
 #define AUTOTUNE_COMPILE_COMPILER_H
 
@@ -28,13 +28,13 @@ typedef struct compiler {
     size_t image_bytes;
 } compiler;
 
-/* Opens the cache; without one it goes on, with a warning to the tuner. */
+/* Opens the cache. If that fails the worker goes on without one, and the tuner gets a warning. */
 void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes);
 
-/* Tells the tuner something that stops nothing. */
+/* Sends the tuner a warning. */
 void compiler_warn(const compiler *c, const char *text);
 
-/* The compiler as far as it bears on this request, for cache keys. */
+/* What identifies the compiler for this request, for cache keys. */
 const char *compiler_identity(compiler *c, const compile_request *r);
 
 /* How a source is compiled. */
@@ -46,8 +46,8 @@ typedef struct compile_way {
 /* Runs NVRTC on a request as it is. */
 void compiler_run(const compiler *c, const compile_request *r, compile_way way, nvrtc_output *out);
 
-/* The most that any of the kernels needs: `entries` are names with a blank between two, which the
- * suffix follows in the program. AT_NOT_FOUND when the log does not speak of one. */
+/* The most resources that any of the kernels needs. `entries`: their names, separated by blanks; in the
+ * program the suffix follows each. AT_NOT_FOUND if the log lacks one. */
 at_status compiler_read_resources(const char *entries, const char *suffix, const nvrtc_output *o,
                                   kernel_resources *out, at_error *error);
 
@@ -56,10 +56,10 @@ at_status compiler_read_resources(const char *entries, const char *suffix, const
 void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, compile_result *out,
                       at_error *error);
 
-/* The kept result of a request, as the reply; false when there is none. */
+/* Fetches the kept result of a request as the reply; false if there is none. */
 bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply);
 
-/* Keeps a result that says something lasting about its source. */
+/* Stores a result, if it depends on the source alone. */
 void compiler_store(compiler *c, compile_key key, const compile_result *r);
 
 #endif

@@ -1,7 +1,6 @@
-/* What a cubin itself says about a kernel: an ELF file with a section for each memory a kernel
- * uses.
+/* What a cubin says about a kernel: an ELF file with a section for each kind of memory that a kernel uses.
  *
- * From compute capability 9.0 on, ptxas no longer states constant memory in its log. */
+ * From compute capability 9.0 on, ptxas no longer reports constant memory in its log. */
 #ifndef AUTOTUNE_COMPILE_CUBIN_H
 #define AUTOTUNE_COMPILE_CUBIN_H
 
@@ -9,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Whether the image is a cubin whose tables, sections and segments lie within it: what reads them by
- * the sizes that they state, as the driver does, stays inside. Any bytes are safe. */
+/* Is the image a cubin whose tables, sections and segments lie within it? Then whatever reads them by the
+ * sizes they state, as the driver does, stays inside. Any bytes are safe. */
 bool cubin_is_whole(const void *cubin, size_t cubin_bytes);
 
 typedef struct cubin_section {
@@ -20,7 +19,7 @@ typedef struct cubin_section {
     uint64_t alignment, size_bytes;
 } cubin_section;
 
-/* Section `index` of a whole image (cubin_is_whole); false behind the last. */
+/* Section `index` of an image that is whole (cubin_is_whole); false past the last. */
 bool cubin_read_section(const void *cubin, size_t cubin_bytes, unsigned index, cubin_section *out);
 
 /* Constant memory of kernel `entry`: the sections .nv.constant<bank>.<entry> (parameters, literals)

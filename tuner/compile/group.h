@@ -1,17 +1,17 @@
 /* Several sources as one program.
  *
- * NVRTC costs tens of milliseconds a call before it does any work: sources that share their options
- * are compiled together. Each member gets a namespace of its own, so that names of file scope stay
- * apart; what C linkage would bring together (the kernels, dynamic shared arrays) gets the member's
- * suffix by a macro, which leaves the text that messages quote as it is; and `#line` names the member,
- * so that every message finds its way back.
+ * Each call of NVRTC costs tens of milliseconds before it does any work, so sources that share their
+ * options are compiled together. Each member gets a namespace of its own, which keeps names of file scope
+ * apart. What has C linkage (the kernels, dynamic shared arrays) gets the member's suffix by a macro, so
+ * that messages quote the text unchanged. `#line` names the member, so that every message can be assigned
+ * to it.
  *
- * A source that this could change is not grouped: one with constant memory (which is the module's), with
- * variables of the device, with an include other than <...> at its top, with macros that ask for the
- * file or line. A name that the toolkit declares too would hide there what it overloads here: the
- * program then does not compile, by an alias of that name at its top.
+ * A source is not grouped if that could change it: with constant memory (which belongs to the module), with
+ * variables of the device, with an include other than <...> at its top, or with macros that ask for the
+ * file or line. A name that the toolkit declares too would hide there what it overloads here; an alias of
+ * that name at the top of the program makes it fail to compile.
  *
- * In: sources. Out: a program's text, and each member's part of its log. Nothing here compiles. */
+ * In: sources. Out: the text of a program, and each member's part of its log. Nothing is compiled here. */
 #ifndef AUTOTUNE_COMPILE_GROUP_H
 #define AUTOTUNE_COMPILE_GROUP_H
 
@@ -20,7 +20,7 @@
 
 #include "compile/compile.h"
 
-/* More than 16 members gain little more, and make the last of them wait. */
+/* More members than 16 gain little, and make the last of them wait. */
 enum { COMPILE_GROUP_MAX = 16 };
 
 typedef struct group_member {
@@ -47,11 +47,11 @@ bool group_members_fit(const group_member *a, const group_member *b);
 /* The program of `count` members that fit each other; owned by the caller. NULL: no memory. */
 char *group_source(const group_member *members, size_t count);
 
-/* Which members the log of a failed compilation complains of, or of names that they declare: `broken[i]`
- * is set for each of `count`. Returns how many. */
+/* Finds the members that the log of a failed compilation complains about, directly or by a name that they
+ * declare: sets `broken[i]` for each of `count`. Returns how many. */
 size_t group_broken(const group_member *members, size_t count, const char *log, bool *broken);
 
-/* What the log, without ptxas's reports, says of one member, in the words of a log of its own; owned by
+/* One member's part of the log, without ptxas's reports, worded as if it had been compiled alone; owned by
  * the caller. NULL: no memory. */
 char *group_log(const char *log, size_t index);
 

@@ -1,7 +1,7 @@
 /* Which NVRTC options a pattern script may pass.
  *
- * Scripts and records come from other people; what they pass to the compiler must be able to change
- * code generation and nothing else: no include paths, no files written, no other architecture. */
+ * Scripts and records come from other people: what they pass to the compiler may change code generation and
+ * nothing else. Include paths, output files and other architectures are refused. */
 #ifndef AUTOTUNE_COMPILE_OPTION_H
 #define AUTOTUNE_COMPILE_OPTION_H
 

@@ -1,8 +1,8 @@
 /* One compile worker and the requests in its socket.
  *
- * Requests go out in batches, which the worker may compile as one program (compile/group.h). A request is
- * kept as the frame to send, so that it can be sent to another worker when this one dies on it. Frames
- * are written as the socket takes them: the pool never waits for a worker. */
+ * Requests are sent in batches, which the worker may compile as one program (compile/group.h). A request is
+ * kept as the frame that was sent, so that it can go to another worker if this one dies. Frames are written
+ * as the socket takes them: the pool never waits for a worker. */
 #ifndef AUTOTUNE_COMPILE_SLOT_H
 #define AUTOTUNE_COMPILE_SLOT_H
 
@@ -13,7 +13,7 @@
 #include "process/message.h"
 #include "process/process.h"
 
-/* Batches in a worker's socket: the next is there when one is done. */
+/* Batches in a worker's socket, so that the next one is there when one is done. */
 enum { COMPILE_DEPTH = 2 };
 
 typedef struct compile_job {
@@ -25,7 +25,7 @@ typedef struct compile_job {
     uint64_t kind; /* what it shares with those that may be in its batch */
     bool alone;    /* a worker died on a batch that it was in */
     int attempts;  /* workers that died on it, and on nothing else */
-    int kills;     /* workers that were killed from outside while they were at it */
+    int kills;     /* workers that were killed from outside while they worked on it */
 } compile_job;
 
 void compile_job_free(compile_job *j);
@@ -36,12 +36,12 @@ typedef struct compile_queue {
 } compile_queue;
 
 void compile_queue_push(compile_queue *q, compile_job *j);
-/* For a job that had its turn and lost its worker. */
+/* For a job whose worker died on it. */
 void compile_queue_push_front(compile_queue *q, compile_job *j);
 /* NULL when empty. */
 compile_job *compile_queue_pop(compile_queue *q);
 
-/* Jobs that go to a worker together; answered one by one, in their order. */
+/* Jobs that go to a worker together; they are answered one by one, in order. */
 typedef struct compile_batch {
     compile_queue jobs;   /* not answered yet */
     size_t size;          /* jobs that it had at first */
@@ -49,8 +49,8 @@ typedef struct compile_batch {
     size_t size_bytes, sent_bytes;
 } compile_batch;
 
-/* Takes up to `most` jobs of one kind from the head of the queue, which is not empty. NULL when memory runs out; the
- * queue is then as it was. */
+/* Takes up to `most` jobs of one kind from the head of the queue, which is not empty. NULL if memory runs
+ * out; the queue is unchanged then. */
 compile_batch *compile_batch_new(compile_queue *q, size_t most);
 void compile_batch_free(compile_batch *b);
 
@@ -64,10 +64,10 @@ typedef struct compile_slot {
     uint32_t lane;       /* of the trace */
     const worker_host *host; /* NULL: this one */
     int lost_starts;     /* elsewhere, in a row */
-    int64_t busy_ns;     /* since when it is at what it is at */
+    int64_t busy_ns;     /* when it began what it is doing */
 } compile_slot;
 
-/* Whether a worker runs that owes an answer. */
+/* Does a worker run that owes an answer? */
 bool compile_slot_owes(const compile_slot *s);
 
 /* Adds a batch behind those that the slot has, which are fewer than COMPILE_DEPTH. */
@@ -79,11 +79,11 @@ compile_job *compile_slot_first(const compile_slot *s);
 /* Takes that job out; the caller then owns it. */
 compile_job *compile_slot_take_first(compile_slot *s);
 
-/* Puts the jobs back at the head of the queue, in their order. Those of a batch of several that was begun
- * are marked: one of them may be what the worker died of. */
+/* Puts the jobs back at the head of the queue, in order. If a batch of several jobs was begun they are
+ * marked: the worker may have died of any of them. */
 void compile_slot_return(compile_slot *s, compile_queue *q);
 
-/* Writes as much of the frames as the socket takes. A dead peer is found by reading. */
+/* Writes as much of the frames as the socket takes. Reading finds out about a dead peer. */
 void compile_slot_flush(compile_slot *s);
 bool compile_slot_has_unsent(const compile_slot *s);
 

@@ -1,11 +1,11 @@
-/* Which headers a CUDA Toolkit has: they decide what a source that includes them compiles to. */
+/* Identifies the headers of a CUDA Toolkit, on which the code of a source that includes them depends. */
 #ifndef AUTOTUNE_COMPILE_TOOLKIT_H
 #define AUTOTUNE_COMPILE_TOOLKIT_H
 
 #include <stdint.h>
 
-/* A hash of the path, size and time of change of every file below `include_dir`, whatever the order
- * in which the file system lists them. Their bytes, tens of megabytes, are not read. */
+/* A hash of path, size and modification time of every file below `include_dir`, independent of the order in
+ * which the file system lists them. The contents, tens of megabytes, are not read. */
 uint64_t toolkit_hash(const char *include_dir);
 
 #endif

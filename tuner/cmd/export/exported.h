@@ -1,4 +1,4 @@
-/* What the exporters write of a pattern: records and, where the script is at hand, its constraints in C. */
+/* What is exported of a pattern: its records and, if the script is available, its constraints in C. */
 #ifndef AUTOTUNE_CMD_EXPORT_EXPORTED_H
 #define AUTOTUNE_CMD_EXPORT_EXPORTED_H
 
@@ -10,7 +10,7 @@
 at_status exported_model(const char *pattern_name, const record_set *records, const script *s,
                          export_model *out, at_error *error);
 
-/* c_spelling for the names of an export_model. */
+/* The c_spelling of the names of an export_model. */
 bool exported_spell(void *model, const char *name, c_type *type, char *text, size_t size_bytes);
 
 #endif

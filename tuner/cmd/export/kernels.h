@@ -1,8 +1,8 @@
-/* The kernels that an exported .cu file has.
+/* The kernels of an exported .cu file.
  *
- * In: records and the script. Out: the script's launch in C, and the source of whatever may be picked for the
- * recorded problems (and those of --over) on any GPU that is recorded, on GPUs like these and on others,
- * with what each depends on. */
+ * In: records and the script. Out: the script's launch in C, and the source of every kernel that may be
+ * picked for the recorded problems (and those of --over), on any recorded GPU, on similar ones and on
+ * others, each with its dependencies. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 
@@ -11,7 +11,7 @@
 
 enum { KERNELS_MOST_PROBLEMS = 1000 };
 
-/* The problems that kernels are made for; owned. Values borrow from records, script and `texts`. */
+/* The problems that kernels are made for; owned. Values borrow from the records, the script and `texts`. */
 typedef struct kernel_problems {
     size_t count;
     record_values *problems;
@@ -20,8 +20,8 @@ typedef struct kernel_problems {
 } kernel_problems;
 
 /* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`. *problems must
- * live as long as the model. AT_USAGE for a variable of --over that there is none of, and for a pattern whose
- * kernels no file can have; AT_SCRIPT, AT_NO_MEMORY. */
+ * live as long as the model. AT_USAGE if --over names a variable that does not exist, or if the kernels of
+ * the pattern cannot be put into a file; AT_SCRIPT, AT_NO_MEMORY. */
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
                            const script *s, export_model *m, kernel_problems *problems,
                            at_error *error);

@@ -1,15 +1,15 @@
-/* The records that a command reads: of --results, or of the folders that are known. */
+/* The records that a command reads: those of --results, or of all known folders. */
 #ifndef AUTOTUNE_CMD_LINE_KNOWN_H
 #define AUTOTUNE_CMD_LINE_KNOWN_H
 
 #include "cmd/line/options.h"
 #include "record/folders.h"
 
-/* Which folders they are. */
+/* Lists these folders. */
 void known_folders(const options *o, record_folders *out);
 
-/* Reads the records of a pattern (NULL: all) as record_search(); stderr tells what could not be read.
- * That there is no such folder is no error where `may_be_none`. */
+/* Reads the records of a pattern (NULL: of all), as record_search(); what cannot be read is reported on
+ * stderr. With `may_be_none` a missing folder is no error. */
 at_status known_records(const options *o, const char *pattern_name, bool may_be_none, record_set *out,
                         at_error *error);
 

@@ -1,7 +1,7 @@
 /* The command line: one table of options, and which of them each command takes.
  *
- * options_parse() turns argv into plain data; every option is spelt, explained and checked in one
- * place (the table in cmd/line/options.c): a row says where its value goes and what it may be, so that
+ * options_parse() turns argv into plain data. Every option is spelt, explained and checked in one place,
+ * the table in cmd/line/options.c: a row says where the value goes and which values are allowed, so that
  * --help and the parser cannot disagree. */
 #ifndef AUTOTUNE_CMD_LINE_OPTIONS_H
 #define AUTOTUNE_CMD_LINE_OPTIONS_H
@@ -78,12 +78,12 @@ enum { OPTIONS_MAX_OPERANDS = 64 };
 struct command;
 
 typedef struct options {
-    const struct command *const *commands; /* all, for a command that speaks of the others; main.c sets it */
+    const struct command *const *commands; /* all, for commands that list the others; main.c sets it */
     size_t command_count;
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
     const char *operands[OPTIONS_MAX_OPERANDS];
     size_t operand_count;
-    settings run;        /* of a run; commands that do not run use what they share with it */
+    settings run;        /* of a run; other commands use the parts that they share with it */
     script_setting sweeps[OPTIONS_MAX_REPEATS]; /* --over NAME=V1,V2,... */
     size_t sweep_count;
     const char *configuration;
@@ -98,16 +98,16 @@ typedef struct options {
     bool whole, shared_spills, race;
     const char *fail_on; /* "slower" */
     const char *kind, *by;
-    const char *metrics; /* NULL: those that are worth a look */
+    const char *metrics; /* NULL: a useful selection */
     const char *gpu;
-    const char *results; /* folder of the records; NULL: the known ones are searched */
+    const char *results; /* folder of the records; NULL: all known ones */
     bool best;
     const char *format;
     const char *output;
     const char *trace; /* NULL: none */
 } options;
 
-/* A subcommand: one file of this folder each. */
+/* A subcommand; each has a file of its own. */
 typedef struct command {
     const char *name;
     const char *operand;      /* "SCRIPT", or NULL when it takes none */
@@ -116,19 +116,18 @@ typedef struct command {
     const char *details;      /* paragraphs for its --help; may be NULL */
     const option_id *options; /* that it takes besides --help */
     size_t option_count;
-    bool raw;                 /* what it prints is for programs, or a picture: no line of it is broken */
+    bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
     /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
     at_status (*run)(const options *options, int *exit_code, at_error *error);
 } command;
 
-/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME
- * and VALUE of --set are cut apart). AT_USAGE names the word that is wrong and the nearest right
- * one. */
+/* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME and VALUE
+ * of --set are cut apart). AT_USAGE names the wrong word and the nearest right one. */
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
 
-/* Describes the option at place `i` among those that the command takes; false past the last. *argument is NULL
- * where it takes none. Static storage. */
+/* Describes the option at place `i` among those that the command takes; false past the last. *argument is
+ * NULL if it takes none. Static storage. */
 bool options_describe(const command *command, size_t i, const char **name, const char **argument,
                       const char **help);
 

@@ -1,8 +1,8 @@
-/* A series of values as --over NAME=1,2,4,...,64 spells it, for variables of a problem, which have no
- * list of values that "..." could stand for.
+/* A series of values, spelt as --over NAME=1,2,4,...,64: for variables of a problem, which have no list of
+ * values that "..." could stand for.
  *
- * "..." between whole numbers goes on as the up to three numbers before it do: with one, by ones; with two
- * or three, by their difference where they have one in common, else by their factor. */
+ * "..." between whole numbers continues the series of the up to three numbers before it: after one number,
+ * by ones; after two or three, by their common difference if they have one, else by their factor. */
 #ifndef AUTOTUNE_CMD_LINE_SERIES_H
 #define AUTOTUNE_CMD_LINE_SERIES_H
 
@@ -14,11 +14,12 @@ enum { SERIES_MOST = 1000 };
 
 typedef struct series {
     size_t count;
-    char **texts; /* owned, each one too */
+    char **texts; /* owned, and so is each text */
 } series;
 
-/* `name` is for errors: AT_USAGE when "..." cannot be continued to what follows it, a value comes twice, or
- * there are more than SERIES_MOST. The caller calls series_deinit, also after a failure. */
+/* `name` is for errors: AT_USAGE if "..." cannot be continued to the value that follows it, if a value
+ * occurs twice, or if there are more than SERIES_MOST. The caller calls series_deinit, also after a
+ * failure. */
 at_status series_parse(const char *name, const char *list, series *out, at_error *error);
 void series_deinit(series *s);
 

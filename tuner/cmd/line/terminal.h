@@ -1,4 +1,4 @@
-/* The terminal that stdout is, if it is one. */
+/* The terminal on stdout, if there is one. */
 #ifndef AUTOTUNE_CMD_LINE_TERMINAL_H
 #define AUTOTUNE_CMD_LINE_TERMINAL_H
 
@@ -9,19 +9,19 @@
 
 struct table; /* report/table.h */
 
-/* Is stdout a terminal, and colour not refused by NO_COLOR? */
+/* Is stdout a terminal, and does NO_COLOR not refuse colour? */
 bool terminal_wants_colour(void);
 
-/* Does the locale ($LC_ALL, $LC_CTYPE, $LANG) have letters beyond ASCII? */
+/* Does the locale ($LC_ALL, $LC_CTYPE, $LANG) have characters beyond ASCII? */
 bool terminal_speaks_utf8(void);
 
-/* As $COLUMNS says, else as wide as the terminal: 40 at least, `most` at most; 0: no terminal. */
+/* The width: $COLUMNS, else that of the terminal, from 40 to `most`; 0: no terminal. */
 size_t terminal_columns(size_t most);
 
-/* What a line may have: as $COLUMNS says, else as wide as the terminal, 40 to 200; 80 where there is none. */
+/* The longest line: $COLUMNS, else the width of the terminal, from 40 to 200; 80 without a terminal. */
 size_t terminal_page(void);
 
-/* Prints a table to stdout, in that width, with colour where it is wanted. As table_print(). */
+/* Prints a table to stdout in that width, in colour if wanted. As table_print(). */
 at_status terminal_print_table(struct table *t, at_error *error);
 
 /* Writes to the file, as file_replace(); to stdout where `path` is NULL. AT_IO. */

@@ -5,14 +5,15 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Head (style and script inside it) and end of a page. Text between is HTML. */
+/* Beginning (with style and script) and end of a page. HTML goes between them. */
 void html_begin(FILE *to, const char *title);
 void html_end(FILE *to);
 
-/* Writes text with everything that HTML would read as more than text spelt out. */
+/* Writes text, with all characters escaped that have a meaning in HTML. */
 void html_text(FILE *to, const char *text);
 
-/* Writes an SVG file's bytes as a picture within the page, with words for who cannot see it. */
+/* Writes the bytes of an SVG file as a picture of the page, with a description for those who cannot see it.
+ */
 void html_picture(FILE *to, const void *bytes, size_t size_bytes, const char *words);
 
 #endif

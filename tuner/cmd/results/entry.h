@@ -1,4 +1,4 @@
-/* Recorded entries in commands: which are meant, and how they are named. */
+/* Recorded entries in commands: which ones are meant, and what they are called. */
 #ifndef AUTOTUNE_CMD_RESULTS_ENTRY_H
 #define AUTOTUNE_CMD_RESULTS_ENTRY_H
 
@@ -7,19 +7,19 @@
 #include "cmd/line/options.h"
 #include "record/record.h"
 
-/* Is the record of a pattern that the operands after the first name (none: all), and of --gpu? */
+/* Does the record match the patterns among the operands after the first (none: all), and --gpu? */
 bool results_wants(const options *o, const record *r);
 
-/* Has the entry the values of --set? */
+/* Does the entry match the values of --set? */
 bool results_wants_entry(const options *o, const record_entry *e);
 
-/* "rows=8192,cols=8192 (warm)", cut with "..." at `width` characters; 0: as it fits. */
+/* "rows=8192,cols=8192 (warm)", cut at `width` characters with "..."; 0: not cut. */
 void results_problem(const record_entry *e, char *text, size_t size_bytes, size_t width);
 
 /* The entry as the file has it; borrowed. */
 const json_t *results_json(const record *r, const record_entry *e);
 
-/* Puts what it is the answer to: "problem", "cache" and "objective". */
+/* Puts the question that the entry answers: "problem", "cache" and "objective". */
 void results_put_question(json_t **object, const record_entry *e);
 
 #endif

@@ -1,7 +1,7 @@
-/* Inspection: resources and occupancy of variants on architectures, by compiling alone.
+/* Inspection: resources and occupancy of variants on architectures, found by compiling only.
  *
- * In: a script loaded for one architecture and a sweep. Out: a row for each configuration of the
- * sweep. Needs NVRTC and no GPU. */
+ * In: a script loaded for one architecture and a sweep. Out: a row for each configuration of the sweep.
+ * Needs NVRTC and no GPU. */
 #ifndef AUTOTUNE_CMD_SPACE_INSPECTION_H
 #define AUTOTUNE_CMD_SPACE_INSPECTION_H
 
@@ -12,7 +12,7 @@
 #include "script/script.h"
 
 typedef struct inspect_row {
-    bool valid;             /* no constraint is broken; else nothing below is set but `broken` */
+    bool valid;             /* no constraint is broken; else only `broken` is set */
     size_t broken;          /* the first constraint that is */
     compile_outcome outcome;
     kernel_resources resources;
@@ -29,7 +29,7 @@ at_status inspect_run(script *s, const sweep *w, const arch_limits *arch, compil
 
 void inspect_row_deinit(inspect_row *row);
 
-/* How a variant is compiled otherwise than the pattern says. */
+/* A change to how the pattern compiles a variant. */
 typedef struct inspect_change {
     unsigned most_registers; /* a thread; instead of what the kernel says itself. 0: as it is */
     bool shared_spills;      /* spill to shared memory first (CUDA 13) */
@@ -37,13 +37,13 @@ typedef struct inspect_change {
 } inspect_change;
 
 /* Queues one configuration of the tuned problem as request `id`, compiled for `arch` with a change (NULL:
- * none). *submitted is false where a constraint is broken (then row says which), or where the change
- * cannot be made: a kernel with dynamic shared memory cannot spill there. Fills `launch`. */
+ * none). *submitted is false if a constraint is broken (the row says which), or if the change cannot be
+ * made: a kernel with dynamic shared memory cannot spill there. Fills `launch`. */
 at_status inspect_submit(script *s, problem_kind problem, const uint16_t *indices, const arch_limits *arch,
                          compile_pool *pool, uint64_t id, const inspect_change *change, inspect_row *row,
                          launch_plan *launch, bool *submitted, at_error *error);
 
-/* Fills the row from a result, whose log it takes. */
+/* Fills the row from a result and takes its log. */
 void inspect_take(compile_result *r, const arch_limits *arch, inspect_row *row);
 
 /* Local memory traffic that the compiler added: bytes of spill stores and loads. */

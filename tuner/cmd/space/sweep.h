@@ -1,7 +1,7 @@
 /* A sweep: configurations along one or more parameters, from --over NAME=V1,V2,...,VN.
  *
- * "..." between two values stands for every value that the parameter has between them; without values
- * it goes over all of them. Several sweeps span their product, the first varying slowest. */
+ * "..." between two values stands for every value that the parameter has between them; without values the
+ * sweep covers all of them. Several sweeps span their product; the first varies slowest. */
 #ifndef AUTOTUNE_CMD_SPACE_SWEEP_H
 #define AUTOTUNE_CMD_SPACE_SWEEP_H
 
@@ -36,7 +36,7 @@ void sweep_deinit(sweep *w);
 /* The configuration of a row: fills `width` value indices. */
 void sweep_row(const sweep *w, size_t row, uint16_t *indices);
 
-/* Position along `axis` (an index into its values) of a row. */
+/* The position of a row along `axis`: an index into its values. */
 size_t sweep_position(const sweep *w, size_t row, size_t axis);
 
 #endif

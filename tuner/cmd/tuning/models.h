@@ -1,4 +1,4 @@
-/* The GPUs that --device names, by model; and a tuning of each model side by side. */
+/* The GPUs that --device names, by model; and tuning several models side by side. */
 #ifndef AUTOTUNE_CMD_TUNING_MODELS_H
 #define AUTOTUNE_CMD_TUNING_MODELS_H
 
@@ -18,13 +18,14 @@ typedef struct gpu_models {
 /* Does --device name more than one GPU, or all? */
 bool models_asked(const char *names);
 
-/* Finds "all" or "cuda:0,2" by a process that asks the driver. AT_NO_DEVICE where one does not exist, AT_USAGE. */
+/* Resolves "all" or "cuda:0,2" in a process that asks the driver. AT_NO_DEVICE if one does not exist,
+ * AT_USAGE. */
 at_status models_find(const char *names, gpu_models *out, at_error *error);
 
-/* Has every model tuned by a process of its own, which returns from here with *mine set and tunes it:
- * its output goes to a file until all have ended, and cores are shared out by *asked. The caller's
- * process returns when they have, with *exit_code the first that is not 0 and their output printed in
- * order. Interrupts are passed on. AT_IO. */
+/* Tunes every model in a process of its own. Each returns from here with *mine set and tunes its model; its
+ * output goes to a file until all have ended, and *asked gives it its share of the cores. The caller's
+ * process returns when all have ended: their output is printed in order, and *exit_code is the first that
+ * is not 0. Interrupts are passed on. AT_IO. */
 at_status models_side_by_side(const gpu_models *models, settings *asked, bool *mine, int *exit_code,
                               at_error *error);
 

@@ -16,7 +16,7 @@ typedef struct explained_launch {
     explanation explanation;
 } explained_launch;
 
-/* One explained variant and all that it rests on; cmd/variant/explain.c makes and frees it. */
+/* One explained variant and everything it depends on; cmd/variant/explain.c makes and frees it. */
 typedef struct explained {
     sim_chip chip;
     script *script;
@@ -32,7 +32,7 @@ typedef struct explained {
     problem_plan plan;
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
-    char *wrong;          /* owned; what it does wrong, by a proof; NULL: nothing is known */
+    char *wrong;          /* owned; what it does wrong, as the proof found; NULL: nothing is known */
 } explained;
 
 /* Compiles a configuration (NULL: the script's default) of the script that `wanted` names, runs it on the
@@ -40,24 +40,24 @@ typedef struct explained {
 at_status explained_make(const settings *wanted, const char *configuration, explained *x, at_error *error);
 void explained_deinit(explained *x);
 
-/* The same without the proof; of the script's problem for simulated devices, if it has one, or of the tuned
- * one. */
+/* The same without the proof, for the tuned problem or, with `simulated`, for the script's problem for
+ * simulated devices if it has one. */
 at_status explained_count(const settings *wanted, const char *configuration, bool simulated, explained *x,
                           at_error *error);
 
-/* What of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the last.
- * *count is of the whole grid, however many of its blocks were run. */
+/* Lists which of Nsight Compute's metrics a simulated device counts: the metric at place `i`; NULL past the
+ * last. *count covers the whole grid, however many of its blocks were run. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
 /* Did a launch end in a fault? */
 bool explained_faulted(const explained *x);
 
-/* The source with counters beside its lines, of all launches together; then totals, prediction and
- * verdict of each. */
+/* Prints the source with counters beside its lines, for all launches together; then totals, prediction and
+ * verdict of each launch. */
 void explained_print(const explained *x);
 
-/* The same as one JSON object. Of "lines" each is one kind of access of one line. Several launches are
- * a list, "launches", one is the object itself. */
+/* Prints the same as one JSON object. Each of "lines" is one kind of access of one line. Several launches
+ * are a list, "launches"; a single one is the object itself. */
 at_status explained_print_json(const explained *x, at_error *error);
 
 #endif
