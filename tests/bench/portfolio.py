@@ -114,7 +114,7 @@ int main(void)
     autotune_device device = autotune_device_named("%(gpu)s", %(major)d, %(minor)d);
 #ifdef WITH_RUNTIME
     struct cudaDeviceProp properties;
-    if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess || !autotune_device_of(0, &properties, &device))
+    if (autotune_device_of(0, &properties, &device) != cudaSuccess)
         return 1;
 #endif
     static const autotune_%(name)s_problem problems[] = {%(problems)s};

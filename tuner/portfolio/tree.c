@@ -12,9 +12,16 @@ enum {
     FEW_ROWS = 10    /* too few to be divided into folds */
 };
 
-/* What a split has to save, in times of a problem, where that is found by trying; and where it is not. */
-static const double gains[] = {INFINITY, 0.08, 0.02, 0.005};
-static const double usual_gain = 0.02;
+/* How a tree may grow. */
+typedef struct growth {
+    double least_gain; /* that a split has to save, in times of a problem */
+    bool words_first;  /* problems with different words have nothing in common */
+} growth;
+
+/* What is tried, the smallest trees first; and what is taken where that cannot be. */
+static const growth growths[] = {{INFINITY, false}, {INFINITY, true}, {0.08, false}, {0.08, true},
+                                 {0.02, false},     {0.02, true},     {0.005, false}, {0.005, true}};
+static const growth usual = {0.02, false};
 
 /* A growing tree. */
 typedef struct grower {
@@ -22,8 +29,7 @@ typedef struct grower {
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
-    double means[RECORD_MAX_KEPT]; /* what each configuration loses where it is possible */
-    double least_gain;
+    growth growth;
     record_node *nodes;
     size_t node_count;
     size_t *rows; /* problems; a node's lie side by side */
@@ -64,19 +70,38 @@ static bool asks(const portfolio_axis *axes, size_t axis_count, const record_nod
 
 /* ---- leaves ---- */
 
-static void order_leaf(const grower *g, const size_t *rows, size_t count, uint8_t *order)
+/* What each configuration is expected to lose: the mean of what it lost on the rows where it is possible,
+ * and, as one more of them, of what was expected before; NULL: nothing was. */
+static void expect(const grower *g, const double *before, const size_t *rows, size_t count, double *expected)
 {
-    double scores[RECORD_MAX_KEPT];
     for (size_t c = 0; c < g->m->configuration_count; c++) {
-        double sum = g->means[c];
-        size_t seen = 0;
+        double sum = before ? before[c] : 0;
+        size_t seen = before ? 1 : 0;
         for (size_t i = 0; i < count; i++)
             if (ratio_at(g, rows[i], c) > 0) {
                 sum += ratio_at(g, rows[i], c) - 1;
                 seen++;
             }
+        expected[c] = seen ? sum / (double)seen : PORTFOLIO_UNCOVERED;
+    }
+}
+
+static bool is_possible(const grower *g, const size_t *rows, size_t count, size_t configuration)
+{
+    size_t i = 0;
+    while (i < count && !(ratio_at(g, rows[i], configuration) > 0))
+        i++;
+    return i < count;
+}
+
+static void order_leaf(const grower *g, const double *before, const size_t *rows, size_t count, uint8_t *order)
+{
+    double scores[RECORD_MAX_KEPT];
+    expect(g, before, rows, count, scores);
+    for (size_t c = 0; c < g->m->configuration_count; c++) {
         /* What was possible nowhere here comes last. */
-        scores[c] = sum / (double)(seen + 1) + (seen ? 0 : PORTFOLIO_UNCOVERED);
+        if (!is_possible(g, rows, count, c))
+            scores[c] += PORTFOLIO_UNCOVERED;
         size_t at = c;
         for (; at > 0 && scores[order[at - 1]] > scores[c]; at--)
             order[at] = order[at - 1];
@@ -96,11 +121,11 @@ static double loss_in_order(const portfolio_matrix *m, size_t row, const uint8_t
     return fallback > 0 ? fallback - 1 : PORTFOLIO_UNCOVERED;
 }
 
-static double leaf_loss(const grower *g, const size_t *rows, size_t count)
+static double leaf_loss(const grower *g, const double *before, const size_t *rows, size_t count)
 {
     uint8_t order[RECORD_MAX_KEPT];
     double sum = 0;
-    order_leaf(g, rows, count, order);
+    order_leaf(g, before, rows, count, order);
     for (size_t i = 0; i < count; i++)
         sum += loss_in_order(g->m, rows[i], order, true);
     return sum;
@@ -123,6 +148,7 @@ static size_t divide(const grower *g, const record_node *by, size_t *rows, size_
 }
 
 typedef struct best_split {
+    const double *expected; /* of each configuration, before */
     record_node by;
     double loss;
 } best_split;
@@ -134,9 +160,10 @@ static void try_split(const grower *g, size_t *rows, size_t count, record_node b
     size_t least = g->m->problem_count < FEW_ROWS ? 1 : LEAST_ROWS;
     if (then < least || count - then < least)
         return;
-    double loss = leaf_loss(g, rows, then) + leaf_loss(g, rows + then, count - then);
+    double loss = leaf_loss(g, best->expected, rows, then) +
+                  leaf_loss(g, best->expected, rows + then, count - then);
     if (loss < best->loss - 1e-9)
-        *best = (best_split){by, loss};
+        *best = (best_split){best->expected, by, loss};
 }
 
 static int by_size(const void *a, const void *b)
@@ -211,40 +238,52 @@ static at_status find_split(const grower *g, size_t *rows, size_t count, best_sp
     return status;
 }
 
-/* The node's place. Children come behind their parents. */
-static at_status grow(grower *g, size_t *rows, size_t count, size_t depth, at_error *error)
+/* A question that parts rows by their words; none: all have the same. */
+static record_node ask_word(const grower *g, const size_t *rows, size_t count)
 {
-    record_node *n = &g->nodes[g->node_count++];
-    double loss = leaf_loss(g, rows, count);
-    best_split best = {.loss = loss};
-    at_status status = AT_OK;
-    if (depth < MOST_DEPTH && isfinite(g->least_gain))
-        status = find_split(g, rows, count, &best, error);
-    *n = (record_node){.variable = NULL};
-    if (status || !best.by.variable || loss - best.loss < g->least_gain) {
-        order_leaf(g, rows, count, n->order);
-        return status;
+    for (size_t a = 0; a < g->axis_count; a++) {
+        value first = g->problems[rows[0] * g->axis_count + a];
+        if (!isnan(number_of(first)))
+            continue;
+        for (size_t i = 1; i < count; i++)
+            if (!value_equal(g->problems[rows[i] * g->axis_count + a], first))
+                return (record_node){.variable = g->axes[a].name, .bound = first};
     }
-    *n = best.by;
-    size_t then = divide(g, n, rows, count);
-    n->then = g->node_count;
-    status = grow(g, rows, then, depth + 1, error);
-    n->otherwise = g->node_count;
-    return status ? status : grow(g, rows + then, count - then, depth + 1, error);
+    return (record_node){.variable = NULL};
 }
 
-static void find_means(grower *g, const size_t *rows, size_t count)
+/* The node's place. Children come behind their parents. `before`: what is expected; NULL: nothing yet. */
+static at_status grow(grower *g, const double *before, size_t *rows, size_t count, size_t depth, at_error *error)
 {
-    for (size_t c = 0; c < g->m->configuration_count; c++) {
-        double sum = 0;
-        size_t seen = 0;
-        for (size_t i = 0; i < count; i++)
-            if (ratio_at(g, rows[i], c) > 0) {
-                sum += ratio_at(g, rows[i], c) - 1;
-                seen++;
-            }
-        g->means[c] = seen ? sum / (double)seen : PORTFOLIO_UNCOVERED;
+    double means[RECORD_MAX_KEPT], expected[RECORD_MAX_KEPT];
+    record_node *n = &g->nodes[g->node_count++];
+    at_status status = AT_OK;
+    if (!before) {
+        expect(g, NULL, rows, count, means);
+        before = means;
     }
+    expect(g, before, rows, count, expected);
+    double loss = leaf_loss(g, before, rows, count);
+    best_split best = {.expected = expected, .loss = loss};
+    *n = (record_node){.variable = NULL};
+    if (g->growth.words_first && depth < MOST_DEPTH)
+        *n = ask_word(g, rows, count);
+    bool by_word = n->variable;
+    if (!by_word) {
+        if (depth < MOST_DEPTH && isfinite(g->growth.least_gain))
+            status = find_split(g, rows, count, &best, error);
+        if (status || !best.by.variable || loss - best.loss < g->growth.least_gain) {
+            order_leaf(g, before, rows, count, n->order);
+            return status;
+        }
+        *n = best.by;
+    }
+    const double *learnt = by_word ? NULL : expected;
+    size_t then = divide(g, n, rows, count);
+    n->then = g->node_count;
+    status = grow(g, learnt, rows, then, depth + 1, error);
+    n->otherwise = g->node_count;
+    return status ? status : grow(g, learnt, rows + then, count - then, depth + 1, error);
 }
 
 /* Of all rows but those of a fold. */
@@ -255,8 +294,7 @@ static at_status grow_without(grower *g, size_t fold, at_error *error)
         if (fold == FOLDS || row % FOLDS != fold)
             g->rows[count++] = row;
     g->node_count = 0;
-    find_means(g, g->rows, count);
-    return grow(g, g->rows, count, 1, error);
+    return grow(g, NULL, g->rows, count, 1, error);
 }
 
 static const record_node *leaf_of(const portfolio_axis *axes, size_t axis_count,
@@ -268,49 +306,35 @@ static const record_node *leaf_of(const portfolio_axis *axes, size_t axis_count,
     return n;
 }
 
-/* What each problem loses by the tree that was grown without it. */
-static at_status cross_validate(grower *g, double *losses, at_error *error)
+/* What the problems lose, in all, by the trees that were grown without them. */
+static at_status cross_validate(grower *g, double *lost, at_error *error)
 {
     at_status status = AT_OK;
+    *lost = 0;
     for (size_t fold = 0; fold < FOLDS && !status; fold++) {
         status = grow_without(g, fold, error);
         for (size_t row = fold; row < g->m->problem_count && !status; row += FOLDS)
-            losses[row] = loss_in_order(g->m, row,
-                                        leaf_of(g->axes, g->axis_count, g->nodes,
-                                                &g->problems[row * g->axis_count])
-                                            ->order,
-                                        false);
+            *lost += loss_in_order(g->m, row,
+                                   leaf_of(g->axes, g->axis_count, g->nodes,
+                                           &g->problems[row * g->axis_count])
+                                       ->order,
+                                   false);
     }
     return status;
 }
 
-/* Are problems better off, by more than a standard error of what they differ by? */
-static bool is_better(const double *now, const double *before, size_t count)
+static at_status find_growth(grower *g, growth *best, at_error *error)
 {
-    double sum = 0, squares = 0, n = (double)count;
-    for (size_t i = 0; i < count; i++) {
-        sum += before[i] - now[i];
-        squares += (before[i] - now[i]) * (before[i] - now[i]);
-    }
-    double variance = (squares - sum * sum / n) / (n - 1);
-    return sum / n > 1e-9 + sqrt(fmax(variance, 0) / n);
-}
-
-/* A tree that grows more must be worth it. */
-static at_status find_gain(grower *g, double *gain, at_error *error)
-{
-    size_t count = g->m->problem_count;
-    double *losses = calloc(2 * count, sizeof *losses), *best = losses ? losses + count : NULL;
-    at_status status = losses ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
-    for (size_t i = 0; i < sizeof gains / sizeof *gains && !status; i++) {
-        g->least_gain = gains[i];
-        status = cross_validate(g, losses, error);
-        if (!status && (i == 0 || is_better(losses, best, count))) {
-            memcpy(best, losses, count * sizeof *best);
-            *gain = gains[i];
+    double least = INFINITY, lost;
+    at_status status = AT_OK;
+    for (size_t i = 0; i < sizeof growths / sizeof *growths && !status; i++) {
+        g->growth = growths[i];
+        status = cross_validate(g, &lost, error);
+        if (!status && lost < least - 1e-9) {
+            least = lost;
+            *best = growths[i];
         }
     }
-    free(losses);
     return status;
 }
 
@@ -324,11 +348,11 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                 .nodes = nodes,
                 .rows = calloc(m->problem_count + 1, sizeof *g.rows),
                 .scratch = calloc(m->problem_count + 1, sizeof *g.scratch)};
-    double least_gain = usual_gain;
+    growth best = usual;
     at_status status = g.rows && g.scratch ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
     if (!status && m->problem_count >= FEW_ROWS)
-        status = find_gain(&g, &least_gain, error);
-    g.least_gain = least_gain;
+        status = find_growth(&g, &best, error);
+    g.growth = best;
     if (!status)
         status = grow_without(&g, FOLDS, error);
     *node_count = g.node_count;

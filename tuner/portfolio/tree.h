@@ -3,8 +3,8 @@
  * A leaf has all of them, the one to try first ahead: a reader takes the first that is possible. Trees
  * grow as CART does (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984),
  * by the split that saves most of what the problems lose in all, as long as it saves enough; how much
- * that is, five-fold cross-validation says. A leaf trusts what it has seen of a configuration as much
- * as it has seen, and its mean over all problems otherwise. */
+ * that is, and whether words are asked for first, five-fold cross-validation says. A leaf trusts what it has seen
+ * of a configuration as much as it has seen, and what its parent expects otherwise. */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

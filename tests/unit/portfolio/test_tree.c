@@ -191,6 +191,35 @@ static void few_problems_are_told_apart(void **state)
         assert_float_equal(portfolio_tree_loss(&m, axes, 2, nodes, problems, p), 0, 1e-9);
 }
 
+/* Of words one may have nothing in common with another: the first configuration is hopeless for "b". */
+static void what_words_part_is_learnt_apart(void **state)
+{
+    (void)state;
+    enum { COUNT = 24 };
+    const value words[] = {{.kind = VALUE_STRING, .string = "a"}, {.kind = VALUE_STRING, .string = "b"}};
+    const portfolio_axis worded[] = {{.name = "rows", .least = 100, .most = 100000},
+                                     {.name = "word", .values = words, .value_count = 2}};
+    value problems[2 * COUNT];
+    double ratios[3 * COUNT], defaults[COUNT], sum = 0;
+    for (size_t p = 0; p < COUNT; p++) {
+        bool a = p % 2, large = p >= COUNT / 2;
+        problems[2 * p] = (value){.kind = VALUE_INTEGER, .integer = 100 + 4000 * (int64_t)p};
+        problems[2 * p + 1] = words[!a];
+        ratios[3 * p] = a ? large ? 1 : 1.3 : 80;
+        ratios[3 * p + 1] = a ? large ? 1.3 : 1 : 0;
+        ratios[3 * p + 2] = a ? 0 : 1;
+        defaults[p] = 100;
+    }
+    const portfolio_matrix m = {COUNT, 3, ratios, defaults};
+    record_node nodes[RECORD_MAX_NODES];
+    size_t count;
+    at_error error = {0};
+    assert_ok(portfolio_grow(&m, worded, 2, problems, nodes, &count, &error), error);
+    for (size_t p = 0; p < COUNT; p++)
+        sum += portfolio_tree_loss(&m, worded, 2, nodes, problems, p);
+    assert_float_equal(sum, 0, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +229,7 @@ int main(void)
         cmocka_unit_test(constraints_need_no_question),
         cmocka_unit_test(noise_grows_no_tree),
         cmocka_unit_test(few_problems_are_told_apart),
+        cmocka_unit_test(what_words_part_is_learnt_apart),
         cmocka_unit_test(every_problem_gets_what_is_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
