@@ -7,8 +7,9 @@ interrupt_everywhere() { # interrupt_everywhere MOMENTS SPACE
     # With a board and asked for: the winner's energy is sampled, too.
     on_machine 2
     measure_run
-    # At the device are four variants of three samples, or a block of every variant and a copy.
-    under_way=$(($2 > 11 ? $2 + 1 : 12))
+    # At the device are four variants of three samples, with one that tells how long a batch is to be, or a block of
+    # every variant and a copy.
+    under_way=$(($2 > 15 ? $2 + 1 : 16))
     for moment in $(seq "$1"); do
         at=$((pieces * moment / ($1 + 1)))
         on_machine $((moment % 4))

@@ -2,8 +2,8 @@
 # Ends every mutant of mutants.txt as it says there? Usage: run.sh BINARY [DEVICE [EVERY [JOBS [SEEDS]]]]
 #
 # DEVICE check (the default): 'autotune check' convicts it, without a GPU. DEVICE cuda:0: the GPU is tuned
-# with the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1),
-# which draw other data. EVERY 5 runs each fifth one; JOBS of them at
+# with the mutant as its only variant, and nothing is recorded, with each of the seeds 1 to SEEDS (default 1), or of
+# a range as 3-5, which draw other data. EVERY 5 runs each fifth one; JOBS of them at
 # a time (default 2). A mutant that is not a mistake is proven, and recorded. Exit code 1 when one is not.
 set -u
 binary=$(realpath "$1")
@@ -11,6 +11,8 @@ device=${2:-check}
 every=${3:-1}
 jobs=${4:-2}
 seeds=${5:-1}
+first=1
+[[ $seeds != *-* ]] || first=${seeds%-*} seeds=${seeds#*-}
 here=$(dirname "$(realpath "$0")")
 house=$(dirname "$(dirname "$here")")
 
@@ -66,7 +68,7 @@ run_one() { # run_one NUMBER PATTERN FILE CONFIGURATION SETTINGS FROM TO WANTED
         "$binary" check "$work/$2.lua" --arch sm_90 --jobs 1 "${settings[@]}" >out.txt 2>&1 || status=$?
         verdict "$@" "$status" || return 1
     else
-        for ((seed = 1; seed <= seeds; seed++)); do
+        for ((seed = first; seed <= seeds; seed++)); do
             status=0
             XDG_STATE_HOME=$work/state$seed "$binary" tune "$work/$2.lua" --device "$device" --budget 1 --quiet \
                 --seed "$seed" --results "$work/results" "${settings[@]}" >out.txt 2>&1 || status=$?

@@ -113,6 +113,7 @@ static at_status load(device_bench *b, const device_variant *variant, loaded_var
     if (variant->layout >= b->stage_count)
         return error_set(error, AT_FORMAT, "the variant's layout has no problem");
     v->stage = &b->stages[variant->layout];
+    v->launch_ns = variant->launch_ns;
     notify(b, "loading", 0, load_limit_ns);
     at_status status = AT_OK;
     for (int i = 0; !status && (size_t)i < b->slot_count; i++)
@@ -182,7 +183,7 @@ static at_status sample(const loaded_variant *v, int64_t *time_ns, at_error *err
 
 static at_status prepare(loaded_variant *v, at_error *error)
 {
-    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], &v->batch, error);
+    return device_meter_prepare(&v->stage->meter, v->kernels[0], &v->launches[0], v->launch_ns, &v->batch, error);
 }
 
 /* The set-up. */

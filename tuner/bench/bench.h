@@ -25,6 +25,7 @@ typedef struct loaded_variant {
     bool present[DEVICE_SLOTS];
     device_kernel *kernels[DEVICE_SLOTS]; /* may be [0]'s */
     launch_plan launches[DEVICE_SLOTS];
+    int64_t launch_ns;   /* what a launch takes, as the tuner knows; 0: it does not */
     device_batch *batch; /* of slot 0; NULL until it is to be sampled, and where none is needed */
 } loaded_variant;
 

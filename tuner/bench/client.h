@@ -67,6 +67,7 @@ typedef struct device_problem {
 typedef struct device_variant {
     uint32_t layout;                   /* whose problems it is for */
     bool unchecked;                    /* on the slots beyond 0: checked there when it is held */
+    int64_t launch_ns;                 /* what a launch takes; 0: that is not known */
     bool present[DEVICE_SLOTS];        /* false: not checked on that slot; without [0] it
                                            cannot be sampled */
     device_image images[DEVICE_SLOTS]; /* of size 0: the image of slot 0 serves */

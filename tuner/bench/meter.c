@@ -337,14 +337,13 @@ void device_meter_deinit(device_meter *m)
 
 /* Samples. */
 
-at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
+at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch, int64_t launch_ns,
                                device_batch **out, at_error *error)
 {
-    int64_t launch_ns;
     *out = NULL;
     if (m->batch == 1)
         return AT_OK;
-    at_status status = device_meter_sample(m, k, launch, NULL, &launch_ns, error);
+    at_status status = launch_ns > 0 ? AT_OK : device_meter_sample(m, k, launch, NULL, &launch_ns, error);
     if (status)
         return status;
     return m->api->batch_new(m->device, k, launch, m->views, m->set_count, own_batch(m, launch_ns), out, error);

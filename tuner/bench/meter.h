@@ -38,10 +38,10 @@ at_status device_meter_follow(device_meter *m, const device_meter *first, device
 void device_meter_deinit(device_meter *m);
 
 /* Prepares a kernel that was launched before: *out is its batch, NULL where samples are of one
- * launch. A kernel that is slow beside those that batches are for gets a shorter batch: the time of a sample is
+ * launch. `launch_ns`: what it takes; 0: not known, and measured where it matters. A kernel that is slow beside those that batches are for gets a shorter batch: the time of a sample is
  * bounded, and what a launch itself takes stays below a quarter of a percent of it.
  * The caller gives it back with device_meter_release. AT_COMPILE, AT_DEVICE, AT_NO_MEMORY. */
-at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch,
+at_status device_meter_prepare(device_meter *m, device_kernel *k, const launch_plan *launch, int64_t launch_ns,
                                device_batch **out, at_error *error);
 void device_meter_release(device_meter *m, device_batch *batch); /* NULL is fine */
 

@@ -66,6 +66,7 @@ void device_put_variant(pack *m, const device_variant *variant)
 {
     pack_put_u32(m, variant->layout);
     pack_put_u32(m, variant->unchecked);
+    pack_put_u64(m, (uint64_t)variant->launch_ns);
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         pack_put_u32(m, variant->present[i]);
         if (!variant->present[i])
@@ -79,6 +80,7 @@ void device_get_variant(pack *m, device_variant *out)
 {
     *out = (device_variant){.layout = pack_get_u32(m)};
     out->unchecked = pack_get_u32(m) != 0;
+    out->launch_ns = (int64_t)pack_get_u64(m);
     for (int i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = pack_get_u32(m) != 0;
         if (!out->present[i])

@@ -76,6 +76,7 @@ int64_t candidate_median_ns(const candidate *c)
 void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
+    out->launch_ns = measurement_fastest_ns(&c->found);
     out->unchecked = c->deferred && c->wanted && !c->passed;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
