@@ -1,15 +1,70 @@
 load helpers
 
-@test "bash completes a command's own options" {
+# offered WORD...: what bash offers after these words of a command line, in $offered
+offered() {
+    COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+    _autotune || true
+    offered=${COMPREPLY[*]}
+}
+
+@test "bash completes commands, a command's own options and the words that an option takes" {
     tool completion bash
     succeeds
+    bash -n out.txt
     source out.txt
-    COMP_WORDS=(autotune spills --shared) COMP_CWORD=2
-    _autotune || true
-    [ "${COMPREPLY[*]}" = --shared-spills ]
-    COMP_WORDS=(autotune compa) COMP_CWORD=1
-    _autotune || true
-    [ "${COMPREPLY[*]}" = compare ]
+    offered autotune spills --shared
+    [ "$offered" = --shared-spills ]
+    offered autotune compa
+    [ "$offered" = compare ]
+    offered autotune transpose.lua --verify
+    [ "$offered" = --verify-on ]
+    offered autotune plot x --kind he
+    [ "$offered" = heatmap ]
+    offered autotune plot x --kind = he
+    [ "$offered" = heatmap ]
+    offered autotune plot x --kind =
+    [ "$offered" = 'rank heatmap sweep convergence roofline spill importance' ]
+    offered autotune plot x --format ''
+    [ "$offered" = 'svg png terminal' ]
+    offered autotune export x --format h
+    [ "$offered" = header ]
+    offered autotune tune x --strategy genet
+    [ "$offered" = genetic ]
+    offered autotune results va
+    [ "$offered" = validate ]
+    offered autotune completion ''
+    [ "$offered" = 'bash zsh fish man' ]
+}
+
+@test "fish completes commands, a command's own options and the words that an option takes" {
+    command -v fish >/dev/null || skip "fish is missing"
+    tool completion fish
+    succeeds
+    fish -n out.txt
+    export HOME=$WORK
+    complete_fish() { fish -c "source out.txt; complete -C '$1'" | cut -f 1; }
+    [ "$(complete_fish 'autotune spills --sha')" = --shared-spills ]
+    [ "$(complete_fish 'autotune compa')" = compare ]
+    [ "$(complete_fish 'autotune plot x --kind he')" = heatmap ]
+    [ "$(complete_fish 'autotune transpose.lua --verify-on a')" = all ]
+    complete_fish 'autotune results v' | grep -qx validate
+}
+
+@test "zsh completes commands, a command's own options and the words that an option takes" {
+    command -v zsh >/dev/null || skip "zsh is missing"
+    tool completion zsh
+    succeeds
+    zsh -n out.txt
+    # What it hands to zsh's own functions.
+    told_zsh() {
+        zsh -fc 'function _arguments { print -l -- "$@" }; function _describe { print -l -- "${(@P)2}" }; function _files { : }
+                 words=("${@:2}"); CURRENT=$#words; source $1' zsh ./out.txt "$@"
+    }
+    told_zsh autotune compa | grep -q '^compare:'
+    told_zsh autotune spills --sha | grep -q '^--shared-spills\['
+    told_zsh autotune plot x --kind he | grep -q '^--kind=.*:(rank heatmap '
+    told_zsh autotune transpose.lua --eff | grep -q '^--effort=.*:(quick normal '
+    told_zsh autotune results li | grep -q '^2:what:(list show '
 }
 
 @test "the manual page, zsh and fish know every command" {
@@ -19,6 +74,26 @@ load helpers
         for command in tune spills compare report plot importance; do
             says "$command"
         done
+    done
+}
+
+@test "the manual page is one" {
+    command -v man >/dev/null || skip "man is missing"
+    tool completion man
+    LC_ALL=C.UTF-8 MANROFFSEQ= man --warnings -l out.txt >page.txt 2>warnings.txt
+    [ ! -s warnings.txt ]
+    grep -q 'autotune spills SCRIPT' page.txt
+}
+
+@test "a word that an option or a command does not take names the nearest" {
+    for words in 'completion zhs|zsh' 'plot x --kind heatmp|heatmap' 'compare a b --fail-on slowr|slower' 'tune x --effort quik|quick' \
+        'tune x --cache wrm|warm' 'transpose.lua --strategy genetc|genetic' "report transpos --results $BATS_TEST_DIRNAME/../../results|transpose" 'space transpos|transpose' 'export x --format headr|header' \
+        'convert x --format kernel-tunr|kernel-tuner' 'results lst|list' 'help script|scripts' 'spils x|spills' \
+        'verify x --fail-on overtakn|overtaken' 'spills x --shard-spills|shared-spills'; do
+        # shellcheck disable=SC2086
+        tool ${words%|*}
+        fails_with 2 "did you mean"
+        [[ "$errors" == *"did you mean"*"${words#*|}"* ]] || { echo "$words: $errors"; return 1; }
     done
 }
 

@@ -53,7 +53,7 @@ default 64" ]
 
 @test "an unknown format lists the known ones" {
     tool export transpose --format xml
-    fails_with 2 "no format 'xml'; there is: header, cuda, json, wisdom, t4"
+    fails_with 2 "--format takes header, cuda, json, wisdom or t4, not 'xml'"
 }
 
 @test "a damaged record is named with its line, and stays" {

@@ -92,8 +92,8 @@ load helpers
     says_nothing_of "kernel-tuner"
     cp out.txt help.txt
     tool export transpose --format nonsense
-    fails_with 2 "there is: header"
-    for format in $(sed -n 's/.*there is: //p' err.txt | tr -d ,); do
+    fails_with 2 "takes header"
+    for format in $(sed -n 's/.*--format takes \(.*\), not.*/\1/p' err.txt | sed 's/,//g; s/ or / /'); do
         grep -q "^  $format " help.txt
     done
     tool convert --help

@@ -104,8 +104,11 @@ at_status paths_find_script(const paths *p, const char *name, char *out, size_t 
     char scripts[MOST_SCRIPTS][64];
     const char *names[MOST_SCRIPTS];
     size_t count = list_scripts(p->lua_dir, scripts);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         names[i] = scripts[i];
+        if (!strchr(name, '.'))
+            scripts[i][strcspn(scripts[i], ".")] = '\0'; /* as it is typed */
+    }
     const char *nearest = nearest_name(name, names, count);
     return error_set(error, AT_USAGE,
                      "there is no script '%s' in this folder nor among the installed ones (%s)%s%s%s",

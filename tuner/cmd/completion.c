@@ -2,42 +2,86 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/version.h"
 #include "cmd/line/commands.h"
 
 /* Calls `each` for every option of a command. */
-typedef void (*option_visit)(const command *c, const char *name, const char *argument, const char *help);
+typedef void (*option_visit)(const option_description *o);
 
 static void visit_options(const command *c, option_visit each)
 {
-    const char *name, *argument, *help;
-    for (size_t i = 0; options_describe(c, i, &name, &argument, &help); i++)
-        each(c, name, argument, help);
+    option_description o;
+    for (size_t i = 0; options_describe(c, i, &o); i++)
+        each(&o);
+}
+
+/* "list|show ..." with spaces instead of bars, up to where the words end. */
+static void print_words(const char *words)
+{
+    for (; *words && *words != ' '; words++)
+        putchar(*words == '|' ? ' ' : *words);
+}
+
+/* The words that a command's operand may be; NULL: a file, or a name. */
+static const char *operand_words(const command *c)
+{
+    char first[OPTION_WORDS_BYTES];
+    snprintf(first, sizeof first, "%.*s", c->operand ? (int)strcspn(c->operand, " ") : 0, c->operand ? c->operand : "");
+    return options_are_words(first) ? c->operand : NULL;
 }
 
 /* ---- bash ---- */
 
-static void print_word(const command *c, const char *name, const char *argument, const char *help)
+static void print_bash_option(const option_description *o)
 {
-    (void)c, (void)argument, (void)help;
-    printf(" --%s", name);
+    printf(" --%s", o->name);
+}
+
+static void print_bash_words(const option_description *o)
+{
+    if (!*o->words)
+        return;
+    printf("                --%s) words=\"", o->name);
+    print_words(o->words);
+    puts("\" ;;");
+}
+
+static void print_bash_command(const command *c, const char *typed)
+{
+    const char *operand = operand_words(c);
+    printf("        %s)\n            options=\"", typed);
+    visit_options(c, print_bash_option);
+    puts("\"\n            case $before in");
+    visit_options(c, print_bash_words);
+    if (operand) {
+        printf("                %s) words=\"", c->name);
+        print_words(operand);
+        puts("\" ;;");
+    }
+    puts("            esac ;;");
 }
 
 static void print_bash(const command *const *all, size_t count)
 {
     puts("# Completion of autotune for bash; autotune completion bash prints it.\n"
          "_autotune() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} options\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} options words=\n"
+         "    # --kind=ra is three words.\n"
+         "    [[ $word != = ]] || word=\n"
+         "    if [[ $before == = ]]; then\n"
+         "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+         "    elif [[ ${COMP_WORDS[COMP_CWORD]} == = ]]; then\n"
+         "        before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+         "    fi\n"
          "    case ${COMP_WORDS[1]} in");
-    for (size_t i = 0; i < count; i++) {
-        printf("        %s) options=\"", all[i]->name);
-        visit_options(all[i], print_word);
-        puts("\" ;;");
-    }
-    printf("        *) options=\"");
-    visit_options(all[0], print_word);
-    puts("\" ;;\n    esac");
-    printf("    if [[ $word == -* ]]; then\n"
+    for (size_t i = 0; i < count; i++)
+        print_bash_command(all[i], all[i]->name);
+    print_bash_command(all[0], "*");
+    printf("    esac\n"
+           "    if [[ $words ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+           "    elif [[ $word == -* ]]; then\n"
            "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
            "    elif ((COMP_CWORD == 1)); then\n"
            "        COMPREPLY=($(compgen -W \"");
@@ -66,12 +110,33 @@ static void print_quoted(const char *text, const char *escaped)
     }
 }
 
-static void print_zsh_option(const command *c, const char *name, const char *argument, const char *help)
+static void print_zsh_option(const option_description *o)
 {
-    (void)c;
-    printf(" \\\n            '--%s%s[", name, argument ? "=" : "");
-    print_quoted(help, "[]:\\");
-    printf("]%s'", argument ? ":value:_files" : "");
+    printf(" \\\n            '--%s%s[", o->name, o->argument ? "=" : "");
+    print_quoted(o->help, "[]:\\");
+    fputs(o->argument ? "]:value:" : "]", stdout);
+    if (*o->words) {
+        putchar('(');
+        print_words(o->words);
+        putchar(')');
+    } else if (o->argument) {
+        fputs("_files", stdout);
+    }
+    putchar('\'');
+}
+
+/* Where the first word is the command, the arguments begin at the second. */
+static void print_zsh_command(const command *c, const char *typed)
+{
+    const char *operand = operand_words(c);
+    printf("        %s) _arguments", typed);
+    visit_options(c, print_zsh_option);
+    if (operand) {
+        fputs(" \\\n            '2:what:(", stdout);
+        print_words(operand);
+        fputs(")'", stdout);
+    }
+    puts(" \\\n            '*:file:_files' ;;");
 }
 
 static void print_zsh(const command *const *all, size_t count)
@@ -87,43 +152,68 @@ static void print_zsh(const command *const *all, size_t count)
         puts("'");
     }
     puts("    )\n"
-         "    if ((CURRENT == 2)); then\n"
+         "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
          "        _describe command commands\n"
          "        _files\n"
          "        return\n"
          "    fi\n"
          "    case $words[2] in");
-    for (size_t i = 0; i < count; i++) {
-        printf("        %s) _arguments", all[i]->name);
-        visit_options(all[i], print_zsh_option);
-        puts(" \\\n            '*:file:_files' ;;");
-    }
-    puts("        *) _files ;;\n"
-         "    esac\n"
+    for (size_t i = 0; i < count; i++)
+        print_zsh_command(all[i], all[i]->name);
+    print_zsh_command(all[0], "*");
+    puts("    esac\n"
          "}\n"
          "_autotune \"$@\"");
 }
 
 /* ---- fish ---- */
 
-static void print_fish_option(const command *c, const char *name, const char *argument, const char *help)
+static void print_fish_text(const char *text)
 {
-    printf("complete -c autotune -n '__fish_seen_subcommand_from %s' -l %s%s -d '", c->name, name,
-           argument ? " -r" : "");
-    for (; *help; help++)
-        printf(*help == '\'' ? "\\'" : "%c", *help);
-    puts("'");
+    for (; *text; text++)
+        printf(*text == '\'' ? "\\'" : *text == '\\' ? "\\\\" : "%c", *text);
+}
+
+/* tune is what is meant where no command is named. */
+static void print_fish_condition(const command *c, const command *const *all, size_t count)
+{
+    if (c != all[0]) {
+        printf("complete -c autotune -n '__fish_seen_subcommand_from %s'", c->name);
+        return;
+    }
+    fputs("complete -c autotune -n 'not __fish_seen_subcommand_from", stdout);
+    for (size_t i = 1; i < count; i++)
+        printf(" %s", all[i]->name);
+    putchar('\'');
 }
 
 static void print_fish(const command *const *all, size_t count)
 {
+    option_description o;
     puts("# Completion of autotune for fish; autotune completion fish prints it.");
     for (size_t i = 0; i < count; i++) {
+        const char *operand = operand_words(all[i]);
         printf("complete -c autotune -n __fish_use_subcommand -a %s -d '", all[i]->name);
-        for (const char *c = all[i]->summary; *c; c++)
-            printf(*c == '\'' ? "\\'" : "%c", *c);
+        print_fish_text(all[i]->summary);
         puts("'");
-        visit_options(all[i], print_fish_option);
+        for (size_t k = 0; options_describe(all[i], k, &o); k++) {
+            print_fish_condition(all[i], all, count);
+            printf(" -l %s%s -d '", o.name, *o.words ? " -x" : o.argument ? " -r" : "");
+            print_fish_text(o.help);
+            fputs("'", stdout);
+            if (*o.words) {
+                fputs(" -a '", stdout);
+                print_words(o.words);
+                fputs("'", stdout);
+            }
+            putchar('\n');
+        }
+        if (operand) {
+            print_fish_condition(all[i], all, count);
+            fputs(" -a '", stdout);
+            print_words(operand);
+            puts("'");
+        }
     }
 }
 
@@ -146,18 +236,17 @@ static void print_roff(const char *text)
     }
 }
 
-static void print_man_option(const command *c, const char *name, const char *argument, const char *help)
+static void print_man_option(const option_description *o)
 {
-    (void)c;
     fputs(".TP\n.B \\-\\-", stdout);
-    print_roff(name);
-    if (argument) {
+    print_roff(o->name);
+    if (o->argument) {
         fputs(" \\fI", stdout);
-        print_roff(argument);
+        print_roff(o->argument);
         fputs("\\fR", stdout);
     }
     putchar('\n');
-    print_roff(help);
+    print_roff(o->help);
     putchar('\n');
 }
 
@@ -188,20 +277,27 @@ static const struct {
     void (*print)(const command *const *all, size_t count);
 } kinds[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}, {"man", print_man}};
 
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    const char *names[KINDS];
+    for (size_t i = 0; i < KINDS; i++) {
+        names[i] = kinds[i].name;
         if (strcmp(o->operand, kinds[i].name) == 0) {
             kinds[i].print(o->commands, o->command_count);
             return AT_OK;
         }
-    return error_set(error, AT_USAGE, "completion takes bash, zsh, fish or man, not '%s'", o->operand);
+    }
+    const char *nearest = nearest_name(o->operand, names, KINDS);
+    return error_set(error, AT_USAGE, "completion takes bash, zsh, fish or man, not '%s'%s%s%s", o->operand,
+                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 const command cmd_completion = {
     .name = "completion",
-    .operand = "SHELL",
+    .operand = "bash|zsh|fish|man",
     .summary = "Print what bash, zsh or fish completes, or the manual page (man)",
     .details = "cmake --install puts all four where shells and man look for them. By hand:\n"
                "\n"

@@ -154,7 +154,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 
 const command cmd_help = {
     .name = "help",
-    .operand = "TOPIC",
+    .operand = "scripts|templates",
     .summary = "List what scripts or templates can use (help scripts, help templates)",
     .run = run,
 };

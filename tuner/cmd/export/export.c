@@ -260,6 +260,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 
 static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET};
 
+static const option_words words[] = {{OPTION_FORMAT, "header|cuda|json|wisdom|t4"}};
+
 const command cmd_export = {
     .name = "export",
     .operand = "PATTERN...",
@@ -291,6 +293,8 @@ const command cmd_export = {
         "  autotune export transpose dot --format t4 -o measured/\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
+    .words = words,
+    .word_count = sizeof words / sizeof *words,
     .raw = true,
     .run = run,
 };

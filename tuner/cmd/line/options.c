@@ -35,6 +35,7 @@ typedef struct option_info {
     size_t offset; /* in `options` */
     double least, most, scale;
     const char *takes; /* for the message about a wrong number; NULL: a whole number */
+    const char *words; /* "a|b|c": what it may be; NULL: see words_of() */
 } option_info;
 
 enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
@@ -64,7 +65,7 @@ static const option_info known[OPTION_COUNT] = {
     [OPTION_EFFORT] = {"effort", "NAME",
                        "quick, normal, thorough or exhaustive, instead of numbers; a record of as "
                        "much effort is taken as final",
-                       CELL_EFFORT},
+                       CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
     [OPTION_STOP_AT] = {"stop-at", "FRACTION",
                         "stop searching at this share of the pattern's ceiling", CELL_NUMBER,
                         AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
@@ -132,7 +133,8 @@ static const option_info known[OPTION_COUNT] = {
     [OPTION_HELD_OUT] = {"held-out", "N", "other problems to try it on (default 8)", CELL_SIZE,
                          AT(held_out), 0, 256},
     [OPTION_MAX] = {"max", "N", "configurations to keep, at most (default 8)", CELL_SIZE, AT(max), 1, 16},
-    [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind)},
+    [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind),
+                     .words = "rank|heatmap|sweep|convergence|roofline|spill|importance"},
     [OPTION_BY] = {"by", "NAME[,NAME]", "the parameters to draw by", CELL_TEXT, AT(by)},
     [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
                               "compile what spills once more, to shared memory (CUDA 13)", CELL_TRUE,
@@ -179,14 +181,37 @@ static at_status read_number(const option_info *info, const char *text, double *
     return AT_OK;
 }
 
-static at_status read_choice(const option_info *info, const char *text, bool *out, at_error *error)
+bool options_are_words(const char *argument)
 {
-    size_t first = strcspn(info->argument, "|");
-    *out = strcmp(text, info->argument + first + 1) == 0;
-    if (*out || (strlen(text) == first && strncmp(text, info->argument, first) == 0))
-        return AT_OK;
-    return error_set(error, AT_USAGE, "--%s takes %.*s or %s, not '%s'", info->name, (int)first,
-                     info->argument, info->argument + first + 1, text);
+    return argument && argument[strspn(argument, "abcdefghijklmnopqrstuvwxyz0123456789-|")] == '\0' && strchr(argument, '|');
+}
+
+/* NULL: it may be anything, or is checked where it is used. */
+static const char *words_of(const command *c, option_id id)
+{
+    for (size_t i = 0; i < c->word_count; i++)
+        if (c->words[i].id == id)
+            return c->words[i].words;
+    return known[id].words ? known[id].words : options_are_words(known[id].argument) ? known[id].argument : NULL;
+}
+
+static at_status check_word(const char *option, const char *words, const char *text, at_error *error)
+{
+    enum { MOST_WORDS = 16 };
+    char list[OPTION_WORDS_BYTES], told[2 * OPTION_WORDS_BYTES] = "", *rest = list;
+    const char *names[MOST_WORDS];
+    size_t count = 0, used = 0;
+    snprintf(list, sizeof list, "%s", words);
+    for (char *word; count < MOST_WORDS && (word = strsep(&rest, "|")) != NULL;) {
+        if (strcmp(word, text) == 0)
+            return AT_OK;
+        names[count++] = word;
+        used += (size_t)snprintf(told + used, sizeof told - used, "%s%s",
+                                 count == 1 ? "" : rest ? ", " : " or ", word);
+    }
+    const char *nearest = nearest_name(text, names, count);
+    return error_set(error, AT_USAGE, "--%s takes %s, not '%s'%s%s%s", option, told, text,
+                     nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 
 /* Cuts NAME=VALUE apart in place: the text is argv's, which belongs to the program. */
@@ -269,7 +294,7 @@ static at_status read_option(const option_info *info, const char *text, options 
         status = read_number(info, text, cell, error);
         break;
     case CELL_CHOICE:
-        status = read_choice(info, text, cell, error);
+        *(bool *)cell = strcmp(text, info->argument + strcspn(info->argument, "|") + 1) == 0;
         break;
     case CELL_SET:
         status =
@@ -367,7 +392,10 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                  c->name);
             return unknown_option(c, word, error);
         }
-        at_status status = read_option(&known[choice - 1], optarg, out, error);
+        const char *words = words_of(c, (option_id)(choice - 1));
+        at_status status = words ? check_word(known[choice - 1].name, words, optarg, error) : AT_OK;
+        if (!status)
+            status = read_option(&known[choice - 1], optarg, out, error);
         if (status)
             return status;
     }
@@ -392,13 +420,24 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
     return AT_OK;
 }
 
-bool options_describe(const command *c, size_t i, const char **name, const char **argument, const char **help)
+/* Of --strategy, which is checked where the table of strategies is. */
+static void strategy_words(char words[OPTION_WORDS_BYTES])
+{
+    size_t count, used = 0;
+    const strategy_kind *const *kinds = strategy_kinds(&count);
+    for (size_t i = 0; i < count && used < OPTION_WORDS_BYTES; i++)
+        used += (size_t)snprintf(words + used, OPTION_WORDS_BYTES - used, "%s%s", i ? "|" : "", kinds[i]->name);
+}
+
+bool options_describe(const command *c, size_t i, option_description *out)
 {
     for (int id = 0; id < OPTION_COUNT; id++)
         if (command_takes(c, (option_id)id) && i-- == 0) {
-            *name = known[id].name;
-            *argument = known[id].argument;
-            *help = known[id].help;
+            const char *words = words_of(c, (option_id)id);
+            *out = (option_description){.name = known[id].name, .argument = known[id].argument, .help = known[id].help};
+            snprintf(out->words, sizeof out->words, "%s", words ? words : "");
+            if (id == OPTION_STRATEGY)
+                strategy_words(out->words);
             return true;
         }
     return false;

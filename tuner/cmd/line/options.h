@@ -107,6 +107,12 @@ typedef struct options {
     const char *trace; /* NULL: none */
 } options;
 
+/* The words that an option of one command may be: "svg|png|terminal". */
+typedef struct option_words {
+    option_id id;
+    const char *words;
+} option_words;
+
 /* A subcommand; each has a file of its own. */
 typedef struct command {
     const char *name;
@@ -116,6 +122,8 @@ typedef struct command {
     const char *details;      /* paragraphs for its --help; may be NULL */
     const option_id *options; /* that it takes besides --help */
     size_t option_count;
+    const option_words *words; /* of options whose words are this command's own */
+    size_t word_count;
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
     /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
     at_status (*run)(const options *options, int *exit_code, at_error *error);
@@ -126,10 +134,19 @@ typedef struct command {
 at_status options_parse(int argc, char **argv, const command *command, options *out,
                         at_error *error);
 
-/* Describes the option at place `i` among those that the command takes; false past the last. *argument is
- * NULL if it takes none. Static storage. */
-bool options_describe(const command *command, size_t i, const char **name, const char **argument,
-                      const char **help);
+enum { OPTION_WORDS_BYTES = 256 };
+
+typedef struct option_description {
+    const char *name, *help;
+    const char *argument;           /* NULL: takes none */
+    char words[OPTION_WORDS_BYTES]; /* "cold|warm": what it may be; "": anything */
+} option_description;
+
+/* Describes the option at place `i` among those that the command takes; false past the last. */
+bool options_describe(const command *command, size_t i, option_description *out);
+
+/* Whether these are words to choose from: small letters and '|'. */
+bool options_are_words(const char *argument);
 
 /* Prints the command's --help. */
 void options_print_help(const command *command, FILE *to);

@@ -38,6 +38,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 
 static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT};
 
+static const option_words words[] = {{OPTION_FORMAT, "kernel-tuner|t4"}};
+
 const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
@@ -49,6 +51,8 @@ const command cmd_convert = {
                "  t4                       T4 results\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
+    .words = words,
+    .word_count = sizeof words / sizeof *words,
     .raw = true,
     .run = run,
 };

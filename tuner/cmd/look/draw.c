@@ -65,6 +65,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 
 static const option_id options_taken[] = {OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS};
 
+static const option_words words[] = {{OPTION_FORMAT, "svg|png|terminal"}};
+
 const command cmd_plot = {
     .name = "plot",
     .operand = "FILE",
@@ -86,6 +88,8 @@ const command cmd_plot = {
         "Without --by it is drawn by what decides most.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
+    .words = words,
+    .word_count = sizeof words / sizeof *words,
     .raw = true,
     .run = run,
 };

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/nearest.h"
 #include "base/paths.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -517,18 +518,36 @@ static bool is_wanted(const options *o, const record *r)
     return o->operand_count == 0;
 }
 
+/* That each pattern which is asked for has a record; without any: that there is one. */
+static at_status check_wanted(const options *o, const record_set *set, at_error *error)
+{
+    const char **names = calloc(set->count + 1, sizeof *names);
+    at_status status = names ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t i = 0; i < set->count && !status; i++)
+        names[i] = set->records[i].pattern;
+    for (size_t i = 0; i < (o->operand_count ? o->operand_count : 1) && !status; i++) {
+        size_t at = 0;
+        while (at < set->count && o->operand_count && strcmp(o->operands[i], names[at]) != 0)
+            at++;
+        const char *nearest = at < set->count || !o->operand ? NULL : nearest_name(o->operands[i], names, set->count);
+        if (at == set->count)
+            status = error_set(error, AT_USAGE, "no record of %s%s%s%s; --results names the folder of the records",
+                               o->operand ? o->operands[i] : "anything", nearest ? "; did you mean " : "",
+                               nearest ? nearest : "", nearest ? "?" : "");
+    }
+    free(names);
+    return status;
+}
+
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
     record_set set = {0};
     char *page = NULL;
-    size_t size_bytes = 0, count = 0;
+    size_t size_bytes = 0;
     at_status status = known_records(o, NULL, false, &set, error);
-    for (size_t i = 0; i < set.count && !status; i++)
-        count += is_wanted(o, &set.records[i]);
-    if (!status && count == 0)
-        status = error_set(error, AT_USAGE, "no record of %s; --results names the folder of the records",
-                           o->operand ? o->operand : "anything");
+    if (!status)
+        status = check_wanted(o, &set, error);
     FILE *to = status ? NULL : open_memstream(&page, &size_bytes);
     if (!status && !to)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
