@@ -122,7 +122,7 @@ end
 
 function check.name(name, path, taken)
   if type(name) ~= "string" or #name > 60 or not string.find(name, "^[%a_][%w_]*$") then
-    fail(path, "%s is not a name: letters, digits and _, at most 60", show(name))
+    fail(path, "%s is not a name: letters, digits and _, no digit first, at most 60", show(name))
   end
   if string.find(name, "^__") then fail(path, "names that start with __ are reserved") end
   if host.is_helper(name) or name == "include" then

@@ -7,13 +7,6 @@
 #include "run/race/verify.h"
 #include "run/tune_state.h"
 
-/* For what runs long and asks by itself. */
-static bool interrupt_asked(void *context)
-{
-    (void)context;
-    return interrupt_waits();
-}
-
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
@@ -83,7 +76,6 @@ at_status tune_run(const settings *o, tune **out, at_error *error)
     *out = t;
     /* From here on there is something to keep. */
     interrupt_hold();
-    script_set_stop(t->session.script, interrupt_asked, NULL);
     t->summary.resumable = t->journal != NULL;
     if (!t->answer)
         status = tune_search(t, error);

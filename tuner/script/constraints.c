@@ -16,10 +16,15 @@ typedef struct making {
     void *stop_context;
 } making;
 
+static bool is_stopped(const making *m)
+{
+    return m->stop && m->stop(m->stop_context);
+}
+
 static bool is_over(void *context)
 {
     const making *m = context;
-    return clock_now_ns() > m->deadline_ns || (m->stop && m->stop(m->stop_context));
+    return clock_now_ns() > m->deadline_ns || is_stopped(m);
 }
 
 /* A tenth of the time has brought less than a ten thousandth of the way. */
@@ -169,6 +174,11 @@ at_status script_space_within(script *s, problem_kind problem, const script_spac
                            .stop = show_and_ask,
                            .stop_context = &m};
     at_status status = make_space(s, &m, &test, &within, &made, error);
+    /* Which is another reason than time and memory, and leaves a space that is cut short. */
+    if (is_stopped(&m)) {
+        error_clear(error);
+        status = error_set(error, AT_INTERRUPTED, "interrupted");
+    }
     if (!status && space_count(made) == 0) {
         set_deadline(&m, limits->sample_s);
         status = tell_empty(s, &test, &within, error);

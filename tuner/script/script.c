@@ -165,6 +165,8 @@ at_status script_load(const char *path, const script_options *options, script **
     if (!status)
         status = sandbox_init(&s->box, s->path, options->memory_limit_bytes,
                               options->instruction_limit, error);
+    s->box.stop = options->stop;
+    s->box.stop_context = options->stop_context;
     if (!status)
         status = sandbox_open_library(&s->box, error);
     if (!status)
@@ -210,8 +212,3 @@ void script_hash(const script *s, char hex[33])
     hash_text(XXH3_128bits_digest(s->hash), hex);
 }
 
-void script_set_stop(script *s, bool (*stop)(void *context), void *context)
-{
-    s->box.stop = stop;
-    s->box.stop_context = context;
-}

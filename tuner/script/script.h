@@ -36,6 +36,10 @@ typedef struct script_options {
     arch_limits device;        /* what `device.*` means in expressions */
     size_t memory_limit_bytes;   /* 0: 256 MiB */
     uint64_t instruction_limit;  /* 0: a default that a page of Lua never reaches, a few seconds */
+    /* Asked every few milliseconds while anything of the script runs, from its loading on; true ends that
+     * with AT_INTERRUPTED. NULL: it is not asked. */
+    bool (*stop)(void *context);
+    void *stop_context;
 } script_options;
 
 /* Loads the script at `path`. On success *out owns the pattern. Errors: AT_SCRIPT (with file and
@@ -45,10 +49,6 @@ at_status script_load(const char *path, const script_options *options, script **
 void script_free(script *s); /* NULL is fine */
 
 const pattern *script_pattern(const script *s);
-
-/* What runs of the script from now on (all but loading) asks `stop` now and then, every few
- * milliseconds at most; true ends it with AT_INTERRUPTED. NULL: it is not asked. */
-void script_set_stop(script *s, bool (*stop)(void *context), void *context);
 
 typedef struct script_space_limits {
     double enumerate_s;  /* after which, or after which memory, a space is sampled */

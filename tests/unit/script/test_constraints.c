@@ -135,24 +135,67 @@ static void progress_is_told_and_goes_one_way(void **state)
     script_free(s);
 }
 
-static bool stop_at_once(void *context)
+typedef struct stopping {
+    bool wanted;
+    int times;
+} stopping;
+
+static bool stop_if_wanted(void *context)
 {
-    ++*(int *)context;
-    return true;
+    stopping *s = context;
+    s->times += s->wanted;
+    return s->wanted;
 }
 
 static void a_script_can_be_stopped(void **state)
 {
     (void)state;
-    script *s = fixture_load_pattern(&(fixture_pattern){
-        .launch = "launch = { grid = '#(\"a\"):rep(1 << 14):gsub(\".-.-b\", \"\")', block = 32 },"});
     at_error error = {0};
+    script *s;
     launch_plan plan;
-    int asked = 0;
+    stopping asked = {0};
     uint16_t indices[2] = {0};
-    script_set_stop(s, stop_at_once, &asked);
+    script_options options = fixture_options();
+    options.stop = stop_if_wanted;
+    options.stop_context = &asked;
+    fixture_write_pattern(&(fixture_pattern){
+        .launch = "launch = { grid = '#(\"a\"):rep(1 << 14):gsub(\".-.-b\", \"\")', block = 32 },"});
+    assert_ok(script_load(fixture_path("p.lua"), &options, &s, &error), error);
+    asked.wanted = true;
     assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), AT_INTERRUPTED);
-    assert_int_equal(asked, 1);
+    assert_int_equal(asked.times, 1);
+    script_free(s);
+}
+
+static void a_script_can_be_stopped_while_it_is_loaded(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    script *s;
+    stopping asked = {.wanted = true};
+    script_options options = fixture_options();
+    options.stop = stop_if_wanted;
+    options.stop_context = &asked;
+    fixture_write("p.lua", "while true do end");
+    assert_int_equal(script_load(fixture_path("p.lua"), &options, &s, &error), AT_INTERRUPTED);
+    assert_int_equal(asked.times, 1);
+}
+
+static void a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    script *s;
+    space *sp;
+    stopping asked = {0};
+    script_options options = fixture_options();
+    options.stop = stop_if_wanted;
+    options.stop_context = &asked;
+    script_free(load_late_binding(sum_of_twenty));
+    assert_ok(script_load(fixture_path("p.lua"), &options, &s, &error), error);
+    asked.wanted = true;
+    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_INTERRUPTED);
+    assert_null(sp);
     script_free(s);
 }
 
@@ -230,6 +273,8 @@ int main(void)
         cmocka_unit_test(the_memory_of_a_space_has_a_limit),
         cmocka_unit_test(progress_is_told_and_goes_one_way),
         cmocka_unit_test(a_script_can_be_stopped),
+        cmocka_unit_test(a_space_whose_making_is_stopped_is_not_taken_for_a_whole_one),
+        cmocka_unit_test(a_script_can_be_stopped_while_it_is_loaded),
         cmocka_unit_test(a_baseline_outside_of_the_space_is_an_error),
         cmocka_unit_test(constraints_that_fail_are_told),
         cmocka_unit_test(the_space_is_what_brute_force_finds),

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/paths.h"
 #include "bench/client.h"
+#include "process/interrupt.h"
 #include "report/progress.h"
 
 at_status target_here(arch_limits *out, at_error *error)
@@ -39,6 +40,13 @@ at_status target_check_script(const settings *o, at_error *error)
     return status ? status : paths_find_script(&p, o->script, path, sizeof path, error);
 }
 
+/* Where interrupts are held back: of a run, and of what comes between several. */
+static bool interrupt_asked(void *context)
+{
+    (void)context;
+    return interrupt_waits();
+}
+
 at_status target_load_script(const settings *o, const arch_limits *limits, script **out,
                              at_error *error)
 {
@@ -56,7 +64,8 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
                                          .setting_count = o->variable_count,
                                          .only = o->only,
                                          .only_count = o->only_count,
-                                         .device = *limits},
+                                         .device = *limits,
+                                         .stop = interrupt_asked},
                        out, error);
 }
 

@@ -1,0 +1,102 @@
+load helpers
+
+# A second after Ctrl-C a command has ended. What is waited for is longer, by what other processes of the
+# machine may take; what runs takes longer still.
+ENDED_S=10
+
+RESULTS="$BATS_TEST_DIRNAME/../../results"
+
+ended() { # ended PID: of itself, by the interrupt
+    for _ in $(seq $((ENDED_S * 20))); do
+        kill -0 "$1" 2>/dev/null || break
+        sleep 0.05
+    done
+    ! kill -KILL "$1" 2>/dev/null || { echo "not ended $ENDED_S s after the interrupt"; return 1; }
+    status=0
+    wait "$1" || status=$?
+    [ "$status" -eq 130 ] || { echo "exit $status"; return 1; }
+}
+
+# A space of the problem n that is enumerated at once for 4096, and of which there is no end for others: a
+# sum over twenty parameters decides with the last.
+write_late() {
+    cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
+    python3 - "$BATS_TEST_DIRNAME/timed.lua" >late.lua <<'PY'
+import sys
+text = open(sys.argv[1]).read()
+names = ["p%d" % i for i in range(20)]
+text = text.replace("space = {", "space = {" + "".join(" %s = at.range(0, 9)," % p for p in names))
+text = text.replace("baseline = {", "baseline = {" + "".join(" %s = 5," % p for p in names))
+where = ['"n ~= 4096 or %s == 5"' % p for p in names] + ['"n == 4096 or %s == 100"' % " + ".join(names)]
+print(text.replace("  buffers", "  where = { %s },\n\n  buffers" % ", ".join(where)))
+PY
+}
+
+# Each takes a minute at least, here.
+slow_commands() {
+    cat <<END
+$TIMED --device cuda:0
+transfer.lua --device cuda:0
+portfolio $BATS_TEST_DIRNAME/ranged.lua --device cuda:0 --over rows=16..256 --over cols=16..256
+profile $TIMED --device cuda:0
+ceilings --device cuda:0
+verify timed --device cuda:0
+compare $WORK/results/fake-gpu-0/timed.json $WORK/results/fake-gpu-0/timed.json --race --device cuda:0
+check transpose.lua --budget 1000000
+spills spill.lua --arch sm_80,sm_90,sm_100 --whole --no-cache
+inspect matmul.lua --over tile_m --over tile_n --over tile_k --arch sm_90 --no-cache
+replay $RESULTS/nvidia-h200/landscapes/transpose.json.gz --strategy genetic --repeat 100000
+space $WORK/late.lua --set n=8192
+lint $WORK/late.lua
+$WORK/late.lua --set n=8192 --arch sm_90
+plot $RESULTS/nvidia-h200/landscapes/dot.json.gz -o out.svg
+report --results $RESULTS -o out.svg
+END
+}
+
+@test "every command that runs long ends by Ctrl-C, and leaves nothing half-written" {
+    gpu
+    needs_the_fake
+    export AUTOTUNE_LIBCUPTI=${FAKE_CUPTI:?}
+    write_late
+    cp "$BATS_TEST_DIRNAME/timed.lua" .
+    tool timed.lua --device cuda:0 --quiet --only a=11,12 --only b=5,6
+    succeeds
+    # A gnuplot that ends with the tuner, and not before.
+    mkdir bin
+    printf '#!/bin/sh\nexec tail --pid=$PPID -f /dev/null\n' >bin/gnuplot
+    chmod +x bin/gnuplot
+    # A launch of two seconds.
+    export FAKE_CUDA_TIME_US=2000000
+    pids=() lines=()
+    while read -r line; do
+        # shellcheck disable=SC2086 # words are arguments
+        PATH=$WORK/bin:$PATH "$AUTOTUNE" $line >out.${#pids[@]} 2>err.${#pids[@]} 3>&- &
+        pids+=($!) lines+=("$line")
+    done < <(slow_commands)
+    sleep 3
+    for i in "${!pids[@]}"; do
+        kill -INT "${pids[i]}" || { echo "ended before: ${lines[i]}: $(tail -n 3 out.$i err.$i)"; return 1; }
+    done
+    for i in "${!pids[@]}"; do
+        ended "${pids[i]}" || { echo "${lines[i]}: $(tail -n 3 err.$i)"; return 1; }
+    done
+    [ ! -e out.svg ] && [ -z "$(find . -name '*.tmp')" ]
+}
+
+@test "the next point of a sweep is no harder to interrupt than the first" {
+    gpu
+    needs_the_fake
+    write_late
+    "$AUTOTUNE" sweep late.lua --over n=4096,8192 --device cuda:0 --only a=11 --only b=5 >out.txt 2>err.txt 3>&- &
+    pid=$!
+    for _ in $(seq 600); do
+        ! grep -q '^2 of 2' err.txt || break
+        sleep 0.05
+    done
+    sleep 1
+    kill -INT "$pid"
+    ended "$pid"
+    # What was measured until then is told.
+    grep -q '4096' out.txt
+}
