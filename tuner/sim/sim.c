@@ -116,6 +116,57 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
     return status;
 }
 
+/* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for. As the
+ * driver's, a launch in clusters of one block asks for none. */
+static at_status check_cluster(const device *d, const sim_program *program,
+                               const kernel_launch *launch, const ptx_launch_limits *l,
+                               at_error *error)
+{
+    enum { PORTABLE_BLOCKS = 8 };
+    uint64_t asked = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    bool asks = asked > 1;
+    const uint32_t *used = asks ? launch->cluster : l->cluster;
+    if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
+                         "allow %u",
+                         launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
+    if (asks && l->cluster[0] > 0 && memcmp(l->cluster, launch->cluster, sizeof l->cluster) != 0)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %u x %u x %u blocks; it requires "
+                         "(.reqnctapercluster) %u x %u x %u",
+                         launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
+                         l->cluster[0], l->cluster[1], l->cluster[2]);
+    if (l->explicit_cluster && used[0] == 0)
+        return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
+                         launch->entry);
+    if (used[0] == 0)
+        return AT_OK;
+    if (d->properties.limits.major < 9)
+        return error_set(error, AT_COMPILE, "%s is launched in clusters, of which %s has none",
+                         launch->entry, d->properties.arch);
+    /* What blocks of a cluster do together is refused by its instruction. */
+    const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
+    if (used[0] > most || used[1] > most || used[2] > most ||
+        (uint64_t)used[0] * used[1] * used[2] > most)
+        return error_set(error, AT_COMPILE,
+                         "%s is launched in clusters of %u x %u x %u blocks; %llu blocks are possible",
+                         launch->entry, used[0], used[1], used[2], (unsigned long long)most);
+    for (int axis = 0; axis < 3; axis++)
+        if (launch->grid[axis] % used[axis] != 0)
+            return error_set(error, AT_COMPILE,
+                             "%s is launched in clusters of %u x %u x %u blocks, which do not divide its "
+                             "grid of %u x %u x %u",
+                             launch->entry, used[0], used[1], used[2], launch->grid[0],
+                             launch->grid[1], launch->grid[2]);
+    if (program->special_slots[SIM_ZERO_SPECIAL] != SIM_NO_SLOT ||
+        program->special_slots[SIM_ONE_SPECIAL] != SIM_NO_SLOT)
+        return error_set(error, AT_COMPILE,
+                         "the simulator runs blocks alone, and %s reads where in its cluster a block is",
+                         launch->entry);
+    return AT_OK;
+}
+
 /* The kernel's own limits, to which the driver holds a launch. */
 static at_status check_limits(const device *d, const device_kernel *k, uint32_t i,
                               const kernel_launch *launch, at_error *error)
@@ -123,7 +174,7 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
     const sim_kernel *kernel = &k->kernel;
     const ptx_launch_limits *l = &kernel->module->functions[kernel->programs[i]->function].limits;
     uint64_t threads = plan_block_threads(launch);
-    const uint32_t *block = l->required_block, *cluster = l->cluster;
+    const uint32_t *block = l->required_block;
     if (l->max_threads > 0 && threads > l->max_threads)
         return error_set(error, AT_COMPILE,
                          "%s is launched with blocks of %llu threads; its launch bounds (.maxntid) "
@@ -136,40 +187,7 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
                          "%u x %u x %u",
                          launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
                          block[1], block[2]);
-    uint64_t asked = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-    if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
-                         "allow %u",
-                         launch->entry, (unsigned long long)asked, l->most_cluster_blocks);
-    if (asked > 0 && cluster[0] > 0 && memcmp(cluster, launch->cluster, sizeof l->cluster) != 0)
-        return error_set(error, AT_COMPILE,
-                         "%s is launched in clusters of %u x %u x %u blocks; it requires "
-                         "(.reqnctapercluster) %u x %u x %u",
-                         launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
-                         cluster[0], cluster[1], cluster[2]);
-    if (l->explicit_cluster && cluster[0] == 0 && asked == 0)
-        return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
-                         launch->entry);
-    if (cluster[0] == 0)
-        return AT_OK;
-    enum { PORTABLE_BLOCKS = 8 };
-    if (d->properties.limits.major < 9)
-        return error_set(error, AT_COMPILE, "%s requires clusters, which %s has not", launch->entry,
-                         d->properties.arch);
-    if (cluster[0] > PORTABLE_BLOCKS || cluster[1] > PORTABLE_BLOCKS ||
-        cluster[2] > PORTABLE_BLOCKS || cluster[0] * cluster[1] * cluster[2] > PORTABLE_BLOCKS)
-        return error_set(error, AT_COMPILE,
-                         "%s requires clusters of %u x %u x %u blocks; %d blocks are possible",
-                         launch->entry, cluster[0], cluster[1], cluster[2], PORTABLE_BLOCKS);
-    for (int axis = 0; axis < 3; axis++)
-        if (launch->grid[axis] % cluster[axis] != 0)
-            return error_set(error, AT_COMPILE,
-                             "%s requires clusters of %u x %u x %u blocks, which do not divide its "
-                             "grid of %u x %u x %u",
-                             launch->entry, cluster[0], cluster[1], cluster[2], launch->grid[0],
-                             launch->grid[1], launch->grid[2]);
-    return AT_OK;
+    return check_cluster(d, kernel->programs[i], launch, l, error);
 }
 
 /* What a GPU would refuse. */
@@ -179,16 +197,10 @@ static at_status check_resources(const device *d, const device_kernel *k, uint32
     const arch_limits *limits = &d->properties.limits;
     uint64_t threads = plan_block_threads(launch);
     uint64_t shared = (uint64_t)static_shared_bytes(k, i) + launch->dynamic_shared_bytes;
-    uint64_t cluster = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
     if (launch->cooperative)
         return error_set(error, AT_COMPILE,
                          "%s is launched cooperatively, which is not simulated: only a GPU can run it",
                          launch->entry);
-    /* What blocks of a cluster do together is refused by its instruction. */
-    if (cluster > 1 && (limits->major < 9 || cluster > MOST_CLUSTER_BLOCKS))
-        return error_set(error, AT_COMPILE, "%s is launched in clusters of %llu blocks; %s has %s",
-                         launch->entry, (unsigned long long)cluster, d->properties.arch,
-                         limits->major < 9 ? "none" : "16 at most");
     if (threads < 1 || threads > (uint64_t)limits->max_threads_per_block)
         return error_set(error, AT_COMPILE, "%s asks for blocks of %llu threads; %d are possible",
                          launch->entry, (unsigned long long)threads, limits->max_threads_per_block);

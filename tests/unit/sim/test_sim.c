@@ -186,6 +186,9 @@ static const char required_ptx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry exact(.param .u64 a, .param .u32 n)\n.reqntid 32, 4\n{ ret; }\n"
     ".visible .entry ranks(.param .u64 a, .param .u32 n)\n.maxclusterrank 4\n{ ret; }\n"
+    ".visible .entry placed(.param .u64 a, .param .u32 n)\n"
+    "{ .reg .b32 %r<2>;\nmov.u32 %r1, %cluster_ctarank;\nret; }\n"
+    ".visible .entry sixteen(.param .u64 a, .param .u32 n)\n.reqnctapercluster 16\n{ ret; }\n"
     ".visible .entry clustered(.param .u64 a, .param .u32 n)\n.explicitcluster\n{ ret; }\n"
     ".visible .entry grids(.param .u64 a, .param .u32 n)\n.blocksareclusters\n"
     ".reqntid 32\n.reqnctapercluster 2\n{ ret; }\n";
@@ -247,7 +250,10 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(129, 1, 1), "allow 128");
     expect_launch(&b, "bounded", EXTENTS(2, 1, 1), EXTENTS(32, 8, 1), "256 threads");
     expect_launch(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), NULL);
-    expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its grid");
+    expect_launch(&b, "pairs", EXTENTS(3, 2, 1), EXTENTS(32, 1, 1), "do not divide its");
+    /* As the driver is asked: clusters of one block are none. */
+    expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 1, NULL);
+    expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 4, "(.reqnctapercluster) 2 x 1 x 1");
     expect_launch(&b, "many", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), "8 blocks are possible");
     const device_image ranked = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
     assert_int_equal(device_sim_api.kernel_new(b.device, &ranked, &ranked_plan, &k, &error), AT_COMPILE);
@@ -258,6 +264,15 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(128, 1, 1), "requires (.reqntid) 32 x 4 x 1");
     expect_launch(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), "with clusters");
     expect_clusters(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 2, NULL);
+    expect_clusters(&b, "clustered", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 1, "with clusters");
+    expect_clusters(&b, "exact", EXTENTS(3, 1, 1), EXTENTS(32, 4, 1), 3, NULL);
+    expect_clusters(&b, "exact", EXTENTS(4, 3, 1), EXTENTS(32, 4, 1), 3, "do not divide its");
+    expect_clusters(&b, "exact", EXTENTS(16, 1, 1), EXTENTS(32, 4, 1), 16, NULL);
+    expect_clusters(&b, "exact", EXTENTS(17, 1, 1), EXTENTS(32, 4, 1), 17, "16 blocks are possible");
+    expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 16, NULL);
+    expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 1, "8 blocks are possible");
+    expect_clusters(&b, "placed", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 1, NULL);
+    expect_clusters(&b, "placed", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 2, "where in its cluster");
     expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 4, NULL);
     expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 8, "(.maxclusterrank) allow 4");
     const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
