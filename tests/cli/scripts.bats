@@ -126,3 +126,36 @@ misspelt() {
     tool emit scale.lua
     fails_with 2 "scale.cu.tmpl:1: there is a \${ without a } behind it on its line"
 }
+
+@test "a text that no record can hold is refused before anything runs, wherever it is given" {
+    long=$(printf 'x%.0s' $(seq 300))
+    cp "$FIXTURES"/scale* .
+    for text in "$long" $'a\xff' $'a\x1b[2J'; do
+        for option in "--set dtype" "--only cached" "--config cached"; do
+            tool "scale.lua" --device sim:sm_90 --quiet ${option% *} "${option#* }=$text"
+            [ "$status" -eq 2 ] || { echo "exit $status of $option: $errors"; return 1; }
+            [ "$(wc -l <err.txt)" -le 5 ] && ! grep -q "$text" err.txt
+        done
+        tool sweep scale.lua --device sim:sm_90 --over "dtype=float,$text"
+        [ "$status" -eq 2 ] || { echo "exit $status of --over: $errors"; return 1; }
+        [ -z "$output" ]
+    done
+}
+
+@test "names of variables and parameters are as documented" {
+    tool help scripts
+    says 'letters, digits and _, no digit first'
+    for name in tile-x 1st 'a b' ''; do
+        for place in problem space; do
+            cat >named.lua <<LUA
+local at = require "autotune"
+local p = { name = "named", problem = { n = 1024 }, space = { a = { 1, 2 } }, baseline = { a = 1 },
+            kernel = { template = "named.cu.tmpl" }, launch = { grid = 1, block = 32 } }
+p.$place["$name"] = { 1, 2 }
+return at.pattern(p)
+LUA
+            tool space named.lua
+            fails_with 2 "'$name' is not a name: letters, digits and _, no digit first, at most 60"
+        done
+    done
+}

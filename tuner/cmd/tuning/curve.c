@@ -172,12 +172,36 @@ static at_status print(const options *o, const curve *c, at_error *error)
     return status;
 }
 
+/* What no script takes is told before any point is measured. What it says of a point alone is that point's. */
+static at_status check_points(const options *o, const course *c, at_error *error)
+{
+    arch_limits any;
+    at_status status = target_find("sm_90", &any, error);
+    for (size_t i = 0; !status && i < c->point_count; i++) {
+        const char *values[CURVE_MAX_AXES];
+        script *s = NULL;
+        at_error why = {0};
+        course_at(c, i, values);
+        settings asked = settings_at(c, o, values);
+        at_status loaded = target_load_script(&asked, &any, &s, &why);
+        script_free(s);
+        if (!is_general(loaded))
+            continue;
+        status = loaded;
+        if (error)
+            *error = why;
+    }
+    return status;
+}
+
 static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
 {
     workers shared = {0};
     curve *found;
     at_error first = {0};
-    at_status status = curve_new(c->names, c->axis_count, &found, error);
+    at_status status = check_points(o, c, error);
+    if (!status)
+        status = curve_new(c->names, c->axis_count, &found, error);
     if (status)
         return status;
     for (size_t i = 0; !status && i < c->point_count; i++) {

@@ -1,0 +1,56 @@
+load helpers
+
+# What another user could have written is not believed: a run does without it, and says so.
+
+few() { # few [OPTION]...: a run of four configurations, with a cache of its own
+    gpu
+    needs_the_fake
+    export XDG_CACHE_HOME=$WORK/own
+    tool "$TIMED" --device cuda:0 --quiet --no-record --only a=11,12 --only b=5,6 "$@"
+    succeeds
+}
+
+hardly_belong() { # hardly_belong FILE...: to nobody; as root alone
+    [ "$(id -u)" -eq 0 ] || skip "only root gives files away"
+    chown nobody "$@"
+}
+
+# The folders that hold what was compiled, and the journal.
+cached() { echo "$WORK"/own/autotune/*; }
+kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
+
+@test "a cache or a journal that others may write is not read, and the run says so" {
+    few
+    chmod 777 "$(cached)" "$(kept)"
+    few
+    says "others may write the folder $(cached)"
+    says "no journal is kept: others may write the folder $(kept)"
+    chmod 700 "$(cached)" "$(kept)"
+    chmod 666 "$(kept)"/*
+    few
+    says "is another user's, or others may write it: it is not believed; remove it"
+}
+
+@test "a cache or a journal of another user is not read, and the run says so" {
+    few
+    hardly_belong "$(cached)" "$(kept)"
+    few
+    says "the folder $(cached) belongs to another user"
+    says "no journal is kept: the folder $(kept) belongs to another user"
+    chown "$(id -u)" "$(cached)" "$(kept)"
+    hardly_belong "$(kept)"/*
+    few
+    says "is another user's, or others may write it: it is not believed; remove it"
+}
+
+@test "compiled code that another user left in a cache is compiled anew" {
+    few
+    before=$(find "$(cached)" -type f -name '????????????????????????????????')
+    [ -n "$before" ]
+    rm -rf "$XDG_STATE_HOME"
+    # shellcheck disable=SC2086 # names without spaces
+    hardly_belong $before
+    few
+    # It was replaced.
+    [ -z "$(find "$(cached)" -type f -user nobody)" ]
+}
