@@ -5,7 +5,9 @@
 #
 #   tests/bench/compare_gpu.sh [BUILD_FOLDER [RUNS [DEVICE]]]      (build/release, 100, cuda:0)
 #
-# Prints the verdicts' counts and ends with 1 when a promise is not kept.
+# Every pair is a problem of its own, set up, loaded, checked and raced anew; a quarter of them share a process, which opens
+# the GPU once. Prints the verdicts' counts and ends with 1 when a promise is not kept. With PAIRS=timed the kernels are
+# those of tests/faults/timed.lua, which the driver for tests knows.
 set -u
 here=$(dirname "$(realpath "$0")")
 build=$(realpath "${1:-$here/../../build/release}")
@@ -14,35 +16,62 @@ device=${3:-cuda:0}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export XDG_STATE_HOME=$work/state
-cp "$here"/two_percent.cu.tmpl "$here"/copy_ref.cu.tmpl "$work"
-sed 's/{ 204000, 200000 }/{ 204000, 202000, 200000 }/' "$here/two_percent.lua" >"$work/two_percent.lua"
+cp "$here"/two_percent.cu.tmpl "$here"/copy_ref.cu.tmpl "$here"/../faults/timed*.tmpl "$work"
+# Problems that differ by name alone: their kernels are compiled once.
+for script in "$here"/two_percent.lua "$here"/../faults/timed.lua; do
+    sed -e 's/{ 204000, 200000 }/{ 204000, 202000, 200000 }/' -e 's/problem = { /problem = { pair = 0, /' "$script" \
+        >"$work/$(basename "$script")"
+done
 cd "$work" || exit 1
-failed=0
 
-# The file that `compare` takes the winner from.
-winner() {
-    printf '{"pattern": "two_percent", "problem": {"n": 16384}, "counts": {},
-             "results": [{"config": {"cycles": %s}, "outcome": "ok", "time_ns": 1000}]}' "$1"
-}
+python3 - "$build/bin/autotune" "$runs" "$device" "${PAIRS:-two_percent}" <<'END'
+import json, subprocess, sys, time
+autotune, runs, device, pattern = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
+# A kernel of about 100 us, and the same 1 % slower.
+PLAIN, SLOWER = {"two_percent": ({"cycles": 200000}, {"cycles": 202000}),
+                 "timed": ({"a": 60, "b": 36}, {"a": 60, "b": 37})}[pattern]
+BATCHES = 4
+VERDICTS = ["SLOWER", "SAME", "FASTER", "NOT SURE"]
 
-# race NAME CYCLES OPERATOR COUNT: races 200,000 cycles against CYCLES; how many may or must be SLOWER.
-race() {
-    local slower=0 right="of $runs are SLOWER"
-    for ((seed = 1; seed <= runs; seed++)); do
-        "$build/bin/autotune" compare a.json "$2.json" --race --device "$device" --seed "$seed" --json >run.json ||
-            { failed=1; continue; }
-        ! grep -q '"verdict": "SLOWER"' run.json || slower=$((slower + 1))
-    done
-    printf '%s: %d %s (%s %d)\n' "$1" "$slower" "$right" "$3" "$4"
-    case $3 in
-    most) [ "$slower" -le "$4" ] || failed=1 ;;
-    least) [ "$slower" -ge "$4" ] || failed=1 ;;
-    esac
-}
+def record(path, configuration, first, count):
+    """What `compare` takes the winners from."""
+    time_ns = {"median_ns": 1000, "low_ns": 1000, "high_ns": 1000}
+    entries = [{"problem": {"pair": i}, "configuration": configuration, "time": time_ns}
+               for i in range(first, first + count)]
+    json.dump({"schema": "autotune-record", "version": 1, "pattern": pattern, "gpu": "any", "compute_capability": "9.0",
+               "entries": entries}, open(path, "w"))
 
-winner 200000 >a.json
-winner 200000 >200000.json
-winner 202000 >202000.json
-race "the same kernel" 200000 most $(((runs + 99) / 100))
-race "1 % slower" 202000 least $(((runs * 95 + 99) / 100))
-exit $failed
+def race(configuration):
+    """Verdicts of `runs` pairs, PLAIN against `configuration`, and the widest interval."""
+    counts, widest = dict.fromkeys(VERDICTS, 0), 0
+    for batch in range(BATCHES):
+        first, end = (batch * runs // BATCHES, (batch + 1) * runs // BATCHES)
+        if first == end:
+            continue
+        record("a.json", PLAIN, first, end - first)
+        record("b.json", configuration, first, end - first)
+        done = subprocess.run([autotune, "compare", "a.json", "b.json", "--race", "--device", device, "--seed",
+                               str(1 + first), "--json"], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+        for pair in json.loads(done.stdout)["comparisons"]:
+            counts[pair["verdict"]] += 1
+            widest = max(widest, pair["ratio_high"] - pair["ratio_low"])
+    if sum(counts.values()) != runs:
+        sys.exit(f"{sum(counts.values())} pairs were raced, not {runs}")
+    return counts, widest
+
+kept = True
+print("| pairs of a kernel and | " + " | ".join(VERDICTS) + " | widest interval | promised | kept | seconds |")
+print("|---" * (len(VERDICTS) + 5) + "|")
+for name, configuration, promised, holds in (
+        ("itself", PLAIN, "at most 1 % SLOWER", lambda slower: 100 * slower <= runs),
+        ("itself, 1 % slower", SLOWER, "at least 95 % SLOWER", lambda slower: 100 * slower >= 95 * runs)):
+    start = time.monotonic()
+    counts, widest = race(configuration)
+    good = holds(counts["SLOWER"])
+    kept = kept and good
+    print(f"| {name} | " + " | ".join(str(counts[v]) for v in VERDICTS) + f" | {100 * widest:.3f} % | {promised} | "
+          f"{'yes' if good else 'NO'} | {time.monotonic() - start:.0f} |", flush=True)
+sys.exit(0 if kept else 1)
+END

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Compares the simulator's counters, or those of `autotune profile`, with Nsight Compute's on the GPU at hand.
 
-    counters_vs_ncu.py BUILD_DIR [--profile] [--ncu PATH] [--output TABLE.md]
+    counters_vs_ncu.py BUILD_DIR [--profile] [--all] [--ncu PATH] [--output TABLE.md]
 
 For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by
 one `ncu` that watches them all, a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be
 equal, bank conflicts of shared memory within 2 %. With --profile the counts beside ncu's are those that
-`autotune profile --json` reads, each within 1 %, instructions and wavefronts as well: all that does not hang on
-what the caches held before. Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is no
+`autotune profile --json` reads, each within 1 %, instructions, wavefronts and local memory as well: all that does not
+hang on what the caches held before; since each takes a process, of FEW variants unless --all is given. Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is no
 ncu or no GPU.
 """
 import argparse
@@ -80,6 +80,20 @@ VARIANTS = [("transpose", c, SMALL) for c in (
     "block_x=96,block_y=2,tile_z=2",
 )]
 
+# Of each kind of access one: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
+FEW = [("transpose", c, SMALL) for c in (
+    "algorithm=naive,tile_x=32,tile_y=32,block_rows=8,pad=0",
+    "algorithm=tile,pad=0",
+    "algorithm=registers,tile_x=64,tile_y=64,load_vec=4,store_vec=2,block_rows=32,pad=0,swizzle=xor",
+)] + [
+    ("strided", "algorithm=direct", {"n": 1 << 16, "stride": 8}),
+    ("misaligned", "algorithm=two_loads,words=4", {"n": 1 << 16, "offset": 3}),
+    ("vector_add", "width=3", {"n": 3 << 15}),
+    ("bank_conflict", "element=8", {"n": 1 << 14, "stride": 16, "passes": 2}),
+    ("dot", "algorithm=tree", {"n": 1 << 16}),
+    ("spill", "live=64,max_registers=32", {"n": 1 << 16, "rounds": 4}),
+]
+
 
 def simulate(autotune, script, config, problem):
     command = [autotune, "explain", script + ".lua", "--json", "--config", config]
@@ -147,7 +161,13 @@ def main():
                            help="only check that every variant can be simulated")
     arguments.add_argument("--profile", action="store_true",
                            help="compare what `autotune profile` reads, not what the simulator counts")
+    arguments.add_argument("--all", action="store_true", help="with --profile all variants, not one of each kind")
+    arguments.add_argument("--variant", nargs=3, action="append", metavar=("SCRIPT", "CONFIG", "NAME=VALUE,..."),
+                           help="compare this one instead; repeatable")
     a = arguments.parse_args()
+    variants = ([(script, config, dict(v.split("=") for v in problem.split(",")))
+                 for script, config, problem in a.variant] if a.variant else
+                FEW if a.profile and not a.all else VARIANTS)
     metrics = GLOBAL + SHARED + (MORE if a.profile else [])
     autotune = os.path.join(a.build, "bin", "autotune")
     runner = os.path.join(a.build, "tests", "run_variant")
@@ -160,7 +180,7 @@ def main():
     if a.profile:
         head += ["ld wavefronts", "st wavefronts", "local ld sectors", "local st sectors", "instructions"]
     subjects, counted, rows, bad = [], [], [], 0
-    for script, config, problem in VARIANTS:
+    for script, config, problem in variants:
         simulated, why = (read_counters if a.profile else simulate)(autotune, script, config, problem)
         if simulated is None:
             print(f"{script} {config}: {why}", file=sys.stderr)

@@ -33,6 +33,13 @@ PY
     says FASTER
 }
 
+@test "a damaged record is said to be one, not read by what is left of it" {
+    slowed 1
+    sed -i 's/"median_ns": [0-9]*/"median_ns": "soon"/' slow.json
+    tool compare "$RECORDS/transpose.json" slow.json
+    fails_with 4 'whole number of nanoseconds'
+}
+
 @test "records without a problem in common are refused" {
     tool compare "$RECORDS/transpose.json" "$RECORDS/dot.json"
     fails_with 2 'no problem in common'

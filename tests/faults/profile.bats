@@ -88,3 +88,42 @@ END
     tool profile "$FIXTURES/scale.lua" --device sim:sm_90
     fails_with 3 "autotune explain"
 }
+
+@test "the comparison with ncu passes where both count the same, and fails where they do not" {
+    counting
+    # What ncu prints of one launch: the counts of the CUPTI for tests, save the sectors that it loads.
+    cat >ncu <<'END'
+#!/usr/bin/env python3
+import sys
+metrics = sys.argv[sys.argv.index("--metrics") + 1].split(",")
+print('"ID","Metric Name","Metric Value"')
+for i, name in enumerate(metrics):
+    count = open("loads").read().strip() if name.endswith("sectors_pipe_lsu_mem_global_op_ld.sum") else f"{1000 + i:,}"
+    print(f'"0","{name}","{count}"')
+END
+    chmod +x ncu
+    metrics=$(python3 - "$BATS_TEST_DIRNAME/../bench" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from counters_vs_ncu import GLOBAL, MORE, SHARED
+print(",".join(f"{name}={512 if 'sectors_pipe_lsu_mem_global_op_ld' in name else 1000 + i}"
+               for i, name in enumerate(GLOBAL + SHARED + MORE)))
+END
+)
+    compare() {
+        status=0
+        FAKE_CUPTI_COUNTS=$metrics python3 "$BATS_TEST_DIRNAME/../bench/counters_vs_ncu.py" "$(dirname "$AUTOTUNE")/.." --profile \
+            --ncu ./ncu --variant "${TIMED%.lua}" a=11,b=5 n=4096 >out.txt 2>err.txt || status=$?
+        output=$(cat out.txt)
+        errors=$(cat err.txt)
+    }
+    echo 515 >loads
+    compare
+    succeeds
+    says '1 variants compared, 0 failed'
+    says '512 / 515 |'
+    echo 530 >loads
+    compare
+    [ "$status" -eq 1 ]
+    says '512 / 530 !'
+}

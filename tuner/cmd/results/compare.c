@@ -85,13 +85,18 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
     return AT_OK;
 }
 
-/* The fastest of a run, a journal or another tool's file. */
-static at_status read_best(const char *path, side_file *out, at_error *error)
+/* The fastest of a run, a journal or another tool's file; of a damaged record what is wrong with it. */
+static at_status read_best(const char *path, side_file *out, const at_error *as_record, at_error *error)
 {
     recorded r = {0};
     at_status status = recorded_read(path, &r, error);
     if (status)
         return status;
+    if (r.is_record) {
+        recorded_deinit(&r);
+        *error = *as_record;
+        return error->status;
+    }
     const recorded_result *best = NULL;
     for (size_t i = 0; i < r.result_count; i++)
         if (r.results[i].outcome == OUTCOME_OK && (!best || r.results[i].cost < best->cost))
@@ -136,8 +141,9 @@ static at_status read_side(const char *path, side_file *out, at_error *error)
     }
     if (status != AT_FORMAT)
         return status;
+    const at_error as_record = *error;
     error_clear(error);
-    return read_best(path, out, error);
+    return read_best(path, out, &as_record, error);
 }
 
 static void side_file_deinit(side_file *s)
@@ -229,7 +235,13 @@ static at_status compile_side(session *s, const char *configuration, compile_res
     return status;
 }
 
-static at_status race(const options *o, comparison *c, double margin, at_error *error)
+/* One device worker for all, so that the GPU is opened and its clocks are brought up once. */
+typedef struct course {
+    workers workers;
+    bool warm;
+} course;
+
+static at_status race(const options *o, course *on, size_t place, comparison *c, double margin, at_error *error)
 {
     settings wanted = o->run;
     session s = {0};
@@ -238,8 +250,13 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
     device_ready ready;
     char problem[TEXT_BYTES];
     snprintf(problem, sizeof problem, "%s", c->a->problem);
+    wanted.warm_cache = wanted.warm_cache || strstr(problem, " (warm)");
     problem[strcspn(problem, " ")] = '\0';
     wanted.script = c->a->pattern;
+    wanted.workers = &on->workers;
+    if (wanted.warm_cache != on->warm)
+        workers_close(&on->workers);
+    on->warm = wanted.warm_cache;
     at_status status = sides ? set_problem(&wanted, problem, error)
                              : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status && !*wanted.script)
@@ -252,7 +269,7 @@ static at_status race(const options *o, comparison *c, double margin, at_error *
         status = compile_side(&s, c->b->configuration, &results[1], &sides[1], error);
     if (!status)
         status = side_by_side_ready(s.workers->device, NULL, &ready, error);
-    const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed, .checked = true};
+    const side_rules rules = {.blocks = JUDGE_BLOCKS, .seed = o->run.seed + place, .checked = true};
     if (!status)
         status = side_by_side_run(s.workers->device, sides, 2, &rules, error);
     for (int i = 0; i < 2 && !status; i++)
@@ -416,6 +433,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 {
     side_file a = {0}, b = {0};
     comparison *all = NULL;
+    course on = {.warm = o->run.warm_cache};
     size_t count = 0;
     at_status status = read_side(o->operands[0], &a, error);
     if (!status)
@@ -430,7 +448,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     double margin = o->run.tie_margin >= 0 ? o->run.tie_margin : o->race ? race_margin : JUDGE_FILES_MARGIN;
     for (size_t i = 0; i < count && !status; i++) {
         if (o->race)
-            status = race(o, &all[i], margin, error);
+            status = race(o, &on, i, &all[i], margin, error);
         else
             judge_files(&all[i], margin);
         if (!o->race && !status)
@@ -440,6 +458,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     }
     if (!status)
         status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
+    workers_close(&on.workers);
     free(all);
     side_file_deinit(&a);
     side_file_deinit(&b);
