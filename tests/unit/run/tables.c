@@ -463,3 +463,48 @@ at_status tables_try_all(pipeline *p, const session *s, at_error *error)
     }
     return status;
 }
+
+journal *tables_journal(const session *s, const char *folder)
+{
+    journal *j;
+    at_error error = {0};
+    assert_ok(journal_open(folder,
+                           &(journal_facts){.pattern = script_pattern(s->script)->name,
+                                            .device = &s->workers->properties,
+                                            .nvrtc_version = "13.0",
+                                            .problems = s->problems.plans,
+                                            .problem_count = 1,
+                                            .reference_hash = ""},
+                           &j, &error),
+              error);
+    return j;
+}
+
+int tables_run_open(void **state, const char *name)
+{
+    static tables_run r;
+    r = (tables_run){0};
+    temporary_make(r.folder);
+    snprintf(r.results, sizeof r.results, "%s/results", r.folder);
+    snprintf(r.script, sizeof r.script, "%s/tests/fixtures/%s", TEST_SOURCE_DIR, name);
+    setenv("XDG_STATE_HOME", r.folder, 1);
+    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
+    r.settings = (settings){.script = r.script,
+                            .device = "cuda:0",
+                            .seed = 1,
+                            .tie_margin = -1,
+                            .results_dir = r.results,
+                            .quiet = true};
+    the_tables = (tables){0};
+    *state = &r;
+    return 0;
+}
+
+int tables_run_close(void **state)
+{
+    tables_run *r = *state;
+    tune_free(r->tune);
+    temporary_remove(r->folder);
+    the_tables = (tables){0};
+    return 0;
+}

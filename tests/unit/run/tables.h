@@ -8,8 +8,11 @@
 
 #include "bench/client.h"
 #include "compile/compile.h"
+#include "journal/journal.h"
 #include "run/setup/session.h"
+#include "run/tune.h"
 #include "run/variant/pipeline.h"
+#include "temporary.h"
 
 enum { TABLES_MOST = 256 };
 
@@ -41,6 +44,21 @@ extern tables the_tables;
 void tables_open(session *s);
 void tables_open_with(session *s, const char *script);
 void tables_close(session *s);
+
+/* Opens a journal of the session's problem in that folder. */
+journal *tables_journal(const session *s, const char *folder);
+
+/* A whole run of a script of tests/fixtures, with folders of its own for journals and records: the set-up and
+ * teardown of a test whose state it is. */
+typedef struct tables_run {
+    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16], script[512];
+    settings settings;
+    tune *tune;
+    at_error error;
+} tables_run;
+
+int tables_run_open(void **state, const char *name);
+int tables_run_close(void **state);
 
 /* Adds every configuration of the space and goes on until all are finished. */
 at_status tables_try_all(pipeline *p, const session *s, at_error *error);

@@ -4,42 +4,14 @@
 
 #include "record/record.h"
 #include "run/tables.h"
-#include "run/tune.h"
 #include "script_fixture.h"
-#include "temporary.h"
 
-typedef struct fixture {
-    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16];
-    settings settings;
-    tune *tune;
-    at_error error;
-} fixture;
+typedef tables_run fixture;
 
-static int make_folder(void **state)
+static int open_run(void **state)
 {
-    static fixture f;
-    f = (fixture){0};
-    temporary_make(f.folder);
-    snprintf(f.results, sizeof f.results, "%s/results", f.folder);
-    setenv("XDG_STATE_HOME", f.folder, 1);
-    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
-    f.settings = (settings){.script = TEST_SOURCE_DIR "/tests/fixtures/scale.lua",
-                            .device = "cuda:0",
-                            .seed = 1,
-                            .tie_margin = -1,
-                            .results_dir = f.results,
-                            .record = true,
-                            .quiet = true};
-    the_tables = (tables){0};
-    *state = &f;
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    fixture *f = *state;
-    tune_free(f->tune);
-    temporary_remove(f->folder);
+    tables_run_open(state, "scale.lua");
+    ((fixture *)*state)->settings.record = true;
     return 0;
 }
 
@@ -166,7 +138,7 @@ static void a_failure_in_any_place_is_survived(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_run, tables_run_close)
 
 int main(void)
 {

@@ -1,10 +1,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "journal/journal.h"
 #include "run/tables.h"
 #include "script_fixture.h"
-#include "temporary.h"
 
 typedef struct fixture {
     session session;
@@ -159,32 +157,17 @@ static void an_event_that_answers_nothing_is_an_error(void **state)
     assert_int_equal(status, AT_INTERNAL);
 }
 
-static journal *open_journal(fixture *f, const char *folder)
-{
-    journal *j;
-    assert_ok(journal_open(folder,
-                           &(journal_facts){.pattern = "scale",
-                                            .device = &f->session.workers->properties,
-                                            .nvrtc_version = "13.0",
-                                            .problems = f->session.problems.plans,
-                                            .problem_count = 1,
-                                            .reference_hash = ""},
-                           &j, &f->error),
-              f->error);
-    return j;
-}
-
 static void what_the_journal_knows_is_not_done_again_and_keeps_its_times(void **state)
 {
     fixture *f = *state;
     char folder[TEMPORARY_BYTES];
     temporary_make(folder);
-    journal *j = open_journal(f, folder);
+    journal *j = tables_journal(&f->session, folder);
     the_tables.works[3] = OUTCOME_WRONG_RESULT;
     start(f, j);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
     journal_close(j);
-    j = open_journal(f, folder);
+    j = tables_journal(&f->session, folder);
     the_tables.compiled = the_tables.tried = 0;
     start(f, j);
     assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);

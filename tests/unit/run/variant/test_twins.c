@@ -2,13 +2,10 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "journal/journal.h"
 #include "run/race/driver.h"
 #include "run/tables.h"
-#include "run/tune.h"
 #include "run/variant/twins.h"
 #include "script_fixture.h"
-#include "temporary.h"
 
 /* tests/fixtures/twins.lua: four launches, of each two sources that differ in a name, of each three notes
  * that no source has. */
@@ -223,29 +220,14 @@ static void a_race_has_one_of_each_class(void **state)
     race_driver_free(driver);
 }
 
-static journal *open_journal(fixture *f)
-{
-    journal *j;
-    assert_ok(journal_open(f->folder,
-                           &(journal_facts){.pattern = "twins",
-                                            .device = &f->session.workers->properties,
-                                            .nvrtc_version = "13.0",
-                                            .problems = f->session.problems.plans,
-                                            .problem_count = 1,
-                                            .reference_hash = ""},
-                           &j, &f->error),
-              f->error);
-    return j;
-}
-
 static void a_resumed_run_knows_twins_without_compiling_them(void **state)
 {
     fixture *f = *state;
-    journal *j = open_journal(f);
+    journal *j = tables_journal(&f->session, f->folder);
     one_code_for_each_launch();
     try_all(f, j);
     journal_close(j);
-    j = open_journal(f);
+    j = tables_journal(&f->session, f->folder);
     const candidates *all = try_all(f, j);
     assert_int_equal(the_tables.compiled + the_tables.tried, 0);
     assert_int_equal(pipeline_get_state(f->pipeline)->twins, CONFIGURATIONS - LAUNCHES);
@@ -258,45 +240,16 @@ static void a_resumed_run_knows_twins_without_compiling_them(void **state)
 
 /* ---- whole runs ---- */
 
-typedef struct whole {
-    char folder[TEMPORARY_BYTES], results[TEMPORARY_BYTES + 16];
-    settings settings;
-    tune *tune;
-    at_error error;
-} whole;
-
-static int make_folder(void **state)
+static int open_run(void **state)
 {
-    static whole w;
-    w = (whole){0};
-    temporary_make(w.folder);
-    snprintf(w.results, sizeof w.results, "%s/results", w.folder);
-    setenv("XDG_STATE_HOME", w.folder, 1);
-    setenv("AUTOTUNE_SHARE", TEST_BINARY_DIR "/share/autotune", 1);
-    w.settings = (settings){.script = TEST_SOURCE_DIR "/tests/fixtures/twins.lua",
-                            .device = "cuda:0",
-                            .seed = 1,
-                            .tie_margin = -1,
-                            .results_dir = w.results,
-                            .quiet = true};
-    the_tables = (tables){0};
+    tables_run_open(state, "twins.lua");
     one_code_for_each_launch();
-    *state = &w;
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    whole *w = *state;
-    tune_free(w->tune);
-    temporary_remove(w->folder);
-    the_tables = (tables){0};
     return 0;
 }
 
 static void twins_are_counted_and_stand_behind_the_one_that_was_tried(void **state)
 {
-    whole *w = *state;
+    tables_run *w = *state;
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
     const run_summary *s = tune_summary(w->tune);
     assert_int_equal(s->counts[OUTCOME_OK], CONFIGURATIONS);
@@ -316,7 +269,7 @@ static void twins_are_counted_and_stand_behind_the_one_that_was_tried(void **sta
 
 static void a_budget_counts_what_was_tried(void **state)
 {
-    whole *w = *state;
+    tables_run *w = *state;
     w->settings.budget_evaluations = LAUNCHES - 1;
     w->settings.strategy = "random";
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
@@ -326,7 +279,7 @@ static void a_budget_counts_what_was_tried(void **state)
 
 static void a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along(void **state)
 {
-    whole *w = *state;
+    tables_run *w = *state;
     for (int i = 0; i < TABLES_MOST; i++)
         the_tables.rechecks[i] = OUTCOME_WRONG_RESULT;
     assert_ok(tune_run(&w->settings, &w->tune, &w->error), w->error);
@@ -336,7 +289,7 @@ static void a_winner_that_is_wrong_on_fresh_data_takes_its_twins_along(void **st
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
-#define TEST_RUN(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+#define TEST_RUN(name) cmocka_unit_test_setup_teardown(name, open_run, tables_run_close)
 
 int main(void)
 {
