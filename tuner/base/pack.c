@@ -137,6 +137,47 @@ const char *pack_get_string(pack *p)
     return text;
 }
 
+void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const void *at = (const char *)from + fields[i].offset;
+        uint64_t number = 0;
+        switch (fields[i].kind) {
+        case PACK_NUMBER:
+            memcpy(&number, at, fields[i].size_bytes);
+            put(p, number, fields[i].size_bytes);
+            break;
+        case PACK_BOOLEAN: pack_put_u32(p, *(const bool *)at); break;
+        case PACK_TEXT: pack_put_string(p, at); break;
+        case PACK_VIEW: pack_put_string(p, *(const char *const *)at); break;
+        }
+    }
+}
+
+void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        void *at = (char *)to + fields[i].offset;
+        const size_t size = fields[i].size_bytes;
+        const char *text = fields[i].kind >= PACK_TEXT ? pack_get_string(p) : "";
+        uint64_t number = 0;
+        switch (fields[i].kind) {
+        case PACK_NUMBER: {
+            const unsigned char *bytes = take(p, size);
+            number = bytes ? pack_load(bytes, size) : 0;
+            memcpy(at, &number, size);
+            break;
+        }
+        case PACK_BOOLEAN: *(bool *)at = pack_get_u32(p) != 0; break;
+        case PACK_TEXT:
+            p->failed = p->failed || strlen(text) >= size;
+            memcpy(at, p->failed ? "" : text, p->failed ? 1 : strlen(text) + 1);
+            break;
+        case PACK_VIEW: *(const char **)at = text; break;
+        }
+    }
+}
+
 bool pack_complete(const pack *p)
 {
     return !p->failed && p->position == p->size_bytes;

@@ -36,6 +36,23 @@ const char *pack_get_string(pack *p);
 /* True when everything was read, nothing is left over and nothing failed. */
 bool pack_complete(const pack *p);
 
+/* Members of a struct, named once for both directions. Numbers and enumerations are as large as the member, for
+ * ends that are of one build. */
+typedef struct pack_field {
+    size_t offset, size_bytes;
+    enum { PACK_NUMBER, PACK_BOOLEAN, PACK_TEXT, PACK_VIEW } kind;
+} pack_field;
+
+/* A number, an enumeration, a bool, a text in an array of char, or a const char *, which is read as a view. */
+#define PACK_FIELD(type, member)                                                                            \
+    {offsetof(type, member), sizeof(((type *)0)->member),                                                   \
+     _Generic(((type *)0)->member, bool: PACK_BOOLEAN, char *: PACK_TEXT, const char *: PACK_VIEW,          \
+              default: PACK_NUMBER)}
+
+void pack_put_fields(pack *p, const void *from, const pack_field *fields, size_t count);
+/* A text that is longer than its array is a failure. */
+void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count);
+
 /* Makes room for `size_bytes` more at the end and returns where they go; NULL after a failure. */
 unsigned char *pack_grow(pack *p, size_t size_bytes);
 

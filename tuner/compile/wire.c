@@ -3,14 +3,32 @@
 #include <stdio.h>
 #include <string.h>
 
+static const pack_field request_fields[] = {
+    PACK_FIELD(compile_request, id),
+    PACK_FIELD(compile_request, source),
+    PACK_FIELD(compile_request, name),
+    PACK_FIELD(compile_request, entry),
+    PACK_FIELD(compile_request, arch),
+    PACK_FIELD(compile_request, want_ptx),
+};
+
+static const pack_field result_fields[] = {
+    PACK_FIELD(compile_result, id),
+    PACK_FIELD(compile_result, time_ns),
+    PACK_FIELD(compile_result, cached),
+    PACK_FIELD(compile_result, outcome),
+    PACK_FIELD(compile_result, resources.registers),
+    PACK_FIELD(compile_result, resources.stack_bytes),
+    PACK_FIELD(compile_result, resources.spill_store_bytes),
+    PACK_FIELD(compile_result, resources.spill_load_bytes),
+    PACK_FIELD(compile_result, resources.static_shared_bytes),
+    PACK_FIELD(compile_result, resources.constant_bytes),
+    PACK_FIELD(compile_result, resources.barriers),
+};
+
 void compile_wire_put_request(pack *m, const compile_request *r)
 {
-    pack_put_u64(m, r->id);
-    pack_put_string(m, r->source);
-    pack_put_string(m, r->name);
-    pack_put_string(m, r->entry);
-    pack_put_string(m, r->arch);
-    pack_put_u32(m, r->want_ptx);
+    pack_put_fields(m, r, request_fields, sizeof request_fields / sizeof *request_fields);
     pack_put_u32(m, (uint32_t)r->option_count);
     for (size_t i = 0; i < r->option_count; i++)
         pack_put_string(m, r->options[i]);
@@ -24,12 +42,8 @@ void compile_wire_put_request(pack *m, const compile_request *r)
 bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               source_header headers[SOURCE_HEADERS_MAX], compile_request *out)
 {
-    *out = (compile_request){.id = pack_get_u64(m), .options = options, .headers = headers};
-    out->source = pack_get_string(m);
-    out->name = pack_get_string(m);
-    out->entry = pack_get_string(m);
-    out->arch = pack_get_string(m);
-    out->want_ptx = pack_get_u32(m) != 0;
+    *out = (compile_request){.options = options, .headers = headers};
+    pack_get_fields(m, out, request_fields, sizeof request_fields / sizeof *request_fields);
     out->option_count = pack_get_u32(m);
     if (out->option_count > COMPILE_OPTIONS_MAX)
         return false;
@@ -45,35 +59,9 @@ bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
     return pack_complete(m);
 }
 
-static void put_resources(pack *m, const kernel_resources *r)
-{
-    pack_put_u32(m, r->registers);
-    pack_put_u32(m, r->stack_bytes);
-    pack_put_u32(m, r->spill_store_bytes);
-    pack_put_u32(m, r->spill_load_bytes);
-    pack_put_u32(m, r->static_shared_bytes);
-    pack_put_u32(m, r->constant_bytes);
-    pack_put_u32(m, r->barriers);
-}
-
-static void get_resources(pack *m, kernel_resources *out)
-{
-    out->registers = pack_get_u32(m);
-    out->stack_bytes = pack_get_u32(m);
-    out->spill_store_bytes = pack_get_u32(m);
-    out->spill_load_bytes = pack_get_u32(m);
-    out->static_shared_bytes = pack_get_u32(m);
-    out->constant_bytes = pack_get_u32(m);
-    out->barriers = pack_get_u32(m);
-}
-
 void compile_wire_put_result(pack *m, const compile_result *r)
 {
-    pack_put_u64(m, r->id);
-    pack_put_u64(m, (uint64_t)r->time_ns);
-    pack_put_u32(m, r->cached);
-    pack_put_u32(m, r->outcome);
-    put_resources(m, &r->resources);
+    pack_put_fields(m, r, result_fields, sizeof result_fields / sizeof *result_fields);
     pack_put_string(m, r->log);
     pack_put_string(m, r->suffix);
     pack_put_bytes(m, r->cubin ? r->cubin : "", r->cubin_bytes);
@@ -90,20 +78,16 @@ static void *unconst(const void *p)
 
 bool compile_wire_get_result(pack *m, compile_result *out)
 {
-    *out = (compile_result){.id = pack_get_u64(m)};
-    out->time_ns = (int64_t)pack_get_u64(m);
-    out->cached = pack_get_u32(m) != 0;
-    uint32_t outcome = pack_get_u32(m);
-    get_resources(m, &out->resources);
+    *out = (compile_result){0};
+    pack_get_fields(m, out, result_fields, sizeof result_fields / sizeof *result_fields);
     out->log = unconst(pack_get_string(m));
     snprintf(out->suffix, sizeof out->suffix, "%s", pack_get_string(m));
     out->cubin = unconst(pack_get_bytes(m, &out->cubin_bytes));
     const char *ptx = pack_get_string(m);
     out->ptx_bytes = strlen(ptx);
     out->ptx = out->ptx_bytes ? unconst(ptx) : NULL;
-    if (outcome > COMPILE_TIMEOUT)
+    if ((unsigned)out->outcome > COMPILE_TIMEOUT)
         return false;
-    out->outcome = (compile_outcome)outcome;
     if (out->cubin_bytes == 0)
         out->cubin = NULL;
     /* An image without an outcome that goes with it, or the other way round, is nonsense. */
