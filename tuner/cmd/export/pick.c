@@ -235,9 +235,9 @@ const command cmd_pick = {
         "The rules, in this order: 'exact', measured on this GPU and problem; 'portfolio', by the tree\n"
         "of a portfolio of this GPU; 'nearest_problem', on this GPU; 'same_capability' and 'same_major',\n"
         "on a GPU like this one; 'default', the script's; 'other_gpu', where the default is impossible;\n"
-        "'none'. What the script's constraints forbid, and what was slower than the default on the\n"
-        "nearest problem on which both were timed, is left out; why is said. The library and exported\n"
-        "headers pick by the same rules. The exit code is 1 for 'none'.\n"
+        "'none'. Configurations that the script's constraints forbid, or that were slower than the\n"
+        "default on the nearest problem on which both were timed, are left out, with the reason. The\n"
+        "library and exported headers pick by the same rules. The exit code is 1 for 'none'.\n"
         "\n"
         "  autotune pick transpose --set rows=8190 --set cols=8190 --gpu nvidia-h200\n",
     .options = takes,

@@ -477,13 +477,12 @@ const command cmd_compare = {
     .operands_most = 2,
     .summary = "Say what became faster or slower between two results",
     .details =
-        "A and B are records, what runs printed with --json, journals, Kernel Tuner caches or T4 results. For\n"
-        "each problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time\n"
-        "over A's. What differs by less than --tie (0.5 percent; of a race 0.25) is SAME. --race compiles\n"
-        "both winners with the pattern as it is now and times them side by side. --fail-on slower ends with\n"
-        "exit code 6 when something is SLOWER. Where another configuration won, and nothing is raced, both are\n"
-        "counted on a simulated device of their architecture: sectors, bank conflicts, registers and spills, which\n"
-        "are exact and need no GPU.\n",
+        "A and B are records, the --json output of runs, journals, Kernel Tuner caches or T4 results. For each\n"
+        "problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time over A's.\n"
+        "Differences below --tie (0.5 percent; in a race 0.25) are SAME. --race compiles both winners with the\n"
+        "pattern as it is now and times them side by side. --fail-on slower ends with exit code 6 if something is\n"
+        "SLOWER. If another configuration won, and nothing is raced, both are counted on a simulated device of\n"
+        "their architecture: sectors, bank conflicts, registers and spills, which are exact and need no GPU.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .words = words,

@@ -38,24 +38,20 @@ const command cmd_results = {
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Look at records, compare and merge them, check them and keep them in order",
     .details =
-        "  list [PATTERN...]      what is recorded, of --gpu and --set\n"
+        "  list [PATTERN...]      what is recorded, for --gpu and --set\n"
         "  show PATTERN...        entries in words: configuration, problem, figures, proof, runners-up, portfolios,\n"
         "                         and what they were measured with\n"
-        "  diff A B               of two records or folders: what came, went, changed, became faster or slower\n"
-        "  merge FROM             a folder of another machine into --results: of each problem the newer entry, but\n"
-        "                         the older where script and template are the same, it is surely faster, and the\n"
+        "  diff A B               two records or folders: what was added, removed, changed, became faster or slower\n"
+        "  merge FROM             a folder of another machine into --results: for each problem the newer entry, but\n"
+        "                         the older one if script and template are the same, it is surely faster, and the\n"
         "                         newer run did not time it\n"
-        "  validate [FILE|DIR...] each problem with file, line, JSON pointer and remedy\n"
-        "  prune [PATTERN...]     takes entries out of --results: --stale and --older-than say which\n"
+        "  validate [FILE|DIR...] each fault with file, line, JSON pointer and remedy\n"
+        "  prune [PATTERN...]     removes entries from --results: --stale and --older-than say which\n"
         "\n"
-        "Read are --results, or $AUTOTUNE_RESULTS, ./results and the installed records; changed is --results (or\n"
-        "./results) alone. Files are replaced whole, under a lock: whatever interrupts leaves the old or the new.\n"
-        "merge and prune say all that they do; with --dry-run they only say it. validate ends with exit code 4 when\n"
-        "something is wrong. An entry that is damaged costs only itself.\n"
-        "\n"
-        "  autotune results show transpose --gpu nvidia-h200 --set rows=8192\n"
-        "  autotune results merge /mnt/other/results --dry-run\n"
-        "  autotune results prune --stale --older-than 365d\n",
+        "--results is read, else $AUTOTUNE_RESULTS, ./results and the installed records; only --results (or\n"
+        "./results) is changed. Files are replaced whole, under a lock: an interrupt leaves the old file or the new\n"
+        "one. merge and prune print everything they do; with --dry-run they only print it. validate ends with exit\n"
+        "code 4 if something is wrong. A damaged entry is left out, and the others are used.\n",
     .options = takes,
     .option_count = sizeof takes / sizeof *takes,
     .run = run,

@@ -170,9 +170,9 @@ const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
     .summary = "Say what is odd about a script; needs no GPU",
-    .details = "Constraints that never bite, values that no valid configuration has, parameters that change\n"
-               "no variant, variants that no ragged problem checks, a reference that shares the template.\n"
-               "What is odd need not be wrong: another problem or GPU may have a use for it.\n",
+    .details = "Constraints that exclude nothing, values that no valid configuration has, parameters that\n"
+               "change no variant, variants that no ragged problem checks, a reference that shares the\n"
+               "template. An odd script need not be wrong: another problem or GPU may need it.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

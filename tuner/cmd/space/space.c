@@ -195,8 +195,8 @@ const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
-    .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: 65,536 valid\n"
-               "configurations at most, and how many there are is not known.\n",
+    .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: at most 65,536 valid\n"
+               "configurations, and their total number is not known.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

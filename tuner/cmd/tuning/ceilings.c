@@ -214,15 +214,15 @@ const command cmd_ceilings = {
     .operands_most = TRIALS,
     .summary = "Measure what a GPU can do at most",
     .details =
-        "Of these ceilings (without any: of all) the best of a small space of kernels is kept in\n"
-        "DIR/<gpu>/device.json; patterns that name one (ceiling = \"fp32\") have their shares told of it.\n"
+        "For each of these ceilings (by default all) the best of a small space of kernels is kept in\n"
+        "DIR/<gpu>/device.json. Patterns that name a ceiling (ceiling = \"fp32\") then report their share of it.\n"
         "\n"
         "  copy, read, write   bytes of device memory a second\n"
         "  l2, shared          bytes of the L2, which no L1 keeps, and of shared memory, without conflicts\n"
-        "  fp32, fp64          floating-point operations a second, two in a fused multiplication and addition\n"
-        "  atomics             additions of words that lie in the L2, a warp's to neighbours\n"
+        "  fp32, fp64          floating-point operations a second; a fused multiply-add counts as two\n"
+        "  atomics             additions to words in the L2, a warp's to neighbours\n"
         "  host_to_device, device_to_host\n"
-        "                      bytes between pinned memory of the host and the device's, one way\n"
+        "                      bytes between pinned host memory and device memory, one way\n"
         "  launches            kernels that do next to nothing, back to back\n"
         "\n"
         "Runs of patterns measure copies, reads and writes themselves, of as many bytes as the problem has.\n",

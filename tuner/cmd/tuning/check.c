@@ -222,14 +222,13 @@ const command cmd_check = {
     .operand = "SCRIPT",
     .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
     .details =
-        "Compiles the variant (without --config the script's default; with --budget N that many of\n"
-        "the space, drawn at random) and runs it on a simulated GPU, on a small problem and on the\n"
-        "ragged ones. What it does wrong is told with source line, threads and buffer: wrong results,\n"
-        "accesses out of bounds, reads of what nothing wrote, races in shared and global memory,\n"
-        "barriers and warp operations that some threads miss, writes to inputs, misalignment. Needs no\n"
-        "GPU.\n"
+        "Compiles the variant (without --config the script's default; with --budget N that many of the space,\n"
+        "drawn at random) and runs it on a simulated GPU, on a small problem and on the ragged ones. It reports,\n"
+        "with source line, threads and buffer: wrong results, accesses out of bounds, reads of uninitialised\n"
+        "memory, races in shared and global memory, barriers and warp operations that some threads miss, writes to\n"
+        "inputs, misalignment. Needs no GPU.\n"
         "\n"
-        "Exit code: 0 all proven, 1 something is wrong, 3 nothing is wrong and not all could be proven.\n",
+        "Exit code: 0 all are proven, 1 something is wrong, 3 nothing is wrong but not all could be proven.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

@@ -287,11 +287,10 @@ const command cmd_sweep = {
     .operand = "SCRIPT",
     .summary = "Tune along variables of the problem, and print the curve",
     .details =
-        "Each point of --over is tuned as 'autotune SCRIPT --set NAME=V' would, in one run with one\n"
-        "set of workers; budgets are a point's. Its best configuration is recorded under its problem,\n"
-        "so that --recorded prints the curve again (with --json an object for each GPU). Several\n"
-        "--over span their product, the first\n"
-        "varying slowest. '...' between whole numbers goes on as they began: 1,2,...,64 by ones,\n"
+        "Each point of --over is tuned as 'autotune SCRIPT --set NAME=V' would, in one run with one set of workers;\n"
+        "budgets are for one point. The best configuration of each is recorded under its problem, so that\n"
+        "--recorded prints the curve again (with --json an object for each GPU). Several --over span their\n"
+        "product, the first varying slowest. '...' between whole numbers continues the series: 1,2,...,64 by ones,\n"
         "1,2,4,...,64 by doubling.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,

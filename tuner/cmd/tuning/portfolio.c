@@ -361,17 +361,17 @@ const command cmd_portfolio = {
     .details =
         "  autotune portfolio transpose.lua --over rows=256..16384 --over cols=256..16384 --max 8\n"
         "\n"
-        "--over NAME=LO..HI is a range of whole numbers (16K is 16384), filled evenly by ratios; NAME=V1,V2\n"
-        "a list. Among the problems are tall, flat and prime ones and powers of two, and every residue\n"
-        "that the script's constraints ask for occurs. The first few are searched (--effort says how much,\n"
-        "normal by default); the others are given what was good there, and searched where that promises\n"
-        "to pay. --budget is of the whole, variants or a time, and ends searching: what is good somewhere is\n"
-        "timed everywhere in any case. Then up to --max configurations are kept which together lose least against\n"
-        "each problem's own best, with a small tree that chooses among them. Problems that were held out\n"
-        "are searched, too, and tell what the portfolio loses.\n"
+        "--over NAME=LO..HI is a range of whole numbers (16K is 16384), filled evenly by ratios; NAME=V1,V2 is a\n"
+        "list. The problems include tall, flat and prime ones and powers of two, and every residue that the\n"
+        "script's constraints distinguish. The first few are searched (--effort says how much, normal by default).\n"
+        "On the others the configurations that were good there are tried, and a search follows only where it\n"
+        "promises to pay. --budget is for the whole, variants or a time, and ends the searching: what is good\n"
+        "somewhere is timed everywhere in any case. Then up to --max configurations are kept which together lose\n"
+        "least against each problem's own best, with a small tree that chooses among them. Problems that were held\n"
+        "out are searched too, and show what the portfolio loses.\n"
         "\n"
-        "It is kept in the record: 'autotune pick', the library and exported headers choose by it where a\n"
-        "problem itself was not tuned. The same command goes on where it was interrupted.\n",
+        "The record keeps it: 'autotune pick', the library and exported headers use it for problems that were not\n"
+        "tuned themselves. After an interruption the same command continues.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .run = run,

@@ -215,10 +215,10 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .details = "Without --config it is the script's default; with --best what the records give for the\n"
-               "problem on the GPU that is here, or on one of --arch, with grid, block, shared bytes and\n"
-               "arguments in a comment. The source is what the tuner compiles;\n"
-               "#line directives lead back to the template, --no-line leaves them out.\n",
+    .details = "Without --config it is the script's default; with --best the configuration that the\n"
+               "records give for the problem on this machine's GPU, or on one of --arch, with grid, block,\n"
+               "shared bytes and arguments in a comment. The source is what the tuner compiles; #line\n"
+               "directives lead back to the template, --no-line leaves them out.\n",
     .options = options_taken,
     .option_count = sizeof options_taken / sizeof *options_taken,
     .raw = true,

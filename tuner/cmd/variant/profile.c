@@ -399,12 +399,12 @@ const command cmd_profile = {
     .operand = "SCRIPT",
     .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
     .details =
-        "Checks and times the variant (without --config the script's default), then runs it once a pass while\n"
-        "the GPU counts: what Nsight Compute shows, by its names, for each launch, with cold caches unless\n"
-        "--cache warm. Beside it stand the counts of a simulated device, where that has them. It goes through\n"
-        "CUPTI (CUDA 12.6 or newer), which is looked for at run time in the Toolkit or by AUTOTUNE_LIBCUPTI. A\n"
-        "GPU that does not let this user read its counters, or has none, is exit code 3, and the message says\n"
-        "what to do. 'ncu --query-metrics' lists the names that a GPU knows.\n"
+        "Checks and times the variant (without --config the script's default), then runs it once a pass while the\n"
+        "GPU counts: the metrics of Nsight Compute, by its names, for each launch, with cold caches unless\n"
+        "--cache warm. The counts of a simulated device stand beside them, where it has them. CUPTI (CUDA 12.6 or\n"
+        "newer) reads them; it is looked for at run time, in the Toolkit or by AUTOTUNE_LIBCUPTI. If the GPU has\n"
+        "no counters, or this user may not read them, the exit code is 3 and the message says what to do.\n"
+        "'ncu --query-metrics' lists the names that a GPU knows.\n"
         "\n"
         "  autotune profile transpose.lua --config algorithm=tile,pad=0\n"
         "  autotune profile dot.lua --metrics dram__bytes_read.sum,smsp__inst_executed.sum --json\n",
