@@ -44,6 +44,15 @@ tool_without_gnuplot() {
     [ -z "$(tr -d '\0-\177' <out.txt)" ]
 }
 
+@test "importance in the terminal is of bars, two a parameter, and needs no gnuplot" {
+    LC_ALL=C.UTF-8 tool_without_gnuplot plot "$LANDSCAPE" --kind importance
+    succeeds
+    says 'algorithm  56.9 % ██'
+    says '43.6 % ▒▒'
+    LC_ALL=C tool_without_gnuplot plot "$LANDSCAPE" --kind importance
+    [ -z "$(tr -d '\0-\177' <out.txt)" ]
+}
+
 @test "without gnuplot the package to install is named" {
     tool_without_gnuplot plot "$LANDSCAPE" -o picture.svg
     fails_with 3 'gnuplot-nox'

@@ -46,6 +46,7 @@ grows() { # grows COMMAND...: it fits, and takes the room that there is
     grows importance "$RESULTS"/nvidia-h200/landscapes/dot.json.gz
     fits replay "$RESULTS"/nvidia-h200/landscapes/strided.json.gz --repeat 2
     fits plot "$RESULTS"/nvidia-h200/landscapes/dot.json.gz --kind heatmap
+    grows plot "$RESULTS"/nvidia-h200/landscapes/dot.json.gz --kind importance
 }
 
 @test "a file's lines are not broken where programs read them" {

@@ -79,6 +79,14 @@ static bool has_level(const drawing *d, size_t result, size_t level, size_t para
     return value_equal(d->r->results[result].values[parameter], d->r->results[level].values[parameter]);
 }
 
+/* A terminal shows it where there is room beside the numbers. */
+static void put_ylabel(const drawing *d, const char *name)
+{
+    if (d->q->format == PLOT_TERMINAL)
+        fputs("set lmargin 20\n", d->to);
+    fprintf(d->to, "set ylabel '%s'\n", name);
+}
+
 static void put_ceiling(const drawing *d)
 {
     char of[WORK_RATE_BYTES];
@@ -126,9 +134,10 @@ static at_status draw_rank(const drawing *d, at_error *error)
         fputs("EOD\n", d->to);
     }
     snprintf(text, sizeof text, count < all ? " (of %zu of %zu values)" : "", count, all);
-    fprintf(d->to, "set xlabel 'of the variants with that value%s, fastest first (%%)'\nset ylabel '%s'\n"
+    fprintf(d->to, "set xlabel 'of the variants with that value%s, fastest first (%%)'\n"
                    "set xrange [0:100]\nset key outside bottom center horizontal height 1\n",
-            text, unit(d));
+            text);
+    put_ylabel(d, unit(d));
     if (d->rates)
         fputs("set yrange [0:*]\n", d->to);
     else
@@ -171,8 +180,9 @@ static at_status draw_sweep(const drawing *d, at_error *error)
         put_text(d->to, text);
         fputc('\n', d->to);
     }
-    fprintf(d->to, "EOD\nset ylabel '%s'\nset yrange [0:*]\nset xrange [-0.5:%g]\nset xlabel ", unit(d),
-            (double)count - 0.5);
+    fprintf(d->to, "EOD\nset yrange [0:*]\nset xrange [-0.5:%g]\n", (double)count - 0.5);
+    put_ylabel(d, unit(d));
+    fputs("set xlabel ", d->to);
     put_text(d->to, d->r->names[d->by[0]]);
     fprintf(d->to, "\nset key outside bottom center horizontal height 1\n"
                    "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
@@ -308,9 +318,11 @@ static at_status draw_convergence(const drawing *d, at_error *error)
             fprintf(d->to, "%zu %g\n", i + 1, best * 1e3);
         }
     }
-    fprintf(d->to, "%zu %g\nEOD\nset logscale x\nset xlabel 'variants tried'\nset ylabel 'best time so far (us)'\n"
+    fprintf(d->to, "%zu %g\nEOD\n", d->r->result_count, best * 1e3);
+    put_ylabel(d, "us");
+    fprintf(d->to, "set logscale x\nset xlabel 'variants tried (the best time so far)'\n"
                    "unset key\nplot $d with steps lc rgb '%s' lw 2\n",
-            d->r->result_count, best * 1e3, colours[0]);
+            colours[0]);
     return AT_OK;
 }
 
@@ -330,10 +342,12 @@ static at_status draw_spill(const drawing *d, at_error *error)
     if (points == 0)
         return error_set(error, AT_NOT_FOUND, "this file does not say what a variant spills: what a run prints with "
                                               "--json --top 1000000 does, and its journal");
-    fprintf(d->to, "EOD\nset xrange [%g:%g]\nset xlabel 'bytes spilled by a thread (stores and loads)'\nset ylabel '%s'\n"
+    fputs("EOD\n", d->to);
+    put_ylabel(d, unit(d));
+    fprintf(d->to, "set xrange [%g:%g]\nset xlabel 'bytes spilled by a thread (stores and loads)'\n"
                    "set yrange [0:*]\nset key outside bottom center horizontal height 1\n"
                    "plot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
-            -0.03 * most, 1.03 * most, unit(d), colours[0]);
+            -0.03 * most, 1.03 * most, colours[0]);
     put_ceiling(d);
     fputs("\n", d->to);
     return AT_OK;
@@ -341,15 +355,49 @@ static at_status draw_spill(const drawing *d, at_error *error)
 
 static at_status draw_roofline(const drawing *d, at_error *error)
 {
+    put_ylabel(d, ""); /* it writes its own */
     return roofline_write(&(roofline_request){.r = d->r, .works = d->works, .count = d->count,
                                               .ceilings = d->q->ceilings, .colours = colours, .to = d->to},
                           error);
+}
+
+static void print_bar(const drawing *d, const char *label, int width, const char *fill, double share, double most)
+{
+    const int room = (int)d->q->columns - width - 10;
+    fprintf(d->to, "%*s %5.1f %% ", width, label, 100 * share);
+    for (int i = 0; i < (int)(room * share / most + 0.5); i++)
+        fputs(fill, d->to);
+    fputc('\n', d->to);
+}
+
+/* In the terminal two bars a parameter: alone, and below it once all others are fixed. */
+static void print_bars(const drawing *d)
+{
+    const importance *m = &d->important;
+    bool blocks = terminal_speaks_utf8();
+    int width = 0;
+    double most = 1e-9;
+    for (size_t i = 0; i < m->parameter_count; i++) {
+        int length = (int)strlen(d->r->names[m->parameters[i].parameter]);
+        width = length > width ? length : width;
+        most = fmax(most, fmax(m->parameters[i].alone, m->parameters[i].total));
+    }
+    fprintf(d->to, "Parameters of %s, by their share of the variance of log(time)\n%s alone, %s once all others are fixed\n\n", d->q->title,
+            blocks ? "\u2588" : "#", blocks ? "\u2592" : "-");
+    for (size_t i = 0; i < m->parameter_count; i++) {
+        print_bar(d, d->r->names[m->parameters[i].parameter], width, blocks ? "\u2588" : "#", m->parameters[i].alone, most);
+        print_bar(d, "", width, blocks ? "\u2592" : "-", m->parameters[i].total, most);
+    }
 }
 
 static at_status draw_importance(const drawing *d, at_error *error)
 {
     (void)error;
     size_t count = d->important.parameter_count;
+    if (d->q->format == PLOT_TERMINAL) {
+        print_bars(d);
+        return AT_OK;
+    }
     fputs("$d << EOD\n", d->to);
     for (size_t i = count; i-- > 0;) {
         const importance_parameter *p = &d->important.parameters[i];
@@ -494,7 +542,7 @@ static at_status write_program(const recorded *r, const plot_request *q, FILE *t
                                       : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)
         status = choose_by(&d, kinds[kind].parameters, error);
-    if (!status && !(q->format == PLOT_TERMINAL && kinds[kind].draw == draw_heatmap))
+    if (!status && !(q->format == PLOT_TERMINAL && (kinds[kind].draw == draw_heatmap || kinds[kind].draw == draw_importance)))
         put_head(&d);
     if (!status)
         status = kinds[kind].draw(&d, error);

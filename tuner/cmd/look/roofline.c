@@ -147,9 +147,9 @@ static void write_rates(const roofline_request *q, work_unit unit)
                 by_occupancy ? 100 * r->results[q->works[i]].occupancy
                              : 100.0 * (double)i / (double)(q->count > 1 ? q->count - 1 : 1),
                 rate_of(r, r->results[q->works[i]].cost, unit));
-    fprintf(to, "EOD\nset xlabel '%s'\nset ylabel '%s (%s)'\nset xrange [%s]\n",
-            by_occupancy ? "occupancy (%)" : "of the variants, fastest first (%)", name,
-            unit == WORK_BYTES ? "no flops are given" : "no bytes are given",
+    fprintf(to, "EOD\nset xlabel '%s (no %s are given)'\nset ylabel '%s'\nset xrange [%s]\n",
+            by_occupancy ? "occupancy (%)" : "of the variants, fastest first (%)",
+            unit == WORK_BYTES ? "flops" : "bytes", name,
             by_occupancy ? "0:105" : "-3:103");
     put_points(q);
     if (r->baseline_ms > 0)
