@@ -1,4 +1,4 @@
-/* Where the program finds its own files and the user's script, and what it calls those it writes. */
+/* Finds the program's own files and the user's script, and names the files that it writes. */
 #ifndef AUTOTUNE_BASE_PATHS_H
 #define AUTOTUNE_BASE_PATHS_H
 

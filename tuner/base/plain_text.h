@@ -1,8 +1,8 @@
-/* Text that others wrote, as a terminal may be given it.
+/* Text of others, made safe for a terminal.
  *
- * Names, messages and records come from anyone; to a terminal, control characters in them are
- * orders. They are written as JSON would write them (\u001b), so that text within JSON stays JSON;
- * newline and tab stay, and so does all other UTF-8. Bytes that are no UTF-8 become \ufffd. */
+ * Names, messages and records come from anyone, and a terminal obeys control characters in them. They are
+ * written as JSON would write them (\u001b), so that text within JSON stays JSON; newline and tab stay, and
+ * so does all other UTF-8. Bytes that are not UTF-8 become \ufffd. */
 #ifndef AUTOTUNE_BASE_PLAIN_TEXT_H
 #define AUTOTUNE_BASE_PLAIN_TEXT_H
 

@@ -1,9 +1,9 @@
-/* A timeline of who did what when, in Chrome's trace format (chrome://tracing, ui.perfetto.dev).
+/* A timeline of a run in Chrome's trace format (chrome://tracing, ui.perfetto.dev).
  *
- * In: spans of lanes (a compile worker, a device worker, a stage), as they end. Out: a file, one JSON
- * array with an event a line, written as it goes: what a run that was killed leaves lacks the last
- * bracket alone, which readers of the format allow. A lane does one thing at a time, so its spans do not
- * overlap. A NULL trace takes everything and writes nothing. */
+ * In: spans of lanes (a compile worker, a device worker, a stage), as they end. Out: a file, one JSON array
+ * with an event a line, written as events come: if the run is killed only the last bracket is missing,
+ * which readers of the format accept. A lane does one thing at a time, so its spans do not overlap. A NULL
+ * trace accepts everything and writes nothing. */
 #ifndef AUTOTUNE_BASE_TRACE_H
 #define AUTOTUNE_BASE_TRACE_H
 

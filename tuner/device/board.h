@@ -1,5 +1,4 @@
-/* What the board that carries a GPU says of itself at one moment: plain data. A figure that is not
- * known is 0. */
+/* The state of the board that carries a GPU, at one moment: plain data. A figure that is not known is 0. */
 #ifndef AUTOTUNE_DEVICE_BOARD_H
 #define AUTOTUNE_DEVICE_BOARD_H
 

@@ -1,10 +1,10 @@
-/* Confinement of a worker by the kernel: which files it may open, whether it may run programs and
- * use the network.
+/* Confinement of a worker by the kernel: which files it may open, whether it may run programs and use the
+ * network.
  *
- * Landlock bounds files (and, from its version 4 on, TCP; from 6 on, signals and abstract sockets);
- * seccomp bounds execution and sockets. Neither needs a right, neither can be taken back, and both
- * pass to children. Where the kernel has one of them not, the rest still holds: what is in force is
- * returned, and `autotune --version` says it. $AUTOTUNE_CONFINE set to "off" leaves both out. */
+ * Landlock restricts files (and, from its version 4 on, TCP; from 6 on, signals and abstract sockets);
+ * seccomp restricts execution and sockets. Both need no privilege, cannot be undone, and are inherited by
+ * children. If the kernel lacks one of them, the other still holds: the functions return what is in force,
+ * and `autotune --version` shows it. With AUTOTUNE_CONFINE=off neither is used. */
 #ifndef AUTOTUNE_PROCESS_CONFINE_H
 #define AUTOTUNE_PROCESS_CONFINE_H
 
@@ -19,8 +19,8 @@ typedef struct confine_folder {
     confine_access access;
 } confine_folder;
 
-/* From here on this process opens no file but below these folders. False when the kernel has no
- * Landlock, refuses, or it is switched off. What is open stays open. */
+/* From now on this process can open only files below these folders. False if the kernel has no Landlock or
+ * refuses, or if it is switched off. Files that are open stay open. */
 bool confine_files(const confine_folder *folders, size_t count);
 
 typedef enum confine_calls {
@@ -28,7 +28,7 @@ typedef enum confine_calls {
     CONFINE_SOCKETS    /* that, and no new sockets */
 } confine_calls;
 
-/* From here on those system calls fail with EPERM. False as above. */
+/* From now on those system calls fail with EPERM. False as above. */
 bool confine_system_calls(confine_calls what);
 
 typedef struct confinement {

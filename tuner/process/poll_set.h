@@ -1,6 +1,6 @@
-/* What one wait waits for: the sockets of all workers at once, and how long at most.
+/* The set that one wait waits for: the sockets of all workers, and the longest time.
  *
- * A module that has workers adds their sockets and the time by which it must look again; the event loop
+ * Every module with workers adds their sockets and the time by which it must look again; the event loop
  * waits once for all of them. */
 #ifndef AUTOTUNE_PROCESS_POLL_SET_H
 #define AUTOTUNE_PROCESS_POLL_SET_H

@@ -1,8 +1,8 @@
 /* Worker processes: this program executed anew, with a socket to the process that started it.
  *
- * A worker shares nothing with who started it but its environment, the standard descriptors and the
- * socket: it may be started while threads run. It dies with its parent and ignores the terminal's
- * signals (the parent decides). main() calls worker_enter() first, with what its workers run. */
+ * A worker shares with that process only the environment, the standard descriptors and the socket, so it
+ * may be started while threads run. It dies with its parent and ignores the terminal's signals (the parent
+ * decides). main() calls worker_enter() first, with the programs of its workers. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
@@ -32,7 +32,7 @@ typedef struct worker_program {
 at_status worker_start(const worker_program *program, const pack *settings, worker *out,
                        at_error *error);
 
-/* Where workers run that are not to run here. */
+/* A host where workers run instead of here. */
 typedef struct worker_host {
     /* Gives the tuner's end of a worker of this program, which has had no settings yet. */
     at_status (*start)(void *context, const char *program, worker *out, at_error *error);

@@ -1,8 +1,8 @@
-/* The ceilings of a GPU, as they were measured there: results/<gpu>/device.json.
+/* The measured ceilings of a GPU: results/<gpu>/device.json.
  *
- * The file stands beside the GPU's records, by the same rules (record/record.h): it is bounded and checked
- * when it is read, replaced atomically under a lock of its folder, and what this version does not know
- * is kept. results/README.md documents its members. */
+ * The file stands beside the GPU's records and follows the same rules (record/record.h): it is bounded and
+ * checked when it is read, replaced atomically under a lock of its folder, and members that this version
+ * does not know are kept. results/README.md documents its members. */
 #ifndef AUTOTUNE_RECORD_CEILINGS_H
 #define AUTOTUNE_RECORD_CEILINGS_H
 
@@ -19,16 +19,16 @@ typedef struct ceiling_rates {
     double rates[CEILING_KINDS]; /* 10^9 bytes, flops or items a second; 0: not measured */
 } ceiling_rates;
 
-/* Reads what is kept of a GPU; where there is no file every rate is 0. AT_FORMAT for a file that is
- * damaged, of another GPU or version; AT_IO, AT_NO_MEMORY. */
+/* Reads what is kept for a GPU; without a file every rate is 0. AT_FORMAT for a file that is damaged, or of
+ * another GPU or version; AT_IO, AT_NO_MEMORY. */
 at_status ceilings_read(const char *results_dir, const char *gpu, ceiling_rates *out, at_error *error);
 
 /* As ceilings_read(), from a text. */
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, at_error *error);
 
-/* Keeps the rate that the best of a run reached as the GPU's `kind`, in place of the one that was there;
- * driver, compiler, date, problem and configuration stand beside it. Writes the file's path to
- * `path`. AT_USAGE for predicted times or without a best; otherwise as ceilings_read(). */
+/* Keeps the rate that the best of a run reached as the GPU's `kind`, in place of an earlier one, with
+ * driver, compiler, date, problem and configuration. Writes the file's path to `path`. AT_USAGE for
+ * predicted times or without a best; otherwise as ceilings_read(). */
 at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
                          size_t path_bytes, at_error *error);
 

@@ -1,8 +1,8 @@
-/* Where records are looked for.
+/* The folders that records are read from.
  *
- * In: the folder that was asked for, or none. Out: the records of that folder, or of all that are known:
- * $AUTOTUNE_RESULTS, ./results and the one that was installed with autotune, in this order. The command
- * line and the library search by this one function. */
+ * In: the folder that was asked for, or none. Out: the records of that folder, or of all known folders:
+ * $AUTOTUNE_RESULTS, ./results and the one installed with autotune, in this order. The command line and the
+ * library both use this function. */
 #ifndef AUTOTUNE_RECORD_FOLDERS_H
 #define AUTOTUNE_RECORD_FOLDERS_H
 

@@ -1,9 +1,9 @@
-/* JSON held against a JSON Schema (draft 2020-12), and where in a text a value stands.
+/* Validates JSON against a JSON Schema (draft 2020-12), and finds the line of a value in a text.
  *
- * Known are the keywords that this project's schemas use: type, enum, const, properties, required,
+ * It knows the keywords that this project's schemas use: type, enum, const, properties, required,
  * additionalProperties, propertyNames, items, minItems, maxItems, minProperties, maxProperties, minimum,
- * exclusiveMinimum, maximum, maxLength, pattern (a POSIX extended regular expression), oneOf, anyOf, $ref into
- * "#/$defs/"; others say nothing, as the standard has it. */
+ * exclusiveMinimum, maximum, maxLength, pattern (a POSIX extended regular expression), oneOf, anyOf, $ref
+ * into "#/$defs/". It ignores others, as the standard allows. */
 #ifndef AUTOTUNE_RECORD_JSON_SCHEMA_H
 #define AUTOTUNE_RECORD_JSON_SCHEMA_H
 
@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 
-/* Is told of each violation: the JSON pointer of the value, and what it must be. Another status than AT_OK
- * ends the validation with it. */
+/* Is called for each violation with the JSON pointer of the value and what it must be. A status other than
+ * AT_OK ends the validation. */
 typedef at_status json_schema_report(void *context, const char *pointer, const char *message);
 
 /* The first status that `report` returned; AT_FORMAT for a schema that cannot be followed. */

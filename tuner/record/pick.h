@@ -61,15 +61,14 @@ typedef enum pick_verdict { PICK_GOOD, PICK_IMPOSSIBLE, PICK_SLOWER } pick_verdi
  * "none"; static storage. */
 const char *pick_rule_name(pick_rule rule);
 
-/* How far two values are apart: for numbers the difference of pick_scale(), else 0 or PICK_UNLIKE.
- */
+/* The distance of two values: for numbers the difference of their pick_scale(), else 0 or PICK_UNLIKE. */
 double pick_value_distance(value a, value b);
 
 /* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by their ratio, and
  * nothing but arithmetic is needed. */
 double pick_scale(double x);
 
-/* Lower is what a caller who says nothing more wants: measured cold, for time. */
+/* Ranks entries: lower is what a caller without further wishes wants, measured cold and for time. */
 int pick_preference(const record_entry *e);
 
 /* The candidate that comes next after `after` (NULL: the first), best first; false: there is no more.
@@ -81,7 +80,7 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen);
 
-/* The first candidate that is good. */
+/* The first candidate whose verdict is good. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */

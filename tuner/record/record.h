@@ -1,12 +1,12 @@
-/* Records: what is kept of a run, one JSON file a GPU and pattern, results/<gpu>/<pattern>.json.
+/* Records: what is kept of runs, one JSON file for each GPU and pattern, results/<gpu>/<pattern>.json.
  *
- * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it,
- * and for the exporters and the library the entries as plain data. The schema is documented in
- * results/README.md. Files come from other people too: everything is bounded and checked when it
- * is read (sizes, types, names that are identifiers, no control characters). For those who write, a
- * file that cannot be understood is an error that leaves it as it is; for those who only read, an
- * entry that cannot costs itself and no other. Merging reads, changes and replaces the file
- * under a lock of its folder, atomically; what this version does not know is kept. */
+ * In: the summary of a run on a real device. Out: the file, with the run's entry merged into it; and for
+ * the exporters and the library the entries as plain data. results/README.md documents the schema. Files
+ * may come from other people: everything is bounded and checked when it is read (sizes, types, names that
+ * are identifiers, no control characters). A writer treats a file that it cannot understand as an error and
+ * leaves it alone; a reader leaves out only the entries that it cannot understand. Merging reads, changes
+ * and replaces the file atomically, under a lock of its folder; members that this version does not know are
+ * kept. */
 #ifndef AUTOTUNE_RECORD_RECORD_H
 #define AUTOTUNE_RECORD_RECORD_H
 
@@ -64,9 +64,9 @@ typedef struct record_entry {
     const char *effort, *script_hash, *template_hash, *source_hash; /* likewise */
 } record_entry;
 
-/* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they
- * are to be tried. Any other asks for one variable, or its product with another: is it below `bound`;
- * or, where that is no number, equal to it; or, where `multiple_of` is not 0, a whole multiple of that? */
+/* A node of a portfolio's tree. A leaf has the portfolio's configurations in the order in which they are to
+ * be tried. Any other node tests one variable, or its product with another: is it below `bound`; or, if
+ * `bound` is no number, equal to it; or, if `multiple_of` is not 0, a whole multiple of that? */
 typedef struct record_node {
     const char *variable; /* NULL: a leaf */
     const char *times;    /* the other; NULL: the variable alone is asked for */
@@ -145,8 +145,8 @@ typedef enum record_change {
 at_status record_path(const char *results_dir, const char *gpu, const char *pattern_name, char *out,
                       size_t out_bytes, at_error *error);
 
-/* Fails where record_merge() would for reasons that are known beforehand: makes the folders, reads
- * the file that is there, tries to write. For a run to call before its first measurement. */
+/* Fails if record_merge() would fail for a reason that is known beforehand: makes the folders, reads the
+ * existing file, tries to write. A run calls it before its first measurement. */
 at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
                                 at_error *error);
 
@@ -166,21 +166,20 @@ at_status record_parse(const char *text, size_t size_bytes, const char *path, re
 at_status record_read(const char *path, record *out, at_error *error);
 void record_deinit(record *r);
 
-/* Parses one file's text as those do who only read: what cannot be understood is left out, and noted in
- * `faults` (the caller's). AT_FORMAT where nothing of the file can be. */
+/* Parses one file's text for a reader: parts that cannot be understood are left out, and noted in `faults`
+ * (the caller's). AT_FORMAT if nothing of the file can be understood. */
 at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
                              record *out, at_error *error);
 
-/* Notes what `error` says of `pointer` in a file. AT_NO_MEMORY. */
+/* Adds the message of `error`, about `pointer` in a file, to the faults. AT_NO_MEMORY. */
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
                             const at_error *why, at_error *error);
 void record_faults_deinit(record_faults *faults);
 
-/* Reads the records of all GPUs under `results_dir`, or, where it is the folder of one GPU, of that, of one
- * pattern (NULL: all). Entries and portfolios
- * that cannot be understood are left out and noted in out->faults, and so are files of which nothing can
- * be: their syntax, head or version. A folder that does
- * not exist is AT_NOT_FOUND; finding no record is not an error (count 0). */
+/* Reads the records of all GPUs under `results_dir` (or of one GPU, if that is its folder), for one pattern
+ * (NULL: all). Entries and portfolios that cannot be understood are left out and noted in out->faults; so
+ * are whole files with bad syntax, head or version. AT_NOT_FOUND if the folder does not exist; finding no
+ * record is no error (count 0). */
 at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
                           at_error *error);
 void record_set_deinit(record_set *set);

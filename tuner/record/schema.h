@@ -1,5 +1,5 @@
-/* What the parts of the record share: record/reading.c has what all readers need, record/portfolio.c
- * reads portfolios, record/record.c the rest; record/merge.c writes. */
+/* What the parts of the room share: record/reading.c has what all readers need, record/portfolio.c reads
+ * portfolios, record/record.c the rest; record/merge.c writes. */
 #ifndef AUTOTUNE_RECORD_SCHEMA_H
 #define AUTOTUNE_RECORD_SCHEMA_H
 
@@ -29,8 +29,8 @@ bool record_is_text(const char *text);
 at_status record_bad(const record_reading *r, const char *what, const char *expected);
 at_status record_no_memory(const record_reading *r);
 
-/* Where faults are noted, notes that `list` has a bad element at `place` ("entries", 2) and returns
- * AT_OK: it is left out. Otherwise `status`. */
+/* If faults are collected, notes that `list` has a bad element at `place` ("entries", 2), which is left
+ * out, and returns AT_OK. Otherwise returns `status`. */
 at_status record_leave_out(const record_reading *r, at_status status, const char *list,
                            size_t place);
 
@@ -38,7 +38,7 @@ at_status record_leave_out(const record_reading *r, at_status status, const char
 at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
                              record_values *out);
 
-/* Merging takes milliseconds: who holds a folder's lock longer is stuck. */
+/* Merging takes milliseconds: a process that holds a folder's lock longer is stuck. */
 enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
 
 /* Members of what is written of a run; new references, NULL when out of memory. */
@@ -57,8 +57,8 @@ bool record_keep_unknown(json_t *entry, json_t *old);
 /* Can a text be read as what a file is to hold? */
 typedef at_status record_reader(const char *text, size_t length, const char *path, at_error *error);
 
-/* Replaces a file of the results folder. It is read back from its text before it replaces anything: what
- * autotune could not read later is never written. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
+/* Replaces a file of the results folder. The text is first read back: autotune never writes what it could
+ * not read later. AT_FORMAT, AT_IO, AT_NO_MEMORY leave the old file. */
 at_status record_replace(const char *path, const json_t *root, record_reader *reads, at_error *error);
 
 /* The same, of a record. */

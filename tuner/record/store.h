@@ -1,4 +1,4 @@
-/* A record's file that is being changed: read, or begun, under the lock of its folder; replaced whole.
+/* A record's file while it is changed: read, or begun, under the lock of its folder, and replaced whole.
  * For the modules that write records. */
 #ifndef AUTOTUNE_RECORD_STORE_H
 #define AUTOTUNE_RECORD_STORE_H

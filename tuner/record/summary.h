@@ -1,9 +1,8 @@
-/* What a run found, as plain data: filled by the tuning loop, read by the report and the record.
+/* The findings of a run as plain data: the tuning loop fills it in, the report and the record read it.
  *
- * The texts that come from the script (names, string values) are borrowed and must outlive the
- * summary; everything that the functions below make is owned by it and freed by
- * run_summary_deinit(). A field that is not known is zero (or empty) and is left out of tables and
- * JSON. */
+ * Texts that come from the script (names, string values) are borrowed and must outlive the summary; the
+ * summary owns everything that the functions below make, and run_summary_deinit() frees it. A field that is
+ * not known is zero (or empty) and is left out of tables and JSON. */
 #ifndef AUTOTUNE_RECORD_SUMMARY_H
 #define AUTOTUNE_RECORD_SUMMARY_H
 
@@ -147,7 +146,8 @@ at_status run_summary_add(run_summary *s, const char *configuration, outcome o, 
 void run_summary_warn(run_summary *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The unit that says best how fast a variant is: the ceiling's, or the first that the pattern gives. */
+/* The unit in which the speed of a variant is best stated: the ceiling's, or the first that the pattern
+ * gives. */
 work_unit run_summary_unit(const run_summary *s);
 
 /* The variant that was tried in place of a twin; NULL when r is none. */

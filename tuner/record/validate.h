@@ -1,8 +1,8 @@
-/* Is a record's file sound? What the schema says (tuner/schemas/record.json), what readers ask for, and what
- * neither can say: figures that contradict each other, entries that repeat each other, a file whose name is
- * another pattern's or GPU's.
+/* Is the file of a record sound? It is checked against the schema (tuner/schemas/record.json), by the
+ * readers, and for what neither can see: figures that contradict each other, repeated entries, a file name
+ * of another pattern or GPU.
  *
- * In: a file. Out: a list of faults, each with the JSON pointer, the line and the remedy. */
+ * In: a file. Out: a list of faults, each with JSON pointer, line and remedy. */
 #ifndef AUTOTUNE_RECORD_VALIDATE_H
 #define AUTOTUNE_RECORD_VALIDATE_H
 
@@ -10,8 +10,8 @@
 
 #include "record/record.h"
 
-/* Adds what is wrong with the file to `faults`, at most a hundred things a file. *entries: how many it has.
- * AT_IO, AT_NOT_FOUND, AT_NO_MEMORY; AT_FORMAT is of the schema: a damaged file is a fault. */
+/* Adds the faults of the file to `faults`, at most a hundred a file. *entries: how many entries it has.
+ * AT_IO, AT_NOT_FOUND, AT_NO_MEMORY; AT_FORMAT concerns the schema: a damaged file is a fault. */
 at_status record_validate(const char *path, const json_t *schema, record_faults *faults, size_t *entries,
                           at_error *error);
 
