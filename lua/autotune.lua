@@ -76,6 +76,19 @@
 -- An argument is a buffer's name or an expression: an integer is an int, true or false a bool;
 -- at.int8 to at.int64, at.uint8 to at.uint64, at.half, at.bfloat16, at.float, at.double and at.bool
 -- say otherwise: at.float(EXPRESSION). at.struct { at.float "x", at.int32 "n" } is a struct by value.
+-- Two more are views of a buffer, of which the launch makes the driver's object:
+--
+--   at.tensor   a tensor map, const __grid_constant__ CUtensorMap, by which cp.async.bulk.tensor copies
+--               boxes (device.major >= 9): { buffer; size: elements, along a row first, up to five sides;
+--               strides *: elements from one row to the next, one plane to the next ... (packed); box: as
+--               many sides, 256 elements at most; swizzle * (0) over 32, 64 or 128 bytes; l2 * (0): 64,
+--               128 or 256 bytes are fetched into L2; outside * ("zero", "nan"): what lies outside reads
+--               as. A box's rows and all strides are multiples of 16 bytes }
+--   at.texture  a texture object, cudaTextureObject_t: { buffer; size: texels, one side (tex1Dfetch) or
+--               two (tex2D); strides * (packed): elements from one row to the next, a multiple of 32
+--               bytes; channels * (1, 2, 4): elements of a texel; filter * ("point", "linear");
+--               address * ("clamp", "border", "wrap", "mirror"); coordinates * ("elements",
+--               "normalised"); reads * ("element", or "float": integers of 8 and 16 bits as fractions) }
 --
 -- Fills, each by a generator that gives every element its own value:
 --
@@ -130,6 +143,8 @@ at.inout = constructor "inout"
 at.scratch = constructor "scratch"
 at.reference = constructor "reference"
 at.kernel = constructor "kernel"
+at.tensor = constructor "tensor"
+at.texture = constructor "texture"
 
 for _, kind in ipairs(kernel.ARGUMENTS) do
   at[kind] = function(v)

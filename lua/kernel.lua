@@ -4,6 +4,7 @@ local host = ...
 
 local check = host.own "check.lua"
 local tolerance = host.own "tolerance.lua"
+local view = host.own "view.lua"
 local fail, child, meant, show = check.fail, check.child, check.meant, check.show
 local line_of, ordered_keys, KIND = check.line_of, check.ordered_keys, check.KIND
 local expression, optional, expressions = check.expression, check.optional, check.expressions
@@ -156,6 +157,8 @@ local function read_arguments(given, path, buffers)
       argument = { type = v.type, value = expression(v.value, where) }
     elseif type(v) == "table" and v[KIND] == "struct" then
       argument = read_struct(v, where)
+    elseif view.is(v) then
+      argument = view.read(v, where, buffers, taken)
     end
     if not argument then check_argument(v, where, buffers) end
     list[key] = argument or { type = "plain", value = expression(v, where) }
@@ -307,6 +310,14 @@ function kernel.read_kernel(description, buffers, measurable)
     check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
     check.fields(launch, { "launch" }, LAUNCH_FIELDS)
     launches = { read_launch(launch, { "launch" }, common, buffers) }
+  end
+  for _, one in ipairs(description.transfer ~= nil and launches or {}) do
+    for i, argument in ipairs(one.args) do
+      if argument.type == "tensor" or argument.type == "texture" then
+        fail({ "kernel", "args", i }, "at.%s is of the device's memory; where there is a transfer, kernels get addresses",
+             argument.type)
+      end
+    end
   end
   return {
     template = check.string(given.template, { "kernel", "template" }, "template = \"NAME.cu.tmpl\""),

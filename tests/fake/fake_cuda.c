@@ -28,7 +28,7 @@ struct CUfunc_st {
     struct CUfunc_st *next; /* of the same module */
 };
 
-enum { MAX_ARGUMENTS = 4, MAX_NODES = 8192, MOST_COOPERATIVE_BLOCKS = 264 };
+enum { MAX_ARGUMENTS = 5, MAX_NODES = 8192, MOST_COOPERATIVE_BLOCKS = 264 };
 
 /* A captured launch (function) or copy. */
 typedef struct node {
@@ -110,6 +110,11 @@ int64_t autotune_host_clock_ns(void)
     wait_us(setting("FAKE_CUDA_TIME_US", 0));
     count_time();
     return (int64_t)fake.now_ns;
+}
+
+bool fake_is_capturing(void)
+{
+    return fake.capturing != NULL;
 }
 
 void fake_changed(void)

@@ -487,6 +487,61 @@ static fake_end launches_reference(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* (map, dst) and (src, dst, rows, columns) of a matrix of 4-byte elements. */
+static void transpose(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols, unsigned char *dst)
+{
+    for (uint64_t y = 0; y < rows; y++)
+        for (uint64_t x = 0; x < cols; x++)
+            memcpy(dst + 4 * (x * rows + y), src + y * stride_bytes + 4 * x, 4);
+}
+
+static fake_end tensor_tiles(const fake_launch *l)
+{
+    const fake_view *map = fake_view_find(U64(l, 0));
+    if (!map || map->is_texture)
+        return FAKE_ILLEGAL_ADDRESS;
+    transpose(map->address, map->stride_bytes[0], map->size[1], map->size[0], POINTER(l, 1));
+    return FAKE_OK;
+}
+
+static fake_end tensor_tiles_reference(const fake_launch *l)
+{
+    transpose(POINTER(l, 0), 4 * U64(l, 3), U64(l, 2), U64(l, 3), POINTER(l, 1));
+    return FAKE_OK;
+}
+
+static void filter(const unsigned char *src, uint64_t stride_bytes, uint64_t rows, uint64_t cols, float *dst)
+{
+    for (uint64_t i = 0; i < rows * cols; i++) {
+        float sum = 0;
+        for (uint64_t n = 0; n < 9; n++) {
+            uint64_t y = i / cols + n / 3, x = i % cols + n % 3; /* one too many */
+            y = y > rows ? rows - 1 : y ? y - 1 : 0;
+            x = x > cols ? cols - 1 : x ? x - 1 : 0;
+            sum += (float)((n / 3 == 1 ? 2 : 1) * (n % 3 == 1 ? 2 : 1)) *
+                   *(const float *)(const void *)(src + y * stride_bytes + 4 * x);
+        }
+        dst[i] = sum;
+    }
+}
+
+/* (src, texture, dst): through the texture, whatever the variant does. */
+static fake_end textured(const fake_launch *l)
+{
+    const fake_view *image = fake_view_find(U64(l, 1));
+    if (!image || !image->is_texture || !image->clamps)
+        return FAKE_ILLEGAL_ADDRESS;
+    filter(image->address, image->stride_bytes[0], image->size[1], image->size[0], (float *)(void *)POINTER(l, 2));
+    return FAKE_OK;
+}
+
+/* (src, dst, rows, columns, pitch) */
+static fake_end textured_reference(const fake_launch *l)
+{
+    filter(POINTER(l, 0), 4 * U64(l, 4), U64(l, 2), U64(l, 3), (float *)(void *)POINTER(l, 1));
+    return FAKE_OK;
+}
+
 static const fake_kernel kernels[] = {
     {"at_fill", fill, 0, 0, NULL},
     {"at_guards_set", guards_set, 0, 0, NULL},
@@ -546,6 +601,10 @@ static const fake_kernel kernels[] = {
     {"atomics_reference", ceiling_atomics, 0, 4, NULL},
     {"ceiling_launches", ceiling_launches, 0, 2, NULL},
     {"launches_reference", launches_reference, 0, 2, NULL},
+    {"tensor_tiles", tensor_tiles, 0, 2, NULL},
+    {"tensor_tiles_reference", tensor_tiles_reference, 0, 4, NULL},
+    {"textured", textured, 0, 3, NULL},
+    {"textured_reference", textured_reference, 0, 5, NULL},
 };
 
 const fake_kernel *fake_kernel_find(const char *name)

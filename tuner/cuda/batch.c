@@ -88,6 +88,8 @@ at_status cuda_batch_new(device *d, device_kernel *k, const launch_plan *plan,
         return error_set(error, AT_INTERNAL, "a transfer is not timed in batches");
     const batch_recipe r = {.kernel = k, .plan = plan, .sets = sets, .set_count = set_count};
     at_status status = k ? cuda_kernel_prepare(d, k, plan, sets[0], error) : AT_OK;
+    for (size_t i = 1; k && i < set_count && !status; i++)
+        status = cuda_kernel_prepare_buffers(d, k, plan, sets[i], error);
     return status ? status : make(d, &r, launches, out, error);
 }
 

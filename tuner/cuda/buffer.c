@@ -80,6 +80,7 @@ void cuda_buffer_free(device *d, device_buffer *b)
 {
     if (!b)
         return;
+    cuda_textures_drop(&d->textures, &d->cuda, b->data, b->size_bytes);
     d->cuda.cuMemFree(b->base);
     free(b);
 }

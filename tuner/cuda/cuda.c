@@ -156,6 +156,7 @@ static void close_device(device *d)
         cuda_clock_free(d);
         cuda_results_free(d);
         cuda_modules_drop(&d->cuda, &d->modules, 0);
+        cuda_textures_drop(&d->textures, &d->cuda, 0, UINT64_MAX);
         if (d->support)
             d->cuda.cuModuleUnload(d->support);
         if (d->stream)

@@ -31,6 +31,25 @@ at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status,
                      name ? name : "not named by this driver");
 }
 
+/* Errors of a load or launch that leave the context usable; every other means that it is gone. */
+static const CUresult refusals[] = {
+    CUDA_ERROR_INVALID_VALUE,         CUDA_ERROR_OUT_OF_MEMORY,
+    CUDA_ERROR_INVALID_IMAGE,         CUDA_ERROR_NO_BINARY_FOR_GPU,
+    CUDA_ERROR_INVALID_PTX,           CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+    CUDA_ERROR_INVALID_SOURCE,        CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
+    CUDA_ERROR_NOT_FOUND,             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
+    CUDA_ERROR_NOT_SUPPORTED,         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+    CUDA_ERROR_INVALID_CLUSTER_SIZE,
+};
+
+at_status cuda_refusal_status(CUresult result)
+{
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
+        if (result == refusals[i])
+            return AT_COMPILE;
+    return AT_DEVICE;
+}
+
 static at_status find_symbols(cuda_driver *cuda, at_error *error)
 {
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {

@@ -18,7 +18,7 @@
     X(cuDevicePrimaryCtxRelease) X(cuCtxSetCurrent) X(cuCtxGetDevice)                           \
     X(cuMemGetInfo) X(cuMemAlloc) X(cuMemFree) X(cuMemHostAlloc) X(cuMemFreeHost)                  \
     X(cuMemHostGetDevicePointer) X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync)    \
-    X(cuMemsetD8Async)                                                                             \
+    X(cuMemsetD8Async) X(cuTensorMapEncodeTiled) X(cuTexObjectCreate) X(cuTexObjectDestroy)        \
     X(cuModuleLoadData) X(cuModuleUnload) X(cuModuleGetFunction) X(cuModuleGetGlobal)              \
     X(cuFuncGetAttribute) X(cuFuncSetAttribute) X(cuLaunchKernel) X(cuLaunchKernelEx)              \
     X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                    \
@@ -48,5 +48,8 @@ void cuda_driver_close(cuda_driver *cuda);
 /* AT_OK for CUDA_SUCCESS; otherwise `status` with "<what>: <driver's sentence> (<its name>)". */
 at_status cuda_check(const cuda_driver *cuda, CUresult result, at_status status, const char *what,
                      at_error *error);
+
+/* AT_COMPILE for an error of a load or launch that leaves the context usable, else AT_DEVICE. */
+at_status cuda_refusal_status(CUresult result);
 
 #endif

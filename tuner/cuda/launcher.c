@@ -3,28 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Errors of a load or launch that leave the context usable; every other means that it is gone. */
-static const CUresult refusals[] = {
-    CUDA_ERROR_INVALID_VALUE,         CUDA_ERROR_OUT_OF_MEMORY,
-    CUDA_ERROR_INVALID_IMAGE,         CUDA_ERROR_NO_BINARY_FOR_GPU,
-    CUDA_ERROR_INVALID_PTX,           CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
-    CUDA_ERROR_INVALID_SOURCE,        CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
-    CUDA_ERROR_NOT_FOUND,             CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
-    CUDA_ERROR_NOT_SUPPORTED,         CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-    CUDA_ERROR_INVALID_CLUSTER_SIZE,
-};
-
 /* Clusters of up to so many blocks are allowed without asking (CUDA C++ Programming Guide, "Thread
  * Block Clusters"). */
 enum { PORTABLE_CLUSTER_BLOCKS = 8 };
-
-at_status cuda_refusal_status(CUresult result)
-{
-    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
-        if (result == refusals[i])
-            return AT_COMPILE;
-    return AT_DEVICE;
-}
 
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
                              const launch_plan *plan, const char *suffix, at_error *error)
@@ -178,6 +159,50 @@ static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
                                 launch->dynamic_shared_bytes, stream, arguments, NULL);
 }
 
+/* What the driver knows views by, each at the view's place. */
+typedef struct view_objects {
+    CUtensorMap maps[PLAN_MAX_VIEWS];
+    CUtexObject textures[PLAN_MAX_VIEWS];
+} view_objects;
+
+static at_status get_texture(const cuda_launcher *l, const cuda_driver *cuda, const view_plan *view,
+                             const cuda_range *buffers, CUtexObject *out, at_error *error)
+{
+    if (!l->textures)
+        return error_set(error, AT_COMPILE, "the kernel reads a texture, which is not made here");
+    return cuda_textures_get(l->textures, cuda, view, buffers[view->buffer].address, out, error);
+}
+
+at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                      const cuda_range *buffers, at_error *error)
+{
+    CUtexObject made;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->view_count && !status; i++)
+        if (plan->views[i].kind == VIEW_TEXTURE)
+            status = get_texture(l, cuda, &plan->views[i], buffers, &made, error);
+    return status;
+}
+
+static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                            const cuda_range *buffers, view_objects *out, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; i < plan->view_count && !status; i++) {
+        const view_plan *v = &plan->views[i];
+        if (v->kind == VIEW_TEXTURE)
+            status = get_texture(l, cuda, v, buffers, &out->textures[i], error);
+        else
+            status = cuda_view_encode(cuda, v, buffers[v->buffer].address, &out->maps[i], error);
+    }
+    return status;
+}
+
+static void *view_object(const launch_plan *plan, view_objects *made, uint32_t view)
+{
+    return plan->views[view].kind == VIEW_TEXTURE ? (void *)&made->textures[view] : (void *)&made->maps[view];
+}
+
 /* `chunk`: the arguments that come after the plan's; NULL: none do. */
 enum { CHUNK_ARGUMENTS = 2 };
 
@@ -186,13 +211,18 @@ static at_status queue_place(const cuda_launcher *l, const cuda_driver *cuda, co
                              CUstream stream, at_error *error)
 {
     CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
+    view_objects views;
     void *arguments[PLAN_MAX_ARGUMENTS + CHUNK_ARGUMENTS];
     const kernel_launch *launch = &plan->launches[place];
+    at_status status = make_views(l, cuda, plan, buffers, &views, error);
+    if (status)
+        return status;
     for (uint32_t j = 0; j < launch->argument_count; j++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + j];
         pointers[j] = a->is_buffer ? buffers[a->buffer].address : 0;
         /* The driver promises nothing, and changes nothing. */
         arguments[j] = a->is_buffer ? (void *)&pointers[j]
+                       : a->is_view ? view_object(plan, &views, (uint32_t)a->bits)
                                     : (void *)(uintptr_t)plan_argument_value(plan, a);
     }
     for (uint32_t j = 0; chunk && j < CHUNK_ARGUMENTS; j++)

@@ -7,10 +7,12 @@
 #define AUTOTUNE_CUDA_LAUNCHER_H
 
 #include "cuda/driver.h"
+#include "cuda/view.h"
 #include "device/plan.h"
 
 typedef struct cuda_launcher {
     CUmodule module;
+    cuda_textures *textures; /* borrowed; NULL: whoever launches makes none */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
     /* Of dynamic shared memory; raised before the first launch that needs more. */
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
@@ -21,9 +23,6 @@ typedef struct cuda_range { /* a buffer */
     uint64_t size_bytes;
 } cuda_range;
 
-/* AT_COMPILE for an error of a load or launch that leaves the context usable, else AT_DEVICE. */
-at_status cuda_refusal_status(CUresult result);
-
 /* Finds the plan's kernels in the module, in which `suffix` follows their names. AT_COMPILE when one
  * is missing. */
 at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule module,
@@ -33,6 +32,10 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
  * they cannot be. */
 at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                 at_error *error);
+
+/* Makes the textures that launches on these buffers need, so that the launches make none. AT_COMPILE. */
+at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                      const cuda_range *buffers, at_error *error);
 
 /* Queues copies of buffers into the module's constants. `buffers` holds those that the plan names,
  * each at its own place. AT_COMPILE when the module has no such variable or it is too small. */

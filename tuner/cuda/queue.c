@@ -97,10 +97,22 @@ static void list_addresses(const launch_plan *plan, device_buffer *const *buffer
             const device_buffer *b = buffers[plan->arguments[i].buffer];
             out[plan->arguments[i].buffer] = (cuda_range){b->data, b->size_bytes};
         }
+    for (uint32_t i = 0; i < plan->view_count; i++) {
+        const device_buffer *b = buffers[plan->views[i].buffer];
+        out[plan->views[i].buffer] = (cuda_range){b->data, b->size_bytes};
+    }
     for (uint32_t i = 0; i < plan->constant_count; i++) {
         const device_buffer *b = buffers[plan->constants[i].buffer];
         out[plan->constants[i].buffer] = (cuda_range){b->data, b->size_bytes};
     }
+}
+
+at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
+                                      device_buffer *const *buffers, at_error *error)
+{
+    cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
+    list_addresses(plan, buffers, ranges);
+    return cuda_launcher_make_textures(&k->launcher, &d->cuda, plan, ranges, error);
 }
 
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
@@ -108,6 +120,8 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     at_status status = cuda_launcher_prepare(&k->launcher, &d->cuda, plan, error);
+    if (!status)
+        status = cuda_kernel_prepare_buffers(d, k, plan, buffers, error);
     if (status || plan->constant_count == 0)
         return status;
     list_addresses(plan, buffers, ranges);
@@ -152,6 +166,7 @@ at_status cuda_kernel_new(device *d, const device_image *image, const launch_pla
     if (!status)
         status = cuda_launcher_init(&k->launcher, &d->cuda, k->module->module, plan, image->suffix,
                                     error);
+    k->launcher.textures = &d->textures;
     if (status)
         cuda_kernel_free(d, k);
     else

@@ -50,6 +50,7 @@ struct device {
     CUstream stream;
     CUmodule support;
     cuda_module *modules; /* of kernels */
+    cuda_textures textures;
     CUfunction support_kernels[SUPPORT_COUNT];
     CUdeviceptr results;
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
@@ -100,10 +101,14 @@ at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
                                 device_buffer *const *buffers, at_error *error);
 
-/* Fills the module's constants, and raises the limits of dynamic shared memory and clusters to what
+/* Fills the module's constants, makes the textures that are read, and raises the limits of dynamic shared memory and clusters to what
  * `plan` needs. AT_COMPILE when they cannot be. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
+
+/* The same for the textures of other buffers, before their launches are captured. */
+at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
+                                      device_buffer *const *buffers, at_error *error);
 
 /* Waits for everything queued. AT_DEVICE when any of it faulted. */
 at_status cuda_wait(device *d, const char *what, at_error *error);

@@ -254,7 +254,7 @@ at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
 
 static bool is_struct(const argument_plan *a)
 {
-    return !a->is_buffer && a->size_bytes > 8;
+    return !a->is_buffer && !a->is_view && a->size_bytes > 8;
 }
 
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument)
@@ -301,6 +301,10 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
             return error_set(error, AT_FORMAT,
                              "argument %" PRIu32 " of %s names buffer %u, there are %" PRIu32, i + 1,
                              plan->launches[0].entry, plan->arguments[i].buffer, buffer_count);
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        if (plan->views[i].buffer >= buffer_count)
+            return error_set(error, AT_FORMAT, "view %" PRIu32 " of %s is of buffer %" PRIu32 ", there are %" PRIu32,
+                             i + 1, plan->launches[0].entry, plan->views[i].buffer, buffer_count);
     for (uint32_t i = 0; i < plan->constant_count; i++)
         if (plan->constants[i].buffer >= buffer_count)
             return error_set(error, AT_FORMAT, "constant %s names buffer %" PRIu32
@@ -318,9 +322,12 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES])
                                  plan->launches[i].entry);
 }
 
+/* What an argument is, as it is packed. */
+enum { IS_VALUE, IS_BUFFER, IS_VIEW };
+
 static void put_argument(pack *m, const argument_plan *a)
 {
-    pack_put_u32(m, a->is_buffer);
+    pack_put_u32(m, a->is_buffer ? IS_BUFFER : a->is_view ? IS_VIEW : IS_VALUE);
     pack_put_u32(m, a->buffer);
     pack_put_u32(m, a->size_bytes);
     pack_put_u64(m, a->bits);
@@ -328,14 +335,17 @@ static void put_argument(pack *m, const argument_plan *a)
 
 static bool get_argument(pack *m, const launch_plan *plan, argument_plan *a)
 {
-    uint32_t is_buffer, buffer, size;
-    if (!get_below(m, 2, &is_buffer) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
+    uint32_t is, buffer, size;
+    if (!get_below(m, IS_VIEW + 1, &is) || !get_below(m, PLAN_MAX_BUFFERS, &buffer) ||
         !get_below(m, PLAN_MAX_STRUCT_BYTES + 1, &size))
         return false;
     a->bits = pack_get_u64(m);
     a->size_bytes = (uint16_t)size;
-    a->is_buffer = is_buffer == 1;
+    a->is_buffer = is == IS_BUFFER;
+    a->is_view = is == IS_VIEW;
     a->buffer = (uint8_t)buffer;
+    if (a->is_view)
+        return a->bits < plan->view_count && size == view_bytes(plan->views[a->bits].kind);
     if (is_struct(a))
         return a->bits <= plan->struct_bytes && size <= plan->struct_bytes - a->bits;
     return a->is_buffer ? size == 8 : size > 0;
@@ -386,11 +396,12 @@ static bool is_clustered(const kernel_launch *launch)
 static bool is_plain(const launch_plan *plan)
 {
     return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
+           plan->view_count == 0 &&
            !plan->launches[0].cooperative && !is_clustered(&plan->launches[0]);
 }
 
 /* Beside the number of launches. */
-enum { HAS_TRANSFER = 256 };
+enum { HAS_TRANSFER = 256, HAS_VIEWS = 512 };
 
 /* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
@@ -406,7 +417,12 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         pack_put_string(m, plan->constants[i].name);
         pack_put_u32(m, plan->constants[i].buffer);
     }
-    pack_put_u32(m, plan->launch_count | (plan_transfers(plan) ? HAS_TRANSFER : 0));
+    pack_put_u32(m, plan->launch_count | (plan_transfers(plan) ? HAS_TRANSFER : 0) |
+                        (plan->view_count > 0 ? HAS_VIEWS : 0));
+    if (plan->view_count > 0)
+        pack_put_u32(m, plan->view_count);
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        view_put(m, &plan->views[i]);
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         put_launch(m, plan, &plan->launches[i]);
         pack_put_u32(m, plan->launches[i].cooperative);
@@ -432,8 +448,13 @@ static bool get_many(pack *m, launch_plan *out)
             !get_below(m, PLAN_MAX_BUFFERS, &out->constants[i].buffer))
             return false;
     uint32_t count = pack_get_u32(m);
-    bool transfers = count & HAS_TRANSFER;
-    out->launch_count = count & ~(uint32_t)HAS_TRANSFER;
+    bool transfers = count & HAS_TRANSFER, views = count & HAS_VIEWS;
+    out->launch_count = count & ~(uint32_t)(HAS_TRANSFER | HAS_VIEWS);
+    if (views && (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count) || out->view_count == 0))
+        return false;
+    for (uint32_t i = 0; i < out->view_count; i++)
+        if (!view_get(m, PLAN_MAX_BUFFERS, &out->views[i]))
+            return false;
     if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES || (out->launch_count == 0 && !transfers))
         return false;
     for (uint32_t i = 0; i < out->launch_count; i++) {

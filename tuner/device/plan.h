@@ -15,6 +15,7 @@
 #include "device/ceiling.h"
 #include "device/tolerance.h"
 #include "device/transfer.h"
+#include "device/view.h"
 
 /* More elements than any device holds; products with an element's size still fit 64 bits. */
 #define PLAN_MAX_ELEMENTS (UINT64_C(1) << 48)
@@ -26,6 +27,7 @@ enum {
     PLAN_MAX_STRUCT_BYTES = 256, /* of all arguments that are larger than 8 bytes */
     PLAN_MAX_CLUSTER = 16, /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
+    PLAN_MAX_VIEWS = 8, /* of all launches together */
     PLAN_MAX_VALUES = 32,
     PLAN_NAME_BYTES = 64
 };
@@ -69,9 +71,9 @@ typedef struct buffer_plan {
 } buffer_plan;
 
 typedef struct argument_plan {
-    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: where it is in `structs` */
+    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: where it is in `structs`; a view: which */
     uint16_t size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
-    bool is_buffer;
+    bool is_buffer, is_view;
     uint8_t buffer;      /* is_buffer: index of the buffer */
 } argument_plan;
 
@@ -104,6 +106,8 @@ typedef struct launch_plan {
     unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
+    uint32_t view_count;
+    view_plan views[PLAN_MAX_VIEWS]; /* tensor maps and textures among the arguments */
     transfer_plan transfer; /* all zero: none */
 } launch_plan;
 
@@ -153,7 +157,7 @@ enum { PLAN_ENTRIES_BYTES = PLAN_MAX_LAUNCHES * PLAN_NAME_BYTES };
 /* The names of the kernels, a blank between two: what a compile request asks the resources of. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 
-/* The value of an argument that is no buffer: size_bytes of it. */
+/* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
  /* process/message.h */

@@ -170,7 +170,8 @@ typedef struct at_kernel_options {
  * A configuration that was recorded for another problem may be impossible for this one. Then the
  * next best that is possible is taken, at last the default: at_kernel_rule() and at_kernel_text()
  * say what it is. AT_NOT_FOUND when none is. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE,
- * AT_DEVICE as they say. The kernel borrows from `choice`. */
+ * AT_DEVICE as they say; AT_USAGE of a kernel that reads a texture, which at_launch() does not make (tensor
+ * maps it does; buffers then begin at multiples of 16 bytes). The kernel borrows from `choice`. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 

@@ -18,6 +18,10 @@ static at_status load_module(at_kernel *k, at_error *error)
     const launch_plan *plan = &k->source.launch;
     at_status status = cuda_check(&k->cuda, k->cuda.cuModuleLoadData(&k->module, k->source.cubin),
                                   AT_DEVICE, "the driver refused the kernel", error);
+    for (uint32_t i = 0; i < plan->view_count && !status; i++)
+        if (plan->views[i].kind == VIEW_TEXTURE)
+            status = error_set(error, AT_USAGE, "%s reads a texture of its buffers, which at_launch does not make: "
+                               "launch at_kernel_source() yourself", plan->launches[0].entry);
     if (!status)
         status = cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, "", error);
     return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);

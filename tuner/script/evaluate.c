@@ -372,6 +372,19 @@ static void evaluate_struct(lua_State *L, const evaluation *e, const script_argu
     plan->struct_bytes = start + size;
 }
 
+static void evaluate_view(lua_State *L, const evaluation *e, const script_argument *from, argument_plan *to)
+{
+    launch_plan *plan = e->launch;
+    if (plan->view_count == PLAN_MAX_VIEWS)
+        expression_raise(L, &from->view->size[0], "is of one tensor map or texture too many: a variant has %d",
+                         PLAN_MAX_VIEWS);
+    to->is_view = true;
+    to->bits = plan->view_count;
+    to->buffer = (uint8_t)from->buffer;
+    view_evaluate(L, e->problem, e->indices, from, &plan->views[plan->view_count++]);
+    to->size_bytes = (uint16_t)view_bytes(plan->views[to->bits].kind);
+}
+
 static void evaluate_argument(lua_State *L, const evaluation *e, const script_argument *from,
                               argument_plan *to)
 {
@@ -379,6 +392,8 @@ static void evaluate_argument(lua_State *L, const evaluation *e, const script_ar
         to->is_buffer = true;
         to->buffer = (uint8_t)from->buffer;
         to->size_bytes = 8;
+    } else if (from->type == ARGUMENT_TENSOR || from->type == ARGUMENT_TEXTURE) {
+        evaluate_view(L, e, from, to);
     } else if (from->type == ARGUMENT_STRUCT) {
         evaluate_struct(L, e, from, to);
     } else {

@@ -150,6 +150,9 @@ static at_status print_argument(const writer *w, const script_argument *a)
         fprintf(w->to, "        autotune_add_buffer(plan, %u);\n", (unsigned)a->buffer);
         return AT_OK;
     }
+    if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
+        return refuse(w, &a->view->size[0], "exported kernels are given no tensor maps and no textures: export a "
+                      "header, and launch them yourself, or by at_launch");
     if (a->type != ARGUMENT_STRUCT) {
         fputs("        autotune_add_value(plan, ", w->to);
         status = print_value(w, a);

@@ -436,6 +436,23 @@ static void read_buffers(lua_State *L, script *s)
 static size_t read_arguments(lua_State *L, const char *field, expression_reach reach,
                              script_argument **out);
 
+static script_view *read_view(lua_State *L, expression_reach reach)
+{
+    script_view *v = script_allocate(L, sizeof *v);
+    v->rank = (uint32_t)read_expression_list(L, "size", reach, v->size, VIEW_MAX_RANK);
+    v->stride_count = (uint32_t)read_expression_list(L, "strides", reach, v->strides, VIEW_MAX_RANK);
+    v->box_count = (uint32_t)read_expression_list(L, "box", reach, v->box, VIEW_MAX_RANK);
+    v->swizzle = read_expression_field(L, "swizzle", reach);
+    v->l2 = read_expression_field(L, "l2", reach);
+    v->outside = read_expression_field(L, "outside", reach);
+    v->channels = read_expression_field(L, "channels", reach);
+    v->filter = read_expression_field(L, "filter", reach);
+    v->address = read_expression_field(L, "address", reach);
+    v->coordinates = read_expression_field(L, "coordinates", reach);
+    v->reads = read_expression_field(L, "reads", reach);
+    return v;
+}
+
 static void read_argument(lua_State *L, script_argument *a, expression_reach reach)
 {
     static const char *const names[] = {
@@ -444,15 +461,18 @@ static void read_argument(lua_State *L, script_argument *a, expression_reach rea
         [ARGUMENT_UINT16] = "uint16", [ARGUMENT_INT32] = "int32",   [ARGUMENT_UINT32] = "uint32",
         [ARGUMENT_INT64] = "int64",   [ARGUMENT_UINT64] = "uint64", [ARGUMENT_HALF] = "half",
         [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float", [ARGUMENT_DOUBLE] = "double",
-        [ARGUMENT_BOOL] = "bool",     [ARGUMENT_TYPES] = NULL};
+        [ARGUMENT_BOOL] = "bool",     [ARGUMENT_TENSOR] = "tensor",  [ARGUMENT_TEXTURE] = "texture",
+        [ARGUMENT_TYPES] = NULL};
     lua_getfield(L, -1, "type");
     a->type = (argument_type)luaL_checkoption(L, -1, NULL, names);
     lua_pop(L, 1);
-    if (a->type == ARGUMENT_BUFFER)
+    if (a->type == ARGUMENT_BUFFER || a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
         a->buffer = (uint32_t)read_integer(L, "buffer") - 1;
+    if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
+        a->view = read_view(L, reach);
     else if (a->type == ARGUMENT_STRUCT)
         a->member_count = read_arguments(L, "members", reach, &a->members);
-    else
+    else if (a->type != ARGUMENT_BUFFER)
         a->value = read_expression_field(L, "value", reach);
 }
 

@@ -45,12 +45,22 @@ typedef struct script_buffer {
 typedef enum argument_type {
     ARGUMENT_BUFFER, ARGUMENT_STRUCT, ARGUMENT_PLAIN, ARGUMENT_INT8, ARGUMENT_UINT8, ARGUMENT_INT16,
     ARGUMENT_UINT16, ARGUMENT_INT32, ARGUMENT_UINT32, ARGUMENT_INT64, ARGUMENT_UINT64,
-    ARGUMENT_HALF, ARGUMENT_BFLOAT16, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TYPES
+    ARGUMENT_HALF, ARGUMENT_BFLOAT16, ARGUMENT_FLOAT, ARGUMENT_DOUBLE, ARGUMENT_BOOL, ARGUMENT_TENSOR,
+    ARGUMENT_TEXTURE, ARGUMENT_TYPES
 } argument_type;
+
+/* A tensor map or a texture of a buffer. */
+typedef struct script_view {
+    uint32_t rank, stride_count, box_count;
+    expression size[VIEW_MAX_RANK], strides[VIEW_MAX_RANK], box[VIEW_MAX_RANK];
+    /* Text NULL when absent; the first three of tensor maps, the others of textures. */
+    expression swizzle, l2, outside, channels, filter, address, coordinates, reads;
+} script_view;
 
 typedef struct script_argument {
     argument_type type;
     uint32_t buffer;
+    script_view *view; /* of a tensor map or a texture */
     expression value;
     size_t member_count; /* of a struct; members are scalars */
     struct script_argument *members;
@@ -200,6 +210,14 @@ void script_read_pattern(lua_State *L);
 void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *out);
 void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *indices,
                             bool has_kernel, transfer_plan *out);
+
+/* The place of the string that `e` gives among the names; raises when it is none of them. */
+size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
+                     const char *const *names, size_t count);
+
+/* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no sense. */
+void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, const script_argument *from,
+                   view_plan *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);

@@ -5,9 +5,8 @@
 #include "base/nearest.h"
 #include "script/state.h"
 
-/* The place of the string that `e` gives among the names; raises when it is none of them. */
-static size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem,
-                            const uint16_t *indices, const char *const *names, size_t count)
+size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
+                     const char *const *names, size_t count)
 {
     const char *name = expression_string(L, e, problem, indices);
     size_t i = 0;

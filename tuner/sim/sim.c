@@ -229,6 +229,10 @@ static at_status pack_arguments(const sim_program *p, const launch_plan *plan,
                          p->parameter_count, launch->argument_count);
     for (uint32_t i = 0; i < launch->argument_count; i++) {
         const argument_plan *a = &plan->arguments[launch->first_argument + i];
+        if (a->is_view)
+            return error_set(error, AT_COMPILE, "argument %u of %s is a %s, which is not simulated: only a GPU can run it",
+                             i + 1, launch->entry,
+                             plan->views[a->bits].kind == VIEW_TENSOR ? "tensor map" : "texture");
         const void *from = a->is_buffer ? (const void *)&buffers[a->buffer]->base
                                         : plan_argument_value(plan, a);
         if (a->size_bytes != p->parameter_sizes[i])

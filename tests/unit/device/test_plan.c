@@ -71,12 +71,37 @@ static problem_plan random_problem(rng *r)
     return p;
 }
 
+static void random_views(rng *r, launch_plan *p)
+{
+    p->view_count = (uint32_t)rng_below(r, 3);
+    for (uint32_t i = 0; i < p->view_count; i++) {
+        bool tensor = rng_below(r, 2);
+        p->views[i] = (view_plan){.kind = tensor ? VIEW_TENSOR : VIEW_TEXTURE,
+                                  .buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS),
+                                  .type = DTYPE_FLOAT,
+                                  .rank = 2,
+                                  .size = {1 + rng_below(r, 1000), 1 + rng_below(r, 1000)},
+                                  .stride_bytes = {32 * (200 + rng_below(r, 100))},
+                                  .box = {tensor ? 4 : 0, tensor ? 1 + (uint32_t)rng_below(r, 256) : 0},
+                                  .swizzle = tensor ? (uint32_t)rng_below(r, 4) : 0,
+                                  .channels = 1,
+                                  .filter = tensor ? FILTER_POINT : (view_filter)rng_below(r, FILTER_COUNT),
+                                  .address = tensor ? ADDRESS_WRAP : ADDRESS_BORDER};
+    }
+}
+
 static void random_arguments(rng *r, launch_plan *p, uint32_t count)
 {
     static const uint16_t sizes[] = {1, 2, 4, 8, 3, 20};
     for (uint32_t i = 0; i < count; i++) {
         argument_plan *a = &p->arguments[p->argument_count++];
         a->is_buffer = rng_below(r, 2);
+        if (p->view_count > 0 && rng_below(r, 3) == 0) {
+            *a = (argument_plan){.is_view = true, .bits = rng_below(r, p->view_count)};
+            a->buffer = (uint8_t)p->views[a->bits].buffer;
+            a->size_bytes = (uint16_t)view_bytes(p->views[a->bits].kind);
+            continue;
+        }
         a->buffer = (uint8_t)rng_below(r, PLAN_MAX_BUFFERS);
         a->size_bytes = a->is_buffer ? 8 : sizes[rng_below(r, p->struct_bytes >= 20 ? 6 : 5)];
         a->bits = a->size_bytes > 8 ? rng_below(r, p->struct_bytes - 19) : rng_below(r, UINT64_MAX);
@@ -95,6 +120,7 @@ static launch_plan random_launch(rng *r)
         snprintf(p.constants[i].name, sizeof p.constants[i].name, "constant_%u", i);
         p.constants[i].buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
     }
+    random_views(r, &p);
     bool transfers = rng_below(r, 4) == 0;
     if (transfers)
         random_transfer(r, &p.transfer);

@@ -103,6 +103,15 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
             fputs(problem->buffers[a->buffer].name, to);
             continue;
         }
+        if (a->is_view) {
+            const view_plan *v = &plan->views[a->bits];
+            fprintf(to, "%s of %s", v->kind == VIEW_TENSOR ? "tensor map" : "texture", problem->buffers[v->buffer].name);
+            for (uint32_t k = 0; k < v->rank; k++)
+                fprintf(to, "%s%llu", k ? " x " : ", ", (unsigned long long)v->size[k]);
+            for (uint32_t k = 0; k < v->rank && v->kind == VIEW_TENSOR; k++)
+                fprintf(to, "%s%u", k ? " x " : " in boxes of ", (unsigned)v->box[k]);
+            continue;
+        }
         fprintf(to, "%u bytes 0x", (unsigned)a->size_bytes);
         for (size_t b = a->size_bytes; b-- > 0;)
             fprintf(to, "%02x", bytes[b]);

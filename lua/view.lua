@@ -1,0 +1,73 @@
+-- at.tensor { ... } and at.texture { ... }: arguments by which a kernel reaches a buffer otherwise than by its
+-- address.
+
+local host = ...
+
+local check = host.own "check.lua"
+local fail, child, meant, show = check.fail, check.child, check.meant, check.show
+
+local FIELDS = {
+  tensor = { "buffer", "size", "strides", "box", "swizzle", "l2", "outside" },
+  texture = { "buffer", "size", "strides", "channels", "filter", "address", "coordinates", "reads" },
+}
+local MOST = { tensor = 5, texture = 2 }
+local WORDS = {
+  outside = { "zero", "nan" },
+  filter = { "point", "linear" },
+  address = { "clamp", "border", "wrap", "mirror" },
+  coordinates = { "elements", "normalised" },
+  reads = { "element", "float" },
+}
+local EXAMPLES = {
+  tensor = "at.tensor { buffer = \"src\", size = { \"cols\", \"rows\" }, box = { \"tile_x\", \"tile_y\" } }",
+  texture = "at.texture { buffer = \"src\", size = { \"cols\", \"rows\" } }",
+}
+
+local view = {}
+
+-- Is it the table that at.tensor or at.texture made?
+function view.is(v)
+  return type(v) == "table" and FIELDS[v[check.KIND]] ~= nil
+end
+
+function view.read(v, path, buffers, taken)
+  local kind = v[check.KIND]
+  local read = { type = kind }
+  local names = {}
+  v[check.KIND] = nil
+  check.fields(v, path, FIELDS[kind])
+  v[check.KIND] = kind
+  for i, buffer in ipairs(buffers) do
+    names[i] = buffer.name
+    if buffer.name == v.buffer then read.buffer = i end
+  end
+  if not read.buffer then
+    fail(child(path, "buffer"), "is %s; write the name of a buffer%s", v.buffer == nil and "missing" or show(v.buffer),
+         meant(tostring(v.buffer), names))
+  end
+  for _, field in ipairs { "size", "strides", "box" } do
+    if v[field] ~= nil then
+      read[field] = check.expressions(v[field], child(path, field), MOST[kind] - (field == "strides" and 1 or 0))
+    end
+  end
+  if not read.size then
+    fail(child(path, "size"), "is missing; write how many elements there are, along rows first: %s", EXAMPLES[kind])
+  end
+  if kind == "tensor" and #(read.box or {}) ~= #read.size then
+    fail(child(path, "box"), "%s, and size has %d: %s", read.box and "has " .. #read.box .. " sides" or "is missing",
+         #read.size, EXAMPLES.tensor)
+  end
+  if read.strides and #read.strides ~= #read.size - 1 then
+    fail(child(path, "strides"), "has %d, and there are %d: from one row to the next, from one plane to the next ...",
+         #read.strides, #read.size - 1)
+  end
+  for field, words in pairs(WORDS) do
+    if v[field] ~= nil then read[field] = check.word(v[field], child(path, field), words, taken) end
+  end
+  for _, field in ipairs { "swizzle", "l2", "channels" } do
+    read[field] = check.optional(v[field], child(path, field))
+  end
+  return read
+end
+
+return view

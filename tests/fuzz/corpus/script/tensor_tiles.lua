@@ -1,0 +1,1 @@
+../../../fixtures/tensor_tiles.lua

@@ -1,0 +1,150 @@
+#include "check.h"
+
+#include <string.h>
+
+#include "cuda/view.h"
+
+/* A driver that keeps what it is asked for. */
+static struct {
+    CUtensorMapDataType type;
+    cuuint32_t rank;
+    cuuint64_t size[5], stride[4];
+    cuuint32_t box[5], step[5];
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapFloatOOBfill outside;
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC texture;
+    size_t made, destroyed;
+    CUresult result;
+} asked;
+
+static CUresult CUDAAPI encode(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                               const cuuint64_t *sizes, const cuuint64_t *strides, const cuuint32_t *box,
+                               const cuuint32_t *steps, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                               CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill outside)
+{
+    (void)promotion;
+    assert_int_equal(interleave, CU_TENSOR_MAP_INTERLEAVE_NONE);
+    asked.type = type;
+    asked.rank = rank;
+    memcpy(asked.size, sizes, rank * sizeof *sizes);
+    memcpy(asked.stride, strides, (rank - 1) * sizeof *strides);
+    memcpy(asked.box, box, rank * sizeof *box);
+    memcpy(asked.step, steps, rank * sizeof *steps);
+    asked.swizzle = swizzle;
+    asked.outside = outside;
+    map->opaque[0] = (cuuint64_t)(uintptr_t)address;
+    return asked.result;
+}
+
+static CUresult CUDAAPI create(CUtexObject *out, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
+                               const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    assert_null(view);
+    asked.resource = *resource;
+    asked.texture = *texture;
+    *out = ++asked.made;
+    return asked.result;
+}
+
+static CUresult CUDAAPI destroy(CUtexObject object)
+{
+    assert_true(object > 0 && object <= asked.made);
+    asked.destroyed++;
+    return CUDA_SUCCESS;
+}
+
+static CUresult CUDAAPI name_error(CUresult result, const char **text)
+{
+    (void)result;
+    *text = "error";
+    return CUDA_SUCCESS;
+}
+
+static const cuda_driver driver = {.cuTensorMapEncodeTiled = encode,
+                                   .cuTexObjectCreate = create,
+                                   .cuTexObjectDestroy = destroy,
+                                   .cuGetErrorName = name_error,
+                                   .cuGetErrorString = name_error};
+
+static int reset(void **state)
+{
+    (void)state;
+    memset(&asked, 0, sizeof asked);
+    return 0;
+}
+
+static void a_map_is_encoded_as_it_is_described(void **state)
+{
+    (void)state;
+    const view_plan v = {.kind = VIEW_TENSOR, .type = DTYPE_HALF, .rank = 3, .size = {64, 20, 5},
+                         .stride_bytes = {128, 2560}, .box = {32, 4, 1}, .swizzle = 2, .nan_outside = 1, .channels = 1};
+    CUtensorMap map;
+    at_error error = {0};
+    assert_ok(cuda_view_encode(&driver, &v, 4096, &map, &error), error);
+    assert_int_equal(map.opaque[0], 4096);
+    assert_int_equal(asked.type, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
+    assert_int_equal(asked.rank, 3);
+    assert_memory_equal(asked.size, ((cuuint64_t[]){64, 20, 5}), 3 * sizeof(cuuint64_t));
+    assert_memory_equal(asked.stride, ((cuuint64_t[]){128, 2560}), 2 * sizeof(cuuint64_t));
+    assert_memory_equal(asked.box, ((cuuint32_t[]){32, 4, 1}), 3 * sizeof(cuuint32_t));
+    assert_memory_equal(asked.step, ((cuuint32_t[]){1, 1, 1}), 3 * sizeof(cuuint32_t));
+    assert_int_equal(asked.swizzle, CU_TENSOR_MAP_SWIZZLE_64B);
+    assert_int_equal(asked.outside, CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA);
+}
+
+static void a_map_that_the_driver_refuses_is_no_fault_of_the_device(void **state)
+{
+    (void)state;
+    const view_plan v = {.kind = VIEW_TENSOR, .type = DTYPE_FLOAT, .rank = 1, .size = {64}, .box = {32}, .channels = 1};
+    CUtensorMap map;
+    at_error error = {0};
+    asked.result = CUDA_ERROR_INVALID_VALUE;
+    assert_int_equal(cuda_view_encode(&driver, &v, 4096, &map, &error), AT_COMPILE);
+    assert_non_null(strstr(error.message, "the tensor map was refused"));
+}
+
+static void textures_are_made_once_and_go_with_their_memory(void **state)
+{
+    (void)state;
+    const view_plan line = {.kind = VIEW_TEXTURE, .type = DTYPE_UINT8, .rank = 1, .size = {64}, .channels = 4,
+                            .address = ADDRESS_CLAMP};
+    const view_plan image = {.kind = VIEW_TEXTURE, .type = DTYPE_FLOAT, .rank = 2, .size = {60, 7}, .stride_bytes = {256},
+                             .channels = 1, .filter = FILTER_LINEAR, .address = ADDRESS_BORDER, .normalised = 1};
+    cuda_textures t = {0};
+    CUtexObject first, again, other, second;
+    at_error error = {0};
+    assert_ok(cuda_textures_get(&t, &driver, &line, 4096, &first, &error), error);
+    assert_int_equal(asked.resource.resType, CU_RESOURCE_TYPE_LINEAR);
+    assert_int_equal(asked.resource.res.linear.sizeInBytes, 256);
+    assert_int_equal(asked.resource.res.linear.format, CU_AD_FORMAT_UNSIGNED_INT8);
+    assert_int_equal(asked.texture.flags, CU_TRSF_READ_AS_INTEGER);
+    assert_ok(cuda_textures_get(&t, &driver, &line, 4096, &again, &error), error);
+    assert_true(first == again);
+    assert_ok(cuda_textures_get(&t, &driver, &line, 8192, &other, &error), error);
+    assert_ok(cuda_textures_get(&t, &driver, &image, 4096, &second, &error), error);
+    assert_int_equal(asked.made, 3);
+    assert_int_equal(asked.resource.resType, CU_RESOURCE_TYPE_PITCH2D);
+    assert_int_equal(asked.resource.res.pitch2D.pitchInBytes, 256);
+    assert_int_equal(asked.resource.res.pitch2D.height, 7);
+    assert_int_equal(asked.texture.addressMode[1], CU_TR_ADDRESS_MODE_BORDER);
+    assert_int_equal(asked.texture.filterMode, CU_TR_FILTER_MODE_LINEAR);
+    assert_int_equal(asked.texture.flags, CU_TRSF_NORMALIZED_COORDINATES);
+    cuda_textures_drop(&t, &driver, 4096, 1024);
+    assert_int_equal(asked.destroyed, 2);
+    assert_ok(cuda_textures_get(&t, &driver, &line, 8192, &again, &error), error);
+    assert_true(again == other);
+    cuda_textures_drop(&t, &driver, 0, UINT64_MAX);
+    assert_int_equal(asked.destroyed, 3);
+    assert_null(t.entries);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_map_is_encoded_as_it_is_described, reset),
+        cmocka_unit_test_setup(a_map_that_the_driver_refuses_is_no_fault_of_the_device, reset),
+        cmocka_unit_test_setup(textures_are_made_once_and_go_with_their_memory, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

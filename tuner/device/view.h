@@ -1,0 +1,75 @@
+/* Views of a buffer that a kernel is given instead of its address: tensor maps, by which blocks of threads
+ * copy boxes between global and shared memory (compute capability 9.0 and newer), and texture objects. Plain
+ * data; who launches makes the driver's object of it (cuda/view.h). */
+#ifndef AUTOTUNE_DEVICE_VIEW_H
+#define AUTOTUNE_DEVICE_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/pack.h"
+#include "base/value.h"
+
+enum {
+    VIEW_MAX_RANK = 5,
+    VIEW_TENSOR_BYTES = 128, /* of a CUtensorMap, an argument by value at a multiple of 64 */
+    VIEW_TEXTURE_BYTES = 8,  /* of a CUtexObject */
+    VIEW_MAX_BOX = 256,
+    VIEW_MESSAGE_BYTES = 200
+};
+
+typedef enum view_kind { VIEW_NONE, VIEW_TENSOR, VIEW_TEXTURE, VIEW_KINDS } view_kind;
+
+/* In the order of CUtensorMapSwizzle, CUtensorMapL2promotion, CUfilter_mode and CUaddress_mode. */
+typedef enum view_filter { FILTER_POINT, FILTER_LINEAR, FILTER_COUNT } view_filter;
+typedef enum view_address { ADDRESS_WRAP, ADDRESS_CLAMP, ADDRESS_MIRROR, ADDRESS_BORDER, ADDRESS_COUNT } view_address;
+
+/* Zeroed but for what is set, so that equal views are equal bytes. */
+typedef struct view_plan {
+    view_kind kind;
+    uint32_t buffer;
+    dtype type;                               /* of the buffer's elements */
+    uint32_t rank;                            /* of a texture: 1, or 2 with a pitch */
+    uint64_t size[VIEW_MAX_RANK];             /* innermost first; elements, of a texture texels */
+    uint64_t stride_bytes[VIEW_MAX_RANK - 1]; /* from one row, plane ... to the next */
+    /* Of tensor maps. */
+    uint32_t box[VIEW_MAX_RANK];
+    uint32_t swizzle;                         /* its place in view_swizzles() */
+    uint32_t promotion;                       /* its place in view_promotions(): how much L2 reads at once */
+    uint32_t nan_outside;                     /* what lies outside reads as NaN, not as zero */
+    /* Of textures. */
+    uint32_t channels;                        /* elements of a texel: 1, 2 or 4 */
+    view_filter filter;
+    view_address address;
+    uint32_t normalised;                      /* coordinates are in [0, 1) */
+    uint32_t as_float;                        /* integers of 8 and 16 bits read as [0, 1] or [-1, 1] */
+} view_plan;
+
+/* Bytes of the argument. */
+uint32_t view_bytes(view_kind kind);
+
+/* Which member makes no sense. */
+typedef enum view_fault {
+    VIEW_FINE, VIEW_BAD_TYPE, VIEW_BAD_SIZE, VIEW_BAD_STRIDE, VIEW_BAD_BOX, VIEW_BAD_SWIZZLE, VIEW_BAD_OUTSIDE,
+    VIEW_BAD_CHANNELS, VIEW_BAD_FILTER, VIEW_BAD_ADDRESS, VIEW_BAD_READS
+} view_fault;
+
+/* Can the view be made of a buffer with `count` elements (0: it is not known how many)? By the rules of
+ * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). Otherwise *dimension gets where, and
+ * `message` what is wrong and what would not be. */
+view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension, char message[VIEW_MESSAGE_BYTES]);
+
+/* Bytes that a swizzle goes over, and that L2 reads at once, as scripts give them: 0, 32, 64 ... */
+const uint32_t *view_swizzles(size_t *count);
+const uint32_t *view_promotions(size_t *count);
+
+/* Words as scripts spell them, in the order of the enumerations. */
+const char *const *view_filter_names(size_t *count);
+const char *const *view_address_names(size_t *count);
+
+/* False: what was read makes no sense. */
+void view_put(pack *m, const view_plan *view);
+bool view_get(pack *m, uint32_t buffer_count, view_plan *out);
+
+#endif
