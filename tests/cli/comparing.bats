@@ -33,6 +33,12 @@ PY
     says FASTER
 }
 
+@test "records of two GPUs are said to be that" {
+    tool compare "$RECORDS/transpose.json" "$RECORDS/../nvidia-h100-80gb-hbm3/transpose.json" --fail-on slower
+    [ "$status" -eq 6 ]
+    says 'A was measured on NVIDIA H200, B on NVIDIA H100 80GB HBM3.'
+}
+
 @test "a damaged record is said to be one, not read by what is left of it" {
     slowed 1
     sed -i 's/"median_ns": [0-9]*/"median_ns": "soon"/' slow.json

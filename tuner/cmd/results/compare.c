@@ -38,6 +38,7 @@ typedef struct subject {
 typedef struct side_file {
     subject *subjects;
     size_t count;
+    char gpu[128]; /* "": not known */
 } side_file;
 
 typedef struct comparison {
@@ -62,6 +63,7 @@ static void format_pairs(const char *const *names, const value *values, size_t c
 
 static at_status read_records(const record *r, side_file *out, at_error *error)
 {
+    snprintf(out->gpu, sizeof out->gpu, "%s", r->gpu);
     out->subjects = calloc(r->entry_count + 1, sizeof *out->subjects);
     if (!out->subjects)
         return error_set(error, AT_NO_MEMORY, "out of memory");
@@ -101,6 +103,7 @@ static at_status read_best(const char *path, side_file *out, const at_error *as_
     for (size_t i = 0; i < r.result_count; i++)
         if (r.results[i].outcome == OUTCOME_OK && (!best || r.results[i].cost < best->cost))
             best = &r.results[i];
+    snprintf(out->gpu, sizeof out->gpu, "%s", r.device);
     out->subjects = calloc(1, sizeof *out->subjects);
     if (!best)
         status = error_set_at(error, AT_NOT_FOUND, path, 0, "no variant has a time");
@@ -458,6 +461,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     }
     if (!status)
         status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
+    if (!status && !o->json && !o->race && *a.gpu && *b.gpu && strcmp(a.gpu, b.gpu) != 0)
+        printf("A was measured on %s, B on %s.\n", a.gpu, b.gpu);
     workers_close(&on.workers);
     free(all);
     side_file_deinit(&a);
