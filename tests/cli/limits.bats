@@ -120,6 +120,38 @@ explain $FIXTURES/scale.lua
 END
 }
 
+# Root, to whom that limit does not apply, becomes a user of whom nothing runs.
+without_processes() { # without_processes COMMAND...
+    if [ "$(id -u)" -eq 0 ]; then
+        command -v setpriv >/dev/null || skip "root needs setpriv to be held to a limit of processes"
+        chmod 777 "$WORK"
+        XDG_CACHE_HOME=$WORK/cache setpriv --reuid=54321 --regid=54321 --clear-groups prlimit --nproc=1 "$@"
+    else
+        (ulimit -u 1 && exec "$@")
+    fi
+}
+
+@test "a machine that gives no processes is told with the remedy" {
+    while read -r line; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        without_processes "$AUTOTUNE" $line >out.txt 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        # Of a folder that others may not enter nothing runs.
+        [ "$status" -lt 126 ] || skip "the program cannot be run by another user"
+        fails_with 4 "raise the limit of processes (ulimit -u, or pids.max of the cgroup)" || { echo "$line"; return 1; }
+    done <<END
+transpose.lua
+transpose.lua --arch sm_90
+emit transpose.lua --ptx
+inspect transpose.lua --arch sm_90
+explain transpose.lua
+check transpose.lua
+spills spill.lua --arch sm_90
+devices
+END
+}
+
 @test "pipes in place of files are refused and not waited for" {
     mkfifo pipe.lua
     status=0

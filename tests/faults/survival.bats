@@ -162,3 +162,33 @@ small() {
     found_the_best
     grep -q 'best        a=11,b=5' first.txt
 }
+
+@test "files that may not grow are named by every command that records, and nothing is lost" {
+    gpu
+    needs_the_fake
+    cp "$BATS_TEST_DIRNAME"/timed* .
+    tool timed.lua --device cuda:0 --quiet --only a=11,12 --only b=5,6
+    succeeds
+    cp -r results other
+    sed -i 's/"date": "20/"date": "21/' other/*/timed.json
+    before=$(cat results/*/timed.json)
+    while read -r line; do
+        # shellcheck disable=SC2086 # words are arguments
+        { (ulimit -f 0 && exec "$AUTOTUNE" $line) || echo "exit $?" >&2; } 2>&1 >/dev/null | cat >err.txt
+        grep -q 'exit 4' err.txt || { echo "$line: $(cat err.txt)"; return 1; }
+        grep -qE 'cannot write [^ ]*results.*ulimit -f' err.txt || { echo "$line: $(cat err.txt)"; return 1; }
+        [ "$(cat results/*/timed.json)" = "$before" ] && [ "$(find . -name '*.tmp' | wc -l)" -eq 0 ]
+    done <<END
+timed.lua --device cuda:0
+sweep timed.lua --over n=4096,8192 --device cuda:0
+portfolio $BATS_TEST_DIRNAME/ranged.lua --device cuda:0 --over rows=16..256 --over cols=16..256
+results merge other
+ceilings launches --device cuda:0
+END
+    # What records nothing goes on, without a journal.
+    for line in "verify timed --device cuda:0" "check timed.lua"; do
+        # shellcheck disable=SC2086 # words are arguments
+        { (ulimit -f 0 && exec "$AUTOTUNE" $line) || echo "exit $?"; } 2>&1 | cat >out.txt
+        ! grep -q 'exit' out.txt || { echo "$line: $(cat out.txt)"; return 1; }
+    done
+}
