@@ -24,7 +24,6 @@ typedef struct matrix {
     size_t timed;   /* the first rows */
     size_t *places; /* of the configurations */
     double *ratios, *defaults;
-    value *problems;
 } matrix;
 
 static void matrix_deinit(matrix *x)
@@ -32,7 +31,6 @@ static void matrix_deinit(matrix *x)
     free(x->places);
     free(x->ratios);
     free(x->defaults);
-    free(x->problems);
 }
 
 /* What a witness allows, which costs nothing where it is. */
@@ -53,12 +51,11 @@ static void add_witness(const portfolio *p, matrix *x, const value *problem)
 
 static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
 {
-    size_t width = 0, axes = p->asked->axis_count, most = p->made_on + p->witness_count + 1;
+    size_t width = 0, most = p->made_on + p->witness_count + 1;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
-                  .defaults = calloc(most, sizeof *x->defaults),
-                  .problems = calloc(most * axes, sizeof *x->problems)};
-    if (!x->places || !x->ratios || !x->defaults || !x->problems)
+                  .defaults = calloc(most, sizeof *x->defaults)};
+    if (!x->places || !x->ratios || !x->defaults)
         return no_memory(error);
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
@@ -70,12 +67,11 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
         for (size_t i = 0; i < width; i++)
             x->ratios[x->timed * width + i] = p->known.items[x->places[i]].times_ns[q] / at->best_ns;
         x->defaults[x->timed] = at->baseline_ns / at->best_ns;
-        memcpy(&x->problems[x->timed * axes], portfolio_problem_at(p, q), axes * sizeof *x->problems);
         x->timed++;
     }
     x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults};
     for (size_t w = 0; w < p->witness_count; w++)
-        add_witness(p, x, &p->witnesses[w * axes]);
+        add_witness(p, x, portfolio_problem_at(p, p->problem_count + w));
     return AT_OK;
 }
 
@@ -124,38 +120,59 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
     return status;
 }
 
+static bool is_held_out(const portfolio *p, size_t problem)
+{
+    return problem >= p->made_on && problem < p->problem_count;
+}
+
+at_status portfolio_grow_tree(portfolio *p, at_error *error)
+{
+    size_t width = p->chosen_count, axes = p->asked->axis_count, rows = 0, all = p->known.problem_count;
+    double *ratios = calloc(all * width + 1, sizeof *ratios), *defaults = calloc(all + 1, sizeof *defaults);
+    value *problems = calloc(all * axes + 1, sizeof *problems);
+    at_status status = ratios && defaults && problems ? AT_OK : no_memory(error);
+    for (size_t q = 0; q < all && !status; q++) {
+        const known_problem *at = &p->known.problems[q];
+        if (is_held_out(p, q) || at->left_out || at->best_ns <= 0)
+            continue;
+        for (size_t i = 0; i < width; i++)
+            ratios[rows * width + i] = p->known.items[p->chosen[i]].times_ns[q] / at->best_ns;
+        defaults[rows] = at->baseline_ns / at->best_ns;
+        memcpy(&problems[rows * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
+        rows++;
+    }
+    const portfolio_matrix m = {rows, width, ratios, defaults};
+    if (!status)
+        status = portfolio_grow(&m, p->asked->axes, axes, problems, p->kept.nodes, &p->kept.node_count, error);
+    free(ratios);
+    free(defaults);
+    free(problems);
+    return status;
+}
+
 /* Chooses configurations, and grows the tree. */
 at_status portfolio_choose(portfolio *p, at_error *error)
 {
     matrix x;
     size_t columns[RECORD_MAX_KEPT];
-    double loss, *ratios = NULL;
+    double loss;
     at_status status = matrix_init(p, &x, error);
     if (!status)
         status = portfolio_cover(&x.m, p->asked->most, gain_least, columns, &p->chosen_count, &loss, error);
     if (!status && (p->chosen_count == 0 || x.timed == 0))
         status = error_set(error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
                            p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
-    size_t width = p->chosen_count;
-    if (!status && !(ratios = calloc(x.timed * width, sizeof *ratios)))
-        status = no_memory(error);
     if (!status) {
-        for (size_t i = 0; i < width; i++)
+        for (size_t i = 0; i < p->chosen_count; i++)
             p->chosen[i] = x.places[columns[i]];
-        for (size_t row = 0; row < x.timed; row++)
-            for (size_t i = 0; i < width; i++)
-                ratios[row * width + i] = x.ratios[row * x.m.configuration_count + columns[i]];
         portfolio_matrix timed = x.m;
         timed.problem_count = x.timed;
         find_single_best(p, &timed, &x);
-        const portfolio_matrix few = {x.timed, width, ratios, x.defaults};
-        status = portfolio_grow(&few, p->asked->axes, p->asked->axis_count, x.problems, p->kept.nodes,
-                                &p->kept.node_count, error);
+        status = portfolio_grow_tree(p, error);
     }
-    p->kept.configuration_count = width;
-    for (size_t i = 0; i < width && !status; i++)
+    p->kept.configuration_count = p->chosen_count;
+    for (size_t i = 0; i < p->chosen_count && !status; i++)
         p->kept.configurations[i] = p->known.items[p->chosen[i]].values;
-    free(ratios);
     matrix_deinit(&x);
     return status;
 }
@@ -178,13 +195,12 @@ static int64_t whole_ns(double time_ns)
     return time_ns > 0 ? (int64_t)(time_ns + 0.5) : 0;
 }
 
-/* The draft of what is known of the first `problems`. */
-void portfolio_set_draft(portfolio *p, size_t problems)
+void portfolio_set_draft(portfolio *p, bool with_held_out)
 {
     size_t width = p->kept.fixed.count + p->asked->axis_count, rows = 0;
-    for (size_t q = 0; q < problems; q++) {
+    for (size_t q = 0; q < p->known.problem_count; q++) {
         const known_problem *at = &p->known.problems[q];
-        if (at->left_out || at->best_ns <= 0)
+        if ((!with_held_out && is_held_out(p, q)) || at->left_out || at->best_ns <= 0)
             continue;
         int64_t *times_ns = &p->row_times_ns[rows * RECORD_MAX_KEPT];
         for (size_t i = 0; i < p->chosen_count; i++)
@@ -209,7 +225,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error)
     char *text;
     record_deinit(&p->given);
     p->given = (record){0};
-    portfolio_set_draft(p, p->made_on);
+    portfolio_set_draft(p, false);
     at_status status = draft_format(&p->found.draft, &text, error);
     if (status)
         return status;
@@ -240,7 +256,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
     record_pair pairs[RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES], defaults[RECORD_MAX_VALUES];
     *t = (portfolio_tried){.values = portfolio_problem_at(p, problem),
                            .left_out = at->left_out,
-                           .held_out = problem >= p->made_on,
+                           .held_out = is_held_out(p, problem),
                            .searched = at->searched,
                            .best_ns = whole_ns(at->best_ns),
                            .baseline_ns = whole_ns(at->baseline_ns),

@@ -17,7 +17,8 @@ enum {
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
     MOST_EVERYWHERE = 40, /* that are timed on every problem */
     LEARNT = 8,         /* of a run: the fastest */
-    WITNESSES = 96,     /* problems that are asked for what is possible, and not timed */
+    WITNESSES = 96,     /* problems that are asked for what is possible ... */
+    TIMED_WITNESSES = 2, /* ... of which so many times the others are timed with what was chosen */
     LEAST_EVALUATIONS = 8
 };
 
@@ -86,9 +87,8 @@ static at_status choose_problems(portfolio *p, at_error *error)
 {
     const portfolio_asked *a = p->asked;
     size_t wanted = a->problem_count + a->held_out;
-    p->problems = calloc(wanted * a->axis_count + 1, sizeof *p->problems);
-    p->witnesses = calloc(WITNESSES * a->axis_count + 1, sizeof *p->witnesses);
-    if (!p->problems || !p->witnesses)
+    p->problems = calloc((wanted + WITNESSES) * a->axis_count + 1, sizeof *p->problems);
+    if (!p->problems)
         return no_memory(error);
     at_status status = residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
     if (!status)
@@ -100,12 +100,13 @@ static at_status choose_problems(portfolio *p, at_error *error)
     /* Those of another seed are other ones. */
     if (!status)
         status = portfolio_choose_problems(a->axes, a->axis_count, WITNESSES, a->run->seed + 1,
-                                           accept_unseen, p, p->witnesses, &p->witness_count, error);
+                                           accept_unseen, p, &p->problems[p->problem_count * a->axis_count],
+                                           &p->witness_count, error);
     if (status)
         return status;
     p->made_on = p->problem_count < a->problem_count ? p->problem_count : a->problem_count;
     order_problems(p);
-    return known_init(&p->known, p->problems, a->axis_count, p->problem_count, error);
+    return known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count, error);
 }
 
 /* ---- budget ---- */
@@ -151,7 +152,7 @@ static void say(const portfolio *p, size_t problem, const char *what)
 {
     if (p->asked->run->quiet)
         return;
-    fprintf(stderr, "%zu of %zu, %s:", problem + 1, p->problem_count, what);
+    fprintf(stderr, "%zu of %zu, %s:", problem + 1, p->known.problem_count, what);
     for (size_t a = 0; a < p->asked->axis_count; a++) {
         char text[300];
         value_format(portfolio_problem_at(p, problem)[a], text, sizeof text);
@@ -425,23 +426,57 @@ static at_status fill_matrix(portfolio *p, at_error *error)
     return status;
 }
 
+static bool is_new(const portfolio *p, size_t witness)
+{
+    size_t q = 0;
+    while (q < p->problem_count && portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                                                      portfolio_problem_at(p, witness)) > 0)
+        q++;
+    return q == p->problem_count;
+}
+
+static size_t list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->chosen_count; i++)
+        if (may_be_given(p, p->chosen[i], problem))
+            given[count++] = p->chosen[i];
+    return count;
+}
+
+/* Which of few is best is soon told, so that the tree learns from many problems; while the budget lasts. */
+static at_status time_witnesses(portfolio *p, at_error *error)
+{
+    at_status status = AT_OK;
+    size_t end = p->problem_count + p->witness_count, timed = 0;
+    for (size_t q = p->problem_count; q < end && timed < TIMED_WITNESSES * p->made_on && !status; q++) {
+        size_t given[RECORD_MAX_KEPT];
+        /* The script may have none such. */
+        if (spent(p) >= 1 || !is_new(p, q) || ask_possible(p, q, NULL) != AT_OK)
+            continue;
+        size_t count = list_chosen(p, q, given);
+        if (count)
+            status = time_given(p, q, given, count, "what was chosen", error);
+        timed += count > 0;
+    }
+    return status ? status : portfolio_grow_tree(p, error);
+}
+
 /* Searches the problems that were held out, beginning with what was chosen; while the budget lasts. */
 static at_status search_held_out(portfolio *p, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t q = p->made_on; q < p->problem_count && !status; q++) {
-        size_t given[RECORD_MAX_KEPT], count = 0;
+        size_t given[RECORD_MAX_KEPT];
         if (q > p->made_on && spent(p) >= 1) {
             p->found.out_of_budget = true;
             status = known_leave_out(&p->known, q, "the budget was spent", error);
             continue;
         }
         status = ask_possible(p, q, error);
-        for (size_t i = 0; i < p->chosen_count && !status; i++)
-            if (may_be_given(p, p->chosen[i], q))
-                given[count++] = p->chosen[i];
         if (!status)
-            status = run_on(p, q, given, count, p->evaluations_each, true, "held out, searched", error);
+            status = run_on(p, q, given, list_chosen(p, q, given), p->evaluations_each, true,
+                            "held out, searched", error);
         p->known.problems[q].searched = true;
     }
     return status;
@@ -471,7 +506,7 @@ static at_status try_all(portfolio *p, at_error *error)
     p->kept.mean_regret = p->found.held_out.mean;
     p->kept.worst_regret = p->found.held_out.worst;
     /* What was timed where is known now of all of them. */
-    portfolio_set_draft(p, p->problem_count);
+    portfolio_set_draft(p, true);
     return status;
 }
 
@@ -528,9 +563,10 @@ static at_status allocate(portfolio *p, at_error *error)
 {
     p->kept.configurations = calloc(RECORD_MAX_KEPT, sizeof *p->kept.configurations);
     p->kept.nodes = calloc(RECORD_MAX_NODES, sizeof *p->kept.nodes);
-    p->rows = calloc(p->problem_count + 1, sizeof *p->rows);
-    p->row_times_ns = calloc((p->problem_count + 1) * RECORD_MAX_KEPT, sizeof *p->row_times_ns);
-    p->pairs = calloc((p->problem_count + 1) * (RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES), sizeof *p->pairs);
+    size_t rows = p->problem_count + p->witness_count + 1;
+    p->rows = calloc(rows, sizeof *p->rows);
+    p->row_times_ns = calloc(rows * RECORD_MAX_KEPT, sizeof *p->row_times_ns);
+    p->pairs = calloc(rows * (RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES), sizeof *p->pairs);
     p->tried = calloc(p->problem_count + 1, sizeof *p->tried);
     return p->kept.configurations && p->kept.nodes && p->rows && p->row_times_ns && p->pairs && p->tried
                ? AT_OK
@@ -573,6 +609,8 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     if (!status)
         status = portfolio_set_fixed(p, error);
     if (!status)
+        status = time_witnesses(p, error);
+    if (!status)
         status = try_all(p, error);
     if (!status)
         status = keep(p, error);
@@ -604,7 +642,6 @@ void portfolio_free(portfolio *p)
     free(p->tried);
     free(p->everywhere);
     free(p->problems);
-    free(p->witnesses);
     free(p->pattern);
     free(p->default_text);
     record_deinit(&p->given);

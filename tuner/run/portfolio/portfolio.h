@@ -12,7 +12,8 @@
  *      which tells how alike they are. Searching ends where half a percent is no more to be expected, or
  *      half of the budget is spent.
  *   4. What is good anywhere is timed everywhere, in one race a problem, so that the times compare.
- *   5. Configurations are chosen (portfolio/cover.h) and the tree is grown (portfolio/tree.h).
+ *   5. Configurations are chosen (portfolio/cover.h), and timed on twice as many problems more, while the budget lasts:
+ *      from all of them the tree is grown (portfolio/tree.h).
  *   6. Each problem that was held out is searched as well, and given what a reader of the record would
  *      be (record/pick.h), in one race.
  * A configuration that was wrong or crashed on one problem is given for none.

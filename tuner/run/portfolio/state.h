@@ -16,8 +16,9 @@ struct portfolio {
     char *pattern, script_hash[33], template_hash[33], date[32];
     char *default_text;
     size_t known_default; /* place; SIZE_MAX: not met yet */
-    value *problems, *witnesses;
-    size_t problem_count, made_on, witness_count; /* made_on: the first ones; the others are held out */
+    value *problems;
+    size_t problem_count, made_on; /* made_on: the first ones; the others are held out */
+    size_t witness_count;          /* behind all those */
     known known;
     size_t evaluations_each; /* of a search; 0: the effort's */
     journal **journals;      /* of its runs, finished when it is complete */
@@ -46,8 +47,11 @@ at_status portfolio_choose(portfolio *p, at_error *error);
 /* Sets, in p->kept, the variables that are no axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
-/* Makes p->found.draft from what is known of the first `problems`. */
-void portfolio_set_draft(portfolio *p, size_t problems);
+/* Grows the tree for what was chosen, from all that is timed by now, but for what is held out. */
+at_status portfolio_grow_tree(portfolio *p, at_error *error);
+
+/* Makes p->found.draft from what is known, with or without the problems that are held out. */
+void portfolio_set_draft(portfolio *p, bool with_held_out);
 
 /* Reads the chosen portfolio back as readers of the record will. */
 at_status portfolio_read_back(portfolio *p, at_error *error);
