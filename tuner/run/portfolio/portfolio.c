@@ -152,7 +152,9 @@ static void say(const portfolio *p, size_t problem, const char *what)
 {
     if (p->asked->run->quiet)
         return;
-    fprintf(stderr, "%zu of %zu, %s:", problem + 1, p->known.problem_count, what);
+    if (problem < p->problem_count)
+        fprintf(stderr, "%zu of %zu, ", problem + 1, p->problem_count);
+    fprintf(stderr, "%s:", what);
     for (size_t a = 0; a < p->asked->axis_count; a++) {
         char text[300];
         value_format(portfolio_problem_at(p, problem)[a], text, sizeof text);
