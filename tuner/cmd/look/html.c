@@ -12,7 +12,7 @@ static const char style[] =
     "h3{margin:1.4rem 0 .3rem;font-size:1.05rem}p,li{max-width:46rem}\n"
     ".note{color:var(--soft)}nav a{margin-right:1rem}a{color:var(--mark)}\n"
     ".wide{overflow-x:auto;margin:.6rem 0}table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
-    "th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap}"
+    "th,td{padding:.3rem .7rem;border-bottom:1px solid var(--line);text-align:right;white-space:nowrap;overflow-wrap:normal}"
     "th:first-child,td:first-child{text-align:left}th.words,td.words{text-align:left;white-space:normal;min-width:16rem}\n"
     "th button{font:inherit;font-weight:600;color:inherit;background:none;border:0;padding:0;cursor:pointer}"
     "th button::after{content:' \\2195';color:var(--soft)}\n"
@@ -20,11 +20,12 @@ static const char style[] =
     "figure{margin:1rem 0}figure img{display:block;width:100%;max-width:900px;height:auto;background:#fff;"
     "border:1px solid var(--line);border-radius:6px}figcaption{color:var(--soft);max-width:46rem}\n"
     "@media(max-width:600px){th,td{padding:.25rem .35rem;font-size:.85rem}th.words,td.words{min-width:7rem}"
-    "th:first-child,td:first-child{white-space:normal;overflow-wrap:normal}"
+    "th:first-child,td:first-child{white-space:normal}"
     "h1{font-size:1.3rem}h2{font-size:1.15rem}}\n"
     "@media print{:root{--ink:#000;--page:#fff;--soft:#333;--line:#999;--card:#fff;--mark:#000}body{max-width:none;"
-    "font-size:11pt}figure,table{break-inside:avoid}th button::after{content:''}nav{display:none}"
-    "th,td{white-space:normal;padding:.2rem .4rem}}\n";
+    "font-size:11pt}h2,h3,thead{break-after:avoid}figure,tr{break-inside:avoid}th button::after{content:''}nav{display:none}"
+    "th,td{padding:.15rem .4rem;font-size:10pt}th:first-child,td:first-child{white-space:normal}"
+    "th.words,td.words{min-width:8rem}}\n";
 
 /* Sorts a table by the column whose head was pressed: by number where all its cells begin with one. */
 static const char script[] =
