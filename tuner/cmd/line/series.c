@@ -87,6 +87,27 @@ static at_status continue_to(const char *name, const char *to, series *s, at_err
     return status;
 }
 
+at_status series_check(const options *o, const char *verb, const char *form, size_t most, at_error *error)
+{
+    if (!o->sweep_count)
+        return error_set(error, AT_USAGE, "'autotune %s' needs --over %s; 'autotune space SCRIPT' lists the "
+                                          "variables of the problem", verb, form);
+    if (o->sweep_count > most || o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
+        return error_set(error, AT_USAGE, "--over may be given %zu times at most", most);
+    for (size_t i = 0; i < o->sweep_count; i++) {
+        const char *name = o->sweeps[i].name;
+        if (!o->sweeps[i].text)
+            return error_set(error, AT_USAGE, "--over takes %s here, not '%s'", form, name);
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(name, o->sweeps[k].name) == 0)
+                return error_set(error, AT_USAGE, "--over %s is given twice", name);
+        for (size_t k = 0; k < o->run.variable_count; k++)
+            if (strcmp(name, o->run.variables[k].name) == 0)
+                return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
+    }
+    return AT_OK;
+}
+
 at_status series_parse(const char *name, const char *list, series *out, at_error *error)
 {
     *out = (series){0};

@@ -9,8 +9,13 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "cmd/line/options.h"
 
 enum { SERIES_MOST = 1000 };
+
+/* Checks the --over of a command that goes over variables of the problem: there is at least one and `most` at most,
+ * each is given once, with values, and not by --set too. `form` says how it is spelt: "NAME=LO..HI". AT_USAGE. */
+at_status series_check(const options *o, const char *verb, const char *form, size_t most, at_error *error);
 
 typedef struct series {
     size_t count;

@@ -33,23 +33,9 @@ static void course_deinit(course *c)
 static at_status course_init(course *c, const options *o, at_error *error)
 {
     *c = (course){.point_count = 1};
-    if (!o->sweep_count)
-        return error_set(error, AT_USAGE, "'autotune sweep' needs --over NAME=V1,V2,...; 'autotune "
-                                          "space SCRIPT' lists the variables of the problem");
-    if (o->sweep_count > CURVE_MAX_AXES ||
-        o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
-        return error_set(error, AT_USAGE, "--over may be given %d times at most", CURVE_MAX_AXES);
-    at_status status = AT_OK;
+    at_status status = series_check(o, "sweep", "NAME=V1,V2,...", CURVE_MAX_AXES, error);
     for (size_t i = 0; !status && i < o->sweep_count; i++) {
         const char *name = o->sweeps[i].name;
-        if (!o->sweeps[i].text)
-            return error_set(error, AT_USAGE, "--over takes NAME=V1,V2,... here, not '%s'", name);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(name, c->names[k]) == 0)
-                return error_set(error, AT_USAGE, "--over %s is given twice", name);
-        for (size_t k = 0; k < o->run.variable_count; k++)
-            if (strcmp(name, o->run.variables[k].name) == 0)
-                return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
         c->names[i] = name;
         c->axis_count++;
         status = series_parse(name, o->sweeps[i].text, &c->axes[i], error);

@@ -81,24 +81,13 @@ static at_status read_list(const char *name, const char *text, series *list, val
 
 static at_status ranges_init(ranges *r, const options *o, at_error *error)
 {
-    if (!o->sweep_count)
-        return error_set(error, AT_USAGE, "'autotune portfolio' needs --over NAME=LO..HI; 'autotune "
-                                          "space SCRIPT' lists the variables of the problem");
-    if (o->sweep_count > PORTFOLIO_MAX_AXES ||
-        o->sweep_count + o->run.variable_count > SETTINGS_MAX_VARIABLES)
-        return error_set(error, AT_USAGE, "--over may be given %d times at most", PORTFOLIO_MAX_AXES);
+    at_status status = series_check(o, "portfolio", "NAME=LO..HI or NAME=V1,V2,...", PORTFOLIO_MAX_AXES, error);
+    if (status)
+        return status;
     for (size_t i = 0; i < o->sweep_count; i++) {
         const char *name = o->sweeps[i].name, *text = o->sweeps[i].text;
         portfolio_axis *axis = &r->axes[r->count++];
         axis->name = name;
-        if (!text)
-            return error_set(error, AT_USAGE, "--over takes NAME=LO..HI or NAME=V1,V2,... here, not '%s'", name);
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(name, o->sweeps[k].name) == 0)
-                return error_set(error, AT_USAGE, "--over %s is given twice", name);
-        for (size_t k = 0; k < o->run.variable_count; k++)
-            if (strcmp(name, o->run.variables[k].name) == 0)
-                return error_set(error, AT_USAGE, "%s is given by both --over and --set", name);
         if (read_range(text, axis))
             continue;
         const char *dots = strstr(text, "..");
@@ -107,7 +96,7 @@ static at_status ranges_init(ranges *r, const options *o, at_error *error)
                              "--over %s=%s: a range is LO..HI, of whole numbers from 1 on, the lower one "
                              "first",
                              name, text);
-        at_status status = read_list(name, text, &r->lists[i], &r->values[i], axis, error);
+        status = read_list(name, text, &r->lists[i], &r->values[i], axis, error);
         if (status)
             return status;
     }

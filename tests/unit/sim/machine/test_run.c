@@ -54,6 +54,31 @@ static void a_tiled_transpose_with_ragged_edges_is_exact(void **state)
     }
 }
 
+static const char slct_source[] =
+    "extern \"C\" __global__ void choose(const float *in, unsigned *out, unsigned *flushed)\n"
+    "{\n"
+    "    int i = threadIdx.x;\n"
+    "    asm(\"slct.u32.f32 %0, 1, 2, %1;\" : \"=r\"(out[i]) : \"f\"(in[i]));\n"
+    "    asm(\"slct.ftz.u32.f32 %0, 1, 2, %1;\" : \"=r\"(flushed[i]) : \"f\"(in[i]));\n"
+    "}\n";
+
+static void slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal(void **state)
+{
+    (void)state;
+    float in[32] = {1.0f, 0.0f, -1.0f, -1e-40f};
+    const unsigned expected[4] = {1, 1, 2, 2}, expected_flushed[4] = {1, 1, 2, 1};
+    unsigned out[32] = {0}, flushed[32] = {0};
+    sim_test t;
+    sim_test_init(&t, slct_source, "sm_90", NULL);
+    sim_test_u64(&t, sim_test_buffer(&t, "in", in, sizeof in, true));
+    sim_test_u64(&t, sim_test_buffer(&t, "out", out, sizeof out, false));
+    sim_test_u64(&t, sim_test_buffer(&t, "flushed", flushed, sizeof flushed, false));
+    sim_test_run_well(&t, 1, 1, 32, 1, 0);
+    assert_memory_equal(out, expected, sizeof expected);
+    assert_memory_equal(flushed, expected_flushed, sizeof expected_flushed);
+    sim_test_deinit(&t);
+}
+
 static const char reduce_source[] =
     "extern \"C\" __global__ void reduce(const float4 *a, const float4 *b, float *out, int n)\n"
     "{\n"
@@ -438,6 +463,7 @@ static void the_last_block_sees_what_all_others_wrote(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slct_takes_the_first_from_zero_on_and_with_ftz_for_a_negative_subnormal),
         cmocka_unit_test(a_tiled_transpose_with_ragged_edges_is_exact),
         cmocka_unit_test(a_dot_product_by_shuffles_shared_memory_and_an_atomic_is_right),
         cmocka_unit_test(a_histogram_with_shared_and_global_atomics_is_exact),
