@@ -69,7 +69,7 @@ write_record() {
 import copy, json, sys
 record = json.load(open(sys.argv[1]))
 best = record["entries"][0]
-best["contenders"] = []
+best["contenders"], record["entries"] = [], [best]
 for vec in json.loads(sys.argv[2]):
     next_one = {"configuration": dict(best["configuration"], load_vec=vec), "time": dict(best["time"])}
     next_one["time"]["median_ns"] += 100 * vec
