@@ -70,7 +70,7 @@ make_recorded() {
     tool replay missing.json
     [ "$status" -ne 0 ]
     tool convert recorded.json --format t5
-    fails_with 2 "did you mean 't4'?"
+    fails_with 2 'did you mean t4?'
     echo '{"a": 1}' >other.json
     tool replay other.json
     [ "$status" -ne 0 ]
