@@ -39,7 +39,7 @@ PY
     done
     says_nothing_of 'rows=16384'
     tool results show transpos
-    fails_with 2 'nothing like that is recorded'
+    fails_with 2 'no such entry is recorded'
 }
 
 @test "every committed record is sound" {

@@ -79,7 +79,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     for (size_t i = 0; !status && i < FILES; i++) {
         snprintf(to[i], sizeof to[i], "%s%s", o->operand, suffixes[i]);
         if (access(to[i], F_OK) == 0)
-            status = error_set(error, AT_USAGE, "%s exists, and 'autotune new' writes over nothing: "
+            status = error_set(error, AT_USAGE, "%s exists, and 'autotune new' overwrites nothing: "
                                                 "choose another name", to[i]);
     }
     for (size_t i = 0; !status && i < FILES; i++) {

@@ -286,7 +286,7 @@ at_status cuda_count(device *d, device_kernel *k, const launch_plan *plan,
     cupti_ranges_call disable = {CUPTI_SIZE(cupti_ranges_call, ranges), NULL, x.ranges};
     /* A context that is gone is left as it is. */
     if (x.ranges && status != AT_DEVICE && x.cupti->cuptiRangeProfilerDisable(&disable) != CUPTI_OK && !status)
-        status = error_set(error, AT_NO_DEVICE, "CUPTI does not let go of the GPU's counters");
+        status = error_set(error, AT_NO_DEVICE, "CUPTI does not release the GPU's counters");
     drop_host(&x);
     free(x.names);
     free(x.places);

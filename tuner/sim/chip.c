@@ -71,5 +71,5 @@ at_status sim_chip_find(const char *arch, sim_chip *out, at_error *error)
         snprintf(out->arch, sizeof out->arch, "%s", arch);
         return arch_find(arch, &out->limits, error);
     }
-    return error_set(error, AT_USAGE, "no chip %s is simulated; those that are: %s", arch, known);
+    return error_set(error, AT_USAGE, "there is no simulated chip %s; known are: %s", arch, known);
 }

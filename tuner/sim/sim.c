@@ -138,7 +138,7 @@ static at_status check_cluster(const device *d, const sim_program *program,
                          launch->entry, launch->cluster[0], launch->cluster[1], launch->cluster[2],
                          l->cluster[0], l->cluster[1], l->cluster[2]);
     if (l->explicit_cluster && used[0] == 0)
-        return error_set(error, AT_COMPILE, "%s requires a launch with clusters, which this is not",
+        return error_set(error, AT_COMPILE, "%s must be launched with clusters, and this launch has none",
                          launch->entry);
     if (used[0] == 0)
         return AT_OK;
@@ -442,7 +442,7 @@ static at_status sample_copy(device *d, device_buffer *to, const device_buffer *
                              at_error *error)
 {
     if (size_bytes > to->size_bytes || size_bytes > from->size_bytes)
-        return error_set(error, AT_INTERNAL, "a copy of more than the buffers hold");
+        return error_set(error, AT_INTERNAL, "the copy is larger than its buffers");
     *time_ns = (int64_t)sim_model_copy_ns(&d->chip, (double)size_bytes, cache == DEVICE_CACHE_WARM);
     return AT_OK;
 }

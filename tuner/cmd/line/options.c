@@ -412,7 +412,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         return error_set(error, AT_USAGE, "'autotune %s' takes no argument, but got '%s'", c->name,
                          argv[optind]);
     if (optind < argc)
-        return error_set(error, AT_USAGE, most == 1 ? "one %s at a time: '%s' is one too many"
+        return error_set(error, AT_USAGE, most == 1 ? "only one %s is possible: '%s' is one too many"
                                                     : "'autotune' takes %s: '%s' is one too many",
                          c->operand, argv[optind]);
     if (out->operand_count < least)

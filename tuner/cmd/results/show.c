@@ -217,7 +217,7 @@ at_status results_show(const options *o, int *exit_code, at_error *error)
         }
     }
     if (!status && shown == 0)
-        status = error_set(error, AT_USAGE, "nothing like that is recorded; 'autotune results list' lists what is");
+        status = error_set(error, AT_USAGE, "no such entry is recorded; 'autotune results list' lists what is");
     if (!status && o->json)
         status = show_json(o, &set, error);
     record_set_deinit(&set);

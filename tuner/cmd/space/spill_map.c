@@ -132,7 +132,7 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
     for (size_t i = 1; i < m->axis_count; i++)
         m->line_count *= m->axes[i].count;
     if (m->line_count * m->line_length > SWEEP_MOST_ROWS)
-        return error_set(error, AT_USAGE, "the sweep has over %d points", SWEEP_MOST_ROWS);
+        return error_set(error, AT_USAGE, "the sweep has more than %d points", SWEEP_MOST_ROWS);
     m->lines = calloc(m->line_count, sizeof *m->lines);
     m->points = calloc(m->line_count * m->line_length, sizeof *m->points);
     if (!m->lines || !m->points)

@@ -40,7 +40,7 @@ static at_status course_init(course *c, const options *o, at_error *error)
         c->axis_count++;
         status = series_parse(name, o->sweeps[i].text, &c->axes[i], error);
         if (!status && c->point_count > MOST_POINTS / c->axes[i].count)
-            status = error_set(error, AT_USAGE, "the sweep has over %d points", MOST_POINTS);
+            status = error_set(error, AT_USAGE, "the sweep has more than %d points", MOST_POINTS);
         c->point_count *= status ? 1 : c->axes[i].count;
     }
     return status;

@@ -93,7 +93,7 @@ static at_status open_gpu(const options *o, profiled *x, at_error *error)
     at_status status = session_init(&o->run, NULL, &x->session, error);
     const char *why = x->session.workers->driver_less;
     if (!status && x->session.workers->properties.predicted)
-        status = error_set(error, AT_NO_DEVICE, "there is no GPU to count on%s%s; 'autotune explain' counts "
+        status = error_set(error, AT_NO_DEVICE, "there is no GPU whose counters could be read%s%s; 'autotune explain' counts "
                                                 "what a simulated one would",
                            *why ? ": " : "", why);
     if (!status && !script_pattern(x->session.script)->measurable)

@@ -354,7 +354,7 @@ static at_status use_block(race_driver *c, const uint32_t *order, size_t count, 
         return take_block(c, e, error);
     }
     if (e->id >= count)
-        return error_set(error, AT_INTERNAL, "a block failed and no variant is to blame: %s",
+        return error_set(error, AT_INTERNAL, "a block of samples failed, through the fault of no variant: %s",
                          e->message);
     exclude(c, order[e->id], e->outcome, e->message);
     return AT_OK;

@@ -522,7 +522,7 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
     if (!c || c->finished || !from->trying)
-        return error_set(error, AT_INTERNAL, "the device tried what was not asked");
+        return error_set(error, AT_INTERNAL, "the device worker tried a variant that was not asked for");
     from->trying--;
     c->under_way = false;
     p->state.check_ns += e->check_ns;
@@ -585,7 +585,7 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
     case DEVICE_FAILED:
         return lose(p, from, e, error);
     default:
-        return error_set(error, AT_INTERNAL, "the device answered what was not asked (%d)",
+        return error_set(error, AT_INTERNAL, "the device worker answered a question that was not asked (%d)",
                          (int)e->kind);
     }
 }
