@@ -97,13 +97,15 @@ static at_status parse_number(ptx_parser *p, ptx_operand *out)
     return AT_OK;
 }
 
-/* [base], [base + n], [base - n], [base + -n] */
+static at_status parse_list(ptx_parser *p, ptx_operand *out, int depth);
+
+/* [base], [base + n], [base - n], [base + -n], [base, {coordinates}] */
 static at_status parse_address(ptx_parser *p, ptx_operand *out)
 {
-    ptx_operand base = {0};
+    ptx_operand parts[2] = {{0}, {.index = PTX_NONE, .first = PTX_NONE}}, *base = &parts[0];
+    int count = 1;
     ptx_advance(p);
-    at_status status = p->token.kind == PTX_TOKEN_WORD ? parse_word(p, &base)
-                                                       : parse_number(p, &base);
+    at_status status = p->token.kind == PTX_TOKEN_WORD ? parse_word(p, base) : parse_number(p, base);
     if (!status && (ptx_at(p, '+') || ptx_at(p, '-'))) {
         bool minus = ptx_at(p, '-');
         int64_t offset;
@@ -112,13 +114,19 @@ static at_status parse_address(ptx_parser *p, ptx_operand *out)
         if (!status)
             out->offset = minus ? (int64_t)(0 - (uint64_t)offset) : offset;
     }
+    if (!status && ptx_at(p, ',')) {
+        ptx_advance(p);
+        if (!ptx_at(p, '{'))
+            return ptx_fail(p, "expected coordinates in '{', not %s", ptx_token_text(p));
+        status = parse_list(p, &parts[count++], 1);
+    }
     if (!status)
         status = ptx_expect(p, ']');
     if (status)
         return status;
     out->kind = PTX_OPERAND_ADDRESS;
-    out->count = 1;
-    out->first = add_operands(p, &base, 1);
+    out->count = count;
+    out->first = add_operands(p, parts, count);
     return out->first == PTX_NONE ? ptx_no_memory(p) : AT_OK;
 }
 

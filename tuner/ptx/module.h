@@ -49,7 +49,7 @@ typedef enum ptx_operand_kind {
     PTX_OPERAND_FLOAT,    /* bits of a float */
     PTX_OPERAND_DOUBLE,   /* bits of a double */
     PTX_OPERAND_VARIABLE, /* index: variable; offset */
-    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset] */
+    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; count 2: a view, and a vector of coordinates behind it */
     PTX_OPERAND_VECTOR,   /* {...}: operands first .. first + count - 1 */
     PTX_OPERAND_GROUP,    /* (...): the same, of a call */
     PTX_OPERAND_PAIR,     /* a|b: the same, two of them */

@@ -105,6 +105,27 @@ static void nested_scopes_hide_registers_and_give_them_back(void **state)
     ptx_module_free(m);
 }
 
+static void an_address_may_have_coordinates_in_a_view(void **state)
+{
+    (void)state;
+    ptx_module *m;
+    at_error error = {0};
+    assert_ok(parse(".visible .entry k()\n{\n\t.reg .b32 %r<9>;\n\t.reg .b64 %rd<9>;\n\t.reg .f32 %f<9>;\n"
+                    "\ttex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5, %f6}];\n"
+                    "\tcp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd2, {%r2, %r3}], "
+                    "[%r4];\n\tret;\n}\n",
+                    &m, &error),
+              error);
+    for (int i = 0; i < 2; i++) {
+        const ptx_operand *view = &m->operands[m->statements[i].first + 1];
+        assert_int_equal(view->kind, PTX_OPERAND_ADDRESS);
+        assert_int_equal(view->count, 2);
+        assert_int_equal(m->operands[view->first + 1].kind, PTX_OPERAND_VECTOR);
+        assert_int_equal(m->operands[view->first + 1].count, 2);
+    }
+    ptx_module_free(m);
+}
+
 static void mistakes_name_the_line(void **state)
 {
     (void)state;
@@ -119,6 +140,7 @@ static void mistakes_name_the_line(void **state)
         {".visible .entry k()\n{\n\tret;\n", 7, "end of the file"},
         {".visible .entry k()\n{\nA:\nA:\n\tret;\n}\n", 8, "twice"},
         {".visible .entry k()\n{\n\t@%p1 ret;\n}\n", 6, "predicate"},
+        {".visible .entry k()\n{\n\tld.u32 1, [8, 4];\n}\n", 6, "expected coordinates"},
         {".global .u32 x[2] = {1, 2, 3};\n", 4, "too many"},
         {".visible .entry k()\n{\n\t.reg .b32 %r<99999999>;\n}\n", 6, "registers"},
     };
@@ -157,6 +179,7 @@ int main(void)
         cmocka_unit_test(a_template_in_the_compilers_include_folder_is_named_alone),
         cmocka_unit_test(inlined_code_is_blamed_on_the_line_outside_headers),
         cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
+        cmocka_unit_test(an_address_may_have_coordinates_in_a_view),
         cmocka_unit_test(mistakes_name_the_line),
         cmocka_unit_test(every_prefix_of_a_module_is_an_error_or_a_module),
     };

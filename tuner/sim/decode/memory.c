@@ -46,7 +46,7 @@ static ptx_space actual_space(const decoder *d, const ptx_operand *base, ptx_spa
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space)
 {
     place at = {.slot = SIM_NO_SLOT, .width = 8, .offset = o->offset, .space = space};
-    if (o->kind != PTX_OPERAND_ADDRESS) {
+    if (o->kind != PTX_OPERAND_ADDRESS || o->count != 1) {
         decode_fail(d, "an address in brackets is needed");
         return at;
     }
