@@ -36,14 +36,16 @@ for problem in direction=to_device direction=to_host direction=both "direction=b
     fi
 done
 
-echo "== cooperative launches and clusters"
-said=$("$build/bin/autotune" "$here/launches/grid_sum.lua" --device cuda:0 --no-record --quiet 2>&1)
-if sed -n 's/^variants *\([0-9]*\) tried .*: \([0-9]*\) ok$/\1 \2/p' <<<"$said" | grep -q '^\([0-9]*\) \1$'; then
-    echo "ok   $(grep -m 1 '^best' <<<"$said")"
-else
-    echo "FAIL $said"
-    failed=1
-fi
+echo "== cooperative launches and clusters, tensor maps, textures"
+for script in launches/grid_sum ../fixtures/tensor_tiles ../fixtures/textured; do
+    said=$("$build/bin/autotune" "$here/$script.lua" --device cuda:0 --no-record --quiet 2>&1)
+    if sed -n 's/^variants *\([0-9]*\) tried .*: \([0-9]*\) ok$/\1 \2/p' <<<"$said" | grep -q '^\([0-9]*\) \1$'; then
+        echo "ok   $script: $(grep -m 1 '^best' <<<"$said")"
+    else
+        echo "FAIL $script: $said"
+        failed=1
+    fi
+done
 
 if [ -x "$build/tests/exported_vs_library" ]; then
     echo "== exported kernels beside the library"
