@@ -60,7 +60,7 @@ load helpers
 }
 
 @test "what reads a texture is not proven, and the instruction is named; variants that read memory are proven" {
-    tool check "$FIXTURES/textured.lua" --only block_x=32 --only block_y=4 --budget 2 --arch sm_90
+    tool check textured.lua --only block_x=32 --only block_y=4 --budget 2 --arch sm_90
     [ "$status" -eq 3 ]
     says '1 proven, 0 wrong, 1 not proven'
     says 'tex.2d.v4.f32.f32 (textured.cu.tmpl:16)'

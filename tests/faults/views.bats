@@ -7,7 +7,7 @@ views() { # views PATTERN [OPTION]...
     needs_the_fake
     pattern=$1
     shift
-    tool "$FIXTURES/$pattern.lua" --device cuda:0 --quiet --set rows=64 --set cols=96 --finals 6 "$@"
+    tool "$pattern.lua" --device cuda:0 --quiet --set rows=64 --set cols=96 --finals 6 "$@"
 }
 
 @test "variants whose tiles come through a tensor map are checked, timed in batches and recorded" {
@@ -24,9 +24,8 @@ views() { # views PATTERN [OPTION]...
 }
 
 @test "what a tensor map cannot be is told with the line and what would do" {
-    sed 's/box = { "box_x", "box_y" }/box = { "box_x \/ 4", "box_y" }/' "$FIXTURES/tensor_tiles.lua" >tensor_tiles.lua
-    cp "$FIXTURES"/tensor_tiles*.tmpl .
-    tool inspect tensor_tiles.lua --config box_x=8,box_y=64 --arch sm_90
+    sed 's/box = { "box_x", "box_y" }/box = { "box_x \/ 4", "box_y" }/' "$BATS_TEST_DIRNAME/../../lua/tensor_tiles.lua" >tensor_tiles.lua
+    tool inspect ./tensor_tiles.lua --config box_x=8,box_y=64 --arch sm_90
     fails_with 2 'tensor_tiles.lua:32'
     fails_with 2 'rows have 8 bytes; they must be a multiple of 16'
 }
@@ -34,6 +33,6 @@ views() { # views PATTERN [OPTION]...
 @test "exported kernels are refused that want a tensor map, and why is said" {
     views tensor_tiles --only box_x=8 --only box_y=16 --only threads=64
     succeeds
-    tool export "$FIXTURES/tensor_tiles.lua" --format cuda -o out.cu
+    tool export tensor_tiles --format cuda -o out.cu
     fails_with 2 'are given no tensor maps'
 }
