@@ -106,7 +106,7 @@ static json_t *pack_baseline(const run_summary *s, const run_result *r)
     if (!r)
         return json_null();
     json_t *object = json_pack("{so}", "configuration", pack_configuration(s, r));
-    if (object && r->time.count > 0) {
+    if (object && r->time.count > 0 && r->found.outcome == OUTCOME_OK) {
         json_put(&object, "time", record_pack_time(&r->time));
         put_rates(&object, r);
         json_put(&object, "ceiling_fraction", json_rounded(r->ceiling_fraction, FRACTION_DIGITS));

@@ -286,7 +286,7 @@ at_status report_page_measured(const run_summary *s, const report_options *optio
     page p;
     size_t top = options->top;
     const run_result *baseline = run_summary_baseline(s);
-    bool baseline_shown = !baseline || baseline->time.count == 0;
+    bool baseline_shown = !baseline || baseline->time.count == 0 || baseline->found.outcome != OUTCOME_OK;
     at_status status = page_init(&p, s, options, error);
     for (size_t i = 0; !status && i < s->result_count && p.row_count < (top ? top : 1); i++) {
         if (s->results[i].found.outcome != OUTCOME_OK || s->results[i].time.count == 0 ||
