@@ -2,7 +2,8 @@
  *
  *   pattern, problem {name: value}, device {kind, name, arch}, space {cartesian, valid},
  *   counts {outcome: n}, unraced (how many of "ok" were too slow to race, and checked on the tuned problem
- *   alone), twins (how many of them have the machine code of another), best, baseline, speedup, ceiling_gbps, wall_s, stages {enumerate_s, ...},
+ *   alone), twins (how many of them have the machine code of another), best, baseline, speedup, ceiling_gbps,
+ *   wall_s, stages {enumerate_s, ...},
  *   traffic_bytes, flops, items (of a launch), item (what items are), ceiling (what shares are of),
  *   ceiling_rate (its 10^9 a second, in rate_unit), rate (the member of a variant that says how fast it is:
  *   gbps, gflops or gitems), rate_unit ("GB/s", "GFLOP/s" ...),

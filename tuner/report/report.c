@@ -167,7 +167,8 @@ static void print_counts(const run_summary *s, const sheet *on)
     print_labelled(on, "variants", l.text);
     if (s->unraced > 0) {
         l.used = 0;
-        line_add(&l, "%s of them too slow to race, and checked on the tuned problem alone", units_count(s->unraced, text));
+        line_add(&l, "%s of them too slow to race, and checked on the tuned problem alone",
+                 units_count(s->unraced, text));
         print_labelled(on, "", l.text);
     }
     if (s->twins == 0)

@@ -51,6 +51,20 @@ static void the_idlest_that_is_ready_is_asked(void **state)
     assert_ptr_equal(gpus_idlest(&g, 4), &g.items[2]);
 }
 
+static void the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there(void **state)
+{
+    (void)state;
+    workers w = make_workers();
+    gpus g;
+    gpus_init(&g, &w);
+    g.items[0].best_ns = 1000;
+    g.items[1].best_ns = 3000;
+    assert_int_equal(gpus_prior_ns(&g, 0, 1200), 1200);
+    assert_int_equal(gpus_prior_ns(&g, 1, 3000), 1000);
+    assert_int_equal(gpus_prior_ns(&g, 1, 3300), 1100);
+    assert_int_equal(gpus_prior_ns(&g, 1, 0), 0);
+}
+
 static void losing_another_leaves_home_where_it_is(void **state)
 {
     (void)state;
@@ -110,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_home_and_none_is_ready),
         cmocka_unit_test(the_idlest_that_is_ready_is_asked),
+        cmocka_unit_test(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there),
         cmocka_unit_test(losing_another_leaves_home_where_it_is),
         cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
         cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
