@@ -302,8 +302,6 @@ const command cmd_completion = {
     .details = "cmake --install puts all four where shells and man look for them. By hand:\n"
                "\n"
                "  autotune completion bash >~/.local/share/bash-completion/completions/autotune\n",
-    .options = NULL,
-    .option_count = 0,
     .raw = true,
     .run = run,
 };

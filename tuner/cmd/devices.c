@@ -65,12 +65,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return print_devices(found, count, error);
 }
 
-static const option_id options_taken[] = {OPTION_JSON};
-
 const command cmd_devices = {
     .name = "devices",
     .summary = "List the GPUs that can be tuned on",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_JSON),
     .run = run,
 };

@@ -258,10 +258,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET};
-
-static const option_words words[] = {{OPTION_FORMAT, "header|cuda|json|wisdom|t4"}};
-
 const command cmd_export = {
     .name = "export",
     .operand = "PATTERN...",
@@ -291,10 +287,8 @@ const command cmd_export = {
         "  autotune export transpose --format header -o transpose_config.h\n"
         "  autotune export transpose --format cuda --over rows=1024,2048,4096 -o transpose_tuned.cu\n"
         "  autotune export transpose dot --format t4 -o measured/\n",
-    .options = takes,
-    .option_count = sizeof takes / sizeof *takes,
-    .words = words,
-    .word_count = sizeof words / sizeof *words,
+    .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET),
+    .words = WORDS({OPTION_FORMAT, "header|cuda|json|wisdom|t4"}),
     .raw = true,
     .run = run,
 };

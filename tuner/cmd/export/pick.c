@@ -225,8 +225,6 @@ cleanup:
     return status;
 }
 
-static const option_id takes[] = {OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_JSON};
-
 const command cmd_pick = {
     .name = "pick",
     .operand = "PATTERN",
@@ -240,7 +238,6 @@ const command cmd_pick = {
         "library and exported headers pick by the same rules. The exit code is 1 for 'none'.\n"
         "\n"
         "  autotune pick transpose --set rows=8190 --set cols=8190 --gpu nvidia-h200\n",
-    .options = takes,
-    .option_count = sizeof takes / sizeof *takes,
+    .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_JSON),
     .run = run,
 };

@@ -189,9 +189,9 @@ bool options_are_words(const char *argument)
 /* NULL: it may be anything, or is checked where it is used. */
 static const char *words_of(const command *c, option_id id)
 {
-    for (size_t i = 0; i < c->word_count; i++)
-        if (c->words[i].id == id)
-            return c->words[i].words;
+    for (const option_words *w = c->words; w && w->id != OPTION_COUNT; w++)
+        if (w->id == id)
+            return w->words;
     return known[id].words ? known[id].words : options_are_words(known[id].argument) ? known[id].argument : NULL;
 }
 
@@ -321,8 +321,8 @@ static bool command_takes(const command *c, option_id id)
 {
     if (id == OPTION_HELP)
         return true;
-    for (size_t i = 0; i < c->option_count; i++)
-        if (c->options[i] == id)
+    for (const option_id *taken = c->options; taken && *taken != OPTION_COUNT; taken++)
+        if (*taken == id)
             return true;
     return false;
 }

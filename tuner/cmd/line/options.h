@@ -113,6 +113,10 @@ typedef struct option_words {
     const char *words;
 } option_words;
 
+/* Lists for a command; OPTION_COUNT ends them. */
+#define OPTIONS(...) (const option_id[]){__VA_ARGS__, OPTION_COUNT}
+#define WORDS(...) (const option_words[]){__VA_ARGS__, {OPTION_COUNT, NULL}}
+
 /* A subcommand; each has a file of its own. */
 typedef struct command {
     const char *name;
@@ -120,10 +124,8 @@ typedef struct command {
     size_t operands_least, operands_most; /* 0, 0: exactly one */
     const char *summary;      /* one line */
     const char *details;      /* paragraphs for its --help; may be NULL */
-    const option_id *options; /* that it takes besides --help */
-    size_t option_count;
-    const option_words *words; /* of options whose words are this command's own */
-    size_t word_count;
+    const option_id *options; /* that it takes besides --help; may be NULL */
+    const option_words *words; /* of options whose words are this command's own; may be NULL */
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
     /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
     at_status (*run)(const options *options, int *exit_code, at_error *error);

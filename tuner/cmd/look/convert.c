@@ -36,10 +36,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id takes[] = {OPTION_FORMAT, OPTION_OUTPUT};
-
-static const option_words words[] = {{OPTION_FORMAT, "kernel-tuner|t4"}};
-
 const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
@@ -49,10 +45,8 @@ const command cmd_convert = {
                "\n"
                "  kernel-tuner             a cache file of Kernel Tuner\n"
                "  t4                       T4 results\n",
-    .options = takes,
-    .option_count = sizeof takes / sizeof *takes,
-    .words = words,
-    .word_count = sizeof words / sizeof *words,
+    .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT),
+    .words = WORDS({OPTION_FORMAT, "kernel-tuner|t4"}),
     .raw = true,
     .run = run,
 };

@@ -63,10 +63,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS};
-
-static const option_words words[] = {{OPTION_FORMAT, "svg|png|terminal"}};
-
 const command cmd_plot = {
     .name = "plot",
     .operand = "FILE",
@@ -86,10 +82,8 @@ const command cmd_plot = {
         "  importance   which parameters decide\n"
         "\n"
         "Without --by it is drawn by what decides most.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
-    .words = words,
-    .word_count = sizeof words / sizeof *words,
+    .options = OPTIONS(OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS),
+    .words = WORDS({OPTION_FORMAT, "svg|png|terminal"}),
     .raw = true,
     .run = run,
 };

@@ -85,8 +85,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_TOP, OPTION_JSON};
-
 const command cmd_importance = {
     .name = "importance",
     .operand = "FILE",
@@ -94,7 +92,6 @@ const command cmd_importance = {
     .details = "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4\n"
                "results. A functional analysis of variance of log(time), exact where the space was measured\n"
                "whole. Constraints tie parameters together, so that shares need not add up to 100 %.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_TOP, OPTION_JSON),
     .run = run,
 };

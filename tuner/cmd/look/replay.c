@@ -103,9 +103,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_STRATEGY, OPTION_BUDGET, OPTION_SEED,
-                                          OPTION_REPEAT, OPTION_JSON};
-
 const command cmd_replay = {
     .name = "replay",
     .operand = "FILE",
@@ -114,7 +111,6 @@ const command cmd_replay = {
                "or not.\n"
                "Nothing is compiled or run. Seeds are run side by side on all cores, each up to where\n"
                "its score is decided; how many cores there are changes no figure.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_STRATEGY, OPTION_BUDGET, OPTION_SEED, OPTION_REPEAT, OPTION_JSON),
     .run = run,
 };

@@ -574,8 +574,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_OUTPUT, OPTION_RESULTS};
-
 const command cmd_report = {
     .name = "report",
     .operand = "[PATTERN...]",
@@ -586,8 +584,7 @@ const command cmd_report = {
                "side by side; pictures are drawn where the space was recorded in <gpu>/landscapes and gnuplot is here.\n"
                "\n"
                "  autotune report transpose -o report.html\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_OUTPUT, OPTION_RESULTS),
     .raw = true,
     .run = run,
 };

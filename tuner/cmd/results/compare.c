@@ -470,11 +470,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_FAIL_ON, OPTION_RACE, OPTION_DEVICE, OPTION_TIE,
-                                          OPTION_SEED,    OPTION_CACHE, OPTION_JSON};
-
-static const option_words words[] = {{OPTION_FAIL_ON, "slower"}};
-
 const command cmd_compare = {
     .name = "compare",
     .operand = "A B",
@@ -488,9 +483,8 @@ const command cmd_compare = {
         "pattern as it is now and times them side by side. --fail-on slower ends with exit code 6 if something is\n"
         "SLOWER. If another configuration won, and nothing is raced, both are counted on a simulated device of\n"
         "their architecture: sectors, bank conflicts, registers and spills, which are exact and need no GPU.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
-    .words = words,
-    .word_count = sizeof words / sizeof *words,
+    .options = OPTIONS(OPTION_FAIL_ON, OPTION_RACE, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_CACHE,
+                       OPTION_JSON),
+    .words = WORDS({OPTION_FAIL_ON, "slower"}),
     .run = run,
 };

@@ -28,9 +28,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
                      nearest ? "'?" : "");
 }
 
-static const option_id takes[] = {OPTION_SET,     OPTION_GPU,        OPTION_RESULTS, OPTION_DRY_RUN,
-                                  OPTION_STALE,   OPTION_OLDER_THAN, OPTION_JSON};
-
 const command cmd_results = {
     .name = "results",
     .operand = "list|show|diff|merge|validate|prune ...",
@@ -52,7 +49,7 @@ const command cmd_results = {
         "./results) is changed. Files are replaced whole, under a lock: an interrupt leaves the old file or the new\n"
         "one. merge and prune print everything they do; with --dry-run they only print it. validate ends with exit\n"
         "code 4 if something is wrong. A damaged entry is left out, and the others are used.\n",
-    .options = takes,
-    .option_count = sizeof takes / sizeof *takes,
+    .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_DRY_RUN, OPTION_STALE, OPTION_OLDER_THAN,
+                       OPTION_JSON),
     .run = run,
 };

@@ -385,11 +385,6 @@ cleanup:
     return status;
 }
 
-static const option_id takes[] = {OPTION_SET,     OPTION_DEVICE, OPTION_TIE,      OPTION_SEED,  OPTION_JOBS,
-                                  OPTION_NO_CACHE, OPTION_RESULTS, OPTION_FAIL_ON, OPTION_JSON, OPTION_QUIET};
-
-static const option_words words[] = {{OPTION_FAIL_ON, "overtaken|broken|any"}};
-
 const command cmd_verify = {
     .name = "verify",
     .operand = "PATTERN",
@@ -409,9 +404,8 @@ const command cmd_verify = {
         "if one is broken; any: if not all hold. The records are searched as 'autotune results list' does.\n"
         "\n"
         "  autotune verify transpose dot --fail-on overtaken\n",
-    .options = takes,
-    .option_count = sizeof takes / sizeof *takes,
-    .words = words,
-    .word_count = sizeof words / sizeof *words,
+    .options = OPTIONS(OPTION_SET, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_JOBS, OPTION_NO_CACHE,
+                       OPTION_RESULTS, OPTION_FAIL_ON, OPTION_JSON, OPTION_QUIET),
+    .words = WORDS({OPTION_FAIL_ON, "overtaken|broken|any"}),
     .run = run,
 };

@@ -261,9 +261,6 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_SET,
-                                          OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
-
 const command cmd_inspect = {
     .name = "inspect",
     .operand = "SCRIPT",
@@ -275,7 +272,7 @@ const command cmd_inspect = {
         "  autotune inspect spill.lua --over live=8,16,...,256 --arch sm_80,sm_90\n"
         "\n"
         "prints a row for each value and where spills begin.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_SET, OPTION_JOBS,
+                       OPTION_NO_CACHE, OPTION_JSON),
     .run = run,
 };

@@ -164,8 +164,6 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_SET, OPTION_ONLY, OPTION_ARCH};
-
 const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
@@ -173,7 +171,6 @@ const command cmd_lint = {
     .details = "Constraints that exclude nothing, values that no valid configuration has, parameters that\n"
                "change no variant, variants that no ragged problem checks, a reference that shares the\n"
                "template. An odd script need not be wrong: another problem or GPU may need it.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH),
     .run = run,
 };

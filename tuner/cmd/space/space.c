@@ -189,15 +189,12 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON};
-
 const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
     .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: at most 65,536 valid\n"
                "configurations, and their total number is not known.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON),
     .run = run,
 };

@@ -446,10 +446,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {
-    OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE, OPTION_SHARED_SPILLS, OPTION_WHOLE,
-    OPTION_SET, OPTION_SEED, OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
-
 const command cmd_spills = {
     .name = "spills",
     .operand = "SCRIPT",
@@ -467,7 +463,8 @@ const command cmd_spills = {
         "  autotune spills spill.lua --over registers --shared-spills --device cuda:0 --config live=128\n"
         "\n"
         "With --device what was compiled is checked and timed too, side by side: does spilling pay?\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE,
+                       OPTION_SHARED_SPILLS, OPTION_WHOLE, OPTION_SET, OPTION_SEED, OPTION_JOBS,
+                       OPTION_NO_CACHE, OPTION_JSON),
     .run = run,
 };

@@ -205,9 +205,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_DEVICE, OPTION_JOBS,    OPTION_NO_CACHE,  OPTION_JSON,
-                                          OPTION_QUIET,  OPTION_RESULTS, OPTION_NO_RECORD};
-
 const command cmd_ceilings = {
     .name = "ceilings",
     .operand = "[NAME...]",
@@ -226,7 +223,7 @@ const command cmd_ceilings = {
         "  launches            kernels that do next to nothing, back to back\n"
         "\n"
         "Runs of patterns measure copies, reads and writes themselves, of as many bytes as the problem has.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_DEVICE, OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON, OPTION_QUIET, OPTION_RESULTS,
+                       OPTION_NO_RECORD),
     .run = run,
 };

@@ -214,9 +214,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET,  OPTION_BUDGET, OPTION_SEED,
-                                          OPTION_ARCH,   OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON};
-
 const command cmd_check = {
     .name = "check",
     .operand = "SCRIPT",
@@ -229,7 +226,7 @@ const command cmd_check = {
         "inputs, misalignment. Needs no GPU.\n"
         "\n"
         "Exit code: 0 all are proven, 1 something is wrong, 3 nothing is wrong but not all could be proven.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_BUDGET, OPTION_SEED, OPTION_ARCH,
+                       OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
     .run = run,
 };

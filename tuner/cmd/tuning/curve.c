@@ -261,13 +261,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {
-    OPTION_SET,      OPTION_ONLY,     OPTION_OVER,     OPTION_DEVICE,     OPTION_STRATEGY, OPTION_BUDGET,
-    OPTION_EFFORT,   OPTION_STOP_AT,  OPTION_SEED,       OPTION_FIXED,    OPTION_FINALS,
-    OPTION_TIE,      OPTION_PROVE,    OPTION_JOBS,       OPTION_CACHE,    OPTION_NO_CACHE,
-    OPTION_RECORDED, OPTION_PICTURE,  OPTION_JSON,       OPTION_QUIET,    OPTION_RESULTS,
-    OPTION_RECORD,   OPTION_NO_RECORD};
-
 const command cmd_sweep = {
     .name = "sweep",
     .operand = "SCRIPT",
@@ -278,7 +271,10 @@ const command cmd_sweep = {
         "--recorded prints the curve again (with --json an object for each GPU). Several --over span their\n"
         "product, the first varying slowest. '...' between whole numbers continues the series: 1,2,...,64 by ones,\n"
         "1,2,4,...,64 by doubling.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET,
+                       OPTION_EFFORT, OPTION_STOP_AT, OPTION_SEED, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
+                       OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_RECORDED,
+                       OPTION_PICTURE, OPTION_JSON, OPTION_QUIET, OPTION_RESULTS, OPTION_RECORD,
+                       OPTION_NO_RECORD),
     .run = run,
 };

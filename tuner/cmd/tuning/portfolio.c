@@ -337,12 +337,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {
-    OPTION_SET,    OPTION_ONLY,   OPTION_OVER,  OPTION_PROBLEMS, OPTION_HELD_OUT, OPTION_MAX,
-    OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET, OPTION_EFFORT, OPTION_SEED,   OPTION_FINALS,
-    OPTION_TIE,    OPTION_PROVE,  OPTION_JOBS,  OPTION_CACHE,    OPTION_NO_CACHE, OPTION_JSON,
-    OPTION_QUIET,  OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
-
 const command cmd_portfolio = {
     .name = "portfolio",
     .operand = "SCRIPT",
@@ -361,7 +355,9 @@ const command cmd_portfolio = {
         "\n"
         "The record keeps it: 'autotune pick', the library and exported headers use it for problems that were not\n"
         "tuned themselves. After an interruption the same command continues.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_PROBLEMS, OPTION_HELD_OUT, OPTION_MAX,
+                       OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET, OPTION_EFFORT, OPTION_SEED, OPTION_FINALS,
+                       OPTION_TIE, OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_JSON,
+                       OPTION_QUIET, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD),
     .run = run,
 };

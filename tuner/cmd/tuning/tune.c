@@ -70,12 +70,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return closed;
 }
 
-static const option_id options_taken[] = {
-    OPTION_SET,   OPTION_ONLY, OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY, OPTION_BUDGET,  OPTION_SEED,
-    OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START, OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS,
-    OPTION_TIE,   OPTION_JOBS,   OPTION_CACHE, OPTION_NO_CACHE,
-    OPTION_TOP,   OPTION_JSON,   OPTION_QUIET, OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD};
-
 const command cmd_tune = {
     .name = "tune",
     .operand = "SCRIPT",
@@ -88,7 +82,10 @@ const command cmd_tune = {
         "\n"
         "A script without a path is looked up in this folder, then among the installed ones.\n"
         "The word 'tune' may be left out: autotune transpose.lua\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY,
+                       OPTION_BUDGET, OPTION_SEED, OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START,
+                       OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
+                       OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_TOP, OPTION_JSON, OPTION_QUIET,
+                       OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD),
     .run = run,
 };

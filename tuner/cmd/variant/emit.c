@@ -217,9 +217,6 @@ cleanup:
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
-                                          OPTION_PTX,    OPTION_PLAIN, OPTION_OUTPUT};
-
 const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
@@ -228,8 +225,8 @@ const command cmd_emit = {
                "records give for the problem on this machine's GPU, or on one of --arch, with grid, block,\n"
                "shared bytes and arguments in a comment. The source is what the tuner compiles; #line\n"
                "directives lead back to the template, --no-line leaves them out.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
+                       OPTION_PTX, OPTION_PLAIN, OPTION_OUTPUT),
     .raw = true,
     .run = run,
 };

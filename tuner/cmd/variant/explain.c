@@ -228,8 +228,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON};
-
 const command cmd_explain = {
     .name = "explain",
     .operand = "SCRIPT",
@@ -240,7 +238,6 @@ const command cmd_explain = {
                "comes first in the verdict, and the exit code is 1. The problem is the script's\n"
                "'simulated' one unless --set says otherwise. Needs NVRTC and no GPU. Of grids of more than\n"
                "four million threads a sample of the blocks is counted. Several launches are shown apart.\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON),
     .run = run,
 };

@@ -391,9 +391,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     return status;
 }
 
-static const option_id options_taken[] = {OPTION_CONFIG, OPTION_METRICS, OPTION_ONLY, OPTION_SET, OPTION_DEVICE,
-                                          OPTION_CACHE,  OPTION_JOBS,    OPTION_NO_CACHE, OPTION_JSON};
-
 const command cmd_profile = {
     .name = "profile",
     .operand = "SCRIPT",
@@ -408,7 +405,7 @@ const command cmd_profile = {
         "\n"
         "  autotune profile transpose.lua --config algorithm=tile,pad=0\n"
         "  autotune profile dot.lua --metrics dram__bytes_read.sum,smsp__inst_executed.sum --json\n",
-    .options = options_taken,
-    .option_count = sizeof options_taken / sizeof *options_taken,
+    .options = OPTIONS(OPTION_CONFIG, OPTION_METRICS, OPTION_ONLY, OPTION_SET, OPTION_DEVICE, OPTION_CACHE,
+                       OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
     .run = run,
 };
