@@ -1,8 +1,7 @@
-/* Drawing the numbers 0 .. count-1 in random order, each once, in memory that grows with what was
- * drawn only.
+/* Draws the numbers 0 .. count-1 in random order, each once, in memory that grows with the numbers
+ * drawn.
  *
- * The shuffle of Fisher & Yates, of which only the touched places are kept. The draw owns its
- * table. */
+ * A Fisher-Yates shuffle that stores only the places it has changed. The draw owns its table. */
 #ifndef AUTOTUNE_DRAW_H
 #define AUTOTUNE_DRAW_H
 

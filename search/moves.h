@@ -1,7 +1,7 @@
-/* Moves that strategies make from configurations to others; every result is valid.
+/* Moves of strategies from one configuration to another; every result is valid.
  *
- * Where a change of values gives no valid configuration, the valid one nearest by space_project()
- * stands for it. The scratch owns its memory; random choices are the ledger's. */
+ * A change of values that gives no valid configuration gives the nearest one by space_project(). A
+ * `moves` owns its memory; random numbers are the ledger's. */
 #ifndef AUTOTUNE_MOVES_H
 #define AUTOTUNE_MOVES_H
 
@@ -16,8 +16,8 @@ typedef struct moves {
     size_t parameter_count;
     size_t *free_parameters; /* with more than one value in use */
     size_t free_count;
-    uint16_t *here, *there; /* value indices of configurations at hand */
-    uint64_t *near;         /* neighbours at hand */
+    uint16_t *here, *there; /* scratch: value indices of two configurations */
+    uint64_t *near;         /* scratch: neighbours */
     size_t near_limit;
 } moves;
 

@@ -1,4 +1,4 @@
-/* The configurations that a model looks at: all of a small space; of a large one the neighbours of
+/* The configurations whose cost a model predicts: all of a small space; of a large one the neighbours of
  * the best found so far, and a random sample.
  *
  * Owns its arrays; the ledger is borrowed. */

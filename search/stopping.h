@@ -1,9 +1,8 @@
-/* When a search has done enough: limits on evaluations, time, and what is left to gain.
+/* When a search stops: limits on evaluations, time, target and gain.
  *
- * In: limits, any of which may be absent, the outcomes as they come, and the time that has passed
- * (the caller's clock; this knows none). Out: whether to stop, and which limit it was. Limits
- * combine: the first that is reached ends the run. Also the named efforts, for people who want no
- * numbers. Owns its history. */
+ * In: limits, any of which may be absent, the outcomes as they come, and the time that has passed (by
+ * the caller's clock). Out: whether to stop, and by which limit. The first limit that is reached ends
+ * the search. Also the named efforts, which stand for sets of limits. Owns its history. */
 #ifndef AUTOTUNE_STOPPING_H
 #define AUTOTUNE_STOPPING_H
 
@@ -17,16 +16,16 @@ typedef enum stop_reason {
     STOP_NONE,        /* go on */
     STOP_EVALUATIONS, /* as many as allowed */
     STOP_SECONDS,     /* the time is up */
-    STOP_TARGET,      /* a cost as low as wanted was found */
-    STOP_GAIN,        /* the search has stopped paying */
+    STOP_TARGET,      /* the target cost was reached */
+    STOP_GAIN,        /* the best cost hardly falls any more */
     STOP_REASONS
 } stop_reason;
 
 typedef struct stopping_limits {
     uint64_t evaluations; /* 0: no limit */
     double seconds;       /* 0: no limit */
-    double target_cost;   /* stop once the best is as low; 0: none. For a fraction f of a ceiling of
-                           * performance it is the cost at that ceiling over f. */
+    double target_cost;   /* stop once the best is as low; 0: none. For a fraction f of a ceiling it
+                           * is the cost at the ceiling over f. */
     double gain;          /* stop when the second half of the evaluations, 50 at least, has lowered
                            * the best cost by less than this share of it; 0: never */
 } stopping_limits;
@@ -48,7 +47,7 @@ bool stopping_note(stopping *s, double cost);
 /* Should the search stop, `elapsed_s` seconds after it began? */
 stop_reason stopping_check(const stopping *s, double elapsed_s);
 
-/* How much trouble to take, from least to most. A record of one effort is final for equal or lower
+/* How much to search, from least to most. A record made with one effort is final for equal or lower
  * ones. */
 typedef enum effort {
     EFFORT_QUICK,

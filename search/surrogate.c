@@ -40,7 +40,7 @@ typedef struct surrogate {
     encoding encoding;
     pool pool;
     feasibility feasibility;
-    warp warp;
+    cost_scale scale;
     gp_kernel kernel;
     gp model;
     size_t *row_trial; /* the trial of each of the model's rows */
@@ -77,7 +77,7 @@ static void surrogate_deinit(strategy *s)
     encoding_deinit(&g->encoding);
     pool_deinit(&g->pool);
     feasibility_deinit(&g->feasibility);
-    warp_deinit(&g->warp);
+    cost_scale_deinit(&g->scale);
     gp_deinit(&g->model);
     free(g->row_trial);
     free(g->chosen);
@@ -186,7 +186,7 @@ static bool choose_trials(surrogate *g, size_t *count)
             g->chosen[n] = i;
             g->costs[n++] = l->trials[i].cost;
         }
-    if (!warp_set(&g->warp, g->costs, n))
+    if (!cost_scale_set(&g->scale, g->costs, n))
         return false;
     *count = n;
     if (n <= KEPT_ROWS)
@@ -214,7 +214,7 @@ static bool fit_kernel(surrogate *g, size_t count)
             continue;
         const ledger_trial *t = &l->trials[g->chosen[i]];
         encoding_point(&g->encoding, t->configuration, g->points + used * features);
-        g->costs[used++] = warp_score(&g->warp, t->cost);
+        g->costs[used++] = cost_scale_score(&g->scale, t->cost);
     }
     return gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points,
                   g->costs, used, FIT_STEPS);
@@ -226,7 +226,7 @@ static void add_row(surrogate *g, size_t trial)
     float point[GP_MAX_FEATURES];
     encoding_point(&g->encoding, t->configuration, point);
     g->row_trial[g->model.rows] = trial;
-    gp_add(&g->model, point, isnan(t->cost) ? NAN : warp_score(&g->warp, t->cost));
+    gp_add(&g->model, point, isnan(t->cost) ? NAN : cost_scale_score(&g->scale, t->cost));
     g->stale = true;
 }
 
@@ -288,7 +288,7 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
         return propose_design(g, configuration);
     if (!update(g))
         return ledger_random(l, configuration);
-    double best = warp_score(&g->warp, l->trials[l->best].cost), most = -1;
+    double best = cost_scale_score(&g->scale, l->trials[l->best].cost), most = -1;
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
@@ -315,7 +315,7 @@ static void surrogate_learn(strategy *s, size_t trial)
         return;
     for (size_t r = g->model.rows; r-- > 0;)
         if (g->row_trial[r] == trial) {
-            gp_set(&g->model, r, warp_score(&g->warp, cost));
+            gp_set(&g->model, r, cost_scale_score(&g->scale, cost));
             g->stale = true;
             return;
         }

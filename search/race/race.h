@@ -1,23 +1,23 @@
 /* The race: which of many kernels is fastest, from as few samples as a sound answer allows.
  *
- * A pure state machine: no clock, no device, no I/O. The caller takes from race_next() a block (an
- * order of entrants), times each entrant once in that order, close together, and tells the samples;
- * entrants are only ever compared by samples of the same block, so that a machine that drifts
- * between blocks does not decide. What a block asks depends on the entrants, the options, the seed
- * and the samples told so far and on nothing else: telling the samples of a journal again brings a
- * race back to where it was.
+ * A pure state machine: no clock, no device, no I/O. race_next() gives the caller a block (an order of
+ * entrants); the caller times each entrant once in that order, one right after the other, and tells the
+ * samples. Entrants are compared only by samples of the same block, so that drift of the machine between
+ * blocks has no influence. A block depends only on the entrants, the options, the seed and the samples
+ * told so far: telling the samples of a journal again brings a race back to where it was.
  *
  * Stages, each on the entrants that the one before left:
  *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured;
- *   probe   where there are hundreds with an earlier sample: the fastest by them and others from all
- *           over take a few blocks, which tell by how much earlier samples err. Who would be slower
- *           than the fastest even with the greatest error seen is out; these blocks count no further;
+ *   probe   with hundreds of entrants that have an earlier sample: the fastest by these, and others
+ *           spread over the rest, are sampled in a few blocks, which show how large the error of earlier
+ *           samples is. Entrants that would be slower than the fastest even with the largest error seen
+ *           are out. The probe's samples are not used again;
  *   screen  while there are too many, or entrants without an earlier sample: whole rounds, after
- *           which those far above the best are out, the margin narrowing with the rounds;
- *   heats   blocks of one sample of every survivor in a fresh random order; at 4, 8, 16 and 32
- *           blocks those are out that are slower than the leader by a one-sided test;
- *   finals  the best few and the default, which is never dropped, measured afresh in balanced
- *           order. Only these samples decide: who came here by luck does not keep it.
+ *           which those far above the best are out; the margin narrows with the rounds;
+ *   heats   blocks of one sample of every survivor in a fresh random order; after 4, 8, 16 and 32
+ *           blocks those that are slower than the leader by a one-sided test are out;
+ *   finals  the best few and the default, which is never dropped, sampled anew in balanced order. Only
+ *           these samples decide, so that luck in earlier stages does not count.
  * Samples of screen and heats are one series: a survivor's screening rounds count as heats.
  *
  * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs
@@ -49,7 +49,7 @@ typedef struct race_options {
     size_t finalists;         /* the default comes on top */
     size_t finals_blocks;     /* rounded up so that the order is balanced */
     double tie_margin;        /* relative; what is not slower by more than this is tied */
-    double choice_margin;     /* relative; the tied that are measured within it are one choice */
+    double choice_margin;     /* relative; among tied entrants this close, race_entrant decides */
     int64_t tick_ns;          /* resolution of the clock; 0: finer than it matters */
     uint64_t sample_budget;   /* samples the race may take; 0: no limit */
 } race_options;
@@ -57,7 +57,7 @@ typedef struct race_options {
 /* The constants of the protocol, with their sources in race.c; seed 0 and no default. */
 race_options race_defaults(void);
 
-/* Of more entrants than this, with an earlier sample each, most are out before they are sampled. */
+/* A race of more entrants than this, each with an earlier sample, begins with a probe. */
 size_t race_probe_pays(const race_options *o);
 
 typedef struct race_entrant {
@@ -78,7 +78,7 @@ typedef enum race_stage {
 
 typedef enum race_verdict {
     RACE_CLEAR,       /* every other entrant is slower by more than the tie margin, by the test */
-    RACE_TIED,        /* some are not told apart from the fastest */
+    RACE_TIED,        /* some are not significantly slower than the fastest */
     RACE_INCONCLUSIVE /* stopped before the end; the winner is the best so far */
 } race_verdict;
 
@@ -87,10 +87,10 @@ typedef struct race_standing {
     uint32_t entrant;
     race_stage left_at; /* the last stage it took part in */
     bool failed;        /* excluded, or a sample of it failed */
-    bool tied;          /* not told apart from the fastest (the fastest itself included) */
+    bool tied;          /* not significantly slower than the fastest (true for the fastest) */
     double ratio;       /* trimmed mean; 1 for the fastest */
-    double low, high;   /* interval of the ratio, from the test's one-sided bounds; = ratio when
-                           there are too few samples for one: then 0 and INFINITY */
+    double low, high;   /* interval of the ratio, from the test's one-sided bounds; 0 and INFINITY when
+                           there are too few samples for one */
     stats_summary time; /* of the samples of its last stage; count 0: prior only, and then
                            median_ns is the earlier fastest */
 } race_standing;
@@ -100,15 +100,14 @@ typedef struct race_result {
     uint32_t winner;  /* what to use: the choice among the tied */
     uint32_t fastest; /* lowest trimmed mean */
     race_verdict verdict;
-    size_t tied;       /* other entrants not told apart from the fastest, finalists or not */
+    size_t tied;       /* other entrants not significantly slower than the fastest, finalists or not */
     double half_width; /* relative, of the comparison that decided: the widest among the tied,
                           or the runner-up's when clear; INFINITY before there is one */
     bool noisy;        /* half_width is wider than the difference to the runner-up */
     race_stage stage;  /* reached */
     size_t blocks, blocks_redone; /* told; discarded by race_redo() */
     uint64_t samples;             /* told, redone blocks not counted */
-    /* All entrants: the winner first, the others by ratio (but the finalists that came through the
-     * heats before all who did not), failed ones last. */
+    /* All entrants: the winner first, then finalists before the others, by ratio; failed ones last. */
     const race_standing *ranking;
     size_t count;
 } race_result;
@@ -128,8 +127,7 @@ size_t race_next(race *r, const uint32_t **order);
  * failed: it leaves the race, the others' samples count. */
 void race_tell(race *r, const int64_t *samples_ns);
 
-/* The block was measured under conditions that do not count (a clock that fell): it will be asked
- * again, whole. */
+/* The block's samples are not valid (the clock fell): the whole block is asked again. */
 void race_redo(race *r);
 
 /* An entrant turned out to be unfit (a later check failed); also after the race has finished. */
@@ -139,12 +137,12 @@ void race_exclude(race *r, uint32_t entrant);
  * finished. */
 void race_stop(race *r);
 
-/* The stage that the next block belongs to, the samples told so far, and how many more there may
- * be at most as things stand (for a progress line); any pointer may be NULL. */
+/* The stage of the next block, the samples told so far, and at most how many more the race takes with
+ * its present entrants (for a progress line); either pointer may be NULL. */
 race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
 
-/* The result as things stand, final once race_next() returned 0. Borrowed: valid until the next
- * call that changes the race. */
+/* The result so far, final once race_next() returned 0. Borrowed: valid until the next call that changes
+ * the race. */
 const race_result *race_conclude(race *r);
 
 /* An entrant's samples: of the finals when it took part in them, else of screen and heats, in the

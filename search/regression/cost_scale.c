@@ -5,11 +5,11 @@
 
 static const double rank_part = 0.5;
 
-void warp_deinit(warp *w)
+void cost_scale_deinit(cost_scale *s)
 {
-    free(w->logarithms);
-    free(w->scores);
-    *w = (warp){0};
+    free(s->logarithms);
+    free(s->scores);
+    *s = (cost_scale){0};
 }
 
 static int compare_numbers(const void *left, const void *right)
@@ -45,20 +45,20 @@ static double deviation(const double *x, size_t count, double *mean)
 
 /* How far beyond the best a cost that is better still lies: at the mean slope of the best quarter.
  */
-static double slope_of(const warp *w)
+static double slope_of(const cost_scale *s)
 {
-    size_t quarter = w->count > 8 ? w->count / 4 : w->count - 1;
+    size_t quarter = s->count > 8 ? s->count / 4 : s->count - 1;
     return quarter
-               ? (w->scores[quarter] - w->scores[0]) / (w->logarithms[quarter] - w->logarithms[0])
+               ? (s->scores[quarter] - s->scores[0]) / (s->logarithms[quarter] - s->logarithms[0])
                : 1;
 }
 
-bool warp_set(warp *w, const double *costs, size_t count)
+bool cost_scale_set(cost_scale *s, const double *costs, size_t count)
 {
-    warp made = {.logarithms = malloc(count * sizeof *made.logarithms),
+    cost_scale made = {.logarithms = malloc(count * sizeof *made.logarithms),
                  .scores = malloc(count * sizeof *made.scores)};
     if (!made.logarithms || !made.scores) {
-        warp_deinit(&made);
+        cost_scale_deinit(&made);
         return false;
     }
     double *x = made.logarithms, mean;
@@ -77,26 +77,26 @@ bool warp_set(warp *w, const double *costs, size_t count)
         i = end;
     }
     made.slope = slope_of(&made);
-    warp_deinit(w);
-    *w = made;
+    cost_scale_deinit(s);
+    *s = made;
     return true;
 }
 
-double warp_score(const warp *w, double cost)
+double cost_scale_score(const cost_scale *s, double cost)
 {
     double x = log(cost);
-    if (x <= w->logarithms[0])
-        return w->scores[0] + w->slope * (x - w->logarithms[0]);
-    if (x >= w->logarithms[w->count - 1])
-        return w->scores[w->count - 1];
-    size_t low = 0, high = w->count - 1;
+    if (x <= s->logarithms[0])
+        return s->scores[0] + s->slope * (x - s->logarithms[0]);
+    if (x >= s->logarithms[s->count - 1])
+        return s->scores[s->count - 1];
+    size_t low = 0, high = s->count - 1;
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
-        if (w->logarithms[middle] <= x)
+        if (s->logarithms[middle] <= x)
             low = middle;
         else
             high = middle;
     }
-    double part = (x - w->logarithms[low]) / (w->logarithms[high] - w->logarithms[low]);
-    return w->scores[low] + part * (w->scores[high] - w->scores[low]);
+    double part = (x - s->logarithms[low]) / (s->logarithms[high] - s->logarithms[low]);
+    return s->scores[low] + part * (s->scores[high] - s->scores[low]);
 }

@@ -2,9 +2,9 @@
  *
  * In: points as rows of features, and the values observed at some of them. Out: mean and standard
  * deviation at a fixed pool of candidate points. The kernel is Matérn 5/2 with a length for each
- * feature; lengths and noise are those of greatest posterior density (marginal likelihood times
- * log-normal priors). Sources: Rasmussen & Williams, "Gaussian Processes for Machine Learning"
- * (2006), chapters 2 and 5; Riedmiller & Braun, "RPROP" (1993) for the climb.
+ * feature; lengths and noise maximise the posterior density (marginal likelihood times log-normal
+ * priors). Sources: Rasmussen & Williams, "Gaussian Processes for Machine Learning" (2006), chapters 2
+ * and 5; Riedmiller & Braun, "RPROP" (1993) for the maximisation.
  *
  * Rows are added one at a time at a cost of rows x candidates; a row may stand for a point whose
  * value is not known yet, and then narrows the uncertainty around it without moving any mean. The
@@ -50,7 +50,7 @@ gp_kernel gp_prior_kernel(size_t features);
 bool gp_fit(gp_kernel *kernel, double *scale, size_t features, const bool *is_category,
             const float *points, const double *values, size_t count, size_t steps);
 
-/* Forgets all rows and takes a kernel. The first `pool_count` of the pool's points (which may have
+/* Removes all rows and sets the kernel. The first `pool_count` of the pool's points (which may have
  * changed) are the candidates from now on. */
 void gp_reset(gp *g, const gp_kernel *kernel, double scale, size_t pool_count);
 

@@ -1,5 +1,5 @@
-/* One worker's socket, at either end of what MPI carries: what is read from it goes to the other rank,
- * what comes from there is written to it as it takes it. */
+/* A relay's end of one worker's connection: what it reads from the socket goes to the other rank; what
+ * comes from there waits until the socket takes it. */
 #ifndef AUTOTUNE_CLUSTER_CHANNEL_H
 #define AUTOTUNE_CLUSTER_CHANNEL_H
 
@@ -11,12 +11,12 @@
 #include "process/process.h"
 
 typedef struct channel {
-    uint32_t rank;   /* the other end's */
-    uint32_t number; /* that rank 0 gave it */
+    uint32_t rank;   /* of the other end */
+    uint32_t number; /* given by rank 0 */
     worker worker;   /* the socket, and on the ranks above 0 the process */
     unsigned char *waiting; /* bytes that the socket has not taken yet; owned */
     size_t waiting_bytes, capacity_bytes;
-    bool closing;    /* the other end is closed: this one is when nothing waits any more */
+    bool closing;    /* the other end is closed: this one closes once nothing waits */
 } channel;
 
 typedef struct channel_table {
@@ -24,20 +24,20 @@ typedef struct channel_table {
     size_t count;
 } channel_table;
 
-/* Adds a channel for a socket, which it takes. AT_NO_MEMORY. */
+/* Adds a channel, which owns the socket from then on. AT_NO_MEMORY. */
 at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket, at_error *error);
 
 /* NULL: there is none. */
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number);
 
-/* Ends the worker, closes the socket, takes the channel out; others may move. */
+/* Ends the worker, closes the socket, removes the channel; other channels may move. */
 void channel_remove(channel_table *t, channel *c);
 
-/* Puts bytes behind those that wait for the socket. False when memory runs out. */
+/* Appends bytes to those that wait for the socket. False when memory runs out. */
 bool channel_put(channel *c, const void *bytes, size_t size_bytes);
 
-/* Writes what the socket takes. False when its peer is gone, or everything is written and the channel
- * closing. */
+/* Writes what the socket takes. False when the channel is done: its peer is gone, or it is closing and
+ * everything is written. */
 bool channel_flush(channel *c);
 
 void channel_table_deinit(channel_table *t);

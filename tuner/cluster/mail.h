@@ -1,5 +1,5 @@
-/* Letters between the ranks, over MPI, without ever waiting: a rank that is slow, hangs or is gone holds
- * nobody up. The only module that knows MPI. */
+/* Messages between the ranks, over MPI. Sending and receiving never block, so that a rank that is slow,
+ * hangs or is lost does not stop the others. The only module that uses MPI. */
 #ifndef AUTOTUNE_CLUSTER_MAIL_H
 #define AUTOTUNE_CLUSTER_MAIL_H
 
@@ -16,7 +16,7 @@ typedef enum letter_kind {
     LETTER_OPEN,      /* start this program's worker: its name */
     LETTER_DATA,      /* of a channel */
     LETTER_CLOSE,     /* of a channel: the socket at that end is closed */
-    LETTER_BEAT,      /* nothing: the rank lives */
+    LETTER_BEAT,      /* no content: the rank is alive */
     LETTER_QUIT       /* the run is over */
 } letter_kind;
 
@@ -33,20 +33,21 @@ uint32_t mail_rank(const mail *m);
 uint32_t mail_ranks(const mail *m);
 uint32_t mail_ranks_of_host(const mail *m); /* on this host */
 
-/* Should another letter of data be sent to a rank? Not where it is lost, or has many to read. */
+/* Can the rank take another LETTER_DATA? Not when it is lost, or has MAIL_AHEAD unread. */
 bool mail_has_room(const mail *m, uint32_t rank);
 
-/* Sends a copy. To a rank that is lost it is dropped; a rank to which one cannot be sent is lost. */
+/* Sends a copy. A letter to a lost rank is dropped; a rank to which sending fails becomes lost. */
 void mail_send(mail *m, uint32_t rank, letter_kind kind, uint32_t channel, const void *bytes, size_t size_bytes);
 
-/* Takes one letter, without waiting: *out is borrowed until the next call. False: there is none. */
+/* Receives one letter; *out is borrowed until the next call. False: there is none now. */
 bool mail_take(mail *m, uint32_t *rank, const letter **out);
 
-/* Ranks are lost whose letters fail, or by mail_lose(). */
+/* A rank is lost when sending to it or receiving from it failed, or after mail_lose(). */
 bool mail_lost(const mail *m, uint32_t rank);
 void mail_lose(mail *m, uint32_t rank);
 
-/* Waits for up to `timeout_ms` until all letters are sent, and leaves; with lost ranks it ends the launch with this code. Frees. */
+/* Waits up to `timeout_ms` until all letters are sent, leaves the launch and frees. With lost ranks it
+ * ends the whole launch with `code`. */
 void mail_close(mail *m, int timeout_ms, int code);
 
 #endif

@@ -1,5 +1,5 @@
-/* What a tuner and the relay beside it say to each other, over a socket of packets that they share:
- * both are of one build, on one host. */
+/* The messages between a tuner and the relay beside it, over a socket that keeps packets apart. Both are
+ * of one build, on one host. */
 #ifndef AUTOTUNE_CLUSTER_WIRE_H
 #define AUTOTUNE_CLUSTER_WIRE_H
 
@@ -7,16 +7,16 @@
 
 enum { CLUSTER_MOST_RANKS = 256, CLUSTER_NAME_BYTES = 16 };
 
-/* Names the socket's number to the tuner. */
+/* The environment variable with the socket's descriptor, for the tuner. */
 #define CLUSTER_VARIABLE "AUTOTUNE_CLUSTER"
 
-/* The relay's first and only word. */
+/* The relay's only message. */
 typedef struct cluster_hello {
     uint32_t ranks;                     /* this one, which is 0, included */
     uint32_t cores[CLUSTER_MOST_RANKS]; /* that each may use */
 } cluster_hello;
 
-/* A worker is wanted; a socket comes with it, on which the worker then is. */
+/* The tuner's request to start a worker. A socket comes with it, to which the relay connects the worker. */
 typedef struct cluster_open {
     uint32_t rank;
     char program[CLUSTER_NAME_BYTES]; /* worker_program.name */

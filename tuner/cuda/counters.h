@@ -1,8 +1,8 @@
 /* Hardware counters of a variant's launches, by CUPTI's range profiler (cuda/cupti.h).
  *
- * Each launch of a plan is a range of its own. A chip counts only so many things at once: the plan is run
- * in as many passes as its metrics take, with the buffers renewed before each, so that all passes do the
- * same. Clocks are left alone. */
+ * Each launch of a plan is a range of its own. A chip has few counters, so the plan runs in as many
+ * passes as the metrics need; the buffers are restored before each, so that all passes do the same.
+ * Clocks are not locked. */
 #ifndef AUTOTUNE_CUDA_COUNTERS_H
 #define AUTOTUNE_CUDA_COUNTERS_H
 

@@ -1,11 +1,11 @@
-/* CUPTI's range profiler, opened at run time: a table of its functions, what they are given, and its
- * words for errors.
+/* CUPTI's range profiler, opened at run time: a table of its functions, their parameters, and errors in
+ * words.
  *
  * The library is $AUTOTUNE_LIBCUPTI, or libcupti.so of CUDA 13 or 12 as the system or the Toolkit has
- * it; nothing links to it and its headers are not needed (one of them is C++): what is declared here is
+ * it. Nothing links to it, and its headers are not needed (one of them is C++): what is declared here is
  * the binary interface that NVIDIA documents (CUPTI 12.6 and newer, "Range Profiling API" and "Profiler
- * Host API"). Each structure opens with its own size, up to the last member known, by which a newer
- * library knows what it was given. */
+ * Host API"). Each structure opens with its size up to the last member known here, by which a newer
+ * library tells versions apart. */
 #ifndef AUTOTUNE_CUDA_CUPTI_H
 #define AUTOTUNE_CUDA_CUPTI_H
 
@@ -32,7 +32,7 @@ enum {
     CUPTI_REPLAYED_BY_USER = 3
 };
 
-/* A structure up to and with its last member: what its first one says. */
+/* The size of a structure up to and including the member `last`: the value of its first member. */
 #define CUPTI_SIZE(type, last) (offsetof(type, last) + sizeof(((type *)NULL)->last))
 
 typedef struct cupti_host cupti_host;     /* the library's: knows metrics, needs no GPU */
@@ -176,7 +176,7 @@ typedef struct cupti_decode {
     size_t size_bytes;
     void *unused;
     cupti_ranges *ranges;
-    size_t dropped; /* out: ranges that found no place */
+    size_t dropped; /* out: ranges that there was no room for */
 } cupti_decode;
 
 typedef struct cupti_data_info {
@@ -187,7 +187,7 @@ typedef struct cupti_data_info {
     size_t ranges; /* out */
 } cupti_data_info;
 
-/* A function, which is the field of the table, and what it is given. */
+/* A function, which is the field of the table, and its parameter. */
 #define CUPTI_FUNCTIONS(X)                                                                  \
     X(cuptiProfilerInitialize, cupti_initialize)                                            \
     X(cuptiDeviceGetChipName, cupti_chip_name)                                              \
@@ -218,12 +218,12 @@ typedef struct cupti {
     CUPTI_FUNCTIONS(CUPTI_FIELD)
 } cupti;
 
-/* Opens the library, for as long as the process, and finds its functions. AT_NO_DEVICE says in one sentence
- * what is missing. */
+/* Opens the library, which stays open until the process ends, and finds its functions. AT_NO_DEVICE says
+ * in one sentence what is missing. */
 at_status cupti_open(cupti *out, at_error *error);
 
-/* AT_OK for CUPTI_OK; otherwise AT_NO_DEVICE with what the code means for who asked for counters, and what
- * helps. `what` is the function's name. */
+/* AT_OK for CUPTI_OK; otherwise AT_NO_DEVICE with what the code means for the user, and the remedy.
+ * `what` is the function's name. */
 at_status cupti_check(const cupti *c, int code, const char *what, at_error *error);
 
 #endif

@@ -12,7 +12,7 @@
 
 typedef struct cuda_launcher {
     CUmodule module;
-    cuda_textures *textures; /* borrowed; NULL: whoever launches makes none */
+    cuda_textures *textures; /* borrowed; NULL: plans with textures are refused */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
     /* Of dynamic shared memory; raised before the first launch that needs more. */
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
@@ -33,7 +33,7 @@ at_status cuda_launcher_init(cuda_launcher *l, const cuda_driver *cuda, CUmodule
 at_status cuda_launcher_prepare(cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                 at_error *error);
 
-/* Makes the textures that launches on these buffers need, so that the launches make none. AT_COMPILE. */
+/* Creates the textures that launches on these buffers need, so that launching creates none. AT_COMPILE. */
 at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                       const cuda_range *buffers, at_error *error);
 
@@ -53,7 +53,7 @@ at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error);
 
-/* The same of one chunk of a transfer, which the kernels are told. */
+/* The same for one chunk of a transfer, whose place and size are the kernels' last two arguments. */
 at_status cuda_launcher_queue_chunk(const cuda_launcher *l, const cuda_driver *cuda,
                                     const launch_plan *plan, const cuda_range *buffers,
                                     uint64_t first_byte, uint64_t size_bytes, CUstream stream,

@@ -1,9 +1,9 @@
-/* What NVIDIA's management library says of a GPU: clock, throttling, power, energy, temperature,
- * and who else computes there.
+/* The state of a GPU by NVIDIA's management library: clock, throttling, power, energy, temperature, and
+ * other processes that compute on it.
  *
  * Reads only; nothing is ever set. libnvidia-ml.so.1 (or what $AUTOTUNE_LIBNVML names) is opened at
- * run time, in the device worker's process and nowhere else, so that the tuner runs where there is
- * none. A figure that the library, the GPU or its partitioning does not give is 0. */
+ * run time, in the device worker alone, so that the tuner runs without it. A figure that the library,
+ * the GPU or its partitioning does not give is 0. */
 #ifndef AUTOTUNE_CUDA_NVML_H
 #define AUTOTUNE_CUDA_NVML_H
 
@@ -22,8 +22,7 @@ void nvml_close(nvml *n); /* NULL is fine */
 /* Reads what there is; takes some tens of microseconds. `n` may be NULL: everything is 0. */
 void nvml_read(nvml *n, board_reading *out);
 
-/* How many processes beside this one, which has a context there, compute on the GPU; 0 where nothing
- * tells, or `n` is NULL. */
+/* How many processes beside this one compute on the GPU; 0 when that is not known, or `n` is NULL. */
 uint32_t nvml_count_others(nvml *n);
 
 #endif

@@ -1,8 +1,8 @@
 /* What the files of the cuda device share: its state, kernels, the stream that work is queued on.
  *
  * Above it cuda/buffer.c owns memory and checks it, cuda/timer.c the clock, cuda/batch.c graphs of
- * launches, cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and has its table of functions. No other folder includes
- * this. */
+ * launches; cuda/transfer.c moves data between host and device; cuda/cuda.c opens the device and has
+ * its table of functions. No other room includes this. */
 #ifndef AUTOTUNE_CUDA_QUEUE_H
 #define AUTOTUNE_CUDA_QUEUE_H
 
@@ -56,8 +56,8 @@ struct device {
     uint64_t *results_host; /* pinned: RESULT_COUNT words, then two elements of a buffer */
     cuda_clock clock;
     bool scrubs; /* the kernel that fills shared memory may take all of it */
-    nvml *board; /* NULL: not asked for yet, or there is none */
-    struct cupti *counters; /* NULL: not asked for yet, or there are none */
+    nvml *board; /* NULL: not opened yet, or not available */
+    struct cupti *counters; /* likewise */
     host_blocks host_blocks;
     CUstream transfer_streams[TRANSFER_MAX_STREAMS]; /* NULL: not needed yet */
     uint64_t transfers;   /* checked so far */
@@ -101,8 +101,8 @@ at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
                                 device_buffer *const *buffers, at_error *error);
 
-/* Fills the module's constants, makes the textures that are read, and raises the limits of dynamic shared memory and clusters to what
- * `plan` needs. AT_COMPILE when they cannot be. */
+/* Fills the module's constants, creates the textures that are read, and raises the limits of dynamic
+ * shared memory and clusters to what `plan` needs. AT_COMPILE when that is not possible. */
 at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *plan,
                               device_buffer *const *buffers, at_error *error);
 
@@ -113,7 +113,8 @@ at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_
 /* Waits for everything queued. AT_DEVICE when any of it faulted. */
 at_status cuda_wait(device *d, const char *what, at_error *error);
 
-/* Allocation with the size and what is free in the message when there is not enough (AT_DEVICE). */
+/* Allocates device memory. AT_DEVICE, with the size and what is free in the message, when there is not
+ * enough. */
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error);
 

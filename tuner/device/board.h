@@ -13,8 +13,8 @@ typedef struct board_reading {
     double temperature_c; /* of the chip */
 } board_reading;
 
-/* Writes the reasons that slow the chip down as words ("power cap, thermal limit"), "" for none; an
- * idle GPU and clocks that a person set are not among them. Returns `out`. */
+/* Writes the reasons why the chip is slowed down ("power cap, thermal limit"), "" for none. Idleness and
+ * clocks set by the user do not count. Returns `out`. */
 char *board_throttle_text(uint64_t throttle, char *out, size_t size_bytes);
 
 #endif

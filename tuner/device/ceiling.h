@@ -1,15 +1,15 @@
-/* What bounds a kernel: the rates of a device that patterns name as their ceiling, and the units in
- * which a launch's work is told. Static tables; nothing here fails. */
+/* What bounds a kernel: the rates of a device that patterns name as their ceiling, and the units of a
+ * launch's work. Static tables; nothing here fails. */
 #ifndef AUTOTUNE_DEVICE_CEILING_H
 #define AUTOTUNE_DEVICE_CEILING_H
 
 #include <stdbool.h>
 
-/* What a launch gets done. Rates are in 10^9 of these a second. */
+/* What the work of a launch is counted in. Rates are in 10^9 of these a second. */
 typedef enum work_unit { WORK_BYTES, WORK_FLOPS, WORK_ITEMS, WORK_UNITS } work_unit;
 
 typedef enum ceiling_kind {
-    CEILING_DEFAULT, /* by what the pattern gives: plan_ceiling() in device/plan.h */
+    CEILING_DEFAULT, /* chosen from the work that the pattern states: plan_ceiling() in device/plan.h */
     CEILING_NONE,
     CEILING_COPY, CEILING_READ, CEILING_WRITE, CEILING_L2, CEILING_SHARED, CEILING_FP32, CEILING_FP64,
     CEILING_ATOMICS, CEILING_HOST_TO_DEVICE, CEILING_DEVICE_TO_HOST, CEILING_LAUNCHES,
@@ -20,10 +20,10 @@ typedef struct ceiling_info {
     const char *name;  /* as scripts and files spell it: "fp32" */
     const char *words; /* "the FP32 rate": a share is of that */
     work_unit unit;
-    bool in_run; /* each run measures it, of as many bytes as the problem's */
+    bool in_run; /* each run measures it, on as many bytes as the problem's */
 } ceiling_info;
 
-/* Facts about a ceiling below CEILING_KINDS. CEILING_DEFAULT is no name: its info is empty. */
+/* The row of a ceiling below CEILING_KINDS. That of CEILING_DEFAULT, which has no name, is empty. */
 const ceiling_info *ceiling_get(ceiling_kind kind);
 
 /* Finds a ceiling, or "none", by its name. */

@@ -57,7 +57,7 @@ typedef struct device_guard_report {
     uint64_t distance_bytes; /* from the buffer's edge to the nearest damaged byte, 1-based */
 } device_guard_report;
 
-/* Which counters are read, and what is done between the passes that it takes. */
+/* Which counters are read, and how buffers are restored between passes. */
 typedef struct device_counting {
     const char *const *metrics; /* Nsight Compute's names */
     size_t count;
@@ -70,8 +70,8 @@ typedef struct device_counting {
 typedef struct device_api {
     const char *kind; /* the part of a device name before the colon */
     bool in_process;  /* computed in this process, without a driver: once open it needs no file */
-    bool transfers;   /* it has a host to move data from and to: launch, sample and repeat do so for
-                         plans with a transfer, and take NULL for the kernel where the plan has none */
+    bool transfers;   /* data can move between it and a host: launch, sample and repeat take plans
+                         with a transfer, and a NULL kernel when the plan launches none */
 
     /* Fills up to `capacity` descriptions of devices that exist; *count gets how many. AT_NO_DEVICE
      * says why there are none. */
@@ -95,12 +95,11 @@ typedef struct device_api {
                       at_error *error);
     /* Overwrites contents with pattern 0 to 3 and sets both guard bands. */
     at_status (*poison)(device *d, device_buffer *b, int pattern, at_error *error);
-    /* Sets both guard bands to values that show in an output: of the buffer's type, its own, and for
-     * pattern 0 not a number or far out, for 1 to 3 others. NULL, as the next: nothing can be read or
-     * written there. */
+    /* Sets both guard bands to values of the buffer's type that would show in an output: for pattern 0
+     * NaN or extreme ones, for 1 to 3 others. NULL, like the next: kernels cannot reach the bands. */
     at_status (*guard)(device *d, device_buffer *b, const buffer_plan *plan, int pattern,
                        at_error *error);
-    /* Fills shared memory, of which the next kernel may expect nothing; pattern 0 to 3. */
+    /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
     at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
     at_status (*checksum)(device *d, const device_buffer *b, uint64_t *sum, at_error *error);
@@ -116,14 +115,14 @@ typedef struct device_api {
                             device_kernel **out, at_error *error);
     void (*kernel_free)(device *d, device_kernel *k);
 
-    /* Runs the plan once, with what of the buffers goes into constants, and waits. AT_COMPILE: the launch was refused (resources), the device is fine.
-     * AT_DEVICE: it faulted. */
+    /* Fills constants from buffers, runs the plan once, and waits. AT_COMPILE: the launch was refused
+     * (resources), the device is fine. AT_DEVICE: it faulted. */
     at_status (*launch)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error);
 
-    /* What the last launch did wrong although it returned AT_OK and the device is fine: a message that
-     * lives until the next launch, and what the variant's outcome is for it. NULL: nothing. The
-     * function itself may be NULL: the device cannot tell. */
+    /* What the last launch did wrong although it returned AT_OK: a message that lives until the next
+     * launch; *result gets the variant's outcome. NULL: nothing. The member is NULL for a device that
+     * does not notice. */
     const char *(*complaint)(const device *d, outcome *result);
 
     /* The plan once, timed as a whole. Cold: the L2 is flushed first and the launches queued behind
@@ -155,24 +154,25 @@ typedef struct device_api {
 
     /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
     at_status (*warm_up)(device *d, at_error *error);
-    /* Queues `count` launches and waits for them all: what energy is measured of. NULL, as the next:
-     * the device's energy is not known. */
+    /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the next: the
+     * device's energy is not known. */
     at_status (*repeat)(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, uint64_t count, at_error *error);
     /* The board's figures now. AT_NO_DEVICE says why there are none; the device is fine. */
     at_status (*board)(device *d, board_reading *out, at_error *error);
-    /* Other processes that compute on the device; known once board() has worked. */
+    /* How many other processes compute on the device; valid once board() has succeeded. */
     uint32_t (*others)(device *d);
-    /* Hardware counters of each launch of the plan, as many passes of it as they take: values[launch * count
-     * + metric], not a number where the device has no such metric. AT_NO_DEVICE says why they cannot be
-     * had (no library, no permission); the device is fine. NULL: such devices have none. */
+    /* Reads hardware counters of each launch of the plan, in as many passes as they need: values[launch *
+     * count + metric], NAN for a metric that the device does not have. AT_NO_DEVICE says why they cannot be
+     * read (no library, no permission); the device is fine. NULL: such devices have none. */
     at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
                        device_buffer *const *buffers, const device_counting *what, double *values,
                        at_error *error);
     /* What an empty kernel measures, and the clock's resolution. */
     at_status (*floor)(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error);
-    /* The SM clock since the call before, from counters on the chip; 0 when that is not known: the
-     * first call, or less than 1 ms between the two (the next call then goes back further). NULL: the device has no such clock. */
+    /* The mean SM clock since the call before, from counters on the chip. 0 in the first call, and less
+     * than 1 ms after the one before (the next call then covers that time, too). NULL: the device has no
+     * such clock. */
     at_status (*sm_clock)(device *d, double *khz, at_error *error);
 } device_api;
 

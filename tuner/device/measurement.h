@@ -1,5 +1,5 @@
-/* What is known of a variant once it was tried: the one shape in which it goes from the device into
- * the journal, the race and the summary. */
+/* What is known of a variant once it was tried. The device's answer, the journal, the race and the
+ * summary all use this struct. */
 #ifndef AUTOTUNE_DEVICE_MEASUREMENT_H
 #define AUTOTUNE_DEVICE_MEASUREMENT_H
 
@@ -15,16 +15,16 @@ enum { CONFIGURATION_BYTES = 16 * 1024 };
 
 typedef struct measurement {
     outcome outcome;
-    const char *message;       /* why it is not ok; NULL or "": nothing is said */
+    const char *message;       /* why it is not ok; may be NULL or "" */
     const int64_t *samples_ns; /* in the order in which they were taken */
     size_t sample_count;
-    int64_t compile_ns, check_ns; /* what it took to compile (when that was done) and to check */
+    int64_t compile_ns, check_ns; /* time it took to compile (0: not compiled) and to check */
     bool has_resources;           /* it compiled */
     kernel_resources resources;
 } measurement;
 
-/* Replaces message and samples by copies, which *m then owns (measurement_deinit); false when memory
- * ran out: what could not be copied is left out. */
+/* Replaces message and samples by copies that *m owns (measurement_deinit). False when memory ran out:
+ * what could not be copied is absent then. */
 bool measurement_own(measurement *m);
 
 /* Frees what measurement_own() made. */

@@ -12,11 +12,11 @@ typedef enum outcome {
     OUTCOME_LAUNCH_ERROR,  /* the device refused the launch (resources) */
     OUTCOME_WRONG_RESULT,  /* it ran and its output, guard bands or inputs are wrong */
     OUTCOME_CRASHED,       /* it took the compiler or the device's context down */
-    OUTCOME_TIMEOUT,       /* it had not ended when its time was up */
+    OUTCOME_TIMEOUT,       /* it did not end within its time limit */
     OUTCOME_COUNT
 } outcome;
 
-/* The name that tables, journals and JSON spell ("ok", "compile_error" ...). Static storage;
+/* The name in tables, journals and JSON ("ok", "compile_error" ...). Static storage;
  * "unknown" for a number that is no outcome. */
 const char *outcome_name(outcome o);
 

@@ -71,7 +71,8 @@ typedef struct buffer_plan {
 } buffer_plan;
 
 typedef struct argument_plan {
-    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: where it is in `structs`; a view: which */
+    uint64_t bits;       /* a scalar: its bytes, little-endian; a struct: its offset in `structs`; a
+                            view: its index */
     uint16_t size_bytes; /* 8 for a buffer, 1 to 8 for a scalar or a small struct, more for another */
     bool is_buffer, is_view;
     uint8_t buffer;      /* is_buffer: index of the buffer */
@@ -95,8 +96,8 @@ typedef struct constant_plan {
 /* What a variant runs: kernels of one module, one after the other. Zeroed but for what is set, so
  * that equal plans are equal bytes.
  *
- * With a transfer the kernels, of which there may be none, are launched once a chunk, and each is given
- * two more arguments of 8 bytes: the chunk's first byte in the buffers, and how many it has. */
+ * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has two
+ * more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
 typedef struct launch_plan {
     uint32_t launch_count; /* 1 or more; with a transfer also 0 */
     kernel_launch launches[PLAN_MAX_LAUNCHES];
@@ -117,22 +118,22 @@ typedef struct problem_plan {
     buffer_plan buffers[PLAN_MAX_BUFFERS];
     bool deterministic;    /* two launches must agree bit for bit */
     uint64_t traffic_bytes; /* GB/s = traffic_bytes / time_ns; this and the next two 0: not given */
-    uint64_t flops, items;  /* that a launch gets done */
-    ceiling_kind ceiling;   /* as the script names it; plan_ceiling() says which it is */
+    uint64_t flops, items;  /* work of a launch */
+    ceiling_kind ceiling;   /* as the script names it; plan_ceiling() resolves CEILING_DEFAULT */
     uint64_t seed;         /* of the fills */
     transfer_task transfer; /* what variants move between host and device; all zero: nothing */
 } problem_plan;
 
-/* The ceiling of the problem. What is not named is the copy of its traffic, or a read or a write of it
- * where one side moves sixteen times what the other does, or a pinned copy each way where variants
- * transfer; of flops without traffic the FP32 rate, FP64
- * where a result is double; of items alone none. */
+/* The ceiling of the problem: the one that the script names, or by the work that it states. For traffic
+ * that is a copy of as many bytes; a read or a write where inputs and outputs differ sixteenfold; a
+ * pinned copy each way where variants transfer. For flops without traffic it is the FP32 rate, or FP64
+ * where a result is double. For items alone there is none. */
 ceiling_kind plan_ceiling(const problem_plan *plan);
 
-/* What a launch gets done in a unit; 0: not given. */
+/* The work of a launch in a unit; 0: not given. */
 uint64_t plan_work(const problem_plan *plan, work_unit unit);
 
-/* Is what kernels leave there compared with what the reference does? */
+/* Are the buffer's contents compared with the reference's? */
 bool plan_is_compared(const buffer_plan *plan);
 
 /* Bytes that a buffer holds. */
@@ -154,16 +155,14 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
 
 enum { PLAN_ENTRIES_BYTES = PLAN_MAX_LAUNCHES * PLAN_NAME_BYTES };
 
-/* The names of the kernels, a blank between two: what a compile request asks the resources of. */
+/* The names of the kernels, separated by blanks: those whose resources a compile request asks for. */
 void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 
 /* The value of an argument that is neither a buffer nor a view: size_bytes of it. */
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
- /* process/message.h */
-
-/* Append a plan to a pack, and take it off again. Everything that is read is checked (counts,
- * enumerations, names, sizes), so that a plan from a corrupt message is AT_WORKER, not a plan. */
+/* Write a plan to a pack, and read it back. Everything that is read is checked (counts, enumerations,
+ * names, sizes): a corrupt message is AT_WORKER, never a plan. */
 void plan_put_problem(pack *m, const problem_plan *plan);
 at_status plan_get_problem(pack *m, problem_plan *out, at_error *error);
 void plan_put_launch(pack *m, const launch_plan *plan);

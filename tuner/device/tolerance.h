@@ -1,7 +1,7 @@
 /* How far an element that a kernel wrote may be from the one that the reference made.
  *
- * templates/device_support.cu decides the same on a GPU; tests/unit/sim/test_support.c holds the two
- * to one another. Nothing here allocates or fails. */
+ * templates/device_support.cu decides the same on a GPU; tests/unit/sim/test_support.c checks that the
+ * two agree. Nothing here allocates or fails. */
 #ifndef AUTOTUNE_DEVICE_TOLERANCE_H
 #define AUTOTUNE_DEVICE_TOLERANCE_H
 
@@ -10,14 +10,14 @@
 
 #include "base/value.h"
 
-/* Of all but the first: not a number is right where that is expected, an infinity where the same one
- * is; zeros of either sign are equal. */
+/* For all but the first: NaN is right where NaN is expected, an infinity where the same one is; zeros of
+ * either sign are equal. */
 typedef enum tolerance_kind {
     TOLERANCE_EXACT,    /* bit for bit */
     TOLERANCE_SCALED,   /* an error up to limit * the largest finite magnitude that is expected */
-    TOLERANCE_RELATIVE, /* up to limit * the magnitude of the element that is expected */
+    TOLERANCE_RELATIVE, /* up to limit * the magnitude of the expected element */
     TOLERANCE_ABSOLUTE, /* up to the limit */
-    TOLERANCE_ULPS,     /* up to `limit` representable values away; of integers that is their difference */
+    TOLERANCE_ULPS,     /* up to `limit` representable values away; for integers, their difference */
     TOLERANCE_KINDS
 } tolerance_kind;
 
@@ -26,10 +26,10 @@ typedef struct tolerance {
     double limit; /* 0 where it is exact */
 } tolerance;
 
-/* The plain number of a script: 0 is exact, another one is of the largest magnitude. */
+/* What a plain number in a script means: 0 is exact, any other is TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
-/* Is the limit one that the kind can have? Finite, not negative, of ULPs a whole number. */
+/* Can the kind have this limit? Finite, not negative, a whole number of ULPs. */
 bool tolerance_is_valid(tolerance t);
 
 bool tolerance_equal(tolerance a, tolerance b);
@@ -44,8 +44,8 @@ double element_value(dtype type, const void *element);
 /* The largest finite magnitude of the elements; 0 when there is none. */
 double element_magnitude(dtype type, const void *elements, uint64_t count);
 
-/* Is `found` right where `expected` is? `magnitude` is what element_magnitude() gives of all that are
- * expected; only TOLERANCE_SCALED reads it. */
+/* Is `found` close enough to `expected`? `magnitude` is element_magnitude() of all expected elements;
+ * only TOLERANCE_SCALED reads it. */
 bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
                        const void *expected);
 

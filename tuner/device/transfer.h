@@ -25,14 +25,14 @@ typedef enum transfer_direction {
 } transfer_direction;
 
 typedef enum host_memory {
-    HOST_PAGEABLE,       /* of malloc, pages touched */
+    HOST_PAGEABLE,       /* from malloc, its pages touched */
     HOST_PINNED,         /* page-locked by the driver */
     HOST_WRITE_COMBINED, /* the same, not cached by the host: slow for the host to read */
     HOST_MAPPED,         /* page-locked and in the device's address space: kernels read and write it */
     HOST_MEMORIES
 } host_memory;
 
-/* Does the host copy each chunk through a buffer of its own, and of what memory? */
+/* Does the host copy each chunk through a staging buffer, and in which kind of memory is that? */
 typedef enum host_staging {
     STAGING_NONE, STAGING_PINNED, STAGING_WRITE_COMBINED, STAGING_COUNT
 } host_staging;
@@ -40,7 +40,7 @@ typedef enum host_staging {
 typedef struct transfer_task {
     transfer_direction direction;
     uint32_t from, to;    /* buffers of the problem, of one size */
-    uint64_t pieces;      /* of one size, that the data is in on the host; 1: it is in one piece */
+    uint64_t pieces;      /* of equal size, into which the data is divided on the host; 1: contiguous */
     uint64_t pitch_bytes; /* from the start of a piece to the next on the host; a piece's size or more */
 } transfer_task;
 
@@ -48,14 +48,14 @@ typedef struct transfer_plan {
     transfer_task task;
     host_memory memory;
     host_staging staging;
-    uint64_t chunk_bytes; /* what is copied, and worked on, at once; 0: everything */
-    uint32_t streams;     /* that chunks take turns on: 1 or more */
-    /* Both directions, but neither waits for the other and no input is overwritten: what the link
-     * itself can do. Not packed. */
+    uint64_t chunk_bytes; /* copied, and worked on, at once; 0: everything */
+    uint32_t streams;     /* chunks go to them in turn; 1 or more */
+    /* Measures the link itself: both directions at once, neither waiting for the other, no input
+     * overwritten. Not packed. */
     bool is_ceiling;
 } transfer_plan;
 
-/* Is the end of the task on the host? */
+/* Is this end of the task on the host? */
 bool transfer_from_host(const transfer_task *task);
 bool transfer_to_host(const transfer_task *task);
 
@@ -68,7 +68,7 @@ const char *const *host_staging_names(size_t *count);
 void transfer_put_task(pack *m, const transfer_task *task);
 void transfer_put_plan(pack *m, const transfer_plan *plan);
 
-/* False: it makes no sense. `buffer_count` is what the buffers' numbers are below. */
+/* Read and check what transfer_put_*() wrote; buffers must be below `buffer_count`. False: not valid. */
 bool transfer_get_task(pack *m, transfer_direction direction, uint32_t buffer_count, transfer_task *out);
 bool transfer_get_plan(pack *m, uint32_t buffer_count, transfer_plan *out);
 

@@ -1,6 +1,6 @@
-/* Views of a buffer that a kernel is given instead of its address: tensor maps, by which blocks of threads
- * copy boxes between global and shared memory (compute capability 9.0 and newer), and texture objects. Plain
- * data; who launches makes the driver's object of it (cuda/view.h). */
+/* Views of a buffer, passed to a kernel instead of its address: tensor maps, with which thread blocks copy
+ * boxes between global and shared memory (compute capability 9.0 and newer), and texture objects. Plain
+ * data; cuda/view.h makes the driver's objects. */
 #ifndef AUTOTUNE_DEVICE_VIEW_H
 #define AUTOTUNE_DEVICE_VIEW_H
 
@@ -36,7 +36,7 @@ typedef struct view_plan {
     /* Of tensor maps. */
     uint32_t box[VIEW_MAX_RANK];
     uint32_t swizzle;                         /* its place in view_swizzles() */
-    uint32_t promotion;                       /* its place in view_promotions(): how much L2 reads at once */
+    uint32_t promotion;                       /* its place in view_promotions(): bytes that L2 reads at once */
     uint32_t nan_outside;                     /* what lies outside reads as NaN, not as zero */
     /* Of textures. */
     uint32_t channels;                        /* elements of a texel: 1, 2 or 4 */
@@ -49,18 +49,18 @@ typedef struct view_plan {
 /* Bytes of the argument. */
 uint32_t view_bytes(view_kind kind);
 
-/* Which member makes no sense. */
+/* Which member is not valid. */
 typedef enum view_fault {
     VIEW_FINE, VIEW_BAD_TYPE, VIEW_BAD_SIZE, VIEW_BAD_STRIDE, VIEW_BAD_BOX, VIEW_BAD_SWIZZLE, VIEW_BAD_OUTSIDE,
     VIEW_BAD_CHANNELS, VIEW_BAD_FILTER, VIEW_BAD_ADDRESS, VIEW_BAD_READS
 } view_fault;
 
-/* Can the view be made of a buffer with `count` elements (0: it is not known how many)? By the rules of
- * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). Otherwise *dimension gets where, and
- * `message` what is wrong and what would not be. */
+/* Can the view be made of a buffer with `count` elements (0: not known)? By the rules of
+ * cuTensorMapEncodeTiled and cuTexObjectCreate (CUDA Driver API). If not, *dimension gets the dimension at
+ * fault, and `message` what is wrong and what is allowed. */
 view_fault view_check(const view_plan *view, uint64_t count, uint32_t *dimension, char message[VIEW_MESSAGE_BYTES]);
 
-/* Bytes that a swizzle goes over, and that L2 reads at once, as scripts give them: 0, 32, 64 ... */
+/* Bytes of a swizzle, and bytes that L2 reads at once, as scripts give them: 0, 32, 64 ... */
 const uint32_t *view_swizzles(size_t *count);
 const uint32_t *view_promotions(size_t *count);
 
@@ -68,7 +68,7 @@ const uint32_t *view_promotions(size_t *count);
 const char *const *view_filter_names(size_t *count);
 const char *const *view_address_names(size_t *count);
 
-/* False: what was read makes no sense. */
+/* Write a view to a pack; read and check it. False: not valid. */
 void view_put(pack *m, const view_plan *view);
 bool view_get(pack *m, uint32_t buffer_count, view_plan *out);
 

@@ -19,8 +19,8 @@ typedef struct exporter {
     bool several;          /* patterns may share a file; else each has files of its own */
     bool pair;             /* it writes two files, of one stem */
     bool kernels;          /* models have a launch and kernels */
-    /* Adds files for the models; `stem` is what the file is called without its extension. AT_USAGE
-     * for what the format cannot say, AT_NO_MEMORY. */
+    /* Adds files for the models; `stem` is the file's name without its extension. AT_USAGE for
+     * something that the format cannot express, AT_NO_MEMORY. */
     at_status (*write)(const export_model *const *models, size_t count, const char *stem,
                        export_files *files, at_error *error);
 } exporter;

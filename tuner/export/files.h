@@ -1,4 +1,4 @@
-/* The files that an exporter writes: names and texts, before they are anywhere.
+/* The files that an exporter writes: names and texts in memory.
  *
  * Owned by whoever initialised it. Names have no slash in them. */
 #ifndef AUTOTUNE_EXPORT_FILES_H
@@ -23,11 +23,11 @@ typedef struct export_files {
     export_file **files;
 } export_files;
 
-/* Opens one more file for writing; where there is one called so already, "-2" (or more) is put before
- * the name's extension. *to is valid until export_files_close(). AT_NO_MEMORY. */
+/* Opens another file for writing. If the name is taken, "-2" (or more) goes before its extension. *to is
+ * valid until export_files_close(). AT_NO_MEMORY. */
 at_status export_files_open(export_files *f, const char *name, FILE **to, at_error *error);
 
-/* Closes the last. AT_NO_MEMORY when not all of it was written. */
+/* Closes the file opened last. AT_NO_MEMORY when not all of it was written. */
 at_status export_files_close(export_files *f, at_error *error);
 
 void export_files_deinit(export_files *f); /* a zeroed one is fine */

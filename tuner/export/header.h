@@ -1,4 +1,4 @@
-/* The exported header of one pattern, for those who write more beside it. */
+/* Prints the exported header of one pattern; the CUDA exporter adds to it. */
 #ifndef AUTOTUNE_EXPORT_HEADER_H
 #define AUTOTUNE_EXPORT_HEADER_H
 
@@ -6,7 +6,7 @@
 
 #include "export/model.h"
 
-/* With its guard. Where the model has kernels, a configuration without one is passed over. */
+/* Prints it with its include guard. In a model with kernels, configurations without one are left out. */
 void export_print_header(const export_model *m, FILE *to);
 
 #endif

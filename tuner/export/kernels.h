@@ -1,7 +1,6 @@
-/* The sources that an exported .cu file has, and what each is for.
+/* The kernel sources in an exported .cu file, and which configurations use each.
  *
- * A source may have the problem's sizes in it, or limits of the device: it is then used for those
- * alone. */
+ * A source that contains sizes of the problem or limits of the device is used for those alone. */
 #ifndef AUTOTUNE_EXPORT_KERNELS_H
 #define AUTOTUNE_EXPORT_KERNELS_H
 
@@ -12,8 +11,7 @@
 #include "device/plan.h"
 #include "record/record.h"
 
-/* CUDA C++ that several of can be in one file: what it includes of the Toolkit is apart, what it
- * defines for the preprocessor is undefined at its end. */
+/* CUDA C++ prepared so that several sources fit in one file (export/cuda_source.h). */
 typedef struct export_source {
     char *text;       /* owned; goes into a namespace */
     char *includes;   /* owned; "#include <cuda_fp16.h>\n" ... */
@@ -28,12 +26,12 @@ typedef struct export_condition {
     size_t index; /* of the variable, or of the field of device_fields() */
 } export_condition;
 
-/* A configuration whose kernels are in a source, where conditions hold. */
+/* A configuration whose kernels are in a source, when the conditions hold. */
 typedef struct export_use {
     size_t source;
     const record_values *configuration; /* borrowed */
-    const record_values *problem;       /* borrowed: what variables must be, */
-    arch_limits device;                 /* and fields of the device */
+    const record_values *problem;       /* borrowed; conditions compare with its variables */
+    arch_limits device;                 /* and with these fields */
     size_t condition_count;
     export_condition *conditions;       /* owned */
 } export_use;
@@ -57,12 +55,12 @@ typedef struct export_launch {
     constant_plan constants[PLAN_MAX_CONSTANTS];
 } export_launch;
 
-/* The place of the source among those that there are; it is added (or freed where it was there) in any case.
- * AT_NO_MEMORY. */
+/* Adds a source, or frees it when an equal one is there; *place gets its index. Owns the source in any
+ * case. AT_NO_MEMORY. */
 at_status export_kernels_add_source(export_kernels *k, export_source source, size_t *place,
                                     at_error *error);
 
-/* Adds a use unless the same is there; takes the conditions over in any case. AT_NO_MEMORY. */
+/* Adds a use unless the same is there. Owns its conditions in any case. AT_NO_MEMORY. */
 at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *error);
 
 void export_source_deinit(export_source *s);

@@ -1,10 +1,10 @@
 /* What an exporter writes, as plain columns and rows: names that are safe in source code, types that
  * hold every recorded value, words for texts.
  *
- * In: the records of one pattern and, where it is at hand, its script. Out: the model, which
- * borrows from both. Names and texts in records come from anyone; in the model every identifier is
- * made of letters, digits and underscores, is no keyword or macro of the language, and is unique; so
- * is a column's and a word's together, in upper case. */
+ * In: the records of one pattern and, if it was found, its script. Out: the model, which borrows from
+ * both. Names and texts in records are not trusted: every identifier in the model has only letters,
+ * digits and underscores, is no keyword or macro of the language, and is unique; so is the combination
+ * of a column and a word, in upper case. */
 #ifndef AUTOTUNE_EXPORT_MODEL_H
 #define AUTOTUNE_EXPORT_MODEL_H
 
@@ -34,7 +34,7 @@ typedef struct export_column {
     const char *name;                         /* in script and records */
     char identifier[EXPORT_IDENTIFIER_BYTES];
     export_type type;
-    bool mixed;                               /* words that are not all texts in the script */
+    bool mixed;                               /* some words are not texts in the script */
     size_t word_count;
     export_word *words;                       /* owned */
 } export_column;
@@ -50,10 +50,10 @@ typedef struct export_row {
 /* A constraint of the pattern. */
 typedef struct export_constraint {
     const char *text; /* as the script spells it */
-    char *c;          /* owned; NULL: it cannot be said in C */
+    char *c;          /* owned; NULL: it cannot be translated to C */
 } export_constraint;
 
-/* Where a row's GPU has timed its configuration beside the default. */
+/* A problem on which a GPU has timed a configuration beside the default. */
 typedef struct export_seen {
     const record *from;
     const record_values *problem, *configuration;
@@ -79,33 +79,32 @@ typedef struct export_model {
     size_t skipped;                        /* entries of other variables or parameters */
 } export_model;
 
-/* `p` may be NULL: the latest entry then says which variables and parameters there are, and what
- * the default is. AT_NOT_FOUND when there is neither script nor entry, AT_SCRIPT for a name that no
- * record can hold, AT_NO_MEMORY. */
+/* With `p` NULL, variables, parameters and the default are those of the latest entry. AT_NOT_FOUND
+ * without script and entries, AT_SCRIPT for a name that no record can hold, AT_NO_MEMORY. */
 at_status export_model_init(export_model *m, const char *pattern_name, const record_set *records,
                             const pattern *p, at_error *error);
 void export_model_deinit(export_model *m);
 
-/* Adds a constraint: its text (borrowed) and its C (taken over, also after an error; NULL: it has none).
- * AT_NO_MEMORY. */
+/* Adds a constraint: its text (borrowed) and its C, which the model owns also after an error (NULL:
+ * none). AT_NO_MEMORY. */
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
-/* Makes room for a problem's values among the words of its variables; `problem` has all of them.
- * AT_USAGE for a value of another kind than its variable has, AT_NO_MEMORY. */
+/* Adds a problem's values to the types and words of the variables; `problem` has all of them. AT_USAGE
+ * for a value of another kind than its variable, AT_NO_MEMORY. */
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
 
-/* What C the variable or parameter of this name is, in autotune_<pattern>_fits(): an expression without
- * a need for brackets, and its column. NULL: there is none, or it has values of several kinds. */
+/* Writes the variable or parameter of this name as an expression in autotune_<pattern>_fits(), which
+ * needs no brackets. Returns its column; NULL: there is none, or it has values of several kinds. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
 
 /* Adds a buffer to the launch, by a name that C can have. */
 void export_launch_add_buffer(export_launch *l, const char *name, bool is_input);
 
-/* Has this configuration a value of each parameter, and no other? */
+/* Does this configuration have exactly the model's parameters? */
 bool export_has_parameters(const export_model *m, const record_values *configuration);
 
-/* Is the row an entry, and of its GPU and problem the one that a caller who says nothing more wants? */
+/* Is the row an entry, and the first choice among those of its GPU and problem? */
 bool export_is_first(const export_model *m, size_t row);
 
 /* The word for a value's text; NULL when the column has none. */

@@ -1,5 +1,5 @@
-/* Whether the names of several patterns' exports meet: what is called autotune_a_b_kind may be of the
- * pattern a and its column b, or of a pattern a_b. */
+/* Do exports of several patterns define the same name? autotune_a_b_kind may belong to the pattern a
+ * and its column b, or to a pattern a_b. */
 #ifndef AUTOTUNE_EXPORT_NAMES_H
 #define AUTOTUNE_EXPORT_NAMES_H
 

@@ -1,7 +1,7 @@
-/* C text of a model's names and values.
+/* A model's names and values as C.
  *
- * Texts from records appear as string literals alone, with everything but plain characters escaped, so
- * that no record can put code into a file. */
+ * Texts from records appear only in string literals, with all but plain characters escaped, so that no
+ * record can put code into a file. */
 #ifndef AUTOTUNE_EXPORT_TEXT_H
 #define AUTOTUNE_EXPORT_TEXT_H
 
@@ -22,8 +22,8 @@ void export_print_word(const export_model *m, const export_column *c, const expo
 void export_print_long(int64_t v, FILE *to);
 void export_print_value(const export_model *m, const export_column *c, value v, FILE *to);
 
-/* {1, 2, AUTOTUNE_...}, continued on the next line where the page ends; `column` is where it
- * starts. A name that `values` has not is 0, or the first word. */
+/* {1, 2, AUTOTUNE_...}, starting at `column` and continued on the next line where the page ends. A name
+ * that is missing in `values` is 0, or the first word. */
 void export_print_values(const export_model *m, const export_column *columns, size_t count,
                          const record_values *values, size_t column, FILE *to);
 

@@ -19,15 +19,15 @@ enum { RECORDED_MAX_PARAMETERS = 256 };
 typedef struct recorded_result {
     value *values; /* one a parameter; strings live as long as the recorded */
     outcome outcome;
-    double cost; /* of an outcome that is ok: milliseconds, or what the file's objective is in;
-                  * more than 0, lower is better. INFINITY otherwise. */
-    double compile_ms, check_ms, run_ms; /* what it took to find out; 0 where not recorded */
+    double cost; /* milliseconds, or the unit of the file's objective; more than 0, lower is better.
+                  * INFINITY unless the outcome is ok. */
+    double compile_ms, check_ms, run_ms; /* time spent on it; 0: not recorded */
     double *samples_ms;                  /* of single launches; may be NULL */
     size_t sample_count;
     const char *timestamp; /* ISO 8601; may be NULL */
     double low_ms, high_ms; /* 95 % interval of the cost; 0: not recorded */
-    double rate;            /* 10^9 a second, in the recorded's unit; 0: not recorded */
-    bool has_resources;     /* what follows is known */
+    double rate;            /* 10^9 a second, in recorded.rate_unit; 0: not recorded */
+    bool has_resources;     /* the members below are known */
     uint32_t registers, spill_bytes, shared_bytes;
     double occupancy;       /* 0: not recorded */
 } recorded_result;
@@ -43,18 +43,18 @@ typedef struct recorded {
     char problem[512];     /* "rows=8192, cols=8192"; "" unknown */
     const char *rate_unit; /* "GB/s" */
     double ceiling_rate;   /* in the ceiling's unit; 0 unknown */
-    ceiling_kind ceiling;  /* what that is of */
+    ceiling_kind ceiling;  /* whose rate that is */
     double work[WORK_UNITS]; /* of a launch: bytes that a perfect kernel must move, flops, items; 0 unknown */
     double baseline_ms;    /* of the pattern's default; 0 unknown */
     double baseline_rate;
     uint64_t space_count;  /* valid configurations of the space; 0 unknown */
     bool predicted;        /* the times are predictions */
     bool is_record;        /* the best few and the default, not a measured space */
-    bool ranked, newest_first; /* the order of the results; else as they were measured */
+    bool ranked, newest_first; /* order of the results; neither: as they were measured */
     json_t *root;          /* owns the texts */
 } recorded;
 
-/* A format of such files. */
+/* A file format. */
 typedef struct recorded_format {
     const char *name; /* as --format takes it */
     const char *summary;
@@ -76,7 +76,7 @@ void recorded_deinit(recorded *r); /* a zeroed one is fine */
 /* For formats: sets the parameters' names, which are borrowed. */
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error);
 
-/* For formats: reads "problem", and what a launch moves and computes, of `from`. */
+/* For formats: reads "problem" and the work of a launch from `from`. */
 void recorded_read_problem(recorded *r, const json_t *from);
 
 /* For formats: a new result with room for the values; NULL when memory ran out. Valid until the
@@ -85,8 +85,8 @@ recorded_result *recorded_add(recorded *r);
 
 /* For formats in JSON, each with the file's `path` for errors (AT_FORMAT, AT_NO_MEMORY): */
 
-/* Sets the parameters' names to those of the members of `configuration`; `missing` says what is wrong where
- * it has none. */
+/* Sets the parameters' names to those of the members of `configuration`; `missing` is the message when it
+ * has none. */
 at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,
                               at_error *error);
 

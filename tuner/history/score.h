@@ -1,9 +1,9 @@
 /* How good a search was, against random search on the same space.
  *
- * In: the costs of all configurations of a space that was measured whole. Out: what random search
- * without replacement can be expected to have found after m evaluations, exactly, and the score of
- * a search against it. A configuration that failed is an evaluation that finds nothing; where a
- * cost is needed before anything was found, it is that of the worst configuration that works.
+ * In: the costs of all configurations of a space that was measured whole. Out: the exact expectation of
+ * what random search without replacement has found after m evaluations, and the score of a search
+ * against it. A failed configuration is an evaluation that finds nothing; before anything is found, the
+ * cost is that of the worst configuration that works.
  *
  * Score and budget: Willemsen, Schoonhoven, Filipovic, Tørring, van Nieuwpoort, van Werkhoven, "A
  * methodology for comparing optimization algorithms for auto-tuning", FGCS 159 (2024). */
@@ -40,8 +40,8 @@ double score_random_share(const score_space *s, uint64_t m);
  * cost at the expected rank, not the expected cost, and so favours the search. */
 double score_rank_cost(const score_space *s, uint64_t m);
 
-/* Evaluations after which random search is expected to have gone 95 % of the way from the median to
- * the optimum: the budget over which a score is taken. */
+/* Evaluations after which random search is expected to be 95 % of the way from the median to the
+ * optimum: the budget over which a score is averaged. */
 uint64_t score_budget(const score_space *s);
 
 /* Mean over `points` of (baseline - found) / (baseline - optimum): 1 is finding the optimum at

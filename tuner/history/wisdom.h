@@ -1,4 +1,4 @@
-/* Kernel Launcher's wisdom, read: lines of JSON. history/history.c tells formats apart. */
+/* Reads Kernel Launcher's wisdom: lines of JSON. For history/history.c alone. */
 #ifndef AUTOTUNE_HISTORY_WISDOM_H
 #define AUTOTUNE_HISTORY_WISDOM_H
 
@@ -7,7 +7,7 @@
 /* Does the text begin with a line of wisdom? */
 bool recorded_wisdom_detect(const char *text, size_t size_bytes);
 
-/* Of all devices and problems in it. AT_FORMAT naming the line, AT_NO_MEMORY. */
+/* Reads the results of all its devices and problems. AT_FORMAT naming the line, AT_NO_MEMORY. */
 at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *path, recorded *out,
                                at_error *error);
 

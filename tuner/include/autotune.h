@@ -19,11 +19,10 @@
  *
  * Functions that can fail return AT_OK or a status, and write what went wrong into the at_error that
  * their last argument points to (NULL is fine). An argument that is NULL and may not be is AT_USAGE;
- * the functions that return something else give 0, "" or AT_RULE_DEFAULT for it, and for an index
- * beyond the count. What a function hands out is freed by the function named with it; NULL is fine
- * there. A handle is used by one thread at a time; different handles do
- * not know of each other. Nothing is printed, no state is kept between calls but in handles, and
- * the process's environment, signals and folders are left alone. */
+ * functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an index beyond
+ * the count. A handle is freed by the function named with its type; NULL is fine there. A handle is used
+ * by one thread at a time; handles are independent of each other. Nothing is printed, all state is in
+ * handles, and the process's environment, signals and working folder are not changed. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 
@@ -44,14 +43,14 @@ typedef enum at_status {
     AT_OK = 0,
     AT_USAGE,        /* the command line, or an argument, is wrong */
     AT_SCRIPT,       /* a pattern script, expression or template is wrong */
-    AT_FORMAT,       /* a file that should be JSON, PTX, a journal ... is not */
-    AT_IO,           /* the operating system refused: a file, folder, socket */
+    AT_FORMAT,       /* a file is not the JSON, PTX, journal ... that it should be */
+    AT_IO,           /* a file, folder or socket could not be opened, read or written */
     AT_NO_MEMORY,    /* host memory is exhausted */
     AT_NO_DEVICE,    /* no usable GPU or driver */
     AT_NO_TOOLCHAIN, /* no usable NVRTC or CUDA Toolkit */
     AT_COMPILE,      /* NVRTC rejected a source */
     AT_DEVICE,       /* the device reported an error; the context may be gone */
-    AT_WORKER,       /* a worker process died, hung or spoke nonsense */
+    AT_WORKER,       /* a worker process died, hung or sent a malformed message */
     AT_INTERRUPTED,  /* the user asked to stop */
     AT_NOT_FOUND,    /* a look-up found nothing */
     AT_INTERNAL      /* a bug in autotune */
@@ -59,8 +58,8 @@ typedef enum at_status {
 
 typedef struct at_error {
     at_status status;
-    int line;           /* 1-based line in `file`; 0 when no line is to blame */
-    char file[512];     /* empty when no file is to blame */
+    int line;           /* 1-based line in `file` where the error is; 0: none */
+    char file[512];     /* file in which the error is; empty: none */
     char message[3072]; /* one or more lines, no trailing newline */
 } at_error;
 
@@ -91,11 +90,11 @@ typedef struct at_gpu {
     int major, minor; /* compute capability */
 } at_gpu;
 
-typedef struct at_results at_results; /* what was recorded: at_open(), at_close() */
-typedef struct at_choice at_choice;   /* what was picked of it: at_pick(), at_choice_free() */
-typedef struct at_kernel at_kernel;   /* ready to launch: at_prepare(), at_kernel_free() */
+typedef struct at_results at_results; /* a folder of records: at_open(), at_close() */
+typedef struct at_choice at_choice;   /* a configuration picked from them: at_pick(), at_choice_free() */
+typedef struct at_kernel at_kernel;   /* a kernel ready to launch: at_prepare(), at_kernel_free() */
 
-/* "0.1.0" of the library that runs. */
+/* The library's version, "0.1.0". */
 AT_API const char *at_version(void);
 
 /* "ok", "usage" ...; "exact", "portfolio", "nearest_problem", "same_capability",
@@ -105,29 +104,28 @@ AT_API const char *at_rule_name(at_rule rule);
 
 /* ---- results ---- */
 
-/* Reads all records under `folder`; NULL: under $AUTOTUNE_RESULTS, ./results and the folder that was
- * installed with autotune, those that are there, of equals the first. AT_NOT_FOUND without such a
- * folder. An entry that is damaged, or a file that is so as a whole, of a newer version or not to be
- * opened, costs itself alone: at_results_problem() tells of it. */
+/* Reads all records under `folder`. NULL: under those of $AUTOTUNE_RESULTS, ./results and the folder
+ * installed with autotune that exist; of equal entries the first counts. AT_NOT_FOUND without such a
+ * folder. A damaged entry is left out, as is a file that is damaged, of a newer version or unreadable:
+ * at_results_problem() names it. */
 AT_API at_status at_open(const char *folder, at_results **out, at_error *error);
 
-/* "FILE:LINE: what could not be read, and the remedy", for each thing that was left out; NULL past the
- * last. It lives as long as the results. */
+/* "FILE:LINE: what could not be read, and the remedy", for each file or entry that was left out; NULL
+ * past the last. It lives as long as the results. */
 AT_API const char *at_results_problem(const at_results *results, size_t index);
 AT_API void at_close(at_results *results);
 
-/* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or context.
- */
+/* The GPU of the calling thread's current CUDA context. AT_NO_DEVICE without a driver or context. */
 AT_API at_status at_current_gpu(at_gpu *out, at_error *error);
 
 /* ---- picking ---- */
 
-/* Picks a configuration of `pattern`; `gpu` NULL: at_current_gpu(). Name every variable of the
- * problem: one that is missing counts as different. Where the pattern's script is found, what its
- * constraints forbid for this problem and GPU is never given (at_choice_checked()); of a GPU that is
- * named they read the limits of its compute capability. AT_NOT_FOUND when nothing of the pattern is
- * recorded, or nothing of it is possible, not even its default. The choice borrows from `results`,
- * which must outlive it. */
+/* Picks a configuration of `pattern` for the problem and `gpu` (NULL: at_current_gpu()). Name every
+ * variable of the problem: a missing one counts as different. If the pattern's script is found, a
+ * configuration that its constraints forbid for this problem and GPU is never picked
+ * (at_choice_checked()); for a `gpu` that is named they use the limits of its compute capability.
+ * AT_NOT_FOUND when the pattern has no records, or no configuration of it is possible, not even the
+ * default. The choice borrows from `results`, which must outlive it. */
 AT_API at_status at_pick(const at_results *results, const char *pattern, const at_gpu *gpu,
                          const at_variable *problem, size_t problem_count, at_choice **out,
                          at_error *error);
@@ -135,12 +133,11 @@ AT_API void at_choice_free(at_choice *choice);
 
 AT_API at_rule at_choice_rule(const at_choice *choice);
 
-/* 1 where the pattern's constraints allow the configuration; 0 where its script was not found, or does
- * not know the problem's variables, so that nobody can tell. */
+/* 1 when the pattern's constraints allow the configuration; 0 when that is not known, because its script
+ * was not found or does not have the problem's variables. */
 AT_API int at_choice_checked(const at_choice *choice);
 
-/* The GPU that it was measured on, and the median time of a launch there; "" and 0 for the
- * default. */
+/* The GPU on which it was measured, and the median time of a launch there; "" and 0 for the default. */
 AT_API const char *at_choice_gpu(const at_choice *choice);
 AT_API int64_t at_choice_time_ns(const at_choice *choice);
 
@@ -167,32 +164,30 @@ typedef struct at_kernel_options {
 /* Emits the chosen variant for the problem that was picked for, compiles it for the current
  * context's GPU (NVRTC is opened only when the cache has nothing) and loads it into that context.
  *
- * A configuration that was recorded for another problem may be impossible for this one. Then the
- * next best that is possible is taken, at last the default: at_kernel_rule() and at_kernel_text()
- * say what it is. AT_NOT_FOUND when none is. AT_SCRIPT, AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE,
- * AT_DEVICE as they say; AT_USAGE of a kernel that reads a texture, which at_launch() does not make (tensor
- * maps it does; buffers then begin at multiples of 16 bytes). The kernel borrows from `choice`. */
+ * A configuration that was recorded for another problem may be impossible for this one. Then the next
+ * best that is possible is taken, finally the default: at_kernel_rule() and at_kernel_text() say which.
+ * AT_NOT_FOUND when none is possible. AT_USAGE for a kernel that reads a texture, which at_launch() does
+ * not create (it does create tensor maps; their buffers must be aligned to 16 bytes). AT_SCRIPT,
+ * AT_COMPILE, AT_NO_TOOLCHAIN, AT_NO_DEVICE, AT_DEVICE. The kernel borrows from `choice`. */
 AT_API at_status at_prepare(const at_choice *choice, const at_kernel_options *options,
                             at_kernel **out, at_error *error);
 
-/* Unloads it. The context that it was loaded into must be current, and still there. */
+/* Unloads it. The context into which it was loaded must still exist and be current. */
 AT_API void at_kernel_free(at_kernel *kernel);
 
 AT_API at_rule at_kernel_rule(const at_kernel *kernel);
 AT_API const char *at_kernel_text(const at_kernel *kernel);
 AT_API const char *at_kernel_source(const at_kernel *kernel); /* CUDA C++ */
 
-/* Buffer `index` < at_kernel_buffer_count() that a launch needs: its name in the script, and the
- * bytes that it must have. */
+/* Buffer `index` < at_kernel_buffer_count() of a launch: its name in the script, and its size in bytes. */
 AT_API size_t at_kernel_buffer_count(const at_kernel *kernel);
 AT_API const char *at_kernel_buffer_name(const at_kernel *kernel, size_t index);
 AT_API uint64_t at_kernel_buffer_bytes(const at_kernel *kernel, size_t index);
 
-/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr),
- * one a buffer in their order; returns as soon as it is queued. A pattern of several launches queues
- * them one after the other; where one fills __constant__ data from a buffer, that is copied first,
- * so that launches of one at_kernel must not overlap then. Allocates nothing, takes no lock.
- * AT_DEVICE with the driver's words. */
+/* Launches it in `stream` (a CUstream; NULL: the default stream) on device addresses (CUdeviceptr), one
+ * a buffer in their order; returns as soon as it is queued. A pattern of several launches queues them in
+ * order. If the pattern fills __constant__ data from a buffer, that is copied first, and launches of one
+ * at_kernel must then not overlap. Allocates nothing, takes no lock. AT_DEVICE with the driver's message. */
 AT_API at_status at_launch(const at_kernel *kernel, void *stream, const uint64_t *buffers,
                            at_error *error);
 

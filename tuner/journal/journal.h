@@ -1,15 +1,15 @@
-/* The journal: every outcome is written down as it happens, so that an interrupted run goes on
- * where it ended.
+/* The journal: every outcome is written to a file at once, so that an interrupted run continues where it
+ * stopped.
  *
  * One append-only file of JSON lines (journal/line.h) a pattern and GPU, under
- * $XDG_STATE_HOME/autotune/journal (else ~/.local/state/...). A variant is known by a key of
- * everything that its outcome depends on (journal/key.h): whatever of that changes, the key does,
- * and nothing else invalidates an entry. journal_finish() at the end of a complete run says that its
- * entries have done their duty: the same command then measures anew.
+ * $XDG_STATE_HOME/autotune/journal (else ~/.local/state/...). A variant's key covers everything that
+ * its outcome depends on (journal/key.h), so that an entry is valid as long as its key is found.
+ * journal_finish() at the end of a complete run discards its entries: the same command then measures
+ * again.
  *
- * A crash at any moment costs at most the line being written; a line that does not pass its check is
- * skipped and counted. Runs at once append to the same file, a whole line at a time. When the disk
- * refuses a line, that is said once and the run goes on; the line is tried again with the next. */
+ * A crash at any moment costs at most the line being written; a damaged line is skipped and counted.
+ * Several runs may append to the same file at once, a whole line at a time. When the disk refuses a
+ * line, that is reported once and the run continues; the line is written with the next. */
 #ifndef AUTOTUNE_JOURNAL_JOURNAL_H
 #define AUTOTUNE_JOURNAL_JOURNAL_H
 
@@ -25,10 +25,9 @@ typedef struct journal journal;
 /* The default folder. AT_NOT_FOUND when neither XDG_STATE_HOME nor HOME is set. */
 at_status journal_folder(char *out, size_t out_bytes, at_error *error);
 
-/* Opens the journal of the facts' pattern and GPU in `folder` (made when missing), and loads what
- * unfinished runs under the same facts left. The folder and the file are the user's alone: AT_IO when
- * another owns them or may write them. AT_IO, AT_NO_MEMORY; lines that are damaged are only
- * counted. */
+/* Opens the journal of the facts' pattern and GPU in `folder` (made when missing), and loads the entries
+ * of unfinished runs under the same facts. AT_IO also when another user owns or may write the folder or
+ * the file; AT_NO_MEMORY. Damaged lines are only counted. */
 at_status journal_open(const char *folder, const journal_facts *facts, journal **out,
                        at_error *error);
 
@@ -39,12 +38,11 @@ void journal_close(journal *j);
 at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
                          journal_key *out, at_error *error);
 
-/* The same of another GPU of the run (journal_entry.gpu): what one measured is nothing to another. */
+/* The same for a GPU of the run (journal_entry.gpu): one GPU's measurements are not used for another. */
 at_status journal_key_on(const journal *j, size_t gpu, const journal_launch *launches, size_t count,
                          journal_key *out, at_error *error);
 
-/* The key of a race on a GPU under those facts, which `plan` (a text) describes, and of a question of it.
- * AT_NO_MEMORY. */
+/* The key of a race on a GPU under those facts; `plan` describes the race as text. AT_NO_MEMORY. */
 at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
                               at_error *error);
 
@@ -52,11 +50,12 @@ at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, jo
  * next append. */
 bool journal_find(const journal *j, journal_key key, journal_entry *out);
 
-/* Writes an entry down; an earlier one of the same key no longer counts. AT_IO once, when the file
- * first refuses (full disk); from then on lines wait for it to take them, and the result is AT_OK. */
+/* Appends an entry, which replaces an earlier one of the same key. AT_IO once, when the file first
+ * refuses a line (full disk); later calls return AT_OK, and lines wait until the file takes them. */
 at_status journal_append(journal *j, journal_key key, const journal_entry *e, at_error *error);
 
-/* The run is complete: what it wrote and resumed from is no longer needed. As journal_append. */
+/* The run is complete: the entries that it wrote or resumed from are no longer needed. Errors as
+ * journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
 const char *journal_path(const journal *j);

@@ -1,10 +1,10 @@
-/* What an outcome depends on, as a number: a variant measured under the same key needs no measuring
- * again.
+/* Everything that an outcome depends on, as a hash: a variant that was measured under the same key is not
+ * measured again.
  *
- * The facts are what all variants of a run share: the device and its driver, NVRTC, the problems
- * and their reference, the way of measuring. The launches are what one variant is: the emitted
- * source and how it is launched, for each problem. Keys are XXH3-128 of their fields, written out as
- * in a worker's message. The only failure is AT_NO_MEMORY. */
+ * All variants of a run share the facts: the device and its driver, NVRTC, the problems and their
+ * reference, the way of measuring. The launches are one variant's own: the emitted source and how it is
+ * launched, for each problem. A key is the XXH3-128 of these fields, packed as in a message
+ * (base/pack.h). The only failure is AT_NO_MEMORY. */
 #ifndef AUTOTUNE_JOURNAL_KEY_H
 #define AUTOTUNE_JOURNAL_KEY_H
 
@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "device/plan.h"
 
-/* Raised when samples that an older autotune took are no longer comparable. */
+/* Incremented when samples of an older autotune are no longer comparable. */
 enum { JOURNAL_MEASURING_VERSION = 2 };
 
 typedef struct journal_key {
@@ -35,16 +35,16 @@ typedef struct journal_facts {
     bool warm_cache;
 } journal_facts;
 
-/* One kernel of a variant: what it is for one of the problems. */
+/* A variant's kernel for one of the problems. */
 typedef struct journal_launch {
     const char *source_hash;          /* of the emitted source */
     const launch_plan *plan;
 } journal_launch;
 
-/* A question of a race: what was asked of which variants, in this order. */
+/* A request of the race to the device: what, of which variants, in this order. Its answer is an entry. */
 typedef struct journal_question {
     const char *asked;             /* "block", "check" ... */
-    uint64_t number;               /* of the block; the check's seed */
+    uint64_t number;               /* of the block; of a check its seed */
     const journal_key *variants;
     const uint64_t *configurations; /* their numbers in the space: two may have one kernel */
     size_t count;

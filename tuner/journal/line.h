@@ -4,15 +4,15 @@
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"tile=64,...","samples_ns":[...],
  *    "compile_ns":N,"check_ns":N,"resources":{...},"message":"...","stage":"screen","gpu":"GPU-...",
  *    "code":C,"check":"0123456789abcdef"}
- *      what became of the variant K, measured by run R under the facts F
+ *      the outcome of the variant K, measured by run R under the facts F
  *   {"run":R,"facts":F,"key":K,"outcome":"ok","configuration":"","samples_ns":[...],"compile_ns":0,
  *    "check_ns":0,"stage":"finals","asked":"block","configurations":[...],"figures":[...],"check":...}
- *      what a question of the race, known by K, was answered (run/race/log.h)
+ *      the answer to a question of the race, whose key is K (run/race/log.h)
  *   {"run":R,"finished":[R,...],"check":"..."}
  *      the entries of these runs are no longer needed
  *
- * A line that was cut by a crash, or changed, does not pass its check and is not a line. What does
- * pass may still come from anyone: types and sizes are checked. */
+ * A line that was cut by a crash, or changed, fails its check and is ignored. A line that passes is not
+ * trusted either: types and sizes are checked. */
 #ifndef AUTOTUNE_JOURNAL_LINE_H
 #define AUTOTUNE_JOURNAL_LINE_H
 
@@ -30,7 +30,7 @@ enum {
     JOURNAL_MAX_FIGURES = 16
 };
 
-/* What became of a variant, or of a question of the race. */
+/* The outcome of a variant, or the answer to a question of the race. */
 typedef struct journal_entry {
     measurement found;
     const char *configuration; /* for people; "" unknown */
@@ -40,14 +40,14 @@ typedef struct journal_entry {
     size_t configuration_count;
     const double *figures; /* of the answer; finite */
     size_t figure_count;
-    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, whose
-                   facts say it */
+    size_t gpu; /* that measured it: 0 the facts' device, then its others; not in the line, but in the
+                   hash of its facts */
     const char *uuid; /* of that GPU, for people; "" unknown */
-    journal_key code; /* what the variant is by its machine code: another of the same is its twin */
-    bool has_code;    /* that is known */
+    journal_key code; /* key of the variant's machine code: variants with the same are twins */
+    bool has_code;    /* it is known */
 } journal_entry;
 
-/* A line taken apart. A view: texts and arrays are owned by `root` and `samples_ns`. */
+/* A parsed line. `entry` borrows from the members marked owned. */
 typedef struct journal_line {
     uint64_t run;
     bool is_finish;
@@ -69,7 +69,7 @@ at_status journal_line_of_entry(uint64_t run, journal_key facts, journal_key key
 at_status journal_line_of_finish(uint64_t run, const uint64_t *runs, size_t count, char **out,
                                  at_error *error);
 
-/* Takes a line (without its newline) apart; false when it is not one. On true the caller calls
+/* Parses a line (without its newline); false when it is damaged. On true the caller calls
  * journal_line_deinit(). */
 bool journal_line_parse(const char *text, size_t size_bytes, journal_line *out);
 void journal_line_deinit(journal_line *line);

@@ -1,4 +1,4 @@
-/* The pattern's script for a choice: what is possible for the problem and the device at hand. */
+/* The pattern's script, loaded for a choice: which configurations are valid for its problem and device. */
 #ifndef AUTOTUNE_LIBRARY_PATTERN_H
 #define AUTOTUNE_LIBRARY_PATTERN_H
 
@@ -7,8 +7,8 @@
 #include "library/library.h"
 #include "script/script.h"
 
-/* Where the scripts, templates and records are that were installed with the library; false where that
- * is not known. */
+/* The folders of the scripts, templates and records that were installed with the library; false when they
+ * are not found. */
 bool library_find_share(paths *out);
 
 /* Loads the script of the choice's pattern, for its problem and the device's limits; `o` may be NULL.
@@ -18,12 +18,11 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
 
 typedef struct library_check {
     script *script;
-    uint16_t *indices; /* of the last configuration that fitted; NULL: not wanted */
-    const space_constraint *broken; /* by the last that did not; NULL: it is none of the script's */
+    uint16_t *indices; /* gets the last configuration that fitted; may be NULL */
+    const space_constraint *broken; /* by the last that did not; NULL: it is not of the script's space */
 } library_check;
 
-/* pick_target.fits for a library_check: one of the script's configurations that no constraint forbids.
- */
+/* pick_target.fits for a library_check: is the configuration in the script's space and valid? */
 bool library_fits(void *check, const record_values *configuration);
 
 /* The problem that the script was loaded for; borrows from both. */

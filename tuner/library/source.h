@@ -1,7 +1,7 @@
 /* From a choice to machine code: the pattern's script, the variant's source, the cubin.
  *
- * In: a choice and the device it is for. Out: the configuration that is possible for the problem at
- * hand, its source, its plans and its cubin. No CUDA driver is needed here. */
+ * In: a choice and the device it is for. Out: the best configuration that is valid for the choice's
+ * problem, its source, its plans and its cubin. Needs no CUDA driver. */
 #ifndef AUTOTUNE_LIBRARY_SOURCE_H
 #define AUTOTUNE_LIBRARY_SOURCE_H
 
@@ -13,7 +13,7 @@
 typedef struct library_source {
     pick_rule rule;
     char text[LIBRARY_TEXT_BYTES]; /* of the configuration */
-    emitted variant;               /* options are gone with the script */
+    emitted variant;               /* its options are not valid: the script is freed */
     launch_plan launch;
     problem_plan problem;
     unsigned char *cubin; /* owned */

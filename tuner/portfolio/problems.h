@@ -1,4 +1,4 @@
-/* Which problems a portfolio is made on and tried on.
+/* Chooses the problems on which a portfolio is tuned and tested.
  *
  * In: the variables, each with a range or a list, and the divisors that constraints ask of it. Out:
  * different problems that fill the ranges, evenly by their logarithms: the corners first (all large, all
@@ -31,17 +31,17 @@ typedef struct portfolio_axis {
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 
-/* Is the problem one? It has a value an axis. May be asked about the same one again. */
+/* Is the problem valid? It has one value for each axis. May be called again for the same problem. */
 typedef bool (*portfolio_accepts)(void *context, const value *problem);
 
-/* Chooses `wanted` problems, or as many as there are, that `accept` takes: `out` has room for a value
- * an axis of each. *count is how many; the sooner ones fill the ranges, too. AT_NO_MEMORY. */
+/* Chooses `wanted` problems that `accept` takes, or as many as there are. `out` has room for one value an
+ * axis of each; *count is how many. Any first part of them covers the ranges, too. AT_NO_MEMORY. */
 at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_count, size_t wanted,
                                     uint64_t seed, portfolio_accepts accept, void *context,
                                     value *out, size_t *count, at_error *error);
 
-/* How far two problems are apart: in doublings, summed over the axes; 1 for each axis on which other
- * vectors are possible, 2 where a value of a list differs. */
+/* The distance of two problems: doublings, summed over the axes; plus 1 for each axis on which other
+ * vectors are possible; 2 for a value of a list that differs. */
 double portfolio_distance(const portfolio_axis *axes, size_t axis_count, const value *a,
                           const value *b);
 

@@ -49,7 +49,7 @@ typedef enum ptx_operand_kind {
     PTX_OPERAND_FLOAT,    /* bits of a float */
     PTX_OPERAND_DOUBLE,   /* bits of a double */
     PTX_OPERAND_VARIABLE, /* index: variable; offset */
-    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; count 2: a view, and a vector of coordinates behind it */
+    PTX_OPERAND_ADDRESS,  /* [operand `first` + offset]; count 2: a view, then its coordinates */
     PTX_OPERAND_VECTOR,   /* {...}: operands first .. first + count - 1 */
     PTX_OPERAND_GROUP,    /* (...): the same, of a call */
     PTX_OPERAND_PAIR,     /* a|b: the same, two of them */
@@ -131,8 +131,8 @@ void ptx_module_free(ptx_module *m); /* NULL is fine */
 /* The entry of that name, or PTX_NONE; a NULL name finds the first entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* Where a statement comes from, as a person wants it: the innermost location that lies outside
- * included headers. The file is empty and the line 0 when nothing is known. */
+/* The source line of a location: of the innermost one, through inlined calls, that is outside
+ * included headers. The file is empty and the line 0 when it is not known. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
 
 #endif

@@ -1,8 +1,8 @@
 /* What the files of the PTX parser share; no other room includes this.
  *
- * A recursive-descent parser with one token of look-ahead. From above to below: parse.c reads what
- * stands at the level of the module, body.c instructions, declare.c declarations, location.c where
- * statements come from, cursor.c single tokens. */
+ * A recursive-descent parser with one token of look-ahead. From the top down: parse.c reads what
+ * stands at the level of the module, body.c instructions, declare.c declarations, location.c .file
+ * and .loc directives, cursor.c single tokens. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H
 

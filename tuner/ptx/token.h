@@ -2,8 +2,8 @@
  *
  * In: PTX as NVRTC writes it. Out: one token at a time, each a view into the text with its line.
  * Comments and white space vanish. A modifier keeps its dot (".global", ".L1::no_allocate"), so
- * that an opcode is a word followed by modifiers. Nothing is allocated; nothing can fail but an
- * unknown character, an unended string or comment, which come out as PTX_TOKEN_BAD. */
+ * that an opcode is a word followed by modifiers. Allocates nothing. An unknown character and an
+ * unterminated string or comment are PTX_TOKEN_BAD. */
 #ifndef AUTOTUNE_PTX_TOKEN_H
 #define AUTOTUNE_PTX_TOKEN_H
 

@@ -1,8 +1,8 @@
 /* A curve: the best configuration at each point of a sweep over variables of the problem.
  *
- * In: the summary of the run at each point. Out: a table for people, one JSON object, or the text from
- * which gnuplot draws the curve. The points come in the order of a product of axes, the first
- * varying slowest; a point without a winner says why. */
+ * In: the summary of the run at each point. Out: a table, one JSON object, or a gnuplot script that draws
+ * the curve. Points are added in the order of a product of axes, the first varying slowest; a point
+ * without a winner has a message that says why. */
 #ifndef AUTOTUNE_REPORT_CURVE_H
 #define AUTOTUNE_REPORT_CURVE_H
 
@@ -20,14 +20,14 @@ typedef struct curve curve;
 at_status curve_new(const char *const *names, size_t count, curve **out, at_error *error);
 void curve_free(curve *c); /* NULL is fine */
 
-/* Appends the point at `values`, one text a variable. Without a best in `s` (or without `s`) the point says
- * `why`. Everything is copied. AT_NO_MEMORY. */
+/* Appends the point at `values`, one text a variable. `why` is its message when `s` is NULL or has no
+ * winner. Everything is copied. AT_NO_MEMORY. */
 at_status curve_add(curve *c, const char *const *values, const run_summary *s, const char *why,
                     at_error *error);
 size_t curve_found(const curve *c); /* points with a winner */
 
-/* A line a point: time, rate, the share of the ceiling, the baseline's rate; then the parameters in which
- * the winners differ. AT_IO. */
+/* Prints a line for each point: time, rate, share of the ceiling, the baseline's rate, and the parameters
+ * in which the winners differ. AT_IO. */
 at_status curve_print(const curve *c, FILE *to, at_error *error);
 
 /* {pattern, device, predicted, cache, over [name], points [{at {name: text}, problem {name: value}, config {name: value},
@@ -35,9 +35,8 @@ at_status curve_print(const curve *c, FILE *to, at_error *error);
  * message}]} and a newline. AT_IO, AT_NO_MEMORY. */
 at_status curve_print_json(const curve *c, FILE *to, at_error *error);
 
-/* What gnuplot draws the curve from: the rate over the first variable, a line for every combination of the
- * others, and the baseline's beside it. `path`, where the picture is to lie, ends in
- * .png or .svg (AT_USAGE). AT_IO. */
+/* Writes a gnuplot script: the rate over the first variable, a line for every combination of the others,
+ * and the baseline's beside it. `path`, the picture's file, must end in .png or .svg (AT_USAGE). AT_IO. */
 at_status curve_plot(const curve *c, const char *path, FILE *to, at_error *error);
 
 #endif

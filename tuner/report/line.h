@@ -1,4 +1,4 @@
-/* A line of text that grows piece by piece, and stays whole when it is full. */
+/* A line of text that grows piece by piece, up to a fixed size. */
 #ifndef AUTOTUNE_REPORT_LINE_H
 #define AUTOTUNE_REPORT_LINE_H
 

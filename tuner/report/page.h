@@ -1,8 +1,8 @@
-/* The table of variants in a report: the best of a measured run, or what a compiled one needs.
+/* The table of variants in a report: the best of a measured run, or the resources of a compiled one.
  *
- * The parameters that differ among the rows are columns while the page is wide enough, else they
- * stand below each row, as do the resources on a page that is narrower still; those that do not
- * differ are said once. AT_NO_MEMORY is the only failure. */
+ * Parameters that differ among the rows are columns if the page is wide enough, else lines below each
+ * row, as are the resources on an even narrower page; the others are printed once below the table.
+ * AT_NO_MEMORY is the only failure. */
 #ifndef AUTOTUNE_REPORT_PAGE_H
 #define AUTOTUNE_REPORT_PAGE_H
 

@@ -1,8 +1,8 @@
 /* A table of text with aligned columns, for people.
  *
- * Columns are declared, then cells are given row by row; widths follow from the cells. Text that
- * comes from outside is made harmless: control characters, which a terminal would obey, become '?'.
- * Running out of memory is remembered and reported once, by table_print(). */
+ * Columns are declared, then cells are added row by row; widths follow from the cells. Control
+ * characters, which a terminal would obey, become '?'. Running out of memory is remembered and reported
+ * once, by table_print(). */
 #ifndef AUTOTUNE_REPORT_TABLE_H
 #define AUTOTUNE_REPORT_TABLE_H
 
@@ -38,29 +38,29 @@ typedef struct table {
 void table_init(table *t);
 void table_deinit(table *t);
 
-/* Declares the next column; before the first cell. Columns beyond the maximum are dropped with
- * their cells' places: count them first. */
+/* Declares the next column; before the first cell. More than TABLE_MAX_COLUMNS are ignored, and rows must
+ * then have no cells for them. */
 void table_add_column(table *t, const char *head, table_align align);
 
-/* Gives the next cell, in reading order. */
+/* Adds the next cell, in reading order. */
 void table_add_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Words for a line of their own below the row of the last cell, continued where the page ends. */
+/* Adds a note below the row of the last cell, wrapped to the page. */
 void table_note_row(table *t, const char *words);
 
-/* How the row of the last cell is shown, where colour is. */
+/* How the row of the last cell is shown, in a table with colour. */
 void table_style_row(table *t, table_style style);
 
 /* Characters of a line. */
 size_t table_width(const table *t);
 
-/* Prints the head and the rows, each line indented by two spaces. Where the page is too narrow, text in a
- * last column of words goes on below; else the columns that have no room follow in a table of their own,
- * each behind the first column. `colour`: terminal escapes. */
+/* Prints the head and the rows, each line indented by two spaces. On a page that is too narrow a last
+ * column of text is wrapped; other columns without room follow in a table of their own, which repeats the
+ * first column. `colour`: use terminal escapes. */
 at_status table_print(const table *t, bool colour, FILE *to, at_error *error);
 
-/* Prints a label and words behind it, continued below the first of them where a page of `columns`
- * ends. `indent` is the width of the label's column. */
+/* Prints a label and words beside it, wrapped to a page of `columns`. `indent` is the width of the
+ * label's column. */
 void table_print_wrapped(size_t columns, int indent, const char *label, const char *words, FILE *to);
 
 /* Writes `text` to `out` with every control character replaced by '?', cut to fit; returns out. */

@@ -1,9 +1,9 @@
 /* The emitter: template and configuration in, CUDA source out.
  *
  * A line that starts with % is Lua, ${...} a Lua expression; configuration, problem and device
- * values are in scope. The emitted source carries #line directives back to the template wherever
- * the numbering would drift. Of each file that it includes (script/include.h) there is a comment with the
- * hash at its end: one source, one meaning. */
+ * values are in scope. The emitted source has #line directives to the template wherever the
+ * numbering would drift. At its end a comment gives the hash of each file that it includes
+ * (script/include.h), so that equal sources mean equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -19,8 +19,7 @@
 typedef struct emitted {
     char *source;            /* NUL-terminated; owned, freed by emitted_deinit */
     size_t size_bytes;       /* without the NUL */
-    char hash[33];           /* XXH3-128 of the source, hex; a comment in it has that of what it
-                                includes */
+    char hash[33];           /* XXH3-128 of the source, hex; covers what it includes */
     const char *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
     size_t option_count;
     included includes;       /* files of the script's folder, and of the tool's, for the compiler */
@@ -31,14 +30,14 @@ typedef struct emitted {
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                        emitted *out, at_error *error);
 
-/* What a source depends on beside the configuration: it is the same for every problem and device that
- * have the same values of these. */
+/* What a source depends on beside the configuration: problems and devices that agree on these have
+ * the same source. */
 typedef struct emit_reads {
     bool problem[PATTERN_MAX_VARIABLES]; /* of variable i of the problem */
     bool device[DEVICE_MOST_FIELDS];     /* of field i of device_fields() */
 } emit_reads;
 
-/* As emit_variant() without line marks, and tells what was read. */
+/* As emit_variant() without line marks; *reads gets what the template read. */
 at_status emit_variant_noting(script *s, problem_kind problem, const uint16_t *indices,
                               emit_reads *reads, emitted *out, at_error *error);
 
@@ -51,9 +50,9 @@ at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, 
 
 void emitted_deinit(emitted *e);
 
-/* Sum of the XXH3-128 of every template that the kernel and the reference consist of, as 32 hex
- * digits and NUL. Loading reads them all, but for an include under a name that depends on several
- * parameters at once, which counts from when a variant first needs it. */
+/* Sum of the XXH3-128 of every template of the kernel and the reference, as 32 hex digits and NUL.
+ * All are read when the script is loaded, except an include whose name depends on several
+ * parameters: it is added when a variant first needs it. */
 void emit_template_hash(const script *s, char hex[33]);
 
 #endif

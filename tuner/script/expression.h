@@ -22,8 +22,8 @@ typedef struct expression_input {
     uint16_t index;
 } expression_input;
 
-/* Which parameters an expression may read: all, those that the data depends on, or none, because the
- * value must be the same for all variants. */
+/* Which parameters an expression may read: all; those that the layout of the data depends on; or
+ * none, because the value must be the same for all variants. */
 typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } expression_reach;
 
 typedef struct expression {
@@ -35,15 +35,15 @@ typedef struct expression {
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
-    vector_step *steps; /* of a constraint: the same without Lua, where that can be */
-    size_t step_count;  /* 0: it can not */
+    vector_step *steps; /* of a constraint: the same without Lua */
+    size_t step_count;  /* 0: only Lua can evaluate it */
 } expression;
 
 /* Compiles `e`, whose text, what and line are set. Raises (sandbox_raise) for a syntax error or an
  * unknown name, and for parameters that an expression of this reach may not read. */
 void expression_compile(lua_State *L, expression *e, expression_reach reach);
 
-/* Compiles `e`, which expression_compile() has, so that expression_test_each() is quick. */
+/* Compiles `e` a second time, after expression_compile(), to make expression_test_each() fast. */
 void expression_prepare_tests(lua_State *L, expression *e);
 
 /* Evaluate inside a running sandbox_call(); anything but a value of the right type raises an error
@@ -61,8 +61,8 @@ const char *expression_string(lua_State *L, const expression *e, problem_kind pr
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices);
 
-/* Evaluates outside of any sandbox_call(): quick, and safe because nothing that runs before the
- * protected call allocates. AT_SCRIPT when the result is not a boolean or the expression fails. */
+/* Evaluates outside of any sandbox_call(), which is faster; safe because nothing allocates before
+ * the protected call. AT_SCRIPT when the result is not a boolean or the expression fails. */
 at_status expression_test(struct script *s, const expression *e, problem_kind problem,
                           const uint16_t *indices, bool *holds, at_error *error);
 

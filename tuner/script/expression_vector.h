@@ -1,9 +1,10 @@
-/* Expressions of whole numbers, truth values and texts, evaluated for many values of a name at once and
- * without Lua: most constraints are such, and a search space asks them by the hundred thousand.
+/* Expressions of whole numbers, truth values and texts, evaluated without Lua and for many values of
+ * one name at once. Most constraints are of this kind, and building a space tests them hundreds of
+ * thousands of times.
  *
- * Understood are whole decimal numbers, strings, true, false, names, + - * // %, the comparisons, and, or,
- * not and brackets, with Lua's precedence and its results: 64-bit arithmetic that wraps around,
- * division that rounds down. Whatever else Lua has is left to Lua. */
+ * Understands whole decimal numbers, strings, true, false, names, + - * // %, comparisons, and, or,
+ * not and brackets, with Lua's precedence and results: 64-bit arithmetic that wraps around, division
+ * that rounds down. Everything else is left to Lua. */
 #ifndef AUTOTUNE_SCRIPT_EXPRESSION_VECTOR_H
 #define AUTOTUNE_SCRIPT_EXPRESSION_VECTOR_H
 
@@ -45,10 +46,10 @@ typedef struct vector_step {
 size_t vector_compile(const char *text, vector_resolve resolve, void *context, vector_step *steps,
                       size_t capacity);
 
-/* Evaluates for each of `count` (1 .. VECTOR_MOST_VALUES) values of the input at `varied`, the other
- * inputs being as in `inputs`: holds[i] answers for values[i]. `varied` may be SIZE_MAX: none is,
- * and the answers are all the same. False, with nothing to be relied on in `holds`, when a divisor
- * is zero: whether that is an error is for Lua to say. */
+/* Evaluates for each of `count` (1 .. VECTOR_MOST_VALUES) values of the input at `varied`, with the
+ * other inputs from `inputs`; holds[i] is the result for values[i]. With `varied` SIZE_MAX no input
+ * varies. False, with `holds` undefined, when a divisor is zero: only Lua knows whether that is an
+ * error. */
 bool vector_evaluate(const vector_step *steps, size_t step_count, const int64_t *inputs,
                      size_t varied, const int64_t *values, size_t count, bool *holds);
 

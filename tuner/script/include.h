@@ -1,10 +1,10 @@
-/* What CUDA source includes: of the script's folder and of the tool's templates, or of the CUDA
- * Toolkit; no other file.
+/* The files that CUDA source includes: from the script's folder, the tool's templates or the CUDA
+ * Toolkit; no others.
  *
- * Source is read for its directives as a preprocessor reads it, but without conditions and macros:
- * every #include counts. Those that name a file of one of the folders are read here, so that the
- * compiler is handed their text and what it makes depends on nothing else; every other name is left
- * to the compiler, which looks in the Toolkit. */
+ * Directives are found as a preprocessor finds them, but without conditions and macros: every
+ * #include counts. A file of one of the folders is read here and given to the compiler as text, so
+ * that the machine code depends on nothing else; the compiler looks for every other name in the
+ * Toolkit. */
 #ifndef AUTOTUNE_SCRIPT_INCLUDE_H
 #define AUTOTUNE_SCRIPT_INCLUDE_H
 
@@ -19,7 +19,7 @@ typedef struct included {
 } included;
 
 /* Collects the files that `source`, called `name` in messages, includes, and those that they
- * include in turn, from `folders`, the first of which goes first.
+ * include in turn, from `folders`, which are searched in order.
  *
  * AT_SCRIPT, naming file and line (#line directives count): a name that is absolute or has "..";
  * one that a macro makes; a __has_include of such; a trigraph, which could hide a directive; one

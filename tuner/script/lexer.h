@@ -1,8 +1,8 @@
 /* Lua's tokens, and where in a script's text a table field stands.
  *
- * Knows strings, long brackets, comments, numbers and names, which is enough to say which names an
- * expression reads and which line of the script a field of at.pattern{...} is on. Never fails: text
- * that is not Lua gives tokens that lead nowhere. */
+ * Knows strings, long brackets, comments, numbers and names: enough to find which names an
+ * expression reads and on which line of the script a field of at.pattern{...} is. Never fails: text
+ * that is not Lua still gives tokens. */
 #ifndef AUTOTUNE_SCRIPT_LEXER_H
 #define AUTOTUNE_SCRIPT_LEXER_H
 
@@ -35,8 +35,8 @@ typedef struct source_step {
 } source_step;
 
 /* Line of the field that the steps lead to, starting from the table given to the first
- * `pattern{...}` in the text; when they lead nowhere (the table is computed, say), the line of the
- * last one that was found, 0 when none was. */
+ * `pattern{...}` in the text. When a step finds nothing (the table is computed, say), the line of
+ * the last step that did, or 0. */
 int source_line(const char *text, size_t size_bytes, const source_step *steps, size_t count);
 
 /* The n-th key (from 0) that is written `name =` or `["name"] =` in the table that the steps lead

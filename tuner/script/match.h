@@ -1,10 +1,8 @@
 /* Lua's string patterns, matched in counted steps: string.find, match, gmatch and gsub for scripts.
  *
- * Lua's own matcher runs inside one call of C that no hook interrupts, and some patterns take time
- * that grows as a power of the text's length. This one gives the same answers (Lua 5.4 reference
- * manual, section 6.4.1) and charges the sandbox for what it does while it does it. A pattern is
- * first compiled into items, each set of characters into 256 bits, so that a test of one character
- * is one step however long the set is spelt. */
+ * Lua's own matcher runs inside one C call that no hook interrupts, and some patterns take time that
+ * grows as a power of the text's length. This one gives the same results (Lua 5.4 reference manual,
+ * section 6.4.1) and charges its steps to the sandbox as it goes. */
 #ifndef AUTOTUNE_SCRIPT_MATCH_H
 #define AUTOTUNE_SCRIPT_MATCH_H
 

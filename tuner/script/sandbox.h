@@ -24,12 +24,12 @@ typedef struct sandbox {
     int64_t instruction_limit;  /* for each call of sandbox_call */
     int64_t instructions_left;
     int64_t cpu_deadline_ns;    /* of the running call; a second line of defence */
-    bool (*stop)(void *);       /* asked now and then; true ends what runs with AT_INTERRUPTED */
-    void *stop_context;         /* stop NULL: it is not asked */
-    int64_t until_stop;         /* instructions, until it is asked again */
-    int64_t cpu_stop_ns;        /* and the time */
-    const char *path;           /* blamed when nothing better is known (a tail call leaves no */
-    int line;                   /* trace), with its line or 0; borrowed */
+    bool (*stop)(void *);       /* called now and then; true ends the call with AT_INTERRUPTED */
+    void *stop_context;         /* of `stop`, which may be NULL */
+    int64_t until_stop;         /* instructions until it is called again */
+    int64_t cpu_stop_ns;        /* and the CPU time */
+    const char *path;           /* named in errors when Lua gives no position (after a tail call), */
+    int line;                   /* with its line or 0; borrowed */
     bool raised;                /* `error` holds what sandbox_raise() was given */
     at_error error;             /* of the call in progress */
 } sandbox;
@@ -38,15 +38,15 @@ typedef struct sandbox {
  * fills it. */
 extern const char sandbox_base_key[];
 
-/* Makes an empty state. 0 chooses a default for either limit. On failure there
- * is nothing to free. Errors: AT_SCRIPT (the limit is too small), AT_NO_MEMORY. */
+/* Makes an empty state. 0 chooses a default for either limit. On failure there is nothing to free.
+ * Errors: AT_SCRIPT (the memory limit is too small), AT_NO_MEMORY. */
 at_status sandbox_init(sandbox *s, const char *path, size_t memory_limit_bytes,
                        uint64_t instruction_limit, at_error *error);
 void sandbox_deinit(sandbox *s);
 
-/* Runs `function` with one light userdata, `argument`, in protected mode and throws away its
- * results. `counted` puts the instruction limit on it; without, `function` must run nothing that
- * can loop, and runs faster. */
+/* Runs `function` with one light userdata, `argument`, in protected mode and discards its results.
+ * `counted` applies the instruction limit; without it `function` runs faster, but must call nothing
+ * that can loop. */
 at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool counted,
                        at_error *error);
 
@@ -54,11 +54,11 @@ at_status sandbox_call(sandbox *s, lua_CFunction function, void *argument, bool 
  * and pops it. */
 at_status sandbox_failure(sandbox *s, int result, at_error *error);
 
-/* Raises an error with a message of its own out of a running sandbox_call(); never returns. */
+/* Raises an error with this status and message inside a running sandbox_call(); never returns. */
 int sandbox_raise(lua_State *L, at_status status, const char *file, int line, const char *format,
                   ...) __attribute__((noreturn, format(printf, 5, 6)));
 
-/* As sandbox_raise for an at_error at hand. */
+/* As sandbox_raise, with an existing at_error. */
 int sandbox_raise_error(lua_State *L, const at_error *error) __attribute__((noreturn));
 
 /* Raises that memory ran out, for a nested protected call that failed with LUA_ERRMEM. */
@@ -67,11 +67,11 @@ int sandbox_raise_memory(lua_State *L) __attribute__((noreturn));
 /* The sandbox that a state belongs to. */
 sandbox *sandbox_of(lua_State *L);
 
-/* Memory that counts as the script's: as realloc, NULL when there is no more or too much. To free it,
- * new_bytes is 0. */
+/* As realloc, for memory that counts against the script's limit: NULL when memory or the limit is
+ * exhausted. new_bytes 0 frees. */
 void *sandbox_resize(lua_State *L, void *block, size_t old_bytes, size_t new_bytes);
 
-/* Hands memory of sandbox_resize() to malloc's free(): it counts no more. */
+/* Memory of sandbox_resize() no longer counts: its new owner frees it with free(). */
 void sandbox_disown(sandbox *s, size_t size_bytes);
 
 /* Adds the work of a C function, in VM instructions, to the count; raises when that is too much. */

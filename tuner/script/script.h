@@ -1,10 +1,9 @@
 /* Pattern scripts: Lua in, a pattern and evaluated plans out.
  *
- * The only modules that touch Lua are behind this header and script/emit.h; script/state.h names them. The
- * script runs in a sandbox: no io, os, debug, load, binary chunks, or modules outside the script's
- * own folder and the tool's Lua folder; with a memory and an instruction limit. Every error names
- * the script, the line and, for a misspelt name, the nearest valid one. A script is used by one
- * thread. */
+ * Only the modules behind this header and script/emit.h touch Lua; script/state.h lists them. The
+ * script runs in a sandbox with a memory and an instruction limit, without io, os, debug, load,
+ * binary chunks, and modules outside its own folder and the tool's Lua folder. Every error names the
+ * script, the line and, for a misspelt name, the nearest valid one. A script is used by one thread. */
 #ifndef AUTOTUNE_SCRIPT_SCRIPT_H
 #define AUTOTUNE_SCRIPT_SCRIPT_H
 
@@ -35,9 +34,9 @@ typedef struct script_options {
     size_t only_count;
     arch_limits device;        /* what `device.*` means in expressions */
     size_t memory_limit_bytes;   /* 0: 256 MiB */
-    uint64_t instruction_limit;  /* 0: a default that a page of Lua never reaches, a few seconds */
-    /* Asked every few milliseconds while anything of the script runs, from its loading on; true ends that
-     * with AT_INTERRUPTED. NULL: it is not asked. */
+    uint64_t instruction_limit;  /* 0: a default worth a few seconds */
+    /* Called every few milliseconds while the script is loaded or evaluated; true ends that with
+     * AT_INTERRUPTED. May be NULL. */
     bool (*stop)(void *context);
     void *stop_context;
 } script_options;
@@ -51,11 +50,11 @@ void script_free(script *s); /* NULL is fine */
 const pattern *script_pattern(const script *s);
 
 typedef struct script_space_limits {
-    double enumerate_s;  /* after which, or after which memory, a space is sampled */
-    size_t memory_bytes;
-    double sample_s;     /* that a sample may take, */
-    uint64_t sample;     /* and the configurations that it has at most */
-    void (*show)(void *context, const space_progress *progress); /* NULL: it is not shown */
+    double enumerate_s;  /* a space that takes longer to enumerate, */
+    size_t memory_bytes; /* or more memory, is sampled */
+    double sample_s;     /* time for the sample */
+    uint64_t sample;     /* most configurations in it */
+    void (*show)(void *context, const space_progress *progress); /* may be NULL */
     void *show_context;
 } script_space_limits;
 
@@ -82,7 +81,7 @@ at_status script_valid(script *s, problem_kind problem, const uint16_t *indices,
 enum { SCRIPT_MAX_LAYOUTS = 64 };
 size_t script_layout_count(const script *s);
 size_t script_layout_of(const script *s, const uint16_t *indices);
-/* Does a configuration of the space have it? Asks each of its values for itself. */
+/* Does the space use each value that the layout gives its parameters? */
 bool script_layout_occurs(const script *s, const space *space, size_t layout);
 /* Gives the parameters of the layout their values in it; leaves the others alone. */
 void script_set_layout(const script *s, size_t layout, uint16_t *indices);
@@ -96,26 +95,26 @@ at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *i
 at_status script_launch_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* As script_launch_plan for the reference kernel, and for the kernel that fills inputs beyond what
- * fills can say; of `indices` only the layout matters, NULL: the baseline's. AT_NOT_FOUND when the
- * pattern has none. */
+/* As script_launch_plan, for the reference kernel and for the kernel that fills inputs which no
+ * buffer_fill describes. Of `indices` only the layout matters; NULL: the baseline's. AT_NOT_FOUND
+ * when the pattern has none. */
 at_status script_reference_plan(script *s, problem_kind problem, const uint16_t *indices,
                                 launch_plan *out, at_error *error);
 bool script_has_filler(const script *s);
 at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *indices,
                              launch_plan *out, at_error *error);
 
-/* The place of the parameter `name`. Errors: AT_USAGE naming the nearest, or all. */
+/* The index of the parameter `name`. AT_USAGE naming the nearest, or all. */
 at_status script_find_parameter(const script *s, const char *name, size_t *parameter,
                                 at_error *error);
 
-/* The place, among the values of a parameter, of the one that a person types so. Errors: AT_USAGE
- * listing the values. */
+/* The index of the parameter's value that is spelt `typed`. AT_USAGE listing the values. */
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error);
 
 /* Parses "tile=64,vec=4,..." into value indices; parameters that are not named keep the baseline's
- * value. Names and values may stand in quotes, with blanks around them. Errors: AT_USAGE naming the nearest parameter or listing the valid values. */
+ * value. Names and values may be in quotes, with blanks around them. AT_USAGE naming the nearest
+ * parameter or listing the valid values. */
 at_status script_parse_configuration(const script *s, const char *text, uint16_t *indices,
                                      at_error *error);
 
@@ -123,16 +122,17 @@ at_status script_parse_configuration(const script *s, const char *text, uint16_t
 at_status script_parse_given(const script *s, const char *text, uint16_t *indices, bool *given,
                              at_error *error);
 
-/* Makes the configuration valid under `problem` when it is not: the nearest that has the values of the
- * parameters which are given, by how many others differ, then by how many values; those of `is_swept`
- * (NULL: none) may differ freely. *changed is false, and `indices` as it was, when it is valid already
- * or no valid one was found (in a space that takes more than 10 s to enumerate, in a sample). */
+/* Replaces a configuration that is not valid under `problem` by the nearest valid one. Parameters in
+ * `is_given` keep their values; those in `is_swept` (NULL: none) may change freely; of the others as
+ * few as possible change, by as few values as possible. *changed is false, with `indices` untouched,
+ * when the configuration is valid or no valid one was found (a space that takes more than 10 s to
+ * enumerate is only sampled). */
 at_status script_complete_configuration(script *s, problem_kind problem, const bool *is_given,
                                         const bool *is_swept, uint16_t *indices, bool *changed,
                                         at_error *error);
 
-/* Writes "tile=64,vec=4,..." in the parameters' order; what snprintf would return, less than
- * CONFIGURATION_BYTES. */
+/* Writes "tile=64,vec=4,..." in the parameters' order. Returns its length, as snprintf does, which is
+ * less than CONFIGURATION_BYTES. */
 int script_format_configuration(const script *s, const uint16_t *indices, char *text,
                                 size_t size_bytes);
 

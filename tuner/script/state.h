@@ -1,6 +1,6 @@
 /* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
- * From above to below: script.c loads and owns; read.c turns the table that autotune.lua made into
+ * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into
  * plain data; evaluate.c, transfer.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c
  * loads files and is what the tool's own Lua calls; expression.c compiles expressions; helpers.c is
  * what expressions and templates call; state.c keeps the memory and finds the files; sandbox.c is
@@ -110,7 +110,7 @@ typedef struct script_case {
     uint16_t first;       /* index of the value that stands for the case */
 } script_case;
 
-/* What is known of a parameter beside its values. */
+/* A parameter, beside its values. */
 typedef struct script_choice {
     bool given; /* the baseline names its value */
     bool in_layout;
@@ -189,8 +189,8 @@ void script_derive(lua_State *L, script_derived *derived);
 /* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
 bool script_is_device_field(const char *name, const char **nearest);
 
-/* Of the parameters, the problem's variables, the derived values and the names in an environment (a reference in the
- * registry), the one most like `name`; NULL when none is. It lives as long as the environment does. */
+/* The name most like `name` among parameters, problem variables, derived values and an environment (a
+ * registry reference); NULL when none is similar. It lives as long as the environment does. */
 const char *script_nearest_name(lua_State *L, int environment, const char *name);
 
 /* Loads a file as a function with the environment on top of the stack, which is popped. The file's
@@ -211,7 +211,7 @@ void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *o
 void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *indices,
                             bool has_kernel, transfer_plan *out);
 
-/* The place of the string that `e` gives among the names; raises when it is none of them. */
+/* The index among `names` of the string that `e` evaluates to; raises when it is none of them. */
 size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
                      const char *const *names, size_t count);
 
@@ -229,9 +229,9 @@ extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_
 void emit_open(lua_State *L);
 void emit_compile_templates(lua_State *L);
 
-/* The length of the first item of a list whose items commas part; those in quotes do not. */
+/* The length of the first item of a comma-separated list; a comma in quotes does not separate. */
 size_t script_item_length(const char *list);
-/* Takes the blanks around and then the quotes off a word, in place. */
+/* Strips blanks, then quotes, from both ends of a word, in place. */
 char *script_bare(char *word);
 
 /* The test of constraints: script_test_constraint is a space_test whose context is a script_test. */

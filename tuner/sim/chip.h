@@ -1,7 +1,7 @@
 /* What the chips behind the architectures can do: the figures that predicted times rest on.
  *
- * Complements device/arch.h, which has SM count, clocks, L2 size and datasheet bandwidth. Each figure's
- * source stands beside it in sim/chip.c; where no source is known, that is said there. */
+ * Complements device/arch.h, which has SM count, clocks, L2 size and datasheet bandwidth. sim/chip.c
+ * names each figure's source, or says that none is known. */
 #ifndef AUTOTUNE_SIM_CHIP_H
 #define AUTOTUNE_SIM_CHIP_H
 

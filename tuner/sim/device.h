@@ -16,7 +16,7 @@ struct device_buffer {
     uint64_t base;       /* simulated address */
     uint64_t size_bytes;
     uint8_t *bytes;
-    uint8_t *valid;      /* a byte a byte; NULL: all written */
+    uint8_t *valid;      /* for each byte, whether it was written; NULL: all were */
     bool read_only;      /* an input */
     device_buffer *next;
 };

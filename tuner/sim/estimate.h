@@ -1,8 +1,8 @@
 /* Predictions for kernels of one problem, without running them whole.
  *
  * In: an architecture and a problem; then PTX and a launch at a time. Out: predicted time, profile
- * and counters of a sample of blocks. Buffers take no memory but for the pages that the sample
- * touches; of inputs, only integers are filled, because only they can steer addresses. */
+ * and counters of a sample of blocks. Buffers take memory only for the pages that the sample touches;
+ * only inputs of integers are filled, because only they can influence addresses. */
 #ifndef AUTOTUNE_SIM_ESTIMATE_H
 #define AUTOTUNE_SIM_ESTIMATE_H
 
@@ -18,7 +18,7 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estim
                            at_error *error);
 void sim_estimate_free(sim_estimate *e); /* NULL is fine */
 
-/* From now on `progress` is told how many blocks of a sample were run. */
+/* From now on `progress` is called with the number of sampled blocks that were run. */
 void sim_estimate_watch(sim_estimate *e,
                         void (*progress)(void *context, uint64_t done, uint64_t total), void *context);
 
@@ -29,7 +29,7 @@ typedef struct sim_estimated {
     sim_prediction prediction;
     sim_kernel kernel;      /* owned: lines and locations of the counters */
     sim_counter *counters;  /* owned; one for each instruction of the program, of the sample */
-    sim_fault fault;        /* of kind SIM_FAULT_NONE, or nothing above but the kernel is meant */
+    sim_fault fault;        /* if not SIM_FAULT_NONE, only `launch` and `kernel` above are valid */
 } sim_estimated;
 
 void sim_estimated_deinit(sim_estimated *s);
@@ -39,7 +39,7 @@ void sim_estimated_deinit(sim_estimated *s);
 at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const launch_plan *plan,
                               uint32_t i, uint64_t sample, sim_estimated *out, at_error *error);
 
-/* As above, for the time of all launches alone: what a search orders by. */
+/* As above, but only the time of all launches together, by which a search orders variants. */
 at_status sim_estimate_time(sim_estimate *e, const device_image *image, const launch_plan *plan,
                             double *time_ns, at_error *error);
 

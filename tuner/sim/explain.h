@@ -19,15 +19,15 @@ typedef enum explain_kind {
 } explain_kind;
 
 typedef struct explain_line {
-    int line;             /* of the source; 0: code without a line of it, such as a header's */
+    int line;             /* of the source; 0: code from elsewhere, such as a header */
     sim_counter kinds[EXPLAIN_KIND_COUNT]; /* global, shared and constant memory */
     sim_counter local;
 } explain_line;
 
-/* The source: what its lines are called. */
+/* How messages name the lines of the source. */
 typedef struct explain_source {
-    const char *name;           /* that it was compiled under */
-    const char *const *places;  /* "file:line" of line i + 1, NULL where there is none; NULL: of no line */
+    const char *name;           /* under which it was compiled */
+    const char *const *places;  /* "file:line" of line i + 1, or NULL; may itself be NULL */
     size_t place_count;
 } explain_source;
 
@@ -47,7 +47,7 @@ void explanation_deinit(explanation *e);
 
 const char *explain_kind_name(explain_kind kind); /* "load" ... */
 
-/* Bytes asked for over bytes moved by sectors: 1 is best; 1 also where nothing moved. */
+/* Bytes requested over bytes in the sectors moved: 1 is best; 1 also when nothing moved. */
 double explain_sector_efficiency(const sim_counter *c);
 
 #endif

@@ -1,5 +1,6 @@
-/* Contents of buffers as a fill says (device/plan.h), on the host: the same as the support kernels of a
- * GPU make (templates/device_support.cu). Element i is a function of plan, seed and i alone. */
+/* Fills buffers as their plan says (buffer_fill in device/plan.h), on the host, with the same values as
+ * the support kernels of a GPU (templates/device_support.cu). Element i depends on plan, seed and i
+ * alone. */
 #ifndef AUTOTUNE_SIM_FILL_H
 #define AUTOTUNE_SIM_FILL_H
 

@@ -1,9 +1,9 @@
 /* What a launch does to memory, from a sample of its blocks.
  *
- * In: a launch and how many blocks to run. Out: averages a block of every counter, and what only
- * addresses tell: how many distinct sectors a block reads and writes (the rest hits in the first
- * level), how many of them other blocks of the sample touch too, how long the runs of neighbouring
- * sectors are. Runs of neighbouring blocks are sampled at several places of the grid. */
+ * In: a launch and how many blocks to run. Out: every counter's average for a block, and what only
+ * addresses show: how many distinct sectors a block reads and writes (the rest hits in the L1), how many
+ * of them other blocks of the sample access too, how long the runs of neighbouring sectors are. Runs of
+ * neighbouring blocks are sampled at several places of the grid. */
 #ifndef AUTOTUNE_SIM_PROFILE_H
 #define AUTOTUNE_SIM_PROFILE_H
 
@@ -19,8 +19,8 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double lines;            /* different aligned pieces of 128 bytes */
 } sim_traffic;
 
-/* What the first warps of all blocks that run at a time touch together: how long the runs of
- * neighbouring sectors are that DRAM sees. 0 where that could not be sampled. */
+/* How long the runs of neighbouring sectors are that DRAM sees, from the first warps of all blocks that
+ * run at the same time. 0: not sampled. */
 typedef struct sim_wave {
     double read_run, write_run; /* sectors */
 } sim_wave;
@@ -38,9 +38,9 @@ typedef struct sim_profile {
     double hottest;             /* atomics of the launch on the sector that gets the most of them */
 } sim_profile;
 
-/* Runs about `sample` blocks of the launch, and the first warps of `wave` blocks (its `blocks`, counters and observer are overridden) and
- * fills *out. `counters`, one for each instruction, may be NULL; else they get the sample's. What
- * the blocks write stays written. As sim_run() otherwise. */
+/* Runs about `sample` blocks of the launch, and the first warps of `wave` blocks, and fills *out; the
+ * launch's own `blocks`, counters and observer are ignored. `counters`, one for each instruction, may be
+ * NULL; else they get the sample's. What the blocks write stays written. As sim_run() otherwise. */
 at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t wave,
                              sim_counter *counters, sim_profile *out, sim_fault *fault, at_error *error);
 

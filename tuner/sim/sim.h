@@ -1,7 +1,7 @@
 /* The simulated devices sim:sm_XX: kernels run on the host, times are predictions.
  *
- * An image is PTX. A launch runs every block with all checks; whatever the kernel does wrong, the
- * device stays usable and `complaint` tells. A sample runs a few blocks and predicts. */
+ * An image is PTX. A launch runs every block with all checks. Whatever the kernel does wrong, the
+ * device stays usable and `complaint` says what it was. A sample runs a few blocks and predicts. */
 #ifndef AUTOTUNE_SIM_SIM_H
 #define AUTOTUNE_SIM_SIM_H
 

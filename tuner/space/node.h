@@ -23,10 +23,10 @@ void node_writer_deinit(node_writer *w);
 at_status node_write(node_writer *w, space_edge *edges, size_t count, uint32_t *node,
                      at_error *error);
 
-/* What the writer and the nodes take, in bytes. */
+/* Memory of the writer and the nodes, in bytes. */
 size_t node_writer_bytes(const node_writer *w);
 
-/* `array` with room for `needed` items, moved perhaps; NULL when memory ran out. */
+/* `array` with room for `needed` items, as realloc; NULL when memory ran out. */
 void *node_widen(void *array, size_t *capacity, size_t needed, size_t item_bytes);
 
 /* Sets the error that there is no memory for a tree. */

@@ -21,8 +21,8 @@ typedef struct pattern_variable {
 
 enum { PATTERN_MAX_RAGGED = 3 };
 
-/* Which problem: the one to tune, the smaller one that a simulated device tunes, the same without
- * what the user set, and ragged ones that only check edges (no dimension divisible by any tile):
+/* Which problem: the one to tune; the smaller one that a simulated device tunes; that one without the
+ * user's --set; and ragged ones that only check edges (no dimension divisible by any tile):
  * PROBLEM_RAGGED, PROBLEM_RAGGED + 1 ... */
 typedef enum problem_kind {
     PROBLEM_TUNED,

@@ -50,17 +50,17 @@ typedef struct space_question {
 typedef at_status (*space_test)(void *context, const space_question *question, bool *holds,
                                 at_error *error);
 
-/* How far the making of a space has come. */
+/* How much of a space is built. */
 typedef struct space_progress {
     bool sampling;  /* else: enumerating */
-    double share;   /* of the product that lies behind, 0 to 1, roughly; of the wanted sample */
+    double share;   /* 0 to 1, roughly: of the Cartesian product, or of the wanted sample */
 } space_progress;
 
 typedef struct space_limits {
     uint64_t most_configurations; /* 0: 2^64 - 1 */
     size_t memory_bytes;          /* while it is built; 0: no limit */
-    bool (*stop)(void *context, const space_progress *progress); /* asked every millisecond or so; */
-    void *stop_context;                                          /* NULL: it is not asked */
+    bool (*stop)(void *context, const space_progress *progress); /* called about every millisecond; */
+    void *stop_context;                                          /* true stops; may be NULL */
 } space_limits;
 
 /* Builds the space: enumerates it under the constraints. On success *out owns the space; free it
@@ -79,17 +79,17 @@ at_status space_new_within(const space_parameter *parameters, size_t parameter_c
                            at_error *error);
 
 /* For spaces that cannot be enumerated: a space of at most `most` valid configurations, found by
- * going down the same tree at random, together with some of each one's Hamming neighbours, so that
- * strategies that go from neighbour to neighbour have where to go. `known` (NULL: none), which must
- * be valid, is the first. Deterministic but for `limits->stop`, which ends the search and leaves what
- * was found; the other limits are ignored. An empty result is not an error, and no proof that the
- * space is empty. Not uniform: configurations with many neighbours are likelier. */
+ * descending the same tree at random. Some Hamming neighbours of each are included, so that
+ * strategies which move between neighbours can. `known` (NULL: none), which must be valid, is the
+ * first. Deterministic but for `limits->stop`, which ends the search and keeps what was found; the
+ * other limits are ignored. An empty result is not an error, and no proof that the space is empty.
+ * Not uniform: configurations with many neighbours are likelier. */
 at_status space_sample(const space_parameter *parameters, size_t parameter_count,
                        const space_constraint *constraints, size_t constraint_count,
                        space_test test, void *context, const space_limits *limits, uint64_t most,
                        const uint16_t *known, space **out, at_error *error);
 
-/* Does the space hold but a sample of the valid configurations? Then space_count() is the sample's
+/* Is the space only a sample of the valid configurations? Then space_count() is the sample's
  * size, and space_removed() is not known (NAN). */
 bool space_is_sample(const space *s);
 
@@ -135,10 +135,9 @@ size_t space_hamming_limit(const space *s);
 /* Does any valid configuration use this value? */
 bool space_uses(const space *s, size_t parameter, uint16_t value_index);
 
-/* How many points of the Cartesian product `constraint` removes, each removed point being charged
- * to the first constraint tested that rejects it (tests happen in the order in which parameters are
- * bound). Over all constraints, the sum and space_count() make the Cartesian product. Exact below
- * 2^53. */
+/* How many points of the Cartesian product `constraint` removes. A point counts for the first
+ * constraint tested that rejects it (tests happen in the order in which parameters are bound), so
+ * that all constraints together and space_count() add up to the product. Exact below 2^53. */
 double space_removed(const space *s, size_t constraint);
 
 #endif

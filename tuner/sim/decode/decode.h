@@ -1,9 +1,8 @@
 /* PTX statements to a decoded program.
  *
  * In: a parsed module and the name of a kernel. Out: a sim_program ready to run, which borrows the
- * module. Calls of functions are inlined (recursion is refused). Every instruction that the
- * simulator does not know is AT_FORMAT naming the instruction, its PTX line and its source line;
- * nothing is skipped silently. */
+ * module. Function calls are inlined (recursion is refused). An instruction that the simulator does
+ * not know is AT_FORMAT, naming the instruction, its PTX line and its source line. */
 #ifndef AUTOTUNE_SIM_DECODE_DECODE_H
 #define AUTOTUNE_SIM_DECODE_DECODE_H
 

@@ -26,15 +26,15 @@ typedef struct frame {
     struct frame *outer;
 } frame;
 
-/* Where a result goes: lanes of `width` bytes, and a register of the other width that must be filled from
- * them afterwards, or SIM_NO_SLOT. */
+/* Where a result goes: a slot with lanes of `width` bytes. `widen` is a register of the other width to
+ * be filled from it afterwards, or SIM_NO_SLOT. */
 typedef struct destination {
     int32_t slot, widen;
     uint8_t width;
 } destination;
 
-/* Keeps the first failure. After it the functions below do nothing: slots are SIM_NO_SLOT, instructions
- * one that is thrown away, so that no caller has to ask after each operand. */
+/* Keeps the first failure. After it the functions below do nothing: they return SIM_NO_SLOT, or an
+ * instruction that is discarded, so that callers need not check after each operand. */
 typedef struct decoder {
     at_status status;
     sim_instruction nowhere; /* what is emitted after a failure */
@@ -51,7 +51,8 @@ typedef struct decoder {
     at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
-/* AT_FORMAT at the current statement, naming it; unless something failed before. These return the status. */
+/* Set AT_FORMAT (AT_NO_MEMORY) with the current statement, unless something failed before. Return the
+ * decoder's status. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_no_memory(decoder *d);
 at_status decode_unknown(decoder *d);
@@ -77,7 +78,7 @@ destination decode_destination(decoder *d, const ptx_operand *o, uint32_t width)
 /* Emits the move that to->widen asks for. Returns the decoder's status. */
 at_status decode_finish(decoder *d, const destination *to, bool is_signed);
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination);
-/* Of an operand d|p the first, and the slot of the predicate; of any other itself, and SIM_NO_SLOT. */
+/* For an operand d|p: d, and in *predicate the slot of p. For any other: itself, and SIM_NO_SLOT. */
 const ptx_operand *decode_pair(decoder *d, const ptx_operand *o, int32_t *predicate);
 uint32_t decode_register_width(const decoder *d, const ptx_operand *o); /* 0 predicate, 4, 8 */
 int32_t decode_register_slot(decoder *d, const ptx_operand *o);
@@ -112,10 +113,10 @@ at_status decode_slct(decoder *d);
 at_status decode_load(decoder *d);
 at_status decode_store(decoder *d);
 at_status decode_atomic(decoder *d);
-/* The number of groups of copies that a wait leaves under way: its operand, a constant. */
+/* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
-at_status decode_thread_copy(decoder *d); /* cp.async: each thread copies its own */
-at_status decode_cp(decoder *d);          /* those, and bulk copies */
+at_status decode_thread_copy(decoder *d); /* cp.async by each thread */
+at_status decode_cp(decoder *d);          /* cp.async and bulk copies */
 at_status decode_mbarrier(decoder *d);
 at_status decode_isspacep(decoder *d);
 at_status decode_ignored(decoder *d); /* hints: prefetch, createpolicy ... */

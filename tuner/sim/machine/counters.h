@@ -1,14 +1,14 @@
-/* What memory sees of a warp's access, counted by Nsight Compute's definitions.
+/* Requests, sectors and wavefronts of a warp's memory accesses, by Nsight Compute's definitions.
  *
  * Global memory: a request is one load or store instruction of a warp with at least one active
  * lane; its sectors are the distinct aligned 32-byte pieces that its lanes touch
  * (l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum, l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum
  * and the same for st). Shared memory: 32 banks of 4 bytes; a wavefront serves one word of each bank
- * to any number of lanes. 8-byte accesses go in halves of a warp and 16-byte accesses in quarters;
- * loads in groups of twice as many lanes where throughout the warp active lanes that are neighbours
- * (lane ^ 1, or all at lane ^ 2) ask for the same words. A conflict is a wavefront more than one a
- * group that has active lanes (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st).
- * The rule was found from 469 shapes of accesses on an H200 (tests/bench/shared_shapes.py). */
+ * to any number of lanes. 8-byte accesses are served in halves of a warp and 16-byte accesses in
+ * quarters; loads in groups twice as large when throughout the warp neighbouring active lanes
+ * (lane ^ 1, or all at lane ^ 2) request the same words. Each wavefront beyond one for every group with
+ * active lanes is a conflict (l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum and st).
+ * The rule was found from 469 access shapes on an H200 (tests/bench/shared_shapes.py). */
 #ifndef AUTOTUNE_SIM_MACHINE_COUNTERS_H
 #define AUTOTUNE_SIM_MACHINE_COUNTERS_H
 
@@ -25,8 +25,8 @@ typedef struct sim_counter { /* of one instruction, or a sum of several */
     uint64_t threads;    /* lanes active then */
     uint64_t requests;   /* global or local memory */
     uint64_t sectors;
-    uint64_t fewest;     /* sectors that the bytes asked for would fill, request by request */
-    uint64_t bytes;      /* distinct bytes asked for */
+    uint64_t fewest;     /* sectors that the requested bytes would fill, summed over requests */
+    uint64_t bytes;      /* distinct bytes requested */
     uint64_t turns;      /* of atomics: lanes that wait for others on the same bytes, one by one */
     uint64_t shared_requests;
     uint64_t wavefronts; /* shared memory */
@@ -36,12 +36,12 @@ typedef struct sim_counter { /* of one instruction, or a sum of several */
     uint64_t constant_passes; /* one for each address in a request */
 } sim_counter;
 
-/* The sectors of one request: number, and which bytes of each were asked for. */
+/* The sectors of one request. */
 typedef struct sim_sectors {
     int count;
     uint64_t sector[SIM_LANES]; /* address / 32 */
-    uint32_t used[SIM_LANES];   /* a bit a byte */
-    uint8_t lanes[SIM_LANES];   /* that go there */
+    uint32_t used[SIM_LANES];   /* one bit for each byte requested */
+    uint8_t lanes[SIM_LANES];   /* number of lanes that access it */
 } sim_sectors;
 
 /* Finds the sectors of an access of `bytes` (a power of two, at most 32) a lane at naturally aligned
@@ -55,11 +55,12 @@ void sim_counter_add_sectors(sim_counter *c, const sim_sectors *s);
 /* Adds a load or a store of shared memory of `bytes` a lane (at most 16). */
 void sim_counter_add_shared(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                             uint32_t bytes, bool is_store);
-/* As above for atomics, where lanes on one word queue up behind each other. */
+/* As above for atomics, where lanes on one word are served one after the other. */
 void sim_counter_add_shared_atomic(sim_counter *c, const uint64_t *addresses, uint32_t mask,
                                    uint32_t bytes);
 
-/* Adds an atomic on global memory, beside its sectors: lanes on one address take turns. */
+/* Adds the turns of an atomic on global memory, where lanes on one address are served one after the
+ * other; its sectors are added separately. */
 void sim_counter_add_turns(sim_counter *c, const uint64_t *addresses, uint32_t mask);
 
 /* Adds a load from constant memory, whose cache serves one address a pass, to any number of lanes
@@ -69,7 +70,7 @@ void sim_counter_add_constant(sim_counter *c, const uint64_t *addresses, uint32_
 
 void sim_counter_sum(sim_counter *to, const sim_counter *from);
 
-/* Sums over a program by what was accessed and how. */
+/* Sums over a program by memory space and kind of access. */
 typedef struct sim_totals {
     sim_counter global_load, global_store, global_atomic, async_copy;
     sim_counter shared_load, shared_store, shared_atomic;

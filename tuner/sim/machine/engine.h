@@ -1,5 +1,6 @@
-/* What is under way in the copy engine of a simulated multiprocessor, and the barriers in shared memory
- * that it reports to. bulk.c is what kernels ask of it; shared.c asks what may be touched meanwhile. */
+/* The copy engine of a simulated multiprocessor: bulk copies under way, and the mbarriers in shared
+ * memory that they complete on. bulk.c executes the instructions; shared.c asks which bytes may be
+ * accessed meanwhile. */
 #ifndef AUTOTUNE_SIM_MACHINE_ENGINE_H
 #define AUTOTUNE_SIM_MACHINE_ENGINE_H
 
@@ -10,19 +11,19 @@ enum { SIM_MOST_THREADS = 1024 };
 typedef struct sim_mbarrier_state {
     uint32_t at;               /* offset in shared memory */
     uint32_t expected, pending; /* arrivals */
-    int64_t due_bytes;         /* of copies, announced and not landed; below 0: landed and not announced */
-    uint64_t phase;            /* completions */
-    uint32_t completed;        /* moment of the last */
+    int64_t due_bytes;         /* expected and not arrived; below 0: arrived and not expected yet */
+    uint64_t phase;            /* number of completions */
+    uint32_t completed;        /* moment of the last one */
 } sim_mbarrier_state;
 
 typedef struct sim_flight { /* a copy under way */
-    bool leaving;              /* from shared memory */
+    bool leaving;              /* it reads shared memory; else it writes there */
     uint32_t at, bytes;        /* in shared memory */
-    uint32_t barrier;          /* arriving: offset of what it reports to */
+    uint32_t barrier;          /* of an arriving copy: offset of its mbarrier */
     uint32_t thread, group;
     const sim_warp *warp;
     const sim_instruction *instruction;
-    uint8_t *data;             /* arriving; owned */
+    uint8_t *data;             /* of an arriving copy; owned */
 } sim_flight;
 
 struct sim_engine {
@@ -30,12 +31,12 @@ struct sim_engine {
     size_t barrier_count;
     sim_flight *flights;
     size_t flight_count;
-    uint32_t groups[SIM_MOST_THREADS]; /* being filled, by thread */
+    uint32_t groups[SIM_MOST_THREADS]; /* each thread's current bulk group */
     uint32_t fenced[SIM_MOST_THREADS]; /* moment of the thread's last proxy fence */
 };
 
-/* The block's, made when it is first asked for; NULL: no memory. */
+/* The block's engine, made at the first call; NULL: no memory. */
 sim_engine *sim_engine_of(sim_block *b);
-bool sim_engine_take(sim_engine *e, const sim_flight *f); /* false: no memory */
+bool sim_engine_take(sim_engine *e, const sim_flight *f); /* adds a copy; false: no memory */
 
 #endif

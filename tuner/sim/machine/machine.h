@@ -1,9 +1,10 @@
 /* What the files of the interpreter share: the state of a block and of its warps.
  *
- * From above to below: run.c shares out blocks, block.c schedules the warps of one, warp.c
- * interprets, barrier.c keeps barriers, access.c reaches memory, shared.c and global.c watch
- * memory for races, bulk.c moves whole arrays and keeps barriers in shared memory, engine.c what is under way, atomic.c computes atomics, collective.c exchanges values within a warp, fault.c records what
- * went wrong. No other folder includes this. */
+ * From the top down: run.c distributes blocks over host threads, block.c schedules the warps of one,
+ * warp.c interprets, barrier.c has block-wide barriers, access.c loads and stores, shared.c and global.c
+ * detect races, bulk.c executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c
+ * computes atomics, collective.c exchanges values within a warp, fault.c records what went wrong. No
+ * other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
@@ -17,7 +18,7 @@ typedef struct sim_path { /* lanes that are at the same place */
     uint32_t mask;
 } sim_path;
 
-/* POLLING: it asked a barrier in shared memory that is not complete, and lets others go on. */
+/* POLLING: it tested an mbarrier that is not complete, and lets other warps run. */
 typedef enum sim_warp_state { SIM_READY, SIM_POLLING, SIM_WAITING, SIM_DONE } sim_warp_state;
 
 typedef struct sim_copy { /* a cp.async that has not landed */
@@ -29,7 +30,7 @@ typedef struct sim_copy { /* a cp.async that has not landed */
 typedef struct sim_warp {
     uint8_t *registers;
     uint8_t *local;         /* [lane][local_bytes] */
-    uint8_t *local_valid;   /* likewise, a byte a byte; NULL when not checking */
+    uint8_t *local_valid;   /* for each of these bytes, whether it was written; NULL when not checking */
     sim_path paths[SIM_MAX_PATHS];
     int depth;
     uint32_t live;          /* lanes that have not exited */
@@ -45,17 +46,17 @@ typedef struct sim_warp {
     uint32_t copy_group;    /* being filled */
     int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;
-    uint32_t observed;      /* moment of the last completion that a barrier in shared memory told it */
+    uint32_t observed;      /* moment of the latest mbarrier completion that it has seen */
 } sim_warp;
 
-typedef struct sim_cell { /* who touched a piece of shared memory last */
+typedef struct sim_cell { /* the last accesses to a piece of shared memory */
     uint32_t write_epoch, read_epoch;   /* block epoch + 1; 0 never */
     uint32_t write_order, read_order;   /* epoch of that warp then */
     uint32_t write_moment, read_moment; /* sim_block.moment then */
     uint16_t writer, reader;            /* linear thread */
     uint8_t many_readers;               /* SIM_READERS_* */
-    uint8_t atomic;                     /* the last write was one */
-    uint8_t engine;                     /* or the end of a bulk copy */
+    uint8_t atomic;                     /* the last write was atomic */
+    uint8_t engine;                     /* the last write was a bulk copy's */
 } sim_cell;
 
 typedef struct sim_barrier_state {
@@ -77,11 +78,11 @@ typedef struct sim_block {
     uint64_t index;
     uint32_t thread_count, warp_count;
     sim_warp *warps;
-    uint8_t *shared, *shared_valid; /* the second a byte a byte, SIM_*; NULL when not checking */
+    uint8_t *shared, *shared_valid; /* SIM_NEVER_WRITTEN ... of each byte; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
     uint32_t shared_bytes;
     uint32_t epoch;                 /* block-wide barriers passed */
-    uint32_t moment;                /* grows with all that barriers in shared memory and proxy fences do */
+    uint32_t moment;                /* counts mbarrier operations and proxy fences */
     sim_engine *engine;             /* NULL until something needs it */
     sim_barrier_state barriers[SIM_BARRIERS];
     sim_counter *counters;          /* this host thread's own; NULL when not counting */
@@ -91,21 +92,20 @@ typedef struct sim_block {
     uint8_t *local_valid;           /* of all warps */
 } sim_block;
 
-/* Makes room for a block of the launch; registers hold constants and what does not change from block
- * to block. */
+/* Allocates a block of the launch, and sets the registers that are the same in all blocks. */
 at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
 /* Runs the block with that linear index; b->fault says how it went. */
 void sim_block_run(sim_block *b, uint64_t index);
 
-/* Interprets a warp until it waits, ends or faults (false). */
+/* Interprets a warp until it waits or ends; false when it faults. */
 bool sim_warp_run(sim_block *b, sim_warp *w);
 
 /* A warp arrives at the barrier of its instruction, at which it has stopped. */
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 /* Opens the barriers that enough warps have reached; false when there is none. */
 bool sim_barriers_open(sim_block *b);
-/* A fault for the block whose warps all wait: for warps that have ended, or that wait elsewhere. */
+/* Records the fault of a block whose warps all wait at barriers that cannot complete. */
 void sim_report_deadlock(sim_block *b);
 uint32_t sim_warps_left(const sim_block *b); /* that have not ended */
 
@@ -115,25 +115,26 @@ void sim_copy_commit(sim_warp *w);
 bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c);
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 
-/* The copy engine and the barriers in shared memory that it reports to. What a thread did before such a
- * barrier completed is taken as ordered before what a warp does that has seen it complete. */
+/* Bulk copies and mbarriers. What a thread did before an mbarrier completed is ordered before what a warp
+ * does after it has seen the completion. */
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask);
-/* A thread writes to shared memory: false where a copy still reads there. */
+/* A thread writes to shared memory: false, with a fault, when a bulk copy still reads there. */
 bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
                              uint32_t offset, uint32_t bytes);
-/* Did the thread of this write, or the one that copies it, order it for the engine since? */
+/* Is the write in the cell visible to the engine: did its thread, or the one that starts the copy, execute
+ * a proxy fence since? */
 bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread);
-/* The block ends: a fault where a copy still reads its shared memory or writes there. */
+/* The block ends: a fault when a copy still reads or writes its shared memory. */
 void sim_engine_end(sim_block *b);
-/* All warps ask for what nothing completes. */
+/* Records the fault of a block whose warps all poll mbarriers that nothing will complete. */
 void sim_engine_report_stall(sim_block *b);
 void sim_engine_reset(sim_block *b);
 void sim_engine_free(sim_engine *engine); /* NULL is fine */
 
-/* The engine's end in global memory: checked like an access of `lane`, counted in requests of 512 bytes. */
+/* The global side of a bulk copy: checked as an access by `lane`, counted in requests of 512 bytes. */
 bool sim_bulk_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
                    uint32_t bytes, uint8_t *to);
 bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t address,
@@ -143,46 +144,46 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
                           uint64_t other);
 
-/* A lane reads or writes `bytes` of shared memory: false when that is a race or reads what was not
- * written. `fresh` is what a write brings, to allow several lanes to write the same value. */
+/* A lane reads or writes `bytes` of shared memory: false, with a fault, for a race or a read of what was
+ * not written. `fresh` are the bytes written: several lanes may write the same value. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
 bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 
-/* An asynchronous copy into shared memory begins: as a write, and until sim_shared_touch() is told of
- * its end no thread may read there. */
+/* An asynchronous copy into shared memory begins: a write, after which no thread may read there until
+ * sim_shared_touch() is called for its end. */
 bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                            uint32_t offset, uint32_t bytes);
 
-/* A bulk copy into shared memory, begun by `thread`, has landed. */
+/* A bulk copy into shared memory, started by `thread`, has completed. */
 void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_t bytes);
-/* A bulk copy reads shared memory: false where that is a race, also one with what was not fenced. */
+/* A bulk copy reads shared memory: false, with a fault, for a race, also with a write that no proxy fence
+ * follows. */
 bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
                        uint32_t bytes);
 
-/* What a byte of shared_valid says. */
+/* Values of shared_valid. */
 enum { SIM_NEVER_WRITTEN, SIM_WRITTEN, SIM_COPY_UNDER_WAY };
 
-/* Counts a barrier of the warp in which the lanes of `mask` took part. */
+/* Counts a warp barrier in which the lanes of `mask` took part. */
 void sim_warp_synchronised(sim_warp *w, uint32_t mask);
 
-/* Has a barrier since the warp's epoch `order` brought both threads of this warp together? */
+/* Did both threads, which are of this warp, take part in a barrier since its epoch `order`? */
 bool sim_warp_orders(const sim_warp *w, uint32_t thread, uint32_t other, uint32_t order);
 
-/* The watch over global memory: who wrote and read each piece of the regions that may be written.
+/* Race detection in global memory: the last accesses to each piece of the regions that may be written.
  * Shared by the blocks of a launch, which may run on several host threads. Regions of more than a few
  * million pieces are not watched. */
 at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **out, at_error *error);
 void sim_watch_free(sim_watch *watch); /* NULL is fine */
 
-/* A lane reads or writes `bytes` at `offset` of a region: false when that is a race. `strong`: the
- * access is volatile or names a memory order, so that it races with no atomic. */
+/* A lane reads or writes `bytes` at `offset` of a region: false, with a fault, for a race. */
 bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                       const sim_region *region, uint64_t offset, uint32_t bytes, sim_touch touch,
                       const uint8_t *fresh);
 
-/* The block makes what it did so far visible to other blocks. */
+/* A fence: what the block did so far is visible to other blocks. */
 void sim_global_fence(sim_block *b);
 
 /* Records a fault of one lane; returns false, so that a handler can return it. */

@@ -1,8 +1,8 @@
 /* Global memory of a simulated device: named regions at addresses of their own.
  *
- * A region borrows its bytes, and a map with one byte for each of them that says whether anything
- * was written there (NULL: everything was). Regions never touch: between two lies what belongs to
- * nobody, so that an access beside a buffer is seen. */
+ * A region borrows its bytes, and a map with one byte for each of them that says whether it was written
+ * (NULL: all were). There is always unused address space between two regions, so that an access beside a
+ * buffer is detected. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
 #define AUTOTUNE_SIM_MACHINE_MEMORY_H
 
@@ -33,7 +33,7 @@ at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *erro
 /* The region that holds `address`, else NULL. */
 const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
 
-/* Writes where an address lies in words: "4 bytes behind the end of src (4096 bytes)". */
+/* Writes in words where an address is: "4 bytes behind the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);
 
 #endif

@@ -3,9 +3,9 @@
  * In: a program, global memory, arguments and a launch shape. Out: memory as the kernel left it,
  * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a barrier
  * or its end, with a stack of diverged paths that meet again at immediate post-dominators. Blocks
- * are independent and shared out over host threads; global atomics and plain accesses are host
- * atomics, so that blocks may communicate as on a GPU. A fault is reported for the lowest block that
- * has one, whichever thread found it, so that a report does not depend on the number of threads. */
+ * are independent and distributed over host threads; global atomics and plain accesses are host
+ * atomics, so that blocks may communicate as on a GPU. Of several faults that of the lowest block is
+ * reported, so that the report does not depend on the number of threads. */
 #ifndef AUTOTUNE_SIM_MACHINE_RUN_H
 #define AUTOTUNE_SIM_MACHINE_RUN_H
 
@@ -17,12 +17,12 @@ typedef enum sim_fault_kind {
     SIM_FAULT_NONE,
     SIM_FAULT_BOUNDS,        /* outside every buffer, array or window */
     SIM_FAULT_MISALIGNED,
-    SIM_FAULT_UNINITIALISED, /* read what nothing wrote */
+    SIM_FAULT_UNINITIALISED, /* a read of memory that nothing wrote */
     SIM_FAULT_READ_ONLY,
-    SIM_FAULT_RACE,          /* shared or global memory, nothing between that orders */
-    SIM_FAULT_BARRIER,       /* divergent, never completed, or not the same for all who meet there */
-    SIM_FAULT_SHUFFLE,       /* a warp operation whose mask names lanes that are elsewhere or leaves
-                                out its own, or that reads a lane which takes no part */
+    SIM_FAULT_RACE,          /* unordered accesses to shared or global memory */
+    SIM_FAULT_BARRIER,       /* divergent, never completed, or different instructions on one barrier */
+    SIM_FAULT_SHUFFLE,       /* a warp operation whose mask has lanes that are elsewhere or lacks the
+                                lane itself, or that reads from a lane outside the mask */
     SIM_FAULT_TRAP,
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
     SIM_FAULT_INTERNAL
@@ -34,7 +34,7 @@ typedef struct sim_fault {
     uint32_t block[3], thread[3];
     int line;                    /* of the PTX */
     char source[256];            /* "file:line", empty when unknown */
-    char message[1024];          /* all of it in one sentence */
+    char message[1024];          /* all of this in one sentence */
 } sim_fault;
 
 /* Sees every access to global memory of a sampled run, in order, on one thread. */
@@ -47,7 +47,7 @@ typedef struct sim_launch {
     const uint8_t *parameters;     /* parameter_bytes of the program */
     uint32_t grid[3], block[3];
     uint32_t dynamic_shared_bytes;
-    bool check;                    /* look for races and reads of what nothing wrote */
+    bool check;                    /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
     int threads;                   /* host threads; 0: as many as cores */
     const uint64_t *blocks;        /* linear indices of those to run; NULL: all */
@@ -55,11 +55,11 @@ typedef struct sim_launch {
     sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;         /* or NULL; forces one host thread */
     void *observer_context;
-    bool first_warp_only;          /* run one warp a block: barriers open at once, what others would
-                                      have written is missing; for sampling addresses */
+    bool first_warp_only;          /* run one warp of each block: barriers open at once, and what other
+                                      warps would write is missing; for sampling addresses */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* blocks of a profile; or NULL */
     void *progress_context;
-    bool announce_blocks;          /* the observer is told of each block's start: instruction NULL */
+    bool announce_blocks;          /* call the observer at each block's start, with instruction NULL */
 } sim_launch;
 
 enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };

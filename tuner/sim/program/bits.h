@@ -1,4 +1,4 @@
-/* The bits of a number, and the number of bits. */
+/* Floating-point numbers to their bits and back. */
 #ifndef AUTOTUNE_SIM_PROGRAM_BITS_H
 #define AUTOTUNE_SIM_PROGRAM_BITS_H
 

@@ -1,9 +1,9 @@
-/* A kernel decoded for execution: what sim/decode/decode.h makes of PTX and sim_warp.h runs.
+/* A kernel decoded for execution: sim/decode/decode.h makes it of PTX, sim/machine/run.h runs it.
  *
  * Registers become slots: byte offsets into a block of memory that each warp has for itself, 32
  * lanes of 4 or 8 bytes side by side, so that a handler is a loop over 32 neighbours that the host
  * compiler vectorises. A predicate is one 32-bit mask. Constants and special registers are slots
- * too, filled before the kernel starts, so that no handler asks where an operand lives. */
+ * too, filled before the kernel starts, so that handlers treat all operands alike. */
 #ifndef AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 #define AUTOTUNE_SIM_PROGRAM_PROGRAM_H
 
@@ -37,7 +37,7 @@ typedef enum sim_kind {
     SIM_CLOCK,     /* d = a counter that grows */
     SIM_FENCE, SIM_NOTHING,
     SIM_MBARRIER,   /* the barrier in shared memory at a: sim_mbarrier_op */
-    SIM_BULK_LOAD,  /* c bytes from global a to shared b, told to the barrier at e */
+    SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
     SIM_BULK_STORE, /* c bytes from shared b to global a */
     SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
     SIM_SPACE_TEST /* predicate d = is address a in `space`? */
@@ -105,8 +105,8 @@ typedef struct sim_instruction {
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
     bool strong;          /* a memory access that is volatile or names an order */
-    bool proxy;           /* a fence: between what threads and what the copy engine do */
-    bool publishes;       /* what the block did before it is visible to other blocks after it */
+    bool proxy;           /* a proxy fence: orders accesses of threads and of the copy engine */
+    bool publishes;       /* makes what the block did before it visible to other blocks */
     int32_t guard;        /* slot; SIM_NO_SLOT */
     int32_t d, d2;        /* slots */
     int32_t a, b, c, e;

@@ -12,16 +12,16 @@ static void scores_rise_with_costs_everywhere(void **state)
         double costs[40];
         for (size_t i = 0; i < count; i++)
             costs[i] = exp(rng_normal(&r)) * (i % 5 ? 1 : 20);
-        warp w = {0};
-        assert_true(warp_set(&w, costs, count));
+        cost_scale s = {0};
+        assert_true(cost_scale_set(&s, costs, count));
         double before = -INFINITY;
         for (double cost = 1e-3; cost < 1e3; cost *= 1.07) {
-            double score = warp_score(&w, cost);
+            double score = cost_scale_score(&s, cost);
             assert_true(isfinite(score));
             assert_true(score >= before);
             before = score;
         }
-        warp_deinit(&w);
+        cost_scale_deinit(&s);
     }
 }
 
@@ -29,26 +29,26 @@ static void what_is_close_together_near_the_best_is_kept_apart(void **state)
 {
     (void)state;
     static const double costs[] = {1, 1.001, 1.002, 1.003, 50, 100, 1000, 10000};
-    warp w = {0};
-    assert_true(warp_set(&w, costs, 8));
-    double near = warp_score(&w, 1.001) - warp_score(&w, 1);
-    double range = warp_score(&w, 10000) - warp_score(&w, 1);
+    cost_scale s = {0};
+    assert_true(cost_scale_set(&s, costs, 8));
+    double near = cost_scale_score(&s, 1.001) - cost_scale_score(&s, 1);
+    double range = cost_scale_score(&s, 10000) - cost_scale_score(&s, 1);
     assert_true(near > 0.05 * range);
     /* Better than all: the scale goes on. */
-    assert_true(warp_score(&w, 0.999) < warp_score(&w, 1));
-    warp_deinit(&w);
+    assert_true(cost_scale_score(&s, 0.999) < cost_scale_score(&s, 1));
+    cost_scale_deinit(&s);
 }
 
 static void equal_costs_have_one_score(void **state)
 {
     (void)state;
     static const double costs[] = {3, 3, 3};
-    warp w = {0};
-    assert_true(warp_set(&w, costs, 3));
-    assert_int_equal(w.count, 1);
-    assert_true(isfinite(warp_score(&w, 3)));
-    assert_true(warp_score(&w, 2) < warp_score(&w, 3));
-    warp_deinit(&w);
+    cost_scale s = {0};
+    assert_true(cost_scale_set(&s, costs, 3));
+    assert_int_equal(s.count, 1);
+    assert_true(isfinite(cost_scale_score(&s, 3)));
+    assert_true(cost_scale_score(&s, 2) < cost_scale_score(&s, 3));
+    cost_scale_deinit(&s);
 }
 
 int main(void)
