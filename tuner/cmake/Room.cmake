@@ -1,4 +1,4 @@
-# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...]) makes a room of the house:
+# autotune_room(<room> USES <room>... FILES <file>... [LIBRARIES <target>...] [TEXTS <file>...]) makes a room of the house:
 # a folder of tuner/ (or search/) whose sources see their own headers and those of the rooms named after
 # USES, and no others. Each room is compiled with a folder of its own on the include path, in which there
 # are links to the headers of just these rooms: an include that goes against the table does not build.
@@ -24,8 +24,20 @@ function(autotune_open_room view room)
     endforeach()
 endfunction()
 
+# autotune_text(<target> <file>) makes the text of a file data of a program: what #include "<name>.inc" gives, between
+# the braces of an array of char, is its bytes and a NUL.
+function(autotune_text target file)
+    cmake_path(GET file FILENAME name)
+    set(folder ${PROJECT_BINARY_DIR}/texts/${target})
+    file(READ ${PROJECT_SOURCE_DIR}/${file} bytes HEX)
+    string(REGEX REPLACE "(..)" "0x\\1," bytes "${bytes}")
+    file(GENERATE OUTPUT ${folder}/${name}.inc CONTENT "${bytes}0\n")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+    target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
 function(autotune_room room)
-    cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "USES;FILES;LIBRARIES")
+    cmake_parse_arguments(PARSE_ARGV 1 ROOM "" "" "USES;FILES;LIBRARIES;TEXTS")
     string(REPLACE "/" "_" name ${room})
     file(REMOVE_RECURSE ${AUTOTUNE_HOUSE}/${name})
     foreach(seen IN LISTS ROOM_USES ITEMS ${room})
@@ -36,6 +48,9 @@ function(autotune_room room)
         ${AUTOTUNE_HOUSE}/${name} ${PROJECT_SOURCE_DIR}/tuner/include)
     target_include_directories(room_${name} SYSTEM PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
     target_link_libraries(room_${name} PRIVATE autotune_options ${ROOM_LIBRARIES})
+    foreach(text IN LISTS ROOM_TEXTS)
+        autotune_text(room_${name} ${text})
+    endforeach()
     set_property(GLOBAL APPEND PROPERTY AUTOTUNE_ROOMS ${room})
     # For tests/house.py, which looks for calls that go against the table.
     file(GENERATE OUTPUT ${AUTOTUNE_HOUSE}/rooms/${name} CONTENT

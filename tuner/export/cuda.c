@@ -13,6 +13,14 @@
 #include "export/names.h"
 #include "export/text.h"
 
+static const char functions[] = {
+#include "functions.h.inc"
+};
+
+static const char choose[] = {
+#include "choose.cu.inc"
+};
+
 /* ---- the header ---- */
 
 static void print_buffers(const export_model *m, FILE *to)
@@ -34,34 +42,9 @@ static void print_declarations(const export_model *m, FILE *to)
 {
     fputs("\n#ifndef AUTOTUNE_WITHOUT_CUDA\n", to);
     print_buffers(m, to);
-    export_print_text(
-        m,
-        "\n"
-        "#ifdef __cplusplus\n"
-        "extern \"C\" {\n"
-        "#endif\n"
-        "\n"
-        "/* Picks a configuration for a device (NULL: the current one) and a problem, evaluates its launches and\n"
-        " * allows its kernels the shared memory that they need on the current device. *choice (NULL: not\n"
-        " * wanted) says which. cudaErrorNotSupported when the file has no kernel for that problem there. */\n"
-        "cudaError_t autotune_$_plan(const autotune_device *device,\n"
-        "                            const autotune_$_problem *problem,\n"
-        "                            autotune_$_choice *choice, autotune_plan *plan);\n"
-        "\n"
-        "/* Queues the launches of a plan, and before them what fills __constant__ data, for which launches of\n"
-        " * one pattern must then not overlap. Allocates nothing, waits for nothing. */\n"
-        "cudaError_t autotune_$_run(const autotune_plan *plan, const autotune_$_buffers *buffers,\n"
-        "                           cudaStream_t stream);\n"
-        "\n"
-        "/* Both, on the current device. */\n"
-        "cudaError_t autotune_$_launch(const autotune_$_problem *problem,\n"
-        "                              const autotune_$_buffers *buffers, cudaStream_t stream);\n"
-        "\n"
-        "#ifdef __cplusplus\n"
-        "}\n"
-        "#endif\n"
-        "#endif\n",
-        to);
+    fputs("\n", to);
+    export_print_text(m, functions, to);
+    fputs("#endif\n", to);
 }
 
 static void print_header(const export_model *m, const char *stem, FILE *to)
@@ -160,30 +143,8 @@ static void print_fills(const export_model *m, FILE *to)
 
 static void print_functions(const export_model *m, FILE *to)
 {
-    export_print_text(
-        m,
-        "\ncudaError_t autotune_$_plan(const autotune_device *device, const autotune_$_problem *problem,\n"
-        "                            autotune_$_choice *choice, autotune_plan *plan)\n"
-        "{\n"
-        "    cudaError_t status = device ? cudaSuccess : current_device(&device);\n"
-        "    if (status != cudaSuccess)\n"
-        "        return status;\n"
-        "    const autotune_$_choice best = autotune_$_find(device, problem);\n"
-        "    if (choice)\n"
-        "        *choice = best;\n"
-        "    if (best.rule == AUTOTUNE_RULE_NONE)\n"
-        "        return cudaErrorNotSupported;\n"
-        "    if (!autotune_$_evaluate(device, problem, &best.config, plan))\n"
-        "        return cudaErrorInvalidValue;\n"
-        "    plan->rule = best.rule;\n"
-        "    plan->kernel = autotune_$_kernel(device, problem, &best.config);\n"
-        "    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {\n"
-        "        const void *kernel = autotune_$_address(plan->kernel, plan->launches[i].entry);\n"
-        "        status = kernel ? allow(kernel, plan->launches[i]) : cudaErrorNotSupported;\n"
-        "    }\n"
-        "    return status;\n"
-        "}\n",
-        to);
+    fputs("\n", to);
+    export_print_text(m, choose, to);
     export_print_text(m,
                       "\ncudaError_t autotune_$_run(const autotune_plan *plan,\n"
                       "                           const autotune_$_buffers *buffers, cudaStream_t stream)\n"
@@ -200,24 +161,23 @@ static void print_functions(const export_model *m, FILE *to)
                           ? "    cudaError_t status = autotune_$_fill(plan, buffers, stream);\n"
                           : "    cudaError_t status = cudaSuccess;\n",
                       to);
-    export_print_text(
-        m,
-        "    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {\n"
-        "        const autotune_launch &launch = plan->launches[i];\n"
-        "        const void *kernel = autotune_$_address(plan->kernel, launch.entry);\n"
-        "        status = kernel ? queue(*plan, launch, kernel, addresses, stream) : cudaErrorNotSupported;\n"
-        "    }\n"
-        "    return status;\n"
-        "}\n"
-        "\n"
-        "cudaError_t autotune_$_launch(const autotune_$_problem *problem,\n"
-        "                              const autotune_$_buffers *buffers, cudaStream_t stream)\n"
-        "{\n"
-        "    autotune_plan plan;\n"
-        "    cudaError_t status = autotune_$_plan(nullptr, problem, nullptr, &plan);\n"
-        "    return status == cudaSuccess ? autotune_$_run(&plan, buffers, stream) : status;\n"
-        "}\n",
-        to);
+    export_print_text(m,
+                      "    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {\n"
+                      "        const autotune_launch &launch = plan->launches[i];\n"
+                      "        const void *kernel = autotune_$_address(plan->kernel, launch.entry);\n"
+                      "        status = kernel ? queue(*plan, launch, kernel, addresses, stream) : cudaErrorNotSupported;\n"
+                      "    }\n"
+                      "    return status;\n"
+                      "}\n"
+                      "\n"
+                      "cudaError_t autotune_$_launch(const autotune_$_problem *problem,\n"
+                      "                              const autotune_$_buffers *buffers, cudaStream_t stream)\n"
+                      "{\n"
+                      "    autotune_plan plan;\n"
+                      "    cudaError_t status = autotune_$_plan(nullptr, problem, nullptr, &plan);\n"
+                      "    return status == cudaSuccess ? autotune_$_run(&plan, buffers, stream) : status;\n"
+                      "}\n",
+                      to);
 }
 
 static void print_kernels(const export_model *const *models, size_t count, const char *stem, FILE *to)

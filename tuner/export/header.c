@@ -13,6 +13,10 @@
 #include "export/prelude.h"
 #include "export/text.h"
 
+static const char types[] = {
+#include "types.h.inc"
+};
+
 /* Which fields of the device the constraints read, beside those that the look-up does. */
 static void print_fields_read(const export_model *m, FILE *to)
 {
@@ -96,7 +100,7 @@ static void print_enum(const export_model *m, const export_column *c, FILE *to)
 static void print_struct(const export_model *m, const char *what, const export_column *columns,
                          size_t count, FILE *to)
 {
-    static const char *const types[] = {[EXPORT_INTEGER] = "int",
+    static const char *const names[] = {[EXPORT_INTEGER] = "int",
                                         [EXPORT_LONG] = "int64_t",
                                         [EXPORT_NUMBER] = "double",
                                         [EXPORT_BOOLEAN] = "bool"};
@@ -106,7 +110,7 @@ static void print_struct(const export_model *m, const char *what, const export_c
         if (c->type == EXPORT_WORD)
             fprintf(to, "    autotune_%s_%s_kind %s;\n", m->pattern, c->identifier, c->identifier);
         else
-            fprintf(to, "    %s %s;\n", types[c->type], c->identifier);
+            fprintf(to, "    %s %s;\n", names[c->type], c->identifier);
     }
     if (count == 0)
         fputs("    char nothing;\n", to);
@@ -121,24 +125,8 @@ static void print_types(const export_model *m, FILE *to)
         print_enum(m, &m->parameters[i], to);
     print_struct(m, "problem", m->variables, m->variable_count, to);
     print_struct(m, "config", m->parameters, m->parameter_count, to);
-    export_print_text(m,
-               "\n/* A recorded configuration; of a portfolio (the range of problems that it serves) where\n"
-               " * `portfolio` is not -1: it then has no problem and no time. */\n"
-               "typedef struct autotune_$_entry {\n"
-               "    const char *gpu;\n"
-               "    int major, minor; /* compute capability */\n"
-               "    int portfolio, place;\n"
-               "    autotune_$_problem problem;\n"
-               "    autotune_$_config config;\n"
-               "    int64_t time_ns; /* median of a launch */\n"
-               "} autotune_$_entry;\n"
-               "\n"
-               "typedef struct autotune_$_choice {\n"
-               "    autotune_rule rule;\n"
-               "    autotune_$_config config;\n"
-               "    int entry; /* where it is from, for autotune_$_at(); -1 for the default */\n"
-               "} autotune_$_choice;\n",
-               to);
+    fputs("\n", to);
+    export_print_text(m, types, to);
 }
 
 static void print_entry(const export_model *m, const export_row *r, FILE *to)

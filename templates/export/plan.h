@@ -1,0 +1,202 @@
+#ifndef AUTOTUNE_PLAN_DEFINED
+#define AUTOTUNE_PLAN_DEFINED
+#define AUTOTUNE_HOST AUTOTUNE_UNUSED static inline
+
+/* An argument of a kernel: the address of a buffer (by its place among the pattern's), or a value:
+ * its bytes, or, of more than 8, where they are in the plan's `structs`. */
+typedef struct autotune_argument {
+    int buffer; /* -1: a value */
+    unsigned size_bytes;
+    uint64_t bits;
+} autotune_argument;
+
+typedef struct autotune_launch {
+    int entry; /* which of the source's kernels */
+    unsigned grid[3], block[3];
+    unsigned cluster[3]; /* blocks; all 1: none */
+    unsigned shared_bytes; /* dynamic */
+    bool cooperative;
+    int first_argument, argument_count;
+} autotune_launch;
+
+/* What a configuration launches for a problem. */
+typedef struct autotune_plan {
+    autotune_rule rule; /* how the configuration was found */
+    int kernel; /* which source has its kernels; -1: none has */
+    int launch_count;
+    autotune_launch launches[8];
+    int argument_count; /* of all launches */
+    autotune_argument arguments[64];
+    unsigned struct_bytes;
+    unsigned char structs[256];
+    int buffer_count;
+    uint64_t buffer_bytes[16]; /* that each buffer must have, in the order of the pattern's */
+} autotune_plan;
+
+typedef struct autotune_value {
+    uint64_t bits;
+    unsigned size_bytes;
+} autotune_value;
+
+AUTOTUNE_HOST int64_t autotune_whole(double x, int *failed)
+{
+    if (!(x >= -9223372036854775808.0 && x < 9223372036854775808.0) || (double)(int64_t)x != x) {
+        *failed = 1;
+        return 0;
+    }
+    return (int64_t)x;
+}
+
+AUTOTUNE_HOST int64_t autotune_within(int64_t n, int64_t least, int64_t most, int *failed)
+{
+    if (n >= least && n <= most)
+        return n;
+    *failed = 1;
+    return least;
+}
+
+AUTOTUNE_HOST autotune_value autotune_whole_value(int64_t n, unsigned size_bytes)
+{
+    autotune_value v = {0, size_bytes};
+    memcpy(&v.bits, &n, size_bytes);
+    return v;
+}
+
+AUTOTUNE_HOST autotune_value autotune_truth_value(bool truth)
+{
+    autotune_value v = {truth ? 1u : 0u, 1};
+    return v;
+}
+
+AUTOTUNE_HOST autotune_value autotune_double_value(double x, int *failed)
+{
+    autotune_value v = {0, 8};
+    if (!(x - x == 0))
+        *failed = 1;
+    memcpy(&v.bits, &x, sizeof x);
+    return v;
+}
+
+AUTOTUNE_HOST autotune_value autotune_float_value(double x, int *failed)
+{
+    autotune_value v = {0, 4};
+    float narrow = (float)x;
+    if (!(narrow - narrow == 0))
+        *failed = 1;
+    memcpy(&v.bits, &narrow, sizeof narrow);
+    return v;
+}
+
+/* The nearest number of so many bits of mantissa, of two the even one (IEEE 754). */
+AUTOTUNE_HOST autotune_value
+autotune_short_value(double x, int mantissa_bits, int bias, int *failed)
+{
+    autotune_value v = {0, 2};
+    uint64_t bits = 0, whole, rest, half;
+    uint64_t infinity = (uint64_t)(2 * bias + 1) << mantissa_bits;
+    int exponent, shift = 52 - mantissa_bits;
+    memcpy(&bits, &x, sizeof bits);
+    exponent = (int)(bits >> 52 & 0x7ff) - 1023;
+    whole = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1) << 52;
+    if (exponent < 1 - bias)
+        shift += 1 - bias - exponent;
+    if (shift < 60) {
+        rest = whole & ((UINT64_C(1) << shift) - 1);
+        half = UINT64_C(1) << (shift - 1);
+        whole >>= shift;
+        whole += rest > half || (rest == half && (whole & 1)) ? 1 : 0;
+        v.bits = exponent < 1 - bias
+                     ? whole
+                     : whole + ((uint64_t)(exponent + bias - 1) << mantissa_bits);
+    }
+    if (v.bits >= infinity)
+        *failed = 1;
+    v.bits = (v.bits & 0x7fff) | (bits >> 48 & 0x8000);
+    return v;
+}
+
+AUTOTUNE_HOST autotune_value autotune_half_value(double x, int *failed)
+{
+    return autotune_short_value(x, 10, 15, failed);
+}
+
+AUTOTUNE_HOST autotune_value autotune_bfloat16_value(double x, int *failed)
+{
+    return autotune_short_value(x, 7, 127, failed);
+}
+
+AUTOTUNE_HOST autotune_launch *autotune_launch_new(autotune_plan *plan, int entry)
+{
+    autotune_launch *launch = &plan->launches[plan->launch_count++];
+    int i;
+    memset(launch, 0, sizeof *launch);
+    launch->entry = entry;
+    launch->first_argument = plan->argument_count;
+    for (i = 0; i < 3; i++)
+        launch->grid[i] = launch->block[i] = launch->cluster[i] = 1;
+    return launch;
+}
+
+AUTOTUNE_HOST autotune_argument *autotune_add_argument(autotune_plan *plan, unsigned size_bytes)
+{
+    autotune_argument *argument = &plan->arguments[plan->argument_count++];
+    plan->launches[plan->launch_count - 1].argument_count++;
+    argument->buffer = -1;
+    argument->size_bytes = size_bytes;
+    argument->bits = 0;
+    return argument;
+}
+
+AUTOTUNE_HOST void autotune_add_buffer(autotune_plan *plan, int buffer)
+{
+    autotune_add_argument(plan, 8)->buffer = buffer;
+}
+
+AUTOTUNE_HOST void autotune_add_value(autotune_plan *plan, autotune_value value)
+{
+    autotune_add_argument(plan, value.size_bytes)->bits = value.bits;
+}
+
+/* Members lie as C lays them out: each at a multiple of its size, all a multiple of the largest. */
+AUTOTUNE_HOST void
+autotune_add_struct(autotune_plan *plan, const autotune_value *members, int count, int *failed)
+{
+    unsigned char bytes[256] = {0};
+    unsigned size = 0, alignment = 1, start = (plan->struct_bytes + 15) / 16 * 16;
+    autotune_argument *argument;
+    int i;
+    for (i = 0; i < count && size <= 240; i++) {
+        unsigned n = members[i].size_bytes;
+        size = (size + n - 1) / n * n;
+        memcpy(bytes + size, &members[i].bits, n);
+        size += n;
+        alignment = n > alignment ? n : alignment;
+    }
+    size = (size + alignment - 1) / alignment * alignment;
+    argument = autotune_add_argument(plan, size);
+    if (size <= 8) {
+        memcpy(&argument->bits, bytes, size);
+    } else if (i < count || start + size > sizeof plan->structs) {
+        *failed = 1;
+    } else {
+        argument->bits = start;
+        memcpy(plan->structs + start, bytes, size);
+        plan->struct_bytes = start + size;
+    }
+}
+
+AUTOTUNE_HOST void autotune_add_size(autotune_plan *plan, int64_t count, int64_t element_bytes)
+{
+    plan->buffer_bytes[plan->buffer_count++] = (uint64_t)count * (uint64_t)element_bytes;
+}
+
+AUTOTUNE_HOST void autotune_launch_checked(const autotune_launch *launch, int *failed)
+{
+    int i;
+    if (launch->block[0] * launch->block[1] * launch->block[2] > 1024)
+        *failed = 1;
+    for (i = 0; i < 3; i++)
+        if (launch->grid[i] % launch->cluster[i] != 0)
+            *failed = 1;
+}
+#endif

@@ -1,0 +1,75 @@
+namespace {
+
+/* Blocks of a cluster that every device takes unasked (CUDA C++ Programming Guide). */
+const unsigned portable_cluster_blocks = 8;
+
+unsigned cluster_blocks(const autotune_launch &launch)
+{
+    return launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
+}
+
+/* The device that is current; found out once a thread and device. */
+cudaError_t current_device(const autotune_device **out)
+{
+    static thread_local int known = -1;
+    static thread_local cudaDeviceProp properties;
+    static thread_local autotune_device device;
+    int ordinal = 0;
+    cudaError_t status = cudaGetDevice(&ordinal);
+    if (status == cudaSuccess && known != ordinal) {
+        known = -1;
+        status = autotune_device_of(ordinal, &properties, &device);
+        known = status == cudaSuccess ? ordinal : -1;
+    }
+    *out = &device;
+    return status;
+}
+
+/* Allows a kernel what a launch needs beyond what every kernel may. */
+cudaError_t allow(const void *kernel, const autotune_launch &launch)
+{
+    cudaFuncAttributes attributes;
+    cudaError_t status = cudaSuccess;
+    if (launch.shared_bytes > 0)
+        status = cudaFuncGetAttributes(&attributes, kernel);
+    if (launch.shared_bytes > 0 && status == cudaSuccess &&
+        static_cast<unsigned>(attributes.maxDynamicSharedSizeBytes) < launch.shared_bytes)
+        status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      static_cast<int>(launch.shared_bytes));
+    if (cluster_blocks(launch) > portable_cluster_blocks && status == cudaSuccess)
+        status = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    return status;
+}
+
+/* Queues one launch of a plan. */
+cudaError_t queue(const autotune_plan &plan, const autotune_launch &launch, const void *kernel,
+                  const void *const *buffers, cudaStream_t stream)
+{
+    const void *arguments[64];
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config = {};
+    for (int i = 0; i < launch.argument_count; i++) {
+        const autotune_argument &a = plan.arguments[launch.first_argument + i];
+        arguments[i] = a.buffer >= 0      ? static_cast<const void *>(&buffers[a.buffer])
+                       : a.size_bytes > 8 ? static_cast<const void *>(plan.structs + a.bits)
+                                          : static_cast<const void *>(&a.bits);
+    }
+    config.gridDim = dim3(launch.grid[0], launch.grid[1], launch.grid[2]);
+    config.blockDim = dim3(launch.block[0], launch.block[1], launch.block[2]);
+    config.dynamicSmemBytes = launch.shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    if (launch.cooperative) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
+        attributes[config.numAttrs++].val.cooperative = 1;
+    }
+    if (cluster_blocks(launch) > 1) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
+        attributes[config.numAttrs].val.clusterDim.x = launch.cluster[0];
+        attributes[config.numAttrs].val.clusterDim.y = launch.cluster[1];
+        attributes[config.numAttrs++].val.clusterDim.z = launch.cluster[2];
+    }
+    return cudaLaunchKernelExC(&config, kernel, const_cast<void **>(arguments));
+}
+
+} // namespace
