@@ -252,7 +252,7 @@ at_status tune_open(tune *t, at_error *error)
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */
-    if (!status && !t->answer && session_measures(&t->session)) {
+    if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
         status = prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
                             false, &t->prover, error);
         pipeline_prove_with(t->pipeline, t->prover);

@@ -19,6 +19,7 @@
 typedef struct known_configuration {
     char *text;           /* "tile=64,vec=4,..."; owned */
     record_values values; /* owned, texts too */
+    bool proven;          /* or its proof was tried */
     char *condemned;      /* what it did wrong somewhere; owned; NULL: nothing */
     double *times_ns;     /* one a problem; owned; 0: not timed, or impossible */
     int8_t *possible;     /* by the constraints, one a problem; owned; -1: not asked */

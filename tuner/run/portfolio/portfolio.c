@@ -15,15 +15,17 @@
 enum {
     FEWEST_SEARCHED = 3,
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
-    MOST_EVERYWHERE = 40, /* that are timed on every problem */
+    MOST_EVERYWHERE = 48, /* that are timed on every problem */
     LEARNT = 8,         /* of a run: the fastest */
-    WITNESSES = 96,     /* problems that are asked for what is possible ... */
+    WITNESSES = 160,    /* problems that are asked for what is possible ... */
     TIMED_WITNESSES = 2, /* ... of which so many times the others are timed with what was chosen */
-    LEAST_EVALUATIONS = 8
+    LEAST_EVALUATIONS = 8,
+    LEAST_SEARCHED = 32 /* variants of a search that has to be short */
 };
 
 static const double promise_least = 0.005; /* of a search that is worth it */
-static const double search_share = 0.5;    /* of the budget */
+static const double search_share = 0.55;   /* of the budget */
+static const double alike = 0.002;         /* what is that near to a problem's best stands for it */
 
 static at_status no_memory(at_error *error)
 {
@@ -124,8 +126,8 @@ static double spent(const portfolio *p)
 
 static size_t first_searched(const portfolio *p)
 {
-    size_t quarter = p->made_on / 4, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
-    return quarter > least ? quarter : least;
+    size_t some = p->made_on / 8, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
+    return some > least ? some : least;
 }
 
 /* A budget of variants has to do for the first searches and those of the problems that are held out. */
@@ -138,6 +140,28 @@ static size_t evaluations_of_search(const portfolio *p)
         return 0;
     uint64_t each = budget / (2 * searches);
     return (size_t)(each < LEAST_EVALUATIONS ? LEAST_EVALUATIONS : each < normal ? each : normal);
+}
+
+/* Variants of the next search; 0: the effort's. What is left of a budget in seconds is for all that are not
+ * searched yet, at the rate of those that are: a short search that begins with what is good elsewhere finds most of what
+ * a long one does, and problems that were never looked at cost more. In powers of 2, so that who resumes asks alike. */
+static size_t evaluations_of_next(const portfolio *p)
+{
+    double budget_s = p->asked->run->budget_s, elapsed_s = (double)(clock_now_ns() - p->start_ns) / 1e9;
+    size_t left = 0;
+    if (p->evaluations_each || budget_s <= 0 || p->search_evaluations == 0)
+        return p->evaluations_each;
+    for (size_t q = 0; q < p->made_on; q++)
+        left += is_in(p, q) && !p->known.problems[q].searched;
+    double each_s = (search_share * budget_s - elapsed_s) / (double)(left ? left : 1);
+    double affordable = each_s / p->search_s * (double)p->search_evaluations;
+    size_t evaluations = LEAST_SEARCHED;
+    uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
+    if (affordable >= (double)normal)
+        return 0;
+    while ((double)(2 * evaluations) <= affordable)
+        evaluations *= 2;
+    return evaluations;
 }
 
 /* ---- runs ---- */
@@ -217,6 +241,8 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
     at.settings.budget_s = 0;
     at.settings.budget_evaluations = evaluations;
     at.settings.has_effort = is_search;
+    at.settings.prove_all = p->proves;
+    at.settings.leave_unproven = !p->proves;
     if (!a->run->has_effort)
         at.settings.effort = EFFORT_NORMAL;
     say(p, problem, what);
@@ -294,7 +320,11 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
         return status;
     if (p->known.count)
         count = list_given(p, problem, given);
-    status = run_on(p, problem, given, count, p->evaluations_each, true, "searched", error);
+    int64_t start_ns = clock_now_ns();
+    uint64_t before = p->found.evaluations;
+    status = run_on(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
+    p->search_s += (double)(clock_now_ns() - start_ns) / 1e9;
+    p->search_evaluations += p->found.evaluations - before;
     if (status || !is_in(p, problem))
         return status;
     at->searched = true;
@@ -320,33 +350,19 @@ static at_status time_given(portfolio *p, size_t problem, const size_t *given, s
 
 /* ---- what promises most ---- */
 
-/* By how much what is best on another problem loses here; 0: it is not possible here, or not timed. */
-static double loss_of_best(const portfolio *p, size_t other, size_t problem)
-{
-    size_t best = known_best(&p->known, other);
-    double time_ns = best == SIZE_MAX ? 0 : p->known.items[best].times_ns[problem];
-    return time_ns > 0 ? time_ns / p->known.problems[problem].best_ns - 1 : 0;
-}
-
 static double promise(const portfolio *p, size_t problem)
 {
-    double gains = 0, weights = 0, nearest = INFINITY, disagreement = 0;
+    double gains = 0, weights = 0;
     for (size_t q = 0; q < p->made_on; q++) {
-        if (!p->known.problems[q].searched)
+        if (!p->known.problems[q].searched || p->known.problems[q].gain < 0)
             continue;
         double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
                                       portfolio_problem_at(p, problem));
         double weight = 1 / ((0.5 + d) * (0.5 + d));
-        if (p->known.problems[q].gain >= 0) {
-            gains += weight * p->known.problems[q].gain;
-            weights += weight;
-        }
-        if (d < nearest) {
-            nearest = d;
-            disagreement = loss_of_best(p, q, problem);
-        }
+        gains += weight * p->known.problems[q].gain;
+        weights += weight;
     }
-    return weights > 0 ? gains / weights + disagreement : INFINITY;
+    return weights > 0 ? gains / weights : INFINITY;
 }
 
 static size_t most_promising(const portfolio *p, double *most)
@@ -371,15 +387,6 @@ static at_status search_problems(portfolio *p, at_error *error)
         status = search(p, i, error);
         searched += is_in(p, i);
     }
-    for (size_t i = 0; i < p->made_on && !status; i++) {
-        size_t given[MOST_GIVEN];
-        if (!is_in(p, i) || p->known.problems[i].searched)
-            continue;
-        status = ask_possible(p, i, error);
-        size_t count = status ? 0 : list_given(p, i, given);
-        if (!status)
-            status = time_given(p, i, given, count, "what was good elsewhere", error);
-    }
     double most;
     for (size_t next; !status && (next = most_promising(p, &most)) != SIZE_MAX;) {
         if (spent(p) >= search_share) {
@@ -393,14 +400,28 @@ static at_status search_problems(portfolio *p, at_error *error)
 
 /* ---- the matrix ---- */
 
-/* What was best on a problem, and second best: as many as are timed everywhere. */
+/* Was something of the list nearly as fast on the problem as the best? */
+static bool is_served(const portfolio *p, size_t problem)
+{
+    double enough_ns = p->known.problems[problem].best_ns * (1 + alike);
+    for (size_t i = 0; i < p->everywhere_count; i++) {
+        double time_ns = p->known.items[p->everywhere[i]].times_ns[problem];
+        if (time_ns > 0 && time_ns <= enough_ns)
+            return true;
+    }
+    return false;
+}
+
+/* What was best on problems, each as long as nothing before it is alike; then, while there is room, what was best on
+ * the others, and second best. */
 static void list_everywhere(portfolio *p)
 {
-    for (size_t rank = 0; rank < 2; rank++)
+    for (size_t round = 0; round < 3; round++)
         for (size_t q = 0; q < p->made_on; q++)
             for (size_t c = 0; c < p->known.count && p->everywhere_count < MOST_EVERYWHERE; c++)
-                if (known_has_rank(&p->known, c, q, rank) && !p->known.items[c].condemned &&
-                    c != p->known_default && !contains(p->everywhere, p->everywhere_count, c))
+                if (known_has_rank(&p->known, c, q, round / 2) && !p->known.items[c].condemned &&
+                    c != p->known_default && !contains(p->everywhere, p->everywhere_count, c) &&
+                    (round > 0 || !is_served(p, q)))
                     p->everywhere[p->everywhere_count++] = c;
     /* Nothing but the default works. */
     if (!p->everywhere_count && p->known_default != SIZE_MAX)
@@ -414,10 +435,16 @@ static at_status fill_matrix(portfolio *p, at_error *error)
     if (!p->everywhere)
         return no_memory(error);
     list_everywhere(p);
-    for (size_t q = 0; q < p->made_on && !status; q++) {
+    for (size_t q = 0, filled = 0; q < p->made_on && !status; q++) {
         size_t given[MOST_EVERYWHERE], count = 0;
         if (!is_in(p, q))
             continue;
+        if (filled >= first_searched(p) && spent(p) >= 1) {
+            p->found.out_of_budget = true;
+            status = known_leave_out(&p->known, q, "the budget was spent", error);
+            continue;
+        }
+        filled++;
         status = ask_possible(p, q, error);
         for (size_t i = 0; i < p->everywhere_count && !status; i++)
             if (may_be_given(p, p->everywhere[i], q))
@@ -446,20 +473,47 @@ static size_t list_chosen(const portfolio *p, size_t problem, size_t given[RECOR
     return count;
 }
 
-/* Which of few is best is soon told, so that the tree learns from many problems; while the budget lasts. */
+static bool chose_condemned(const portfolio *p)
+{
+    for (size_t i = 0; i < p->chosen_count; i++)
+        if (p->known.items[p->chosen[i]].condemned)
+            return true;
+    return false;
+}
+
+static bool is_proof_missing(const portfolio *p, const size_t *given, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!p->known.items[given[i]].proven)
+            return true;
+    return false;
+}
+
+/* Which of few is best is soon told, so that the tree learns from many problems; while the budget lasts. What
+ * was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before had any. */
 static at_status time_witnesses(portfolio *p, at_error *error)
 {
     at_status status = AT_OK;
     size_t end = p->problem_count + p->witness_count, timed = 0;
     for (size_t q = p->problem_count; q < end && timed < TIMED_WITNESSES * p->made_on && !status; q++) {
         size_t given[RECORD_MAX_KEPT];
+        bool late = spent(p) >= 1;
+        if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
+            break;
         /* The script may have none such. */
-        if (spent(p) >= 1 || !is_new(p, q) || ask_possible(p, q, NULL) != AT_OK)
+        if (!is_new(p, q) || ask_possible(p, q, NULL) != AT_OK)
             continue;
         size_t count = list_chosen(p, q, given);
-        if (count)
+        p->proves = is_proof_missing(p, given, count);
+        if (count && (p->proves || !late)) {
             status = time_given(p, q, given, count, "what was chosen", error);
-        timed += count > 0;
+            timed++;
+        }
+        for (size_t i = 0; p->proves && i < count; i++)
+            p->known.items[given[i]].proven = true;
+        p->proves = false;
+        if (!status && chose_condemned(p))
+            status = portfolio_choose(p, error);
     }
     return status ? status : portfolio_grow_tree(p, error);
 }
@@ -482,14 +536,6 @@ static at_status search_held_out(portfolio *p, at_error *error)
         p->known.problems[q].searched = true;
     }
     return status;
-}
-
-static bool chose_condemned(const portfolio *p)
-{
-    for (size_t i = 0; i < p->chosen_count; i++)
-        if (p->known.items[p->chosen[i]].condemned)
-            return true;
-    return false;
 }
 
 static at_status try_all(portfolio *p, at_error *error)

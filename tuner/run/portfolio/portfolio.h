@@ -5,16 +5,15 @@
  *
  * Where the budget goes. Problems are taken in the order in which each is farthest from all before it.
  *   1. The first few are searched as a run would, each beginning with what was best on those before.
- *   2. On all others only the best of those are timed, and the default: a tenth of a search or less.
- *   3. The rest of the time goes, one after the other, to the problem whose search promises most: what
- *      searching gained over what was known, on the searched problems near it (weighted by 1/(1/2 + d)^2,
- *      d the distance in doublings), and by how much what is best on the nearest of them loses here,
- *      which tells how alike they are. Searching ends where half a percent is no more to be expected, or
- *      half of the budget is spent.
- *   4. What is good anywhere is timed everywhere, in one race a problem, so that the times compare.
- *   5. Configurations are chosen (portfolio/cover.h), and timed on twice as many problems more, while the budget lasts:
- *      from all of them the tree is grown (portfolio/tree.h).
- *   6. Each problem that was held out is searched as well, and given what a reader of the record would
+ *   2. Then, one after the other, the problem whose search promises most: what searching gained over what was
+ *      known, on the searched problems near it (weighted by 1/(1/2 + d)^2, d the distance in doublings). Of a
+ *      budget in seconds each gets its share, if only for a few dozen variants: a problem that nothing was searched on costs
+ *      more than a search that was short. Searching ends where half a percent is no more to be expected, or
+ *      a good half of the budget is spent.
+ *   3. What is good anywhere is timed everywhere, in one race a problem, so that the times compare.
+ *   4. Configurations are chosen (portfolio/cover.h), and timed on twice as many problems more, while the budget lasts:
+ *      from all of them the tree is grown (portfolio/tree.h). They are proven meanwhile.
+ *   5. Each problem that was held out is searched as well, and given what a reader of the record would
  *      be (record/pick.h), in one race.
  * A configuration that was wrong or crashed on one problem is given for none.
  *

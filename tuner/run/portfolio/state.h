@@ -21,6 +21,9 @@ struct portfolio {
     size_t witness_count;          /* behind all those */
     known known;
     size_t evaluations_each; /* of a search; 0: the effort's */
+    double search_s;         /* what searches took */
+    uint64_t search_evaluations;
+    bool proves;             /* what the next run tries */
     journal **journals;      /* of its runs, finished when it is complete */
     size_t journal_count;
     at_error refused;        /* why a problem is none of the script's: the first */
