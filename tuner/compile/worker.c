@@ -27,8 +27,13 @@ static uint64_t mapped_bytes(void)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+/* Behind the tuner and the device workers, which wait for nothing but a GPU: they share the cores. */
+enum { NICENESS = 5 };
+
 static void limit_process(const compile_worker_config *config)
 {
+    int niceness = nice(NICENESS);
+    (void)niceness;
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     /* The tuner is told of a crash by the signal itself, not by a handler's exit status. */

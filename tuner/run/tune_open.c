@@ -190,7 +190,9 @@ static void ask_record(tune *t)
 static at_status predict(tune *t, at_error *error)
 {
     predict_options o = {t->settings->seed, t->start_ns, t->limits.seconds, t->progress};
-    at_status status = predict_space(&t->session, &o, &t->prior, error);
+    at_status status = session_settle(&t->session, error);
+    if (!status)
+        status = predict_space(&t->session, &o, &t->prior, error);
     if (!status && t->prior.reached < t->prior.count)
         run_summary_warn(&t->summary, "the model had time for %llu of %llu configurations",
                          (unsigned long long)t->prior.reached, (unsigned long long)t->prior.count);
@@ -205,7 +207,7 @@ at_status tune_open(tune *t, at_error *error)
     t->search_lane = trace_lane(o->trace, TRACE_TUNER, "search");
     t->race_lane = trace_lane(o->trace, TRACE_TUNER, "race");
     t->progress = progress_new(STDERR_FILENO, o->quiet);
-    at_status status = session_init(o, t->progress, &t->session, error);
+    at_status status = session_open(o, t->progress, &t->session, error);
     if (!status)
         status = run_summary_init(&t->summary, script_pattern(t->session.script),
                                   t->session.problem, error);

@@ -13,6 +13,9 @@ enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION =
 static const double QUICK_SEARCH_S = 2;
 enum { QUICK_LEAST = 24 };
 
+/* As many as a race samples when it has probed, roughly. */
+enum { RACE_LIKELY = 192 };
+
 /* Of a budget in seconds, what searching may take: the rest is for the race. */
 static const double SEARCH_SHARE = 0.85;
 
@@ -97,6 +100,11 @@ static uint64_t evaluations_left(const tune *t)
     return enough ? 0 : most - spent;
 }
 
+static bool is_asked_out(const tune *t)
+{
+    return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
@@ -177,6 +185,8 @@ static at_status search(tune *t, at_error *error)
             return AT_OK;
         if (!ended)
             status = ask(t, &more, error);
+        if (!status && !ended && is_asked_out(t))
+            status = pipeline_prepare_race(t->pipeline, RACE_LIKELY, error);
         if (!status && !more && !pipeline_in_flight(t->pipeline) && !tune_proofs_pending(t))
             break;
         if (!status)

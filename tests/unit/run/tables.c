@@ -163,6 +163,7 @@ typedef struct table_event {
 struct device_worker {
     bool simulated; /* a prover's: everything works */
     bool elsewhere; /* another GPU than cuda:0 */
+    bool idle;
     uint64_t asked;
     table_event *first;
 };
@@ -277,6 +278,9 @@ static at_status pop(device_worker *w, bool claimed, uint64_t number, device_eve
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
 {
     (void)timeout_ms;
+    w->idle = !w->idle;
+    if (the_tables.slow && w->idle)
+        return error_set(error, AT_NOT_FOUND, "not yet");
     return pop(w, false, 0, out, error);
 }
 
@@ -335,6 +339,7 @@ at_status device_worker_hold(device_worker *w, uint64_t id, const device_variant
     if (fails(error, &status))
         return status;
     the_tables.held++;
+    the_tables.unchecked += variant->unchecked;
     push(w, (device_event){.kind = DEVICE_HELD, .id = id,
                            .outcome = variant->unchecked ? the_tables.ragged[id % TABLES_MOST] : OUTCOME_OK});
     return AT_OK;

@@ -14,7 +14,7 @@
 #include "run/variant/pipeline.h"
 #include "temporary.h"
 
-enum { TABLES_MOST = 256 };
+enum { TABLES_MOST = 1024 };
 
 typedef struct tables {
     compile_outcome compiles[TABLES_MOST];
@@ -27,6 +27,7 @@ typedef struct tables {
     outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     size_t samples;            /* that a try brings; 0: as many as asked for */
+    bool slow;                 /* the device has one answer at a time, and every other time none */
     int restarts;              /* of the device worker, as its events tell */
     const char *no_device;     /* opening it fails with these words */
     /* The call of either's functions, counted from 1, that fails, and how; 0: none. */
@@ -35,6 +36,7 @@ typedef struct tables {
     /* What was asked. */
     int calls;
     size_t compiled, tried, sampled_blocks, held;
+    size_t unchecked; /* of those held: to be checked on ragged problems first */
 } tables;
 
 extern tables the_tables;

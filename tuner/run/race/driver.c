@@ -10,7 +10,7 @@
 enum {
     STEP_MS = 100,
     CEILING_SAMPLES = 512,
-    PROVE_AHEAD = 12, /* entrants that are left when proofs begin: more than reach the finals */
+    PROVE_AHEAD = 12, /* the fastest, and all when so few are left: more than reach the finals */
     PROOF_PATIENCE_S = 20
 };
 
@@ -26,11 +26,13 @@ struct race_driver {
     size_t count;
     uint64_t seed;
     bool *held;
+    bool probing; /* what a probe samples counts no further, and needs no check on ragged problems */
     bool *in_block;
     uint64_t *ids;
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
     clock_watch watch;
+    size_t likely_proofs; /* that have begun because a finalist is likely to need them */
     bool checked; /* the finalists, on fresh data */
     bool board_asked;
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
@@ -162,6 +164,13 @@ static at_status release_dropped(race_driver *c, const uint32_t *order, size_t c
     return AT_OK;
 }
 
+/* Is it loaded, and checked as far as it has to be? */
+static bool is_fit(const race_driver *c, uint32_t entrant)
+{
+    const candidate *one = c->entrants[entrant];
+    return c->held[entrant] && (c->probing || !one->deferred || one->passed);
+}
+
 /* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
 static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
@@ -170,8 +179,12 @@ static at_status ensure_images(race_driver *c, const uint32_t *order, size_t cou
         while (!status && !pipeline_room(c->pipeline))
             status = pipeline_step(c->pipeline, STEP_MS, error);
         candidate *one = c->entrants[order[i]];
-        if (!status && !c->held[order[i]] && (!candidate_has_code(one) || candidate_waits(one)))
+        if (status || is_fit(c, order[i]))
+            continue;
+        if (!c->probing && (!candidate_has_code(one) || candidate_waits(one)))
             status = pipeline_recompile(c->pipeline, one, error);
+        else if (!candidate_has_code(one))
+            status = pipeline_restore(c->pipeline, one, error);
     }
     while (!status && pipeline_in_flight(c->pipeline))
         status = pipeline_step(c->pipeline, STEP_MS, error);
@@ -241,9 +254,10 @@ static at_status await_fit(race_driver *c, const asked *waiting, size_t count, a
         e.id = 0;
         if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
             race_log_keep(c->log, &waiting[i].logged, stage_reached(c), &e);
-        if (e.outcome == OUTCOME_OK)
-            c->held[waiting[i].entrant] = c->entrants[waiting[i].entrant]->passed = true;
-        else
+        if (e.outcome == OUTCOME_OK) {
+            c->held[waiting[i].entrant] = true;
+            c->entrants[waiting[i].entrant]->passed = !candidate_waits(c->entrants[waiting[i].entrant]);
+        } else
             exclude(c, waiting[i].entrant, e.outcome, e.message);
         device_event_deinit(&e);
     }
@@ -271,10 +285,17 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
     for (size_t i = 0; i < count; i++) {
         uint32_t entrant = order[i];
         race_question load = question_of(c, "load", 0, entrant);
-        if (c->held[entrant] || exclude_as_before(c, &load, entrant))
-            continue;
         device_variant variant;
         at_status status = AT_OK;
+        if (is_fit(c, entrant))
+            continue;
+        if (c->held[entrant]) /* for the probe alone */
+            status = device_worker_release(c->session->workers->device, entrant, error);
+        c->held[entrant] = false;
+        if (status)
+            return status;
+        if (exclude_as_before(c, &load, entrant))
+            continue;
         const candidate *one = c->entrants[entrant];
         if (one->found.outcome != OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
             leave_out(c, entrant);
@@ -436,6 +457,19 @@ static at_status begin_check(race_driver *c, uint32_t entrant, asked *checks, si
     return status;
 }
 
+/* By its first samples; NULL: the proofs of all have begun. */
+static candidate *fastest_unproven(const race_driver *c, const uint32_t *order, size_t count)
+{
+    candidate *found = NULL;
+    for (size_t i = 0; i < count; i++) {
+        candidate *one = c->entrants[order[i]];
+        if (!one->proof_asked && (!found || pipeline_prior_ns(c->pipeline, one) <
+                                                pipeline_prior_ns(c->pipeline, found)))
+            found = one;
+    }
+    return found;
+}
+
 /* Proofs take idle cores while the race goes on. What they find is heeded when it has ended, so that a
  * race that is resumed goes the same way. */
 static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count, at_error *error)
@@ -443,6 +477,11 @@ static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count
     at_status status = pipeline_watch_proofs(c->pipeline, 0, error);
     for (size_t i = 0; !status && count <= PROVE_AHEAD && i < count; i++)
         status = pipeline_prove(c->pipeline, c->entrants[order[i]], error);
+    for (; !status && !c->probing && c->likely_proofs < PROVE_AHEAD; c->likely_proofs++) {
+        candidate *fastest = fastest_unproven(c, order, count);
+        if (fastest)
+            status = pipeline_prove(c->pipeline, fastest, error);
+    }
     return status;
 }
 
@@ -589,8 +628,9 @@ at_status race_driver_step(race_driver *c, bool *finished, at_error *error)
     }
     const uint32_t *order;
     size_t count = race_next(c->race, &order);
-    at_status status = prove_ahead(c, order, count, error);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
+    c->probing = count > 0 && stage == RACE_PROBE;
+    at_status status = prove_ahead(c, order, count, error);
     if (status)
         return status;
     if (count) {

@@ -101,41 +101,62 @@ problem_kind session_problem(const session *s, size_t slot)
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
-/* Of the set-up: the support code, then what the problems need. */
-enum { PART_SUPPORT, PART_PROBLEMS };
+/* Compile results of the set-up are known by these ids, which are no candidate's. */
+static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 
-static at_status take_parts(session *s, compile_result *support, at_error *error)
+/* Everything is there that the set-up needs. */
+static at_status send_to_all(session *s, const device_image *support, at_error *error)
 {
-    bool support_waiting = !s->workers->properties.predicted;
-    while (s->problems.waiting > 0 || support_waiting) {
-        compile_result r;
-        at_status status = compile_take(s->workers->pool, STEP_MS, &r, error);
-        if (status == AT_NOT_FOUND) {
-            error_clear(error);
-            continue;
-        }
-        if (status)
-            return status;
-        if (r.id != PART_SUPPORT) {
-            status = problem_set_take(&s->problems, r.id - PART_PROBLEMS, &r, error);
-        } else {
-            support_waiting = false;
-            *support = r;
-            if (r.outcome != COMPILE_OK)
-                status = error_set(error, AT_SCRIPT,
-                                   "the device's helper kernels cannot be compiled (%s):\n%s",
-                                   compile_outcome_name(r.outcome), r.log ? r.log : "");
-        }
-        if (status)
-            return status;
-    }
-    return AT_OK;
+    const bool ptx = s->workers->properties.predicted;
+    at_status status = problem_set_send(&s->problems, s->workers->device, support, ptx, error);
+    for (size_t i = 0; !status && i < s->workers->other_count; i++)
+        status = problem_set_send(&s->problems, s->workers->others[i], support, ptx, error);
+    problem_set_sent(&s->problems);
+    return status;
 }
 
-/* Compiles the references and sends the set-up; its answer (DEVICE_READY) is the pipeline's. */
+bool session_owns(uint64_t compile_id)
+{
+    return compile_id == SUPPORT_ID;
+}
+
+at_status session_take(session *s, const compile_result *r, at_error *error)
+{
+    s->support_waits = false;
+    if (r->outcome != COMPILE_OK)
+        return error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled (%s):\n%s",
+                         compile_outcome_name(r->outcome), r->log ? r->log : "");
+    device_image support = result_image(r, false);
+    return send_to_all(s, &support, error);
+}
+
+/* The support code may come before the last reference: then it is kept until all are there. */
+static at_status take_references(session *s, at_error *error)
+{
+    compile_result early = {0};
+    at_status status = AT_OK;
+    while (!status && s->problems.waiting > 0) {
+        compile_result r;
+        status = compile_take(s->workers->pool, STEP_MS, &r, error);
+        if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            status = AT_OK;
+        } else if (!status && session_owns(r.id)) {
+            early = r;
+        } else if (!status) {
+            status = problem_set_take(&s->problems, r.id, &r, error);
+        }
+    }
+    if (!status && early.id)
+        status = session_take(s, &early, error);
+    compile_result_deinit(&early);
+    return status;
+}
+
+/* Compiles the references and sends the set-up, once the support code is there as well; its answer
+ * (DEVICE_READY) is the pipeline's. */
 static at_status send_setup(const settings *o, session *s, at_error *error)
 {
-    compile_result support = {0};
     problem_kind kinds[DEVICE_SLOTS];
     size_t slots = 1 + script_pattern(s->script)->ragged_count;
     bool ptx = s->workers->properties.predicted;
@@ -145,26 +166,42 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)
-        status = problem_support_submit(s->workers->pool, s->workers->properties.arch, PART_SUPPORT, error);
+        status = problem_support_submit(s->workers->pool, s->workers->properties.arch, SUPPORT_ID, error);
+    s->support_waits = !status && !ptx;
     if (!status)
-        status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch, ptx, PART_PROBLEMS,
+        status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch, ptx, 0,
                                     s->reference_hash, s->reference_place,
                                     sizeof s->reference_place, error);
     if (!status)
-        status = take_parts(s, &support, error);
-    if (!status) {
-        s->slots = slots;
-        device_image image = result_image(&support, false);
-        status = problem_set_send(&s->problems, s->workers->device, &image, ptx, error);
-        for (size_t i = 0; !status && i < s->workers->other_count; i++)
-            status = problem_set_send(&s->problems, s->workers->others[i], &image, ptx, error);
-        problem_set_sent(&s->problems);
+        status = take_references(s, error);
+    s->slots = status ? 0 : slots;
+    return status || !ptx ? status : send_to_all(s, &(device_image){0}, error);
+}
+
+at_status session_settle(session *s, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && s->support_waits) {
+        compile_result r;
+        status = compile_take(s->workers->pool, STEP_MS, &r, error);
+        if (status == AT_NOT_FOUND) {
+            error_clear(error);
+            status = AT_OK;
+        } else if (!status) {
+            status = session_take(s, &r, error);
+            compile_result_deinit(&r);
+        }
     }
-    compile_result_deinit(&support);
     return status;
 }
 
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
+{
+    at_status status = session_open(o, shown, out, error);
+    return status ? status : session_settle(out, error);
+}
+
+at_status session_open(const settings *o, progress *shown, session *out, at_error *error)
 {
     int64_t start_ns = clock_now_ns();
     *out = (session){.workers = o->workers ? o->workers : &out->own, .trace = o->trace};

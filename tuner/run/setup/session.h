@@ -2,7 +2,8 @@
  *
  * The compile workers start first, then the device worker, which reports its architecture long before it is
  * ready. Then the script is loaded for that device and its space is enumerated. Then the reference kernels
- * are compiled and the device sets up, which continues while the first variants compile. */
+ * are compiled. The device's own kernels, which take longer, may still be compiling when the session is
+ * open, and the device sets up when it has them: both continue while the first variants compile. */
 #ifndef AUTOTUNE_RUN_SETUP_SESSION_H
 #define AUTOTUNE_RUN_SETUP_SESSION_H
 
@@ -35,11 +36,25 @@ typedef struct session {
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
+    bool support_waits;    /* the set-up is not sent yet (session_take()) */
 } session;
 
 /* Opens a session. With an architecture and no device only the compiler is opened. Errors name the remedy:
  * AT_NO_DEVICE, AT_NO_TOOLCHAIN, AT_SCRIPT, AT_USAGE ... The caller calls session_deinit, also after a
- * failure. `shown` (NULL: none) shows how far the space is enumerated. */
+ * failure. `shown` (NULL: none) shows how far the space is enumerated. Whoever takes the pool's results next
+ * hands the session its own. */
+at_status session_open(const settings *o, progress *shown, session *out, at_error *error);
+
+/* Is a result of the pool the session's? */
+bool session_owns(uint64_t compile_id);
+
+/* Takes it, and sends the devices their set-up. */
+at_status session_take(session *s, const compile_result *r, at_error *error);
+
+/* Waits for what session_open() left to come, while nothing else compiles. */
+at_status session_settle(session *s, at_error *error);
+
+/* Opens a session and settles it. */
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error);
 void session_deinit(session *s);
 

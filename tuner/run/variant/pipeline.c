@@ -16,9 +16,12 @@
 
 enum {
     DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
-    COMPILED_AHEAD = 256, /* compiled variants waiting for the device */
     MOST_FDS = 1100
 };
+
+/* Of machine code that waits for the device. Where compiling stops for a full queue, sources trickle to the
+ * compile workers one by one, and groups of one take several times as long. */
+static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 struct pipeline {
     session *session;
@@ -37,10 +40,12 @@ struct pipeline {
         size_t head, count, capacity;
     } compiled, finished;
 
+    size_t compiled_bytes; /* of the machine code in that queue */
     size_t compiling; /* candidates with a compile request out */
     gpus gpus;        /* none of them ready without a device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool defers;      /* see pipeline_defer_ragged() */
+    size_t prepared;  /* see pipeline_prepare_race() */
     bool abandoned;   /* nothing more goes to the device */
     pipeline_state state;
 };
@@ -101,6 +106,7 @@ void pipeline_free(pipeline *p)
 void pipeline_abandon_queue(pipeline *p)
 {
     p->compiled.count = 0;
+    p->compiled_bytes = 0;
     p->abandoned = true;
 }
 
@@ -129,7 +135,7 @@ size_t pipeline_room(const pipeline *p)
     size_t width = p->far_ahead ? compile_group_width(p->session->workers->pool)
                                 : compile_width(p->session->workers->pool) + DEVICE_QUEUE * p->gpus.count;
     size_t under_way = p->far_ahead ? p->compiling : pipeline_in_flight(p);
-    if (p->compiled.count >= COMPILED_AHEAD || under_way >= width)
+    if (p->compiled_bytes >= COMPILED_AHEAD_BYTES || under_way >= width)
         return 0;
     return width - under_way;
 }
@@ -359,6 +365,15 @@ static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *
     return AT_OK;
 }
 
+/* Its machine code stays until it is taken from there. */
+static at_status queue_for_device(pipeline *p, const candidate *c, at_error *error)
+{
+    if (p->abandoned)
+        return AT_OK;
+    p->compiled_bytes += candidate_code_bytes(c);
+    return queue_push(&p->compiled, c->id, error);
+}
+
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
 {
     candidate *first = NULL;
@@ -372,7 +387,7 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
     if (first)
         return become_twin(p, c, first, error);
     if (p->session->workers->device)
-        return p->abandoned ? AT_OK : queue_push(&p->compiled, c->id, error);
+        return queue_for_device(p, c, error);
     return finish(p, c, error);
 }
 
@@ -436,7 +451,46 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
     c->wanted = true;
+    c->ahead = false;
     return emit_and_submit(p, c, false, error);
+}
+
+at_status pipeline_restore(pipeline *p, candidate *c, at_error *error)
+{
+    return emit_and_submit(p, c, false, error);
+}
+
+/* The fastest that is not compiled for its ragged problems yet; NULL: there is none. */
+static candidate *fastest_waiting(const pipeline *p)
+{
+    candidate *found = NULL;
+    int64_t found_ns = INT64_MAX;
+    for (size_t i = 0; i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        if (!c->finished || c->ahead || c->twin_of || c->found.outcome != OUTCOME_OK || !candidate_waits(c))
+            continue;
+        int64_t time_ns = pipeline_prior_ns(p, c);
+        if (time_ns > 0 && time_ns < found_ns) {
+            found = c;
+            found_ns = time_ns;
+        }
+    }
+    return found;
+}
+
+at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && p->compiled.count > 0 && p->prepared < most &&
+           p->compiling < compile_width(p->session->workers->pool)) {
+        candidate *c = fastest_waiting(p);
+        if (!c)
+            break;
+        p->prepared++;
+        c->wanted = c->ahead = true;
+        status = emit_and_submit(p, c, false, error);
+    }
+    return status;
 }
 
 static outcome compile_failure(compile_outcome o)
@@ -491,7 +545,9 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         keep_in_journal(p, c);
         return status;
     }
-    if (r->outcome != COMPILE_OK)
+    if (r->outcome != COMPILE_OK && c->ahead)
+        c->wanted = false;
+    else if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
     return last ? compiled(p, c, error) : AT_OK;
 }
@@ -504,6 +560,7 @@ static at_status feed_devices(pipeline *p, at_error *error)
         if (!c->finished && !to)
             break;
         queue_pop(&p->compiled);
+        p->compiled_bytes -= candidate_code_bytes(c);
         if (c->finished) /* its other half did not compile */
             continue;
         device_variant variant;
@@ -560,8 +617,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
         if (!c->under_way || c->gpu != lost)
             continue;
         c->under_way = false;
-        if (!p->abandoned)
-            status = queue_push(&p->compiled, c->id, error);
+        status = queue_for_device(p, c, error);
     }
     return status;
 }
@@ -600,8 +656,9 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
         if (status)
             break;
         *moved = true;
-        status = p->prover && prover_owns(r.id) ? prover_compiled(p->prover, &r, error)
-                                                : take_compiled(p, &r, error);
+        status = session_owns(r.id)                       ? session_take(p->session, &r, error)
+                 : p->prover && prover_owns(r.id)         ? prover_compiled(p->prover, &r, error)
+                                                          : take_compiled(p, &r, error);
         compile_result_deinit(&r);
     }
     if (status && status != AT_NOT_FOUND)

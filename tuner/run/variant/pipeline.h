@@ -57,6 +57,14 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error);
  * flight. */
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 
+/* The same, without ragged problems that it has not been compiled for yet. */
+at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
+
+/* Once there is nothing more to search, while the device still works: has idle compile workers compile the
+ * fastest candidates so far for their ragged problems, `most` in all. One that does not compile keeps its
+ * outcome until the race wants it. */
+at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
+
 /* Configurations in flight. One whose twin is in flight does not count. */
 size_t pipeline_in_flight(const pipeline *p);
 

@@ -102,6 +102,14 @@ bool candidate_has_code(const candidate *c)
     return true;
 }
 
+size_t candidate_code_bytes(const candidate *c)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        sum += c->image_bytes[i];
+    return sum;
+}
+
 void candidate_drop_images(candidate *c)
 {
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {

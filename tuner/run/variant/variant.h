@@ -36,6 +36,7 @@ typedef struct candidate {
     bool deferred;          /* on the ragged ones once the race wants it, ... */
     bool wanted;            /* ... which it does: their code is compiled, or has been asked for, ... */
     bool passed;            /* ... and it was right there */
+    bool ahead;             /* the race has not said that it wants it, but is likely to */
     uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
     uint32_t layout;        /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
@@ -80,6 +81,9 @@ bool candidate_waits(const candidate *c);
 
 /* Is all machine code there that it needs? One that launches nothing needs none. */
 bool candidate_has_code(const candidate *c);
+
+/* What its machine code takes, in bytes. */
+size_t candidate_code_bytes(const candidate *c);
 
 /* Frees the machine code; it can be compiled again. */
 void candidate_drop_images(candidate *c);

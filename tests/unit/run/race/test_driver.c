@@ -105,6 +105,28 @@ static void one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loa
     assert_true(all[4]->passed);
 }
 
+/* Forty are nearly as fast as each other, the others behind by a tenth: the probe samples some of these too. */
+static void what_a_probe_alone_samples_is_not_checked_on_ragged_problems(void **state)
+{
+    fixture *f = *state;
+    tables_close(&f->session);
+    tables_open_with(&f->session, "../../lua/rgb.lua");
+    f->session.slots = 2;
+    f->deferred = true;
+    uint64_t count = space_count(f->session.space);
+    assert_true(count > 255);
+    for (uint64_t i = 0; i < count; i++)
+        the_tables.time_ns[i] = i < 40 ? 100000 + (int64_t)i : 110000 + (int64_t)i;
+    the_tables.ragged[0] = OUTCOME_WRONG_RESULT;
+    assert_ok(run_race(f), f->error);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    assert_int_equal(all->items[0]->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_true(the_tables.held > the_tables.unchecked + 50);
+    for (size_t i = 40; i < all->count; i++)
+        assert_false(all->items[i]->passed);
+    assert_true(race_driver_candidate(f->driver, race_driver_result(f->driver)->winner)->passed);
+}
+
 static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **state)
 {
     fixture *f = *state;
@@ -187,6 +209,7 @@ int main(void)
         TEST(who_is_wrong_on_fresh_data_does_not_win),
         TEST(who_crashes_in_a_block_is_excluded_and_the_race_goes_on),
         TEST(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded),
+        TEST(what_a_probe_alone_samples_is_not_checked_on_ragged_problems),
         TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
         TEST(where_nothing_works_there_is_no_race),
         TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),

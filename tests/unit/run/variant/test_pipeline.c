@@ -132,6 +132,41 @@ static void deferred_ragged_problems_are_compiled_for_those_that_a_race_wants(vo
     assert_int_equal(c->found.outcome, OUTCOME_OK);
 }
 
+/* The first three of the table are the fastest; of the first, the ragged problem's code does not compile. */
+static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **state)
+{
+    fixture *f = *state;
+    enum { PREPARED = 3 };
+    tables_close(&f->session);
+    tables_open_with(&f->session, "luma.lua");
+    f->session.slots = 2;
+    the_tables.slow = true;
+    start(f, NULL);
+    pipeline_defer_ragged(f->pipeline);
+    pipeline_look_far_ahead(f->pipeline);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    uint64_t count = space_count(f->session.space);
+    for (uint64_t i = 0; i < count; i++)
+        assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
+    while (pipeline_in_flight(f->pipeline)) {
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+        if (!all->items[PREPARED]->finished)
+            continue;
+        the_tables.compiles[0] = COMPILE_ERROR;
+        assert_ok(pipeline_prepare_race(f->pipeline, PREPARED, &f->error), f->error);
+    }
+    size_t twins = pipeline_get_state(f->pipeline)->twins;
+    assert_int_equal(the_tables.compiled, count - twins + PREPARED);
+    assert_int_equal(all->items[0]->found.outcome, OUTCOME_OK);
+    assert_true(candidate_waits(all->items[0]));
+    for (uint64_t i = 1; i < count; i++)
+        assert_int_equal(candidate_waits(all->items[i]), i >= PREPARED);
+    assert_ok(pipeline_recompile(f->pipeline, all->items[0], &f->error), f->error);
+    while (pipeline_in_flight(f->pipeline))
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+    assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
+}
+
 static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
 {
     fixture *f = *state;
@@ -198,6 +233,7 @@ int main(void)
         TEST(replaced_workers_are_counted),
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
         TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),
+        TEST(idle_compile_workers_prepare_what_the_race_is_likely_to_want),
         TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
         TEST(an_event_that_answers_nothing_is_an_error),
         TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
