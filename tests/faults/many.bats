@@ -49,20 +49,27 @@ measured_by() { # measured_by ORDINAL: variants of the journal
     [ "$(grep -c 'best        a=11,b=5' out.txt)" -eq 2 ]
 }
 
-@test "a GPU that is lost costs what it had in hand" {
-    gpus "Fake A,Fake A"
+# lose_gpu LINES COMMAND...: runs it, and takes GPU $LOST away once $LINES says that there are a few.
+lose_gpu() {
+    lines=$1
+    shift
     export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=2000
-    "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
+    "$AUTOTUNE" "$@" --quiet >out.txt 2>err.txt &
     pid=$!
     for _ in $(seq 600); do
-        [ "$(journal_lines)" -ge 5 ] && break
+        [ "$("$lines")" -ge 5 ] && break
         sleep 0.05
     done
-    echo "${LOST:-1}" >gone
-    # Whichever of the two has it.
+    echo "$LOST" >gone
+    # Whichever of the workers has it.
     for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
     end_run
     [ "$status" -eq 0 ]
+}
+
+@test "a GPU that is lost costs what it had in hand" {
+    gpus "Fake A,Fake A"
+    LOST=1 lose_gpu journal_lines "$TIMED" --device all
     found_the_best
     says 'GPUs were lost'
     twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
@@ -71,19 +78,19 @@ measured_by() { # measured_by ORDINAL: variants of the journal
 
 @test "where the GPU of the race is lost another runs it" {
     gpus "Fake A,Fake A"
-    export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=2000
-    "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
-    pid=$!
-    for _ in $(seq 600); do
-        [ "$(race_lines)" -ge 5 ] && break
-        sleep 0.05
-    done
-    echo 0 >gone
-    for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
-    end_run
-    [ "$status" -eq 0 ]
+    LOST=0 lose_gpu race_lines "$TIMED" --device all
     found_the_best
     says 'GPUs were lost'
+}
+
+@test "a GPU that is lost is left out of the points of a sweep that follow" {
+    gpus "Fake A,Fake A"
+    for LOST in 1 0; do
+        lose_gpu journal_lines sweep "$TIMED" --over n=4096,8192 --device cuda:0,1
+        says '4096      22.00'
+        says '8192      22.00'
+        rm -r results "$XDG_STATE_HOME" gone
+    done
 }
 
 @test "a run of several GPUs that was killed goes on, each with its own samples" {

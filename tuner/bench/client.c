@@ -124,10 +124,8 @@ static at_status take(device_worker *w, const device_question *question, int tim
     for (;;) {
         if (device_watch_pop(w, question, out))
             return AT_OK;
-        if (w->failed && question)
-            return error_set(error, w->failure.status, "%s", w->failure.message);
         if (w->failed)
-            break;
+            return error_set(error, w->failure.status, "%s", w->failure.message);
         int64_t left_ns = end_ns - clock_now_ns();
         at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
         if (status)

@@ -152,17 +152,16 @@ size_t device_worker_pending(const device_worker *w);
  * something else for long, so that the watchdog sees the worker's messages. */
 at_status device_worker_watch(device_worker *w, at_error *error);
 
-/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND: none yet. All other work
- * is done in this call: sending, watching, restarting. Other errors (AT_NO_MEMORY) leave the worker usable.
- */
+/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND: none yet. After a
+ * DEVICE_FAILED its status and message are the result. All other work is done in this call: sending,
+ * watching, restarting. Other errors (AT_NO_MEMORY) leave the worker usable. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 
 /* Claims the answer to the latest request: it comes from device_worker_await(), not from
  * device_worker_take(). */
 device_question device_worker_claim(device_worker *w);
 
-/* Takes the answer to a claimed question, as device_worker_take() takes any other event. If the device has
- * failed for good: the status and message of its DEVICE_FAILED. */
+/* Takes the answer to a claimed question, as device_worker_take() takes any other event. */
 at_status device_worker_await(device_worker *w, device_question question, int timeout_ms,
                               device_event *out, at_error *error);
 

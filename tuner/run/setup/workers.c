@@ -271,6 +271,16 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
         w->other_properties[kept++] = w->other_properties[i];
     }
     w->other_count = kept;
+    if (status && kept > 0) { /* the device is lost, and another takes its place */
+        error_clear(error);
+        status = AT_OK;
+        device_worker_free(w->device);
+        w->device = w->others[0];
+        w->properties = w->other_properties[0];
+        w->other_count--;
+        memmove(w->others, w->others + 1, w->other_count * sizeof *w->others);
+        memmove(w->other_properties, w->other_properties + 1, w->other_count * sizeof *w->other_properties);
+    }
     if (status || !compile_pending(w->pool))
         return status;
     compile_pool_free(w->pool);

@@ -31,8 +31,8 @@ at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
 
 /* Makes them ready for another run: waits for what the run before left under way, and drops it. Opens them
- * if they are zeroed or closed. Fails with the device's status if it has failed for good; another GPU that
- * has is left out from now on. */
+ * if they are zeroed or closed. A GPU that has failed for good is left out from now on; if none is left, this
+ * fails with the device's status. */
 at_status workers_settle(workers *w, const settings *o, at_error *error);
 
 /* Replaces a device worker that has failed for good. Returns the new one's status. */

@@ -671,7 +671,7 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
 static at_status drain_device(pipeline *p, size_t from, bool *moved, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status) {
+    while (!status && !p->gpus.items[from].lost) {
         device_event e;
         status = feed_devices(p, error);
         if (!status)
@@ -692,10 +692,8 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
     if (status)
         return status;
     for (size_t i = 0; p->session->workers->device && i < p->gpus.count; i++) {
-        if (p->gpus.items[i].lost)
-            continue;
         status = drain_device(p, i, moved, error);
-        if (status != AT_NOT_FOUND)
+        if (status && status != AT_NOT_FOUND)
             return status;
         error_clear(error);
     }
