@@ -294,7 +294,7 @@ none" ]
     sed -i 's/grid = "ceil_div(n, block \* vec)"/grid = "#tostring(n)"/' scale.lua
     tool export scale.lua --format cuda -o scale.cu
     fails_with 2 "launch.grid"
-    [[ "$errors" == *"scale.lua:"*"cannot be said in C"* ]]
+    [[ "$errors" == *"scale.lua:"*"cannot be translated to C"* ]]
     [ ! -e scale.cu ]
 }
 

@@ -1,6 +1,6 @@
 load helpers
 
-# What another user could have written is not believed: a run does without it, and says so.
+# What another user could have written is not read: a run does without it, and says so.
 
 few() { # few [OPTION]...: a run of four configurations, with a cache of its own
     gpu
@@ -28,7 +28,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     chmod 700 "$(cached)" "$(kept)"
     chmod 666 "$(kept)"/*
     few
-    says "is another user's, or others may write it: it is not believed; remove it"
+    says "belongs to another user, or others may write it: it is not read; remove it"
 }
 
 @test "a cache or a journal of another user is not read, and the run says so" {
@@ -40,7 +40,7 @@ kept() { echo "$XDG_STATE_HOME/autotune/journal"; }
     chown "$(id -u)" "$(cached)" "$(kept)"
     hardly_belong "$(kept)"/*
     few
-    says "is another user's, or others may write it: it is not believed; remove it"
+    says "belongs to another user, or others may write it: it is not read; remove it"
 }
 
 @test "compiled code that another user left in a cache is compiled anew" {

@@ -34,5 +34,5 @@ views() { # views PATTERN [OPTION]...
     views tensor_tiles --only box_x=8 --only box_y=16 --only threads=64
     succeeds
     tool export tensor_tiles --format cuda -o out.cu
-    fails_with 2 'are given no tensor maps'
+    fails_with 2 'cannot take tensor maps'
 }

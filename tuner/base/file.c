@@ -304,12 +304,12 @@ at_status file_make_private_folder(const char *path, at_error *error)
         status = io_error(error, errno, "open", path);
     else if (s.st_uid != geteuid())
         status = error_set(error, AT_IO,
-                           "the folder %s belongs to another user: what is in it is not believed; "
+                           "the folder %s belongs to another user: what is in it is not read; "
                            "choose another folder",
                            path);
     else if (!file_is_private(&s))
         status = error_set(error, AT_IO,
-                           "others may write the folder %s: what is in it is not believed; remove "
+                           "others may write the folder %s: what is in it is not read; remove "
                            "it, or chmod 700 it if you know what it holds",
                            path);
     else if ((s.st_mode & 077) != 0 && fchmod(fd, 0700) != 0)

@@ -73,7 +73,7 @@ static at_status take_hello(cluster *c, at_error *error)
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     ssize_t n = poll(&p, 1, HELLO_MS) == 1 ? recv(c->fd, &c->hello, sizeof c->hello, 0) : -1;
     if (n != (ssize_t)sizeof c->hello || c->hello.ranks < 1 || c->hello.ranks > CLUSTER_MOST_RANKS)
-        return error_set(error, AT_WORKER, "the relay to the other ranks does not speak");
+        return error_set(error, AT_WORKER, "the relay to the other ranks does not answer");
     return AT_OK;
 }
 

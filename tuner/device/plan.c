@@ -71,7 +71,7 @@ static bool get_below(pack *m, uint32_t limit, uint32_t *out)
 static at_status corrupt(pack *m, const char *what, at_error *error)
 {
     m->failed = true;
-    return error_set(error, AT_WORKER, "a worker message holds a %s plan that makes no sense",
+    return error_set(error, AT_WORKER, "a worker's message holds a %s plan that is not valid",
                      what);
 }
 

@@ -117,7 +117,7 @@ static view_fault check_tensor(const view_plan *v, const complaint *c)
                             "must be a multiple of %d below 2^40: pad the rows, or rule it out in where",
                             v->stride_bytes[i], TENSOR_UNIT_BYTES);
     if (v->nan_outside && !dtype_get(v->type)->is_float)
-        return complain(c, VIEW_BAD_OUTSIDE, 0, "gives NaN, which %s has not", dtype_get(v->type)->name);
+        return complain(c, VIEW_BAD_OUTSIDE, 0, "gives NaN, which %s does not have", dtype_get(v->type)->name);
     return check_box(v, c);
 }
 
@@ -126,7 +126,7 @@ static view_fault check_texture(const view_plan *v, const complaint *c)
     const dtype_info *type = dtype_get(v->type);
     bool reads_float = v->type == DTYPE_FLOAT || v->type == DTYPE_HALF || v->as_float;
     if (type->size_bytes == 8 || v->type == DTYPE_BFLOAT16)
-        return complain(c, VIEW_BAD_TYPE, 0, "is of %s, of which there are no textures: use integers of up to 32 bits, "
+        return complain(c, VIEW_BAD_TYPE, 0, "is of %s, which textures cannot have: use integers of up to 32 bits, "
                         "half or float", type->name);
     if (v->channels != 1 && v->channels != 2 && v->channels != 4)
         return complain(c, VIEW_BAD_CHANNELS, 0, "gives %" PRIu32 "; a texel has 1, 2 or 4 elements", v->channels);

@@ -248,7 +248,7 @@ static at_status load_file(journal *j, at_error *error)
     if (stat(j->path, &s) == 0 && (uint64_t)s.st_size > file_limit_bytes) {
         snprintf(old, sizeof old, "%s.old", j->path);
         if (rename(j->path, old) != 0)
-            return error_set_errno(error, errno, "cannot put the full journal %s aside", j->path);
+            return error_set_errno(error, errno, "cannot rename the full journal %s", j->path);
     }
     at_status status = file_read(j->path, 2 * file_limit_bytes, &text, &size_bytes, error);
     if (status == AT_NOT_FOUND) {
@@ -412,8 +412,8 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
     struct stat s;
     if (!status && stat(j->path, &s) == 0 && !file_is_private(&s))
         status = error_set(error, AT_IO,
-                           "the journal %s is another user's, or others may write it: it is not "
-                           "believed; remove it",
+                           "the journal %s belongs to another user, or others may write it: it is not "
+                           "read; remove it",
                            j->path);
     if (!status)
         status = load_file(j, error);

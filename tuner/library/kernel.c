@@ -20,7 +20,7 @@ static at_status load_module(at_kernel *k, at_error *error)
                                   AT_DEVICE, "the driver refused the kernel", error);
     for (uint32_t i = 0; i < plan->view_count && !status; i++)
         if (plan->views[i].kind == VIEW_TEXTURE)
-            status = error_set(error, AT_USAGE, "%s reads a texture of its buffers, which at_launch does not make: "
+            status = error_set(error, AT_USAGE, "%s reads a texture of its buffers, which at_launch() does not create: "
                                "launch at_kernel_source() yourself", plan->launches[0].entry);
     if (!status)
         status = cuda_launcher_init(&k->launcher, &k->cuda, k->module, plan, "", error);

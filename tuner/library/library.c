@@ -146,12 +146,12 @@ static at_status to_value(at_choice *c, const at_variable *v, value *out, at_err
         return AT_OK;
     case AT_KIND_TEXT:
         if (!v->text)
-            return error_set(error, AT_USAGE, "the problem's variable '%.80s' is a text without one",
+            return error_set(error, AT_USAGE, "the problem's variable '%.80s' is a text that is NULL",
                              v->name);
         *out = (value){.kind = VALUE_STRING, .string = keep_text(c, v->text)};
         return out->string ? AT_OK : no_memory(error);
     }
-    return error_set(error, AT_USAGE, "the problem's variable '%.80s' is of no kind that there is (%d)",
+    return error_set(error, AT_USAGE, "the problem's variable '%.80s' has a kind that does not exist (%d)",
                      v->name, (int)v->kind);
 }
 

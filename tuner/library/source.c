@@ -127,7 +127,7 @@ at_status library_source_init(library_source *out, const at_choice *c,
         status = script_launch_plan(s, PROBLEM_TUNED, indices, &out->launch, error);
     if (!status && plan_transfers(&out->launch))
         status = error_set(error, AT_USAGE,
-                           "%s moves data between host and device, which is the program's own to do: take "
+                           "%s moves data between host and device, which the program must do itself, with "
                            "the values of the choice", script_pattern(s)->name);
     if (!status)
         status = script_problem_plan(s, PROBLEM_TUNED, indices, 1, &out->problem, error);

@@ -128,7 +128,7 @@ static at_status parse_extents(ptx_parser *p, uint32_t extents[3])
             ptx_advance(p);
         status = ptx_take_integer(p, &extent);
         if (!status && (extent < 1 || extent > UINT32_MAX))
-            status = ptx_fail(p, "an extent of %lld", (long long)extent);
+            status = ptx_fail(p, "an extent of %lld is not possible", (long long)extent);
         if (!status)
             extents[i] = (uint32_t)extent;
     }
@@ -161,7 +161,7 @@ static at_status parse_directives(ptx_parser *p, ptx_launch_limits *limits)
             int64_t most = 0;
             status = ptx_take_integer(p, &most);
             if (!status && (most < 1 || most > UINT32_MAX))
-                status = ptx_fail(p, "a cluster of %lld blocks", (long long)most);
+                status = ptx_fail(p, "a cluster of %lld blocks is not possible", (long long)most);
             if (!status)
                 limits->most_cluster_blocks = (uint32_t)most;
         } else if (ptx_text_is(t, ".explicitcluster")) {

@@ -92,7 +92,7 @@ static at_status find_emptying(script *s, script_test *test, const space_limits 
             return AT_OK;
         }
     }
-    return error_set(error, AT_INTERNAL, "the space is empty for no constraint's sake");
+    return error_set(error, AT_INTERNAL, "the space is empty, but no constraint emptied it");
 }
 
 static at_status check_baseline(script *s, problem_kind problem, at_error *error)

@@ -373,7 +373,7 @@ at_status emit_reference(script *s, problem_kind problem, const uint16_t *indice
 at_status emit_filler(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,
                       emitted *out, at_error *error)
 {
-    return emit_fixed(s, &s->filler, "the pattern prepares nothing", problem, indices, line_marks,
+    return emit_fixed(s, &s->filler, "no kernel of the pattern fills inputs", problem, indices, line_marks,
                       out, error);
 }
 

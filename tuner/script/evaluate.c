@@ -376,7 +376,7 @@ static void evaluate_view(lua_State *L, const evaluation *e, const script_argume
 {
     launch_plan *plan = e->launch;
     if (plan->view_count == PLAN_MAX_VIEWS)
-        expression_raise(L, &from->view->size[0], "is of one tensor map or texture too many: a variant has %d",
+        expression_raise(L, &from->view->size[0], "is one tensor map or texture too many: a variant can have %d",
                          PLAN_MAX_VIEWS);
     to->is_view = true;
     to->bits = plan->view_count;
@@ -506,6 +506,6 @@ at_status script_filler_plan(script *s, problem_kind problem, const uint16_t *in
                              launch_plan *out, at_error *error)
 {
     if (!s->filler.template_path)
-        return error_set(error, AT_NOT_FOUND, "%s: the pattern prepares nothing", s->path);
+        return error_set(error, AT_NOT_FOUND, "%s: no kernel of the pattern fills inputs", s->path);
     return plan_launch(s, &s->filler, problem, indices, out, error);
 }

@@ -154,7 +154,7 @@ static void add_derived(lua_State *L, const expression *e, expression_reach reac
     }
     size_t before = (size_t)(t.text - found->copied), length = strlen(read->code);
     if (length > MOST_CODE_BYTES)
-        expression_raise(L, e, "'%s' is too long when the derived values that it reads are put in",
+        expression_raise(L, e, "'%s' is too long once the derived values that it reads replace their names",
                          derived->name);
     luaL_addlstring(found->code, found->copied, before);
     luaL_addstring(found->code, "(");

@@ -179,11 +179,11 @@ static at_status read_name(reader *r, int line, char name[NAME_BYTES])
     size_t n = 0;
     char end = peek(r) == '"' ? '"' : peek(r) == '<' ? '>' : '\0';
     if (end == '\0')
-        return refuse(r, line, "an include whose name a macro makes");
+        return refuse(r, line, "an #include of a macro: write the file's name");
     take(r);
     while (peek(r) != end) {
         if (peek(r) == '\0' || peek(r) == '\n' || n == NAME_BYTES - 1)
-            return refuse(r, line, "an include whose name does not end");
+            return refuse(r, line, "an #include whose file name does not end");
         name[n++] = take(r);
     }
     take(r);
@@ -199,7 +199,7 @@ static at_status read_question(reader *r)
     int line = r->line;
     skip_blanks(r);
     if (peek(r) != '(')
-        return refuse(r, line, "a __has_include that is no question");
+        return refuse(r, line, "__has_include without a file name in brackets");
     take(r);
     skip_blanks(r);
     return read_name(r, line, name);
@@ -380,7 +380,7 @@ static at_status scan(collection *c, const char *text, const char *own_name, con
         for (const char *p = text; p < trigraph; p++)
             r.line += *p == '\n';
         return error_set_at(error, AT_SCRIPT, name, r.line,
-                            "the trigraph %.3s, which can hide a directive, is not taken", trigraph);
+                            "the trigraph %.3s, which can hide a directive, is not allowed", trigraph);
     }
     at_status status = AT_OK;
     while (!status && peek(&r) != '\0') {

@@ -24,7 +24,7 @@ static at_status refuse(const writer *w, const expression *e, const char *why)
 static at_status translate(const writer *w, const expression *e, c_type *type, char **out)
 {
     at_status status = script_expression_c(w->s, e, w->spell, w->context, type, out, w->error);
-    return status || *out ? status : refuse(w, e, "this cannot be said in C");
+    return status || *out ? status : refuse(w, e, "this cannot be translated to C");
 }
 
 static at_status translate_number(const writer *w, const expression *e, c_type *type, char **out)
@@ -33,7 +33,7 @@ static at_status translate_number(const writer *w, const expression *e, c_type *
     if (status || *type == C_WHOLE || *type == C_NUMBER)
         return status;
     free(*out);
-    return refuse(w, e, "this is no number");
+    return refuse(w, e, "this is not a number");
 }
 
 /* A whole number from `least` to `most`. */
@@ -71,7 +71,7 @@ static at_status print_typed(const writer *w, const expression *e, c_type wanted
     if (status)
         return status;
     if (type != wanted)
-        status = refuse(w, e, wanted == C_TEXT ? "this is no text" : "this is neither true nor false");
+        status = refuse(w, e, wanted == C_TEXT ? "this is not a text" : "this is neither true nor false");
     else
         fputs(c, w->to);
     free(c);
@@ -151,7 +151,7 @@ static at_status print_argument(const writer *w, const script_argument *a)
         return AT_OK;
     }
     if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
-        return refuse(w, &a->view->size[0], "exported kernels are given no tensor maps and no textures: export a "
+        return refuse(w, &a->view->size[0], "exported kernels cannot take tensor maps or textures: export a "
                       "header, and launch them yourself, or by at_launch");
     if (a->type != ARGUMENT_STRUCT) {
         fputs("        autotune_add_value(plan, ", w->to);

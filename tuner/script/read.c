@@ -143,8 +143,8 @@ static void check_text(lua_State *L, const script *s)
     }
     if (longest > CONFIGURATION_BYTES)
         sandbox_raise(L, AT_SCRIPT, s->path, 0,
-                      "a configuration of this space takes up to %d bytes to write down, and %d are "
-                      "the most: shorten string values or names of parameters",
+                      "a configuration of this space takes up to %d bytes as text, and %d are "
+                      "allowed: shorten string values or names of parameters",
                       (int)longest, CONFIGURATION_BYTES);
 }
 

@@ -209,7 +209,7 @@ at_status sandbox_failure(sandbox *s, int result, at_error *error)
     }
     lua_pop(s->L, 1);
     if (s->error.status == AT_OK) /* an error inside the error handler */
-        error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script failed while it was failing");
+        error_set_at(&s->error, AT_SCRIPT, s->path, 0, "the script's error caused another error");
     if (error)
         *error = s->error;
     return s->error.status;

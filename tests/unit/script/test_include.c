@@ -92,7 +92,7 @@ static void a_name_that_only_the_preprocessor_knows_is_refused(void **state)
 {
     (void)state;
     expect_refusal("\n#define F \"/etc/shadow\"\n#include F\n", "macro", 3);
-    expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n", "no question", 1);
+    expect_refusal("#define Q __has_include\n#if Q(\"/etc/shadow\")\n#endif\n", "without a file name", 1);
     expect_refusal("?\?=include \"/etc/shadow\"\n", "trigraph", 1);
     expect_refusal("\n#include \"one.h\n", "does not end", 2);
 }

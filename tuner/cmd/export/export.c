@@ -50,8 +50,8 @@ static void say_what_is_missing(const export_model *m)
     for (size_t i = 0; i < m->constraint_count; i++)
         if (!m->constraints[i].c)
             fprintf(stderr,
-                    "autotune: a constraint of %s cannot be said in C, so that only what was measured on "
-                    "a problem, or the default, is given for it: %.200s\n",
+                    "autotune: a constraint of %s cannot be translated to C; a problem gets only what was "
+                    "measured on it, or the default: %.200s\n",
                     m->pattern, m->constraints[i].text);
     if (m->skipped > 0)
         fprintf(stderr,
