@@ -1,10 +1,12 @@
 -- Particles of 6 or 8 numbers, as an array of structs, a struct of arrays, or between: what a layout
 -- costs. operation "update" adds half of the second half of each particle's numbers to the first (a step
--- of its position along its velocity), in place; "convert" copies them from `layout` to `to`.
+-- of its position along its velocity), in place; "scale" halves the first half, and "set" gives it new
+-- numbers, neither looking at the second; "convert" copies all from `layout` to `to`.
 --
 -- Layouts: "aos"; "soa"; "tiles", arrays of `tile` particles, one behind the other; "packed", the halves
 -- of each particle in two arrays of four numbers, the last 0 where a half has three. All have room for
--- a multiple of 128 particles, which are all handled. "any": all of them in one space, for an update.
+-- a multiple of 128 particles, which are all handled. "any": all of them in one space, for what is done in
+-- place.
 local at = require "autotune"
 
 -- Numbers in the storage of a layout.
@@ -47,6 +49,7 @@ return at.pattern {
   },
   layout = { "arrangement" },
   derived = {
+    in_place = "operation ~= 'convert'",
     room = "round_up(n, 128)",
     kept = "arrangement == 'as_said' and (layout == 'any' and 'aos' or layout) or "
       .. "(arrangement == 'aos' or arrangement == 'soa' or arrangement == 'packed') and arrangement or 'tiles'",
@@ -55,7 +58,8 @@ return at.pattern {
   },
   where = {
     "(fields == 6 or fields == 8) and (dtype == 'float' or dtype == 'double')",
-    "operation == 'update' or operation == 'convert' and layout ~= 'any'",
+    "operation == 'update' or operation == 'scale' or operation == 'set' or operation == 'convert'",
+    "in_place or layout ~= 'any'",
     "is_pow2(tile) and tile >= 4 and tile <= 128",
     "algorithm == 'direct' or algorithm == 'vector' or structs",
     "algorithm ~= 'shared' or block * width * (fields + pad) * sizeof(dtype) <= 48 * 1024",
@@ -65,15 +69,16 @@ return at.pattern {
   baseline = { algorithm = "direct", block = 256 },
 
   buffers = {
-    src = at.input { dtype = "dtype", count = "operation == 'update' and 1 or " .. storage "kept" },
+    src = at.input { dtype = "dtype", count = "in_place and 1 or " .. storage "kept" },
     dst = at.inout {
       dtype = "dtype",
-      count = ("operation == 'update' and %s or %s"):format(storage "kept", storage "to"),
+      count = ("in_place and %s or %s"):format(storage "kept", storage "to"),
     },
   },
   kernel = { template = "aos_soa.cu.tmpl", entry = "aos_soa", args = { "src", "dst" } },
   launch = { grid = "ceil_div(room, block * width)", block = "block" },
-  traffic = "room * (operation == 'update' and fields + fields // 2 or 2 * fields) * sizeof(dtype)",
+  traffic = "room * (operation == 'update' and fields + fields // 2 or operation == 'scale' and fields "
+    .. "or operation == 'set' and fields // 2 or 2 * fields) * sizeof(dtype)",
   reference = at.reference {
     template = "aos_soa_ref.cu.tmpl",
     grid = "ceil_div(room, 256)",

@@ -187,13 +187,14 @@ static void patterns_are_right_for_other_types_and_problems_too(void **state)
         script_setting setting;
     } others[] = {
         {"aos_soa.lua", {"layout", "packed"}},        {"aos_soa.lua", {"layout", "tiles"}},
+        {"aos_soa.lua", {"operation", "scale"}},      {"aos_soa.lua", {"operation", "set"}},
         {"aos_soa.lua", {"operation", "convert"}},    {"aos_soa.lua", {"fields", "8"}},
         {"batched_transpose.lua", {"dtype", "int8"}}, {"conv2d.lua", {"dtype", "half"}},
-        {"gather.lua", {"order", "local"}},
-        {"histogram.lua", {"values", "1"}},           {"loop_order.lua", {"axis", "columns"}},
-        {"loop_order.lua", {"dtype", "int8"}},        {"matmul.lua", {"dtype", "double"}},
-        {"rgb.lua", {"layout", "padded"}},            {"stencil1d.lua", {"dtype", "int8"}},
-        {"stencil1d.lua", {"radius", "8"}},           {"ceilings/flops.lua", {"dtype", "double"}},
+        {"gather.lua", {"order", "local"}},           {"histogram.lua", {"values", "1"}},
+        {"loop_order.lua", {"axis", "columns"}},      {"loop_order.lua", {"dtype", "int8"}},
+        {"matmul.lua", {"dtype", "double"}},          {"rgb.lua", {"layout", "padded"}},
+        {"stencil1d.lua", {"dtype", "int8"}},         {"stencil1d.lua", {"radius", "8"}},
+        {"ceilings/flops.lua", {"dtype", "double"}},
     };
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         check_pattern(others[i].path, &others[i].setting, 1);
