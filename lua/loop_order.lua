@@ -15,16 +15,20 @@ return at.pattern {
   simulated = { rows = 256, cols = 1024 },
 
   space = {
-    -- thread: a thread for each sum; warp, block: one for each row; tile, of rows: a block brings a tile
+    -- thread: a thread for each sum; warp, block: one for each row; bulk: the same as block, but the copy
+    -- engine of the multiprocessor brings the whole row to shared memory; tile, of rows: a block brings a tile
     -- of many rows to shared memory and each thread sums along one there; tile, of columns: `lanes`
     -- threads side by side, whose sums of every so many rows meet in shared memory.
-    algorithm = { "thread", "warp", "block", "tile" },
+    algorithm = { "thread", "warp", "block", "bulk", "tile" },
     block = at.pow2(64, 1024),
     lanes = { 1, 8, 16, 32 },        -- threads of a tile along a row
     vec = { 1, 2, 4, 8, 16 },        -- elements of a load
     unroll = { 1, 2, 4, 8 },         -- loads of a thread in flight
     accumulators = { 1, 2, 4 },      -- sums that a thread keeps
     load_hint = { "none", "streaming", "no_allocate" },
+  },
+  derived = {
+    pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
   },
   where = {
     "axis == 'rows' or axis == 'columns'",
@@ -34,6 +38,8 @@ return at.pattern {
     "accumulators <= unroll",
     "algorithm == 'tile' and lanes > 1 or algorithm ~= 'tile' and lanes == 1",
     "algorithm ~= 'thread' or axis == 'columns' or load_hint == 'none' and unroll <= 4",
+    "algorithm ~= 'bulk' or device.major >= 9 and cols * sizeof(dtype) + 1024 <= device.max_shared_per_block",
+    "algorithm ~= 'bulk' or vec * sizeof(dtype) == 16 and load_hint == 'none'",
     -- A tile of as many rows as the block has threads, and of `lanes` loads: of elements that have
     -- their own place in shared memory.
     "algorithm ~= 'tile' or axis == 'columns' or block * (lanes * vec + 1) * sizeof(dtype) <= 48 * 1024",
@@ -55,9 +61,14 @@ return at.pattern {
       count = "axis == 'rows' and rows or cols",
     },
   },
-  kernel = { template = "loop_order.cu.tmpl", entry = "loop_order", args = { "src", "dst" } },
+  kernel = {
+    template = "loop_order.cu.tmpl",
+    entry = "loop_order",
+    args = { "src", "dst" },
+    shared = "algorithm == 'bulk' and cols * sizeof(dtype) or 0",
+  },
   launch = {
-    grid = ("axis == 'columns' and ceil_div(cols, %s) or algorithm == 'block' and rows "):format(side)
+    grid = ("axis == 'columns' and ceil_div(cols, %s) or (algorithm == 'block' or algorithm == 'bulk') and rows "):format(side)
       .. "or ceil_div(rows, algorithm == 'warp' and block // 32 or block)",
     block = "block",
   },
