@@ -41,8 +41,8 @@ std::vector<Row> rows()
                                at_integer("size", 3), at_text("dtype", "float")},
                               "16384^2 floats, 3x3", 8.0 * 16384 * 16384, 1.0, 0.92);
     list.push_back(conv);
-    /* An update of half the fields of 24-byte structs: as arrays, and as structs taken otherwise.
-     */
+    /* Half the fields of 24-byte structs, as arrays: changed by the other half, by themselves, or
+     * given new numbers. Then all of them, from one layout to the other. */
     const int64_t particles = 1 << 24;
     const auto particles_as = [=](const char *operation, const char *layout, const char *to) {
         return std::vector<at_variable>{
@@ -50,11 +50,19 @@ std::vector<Row> rows()
             at_text("layout", layout),  at_text("to", to),       at_integer("tile", 32),
             at_text("dtype", "float")};
     };
-    Row update = beside_default("aos_soa", particles_as("update", "soa", "soa"),
-                                "update, 2^24 as arrays", 9.0 * 4 * particles, 3.0, 0.95);
-    update.peer = "the default on structs";
-    update.baseline_problem = particles_as("update", "aos", "soa");
-    list.push_back(update);
+    static const struct {
+        const char *name, *shown;
+        double bytes;
+    } operations[] = {{"update", "update, 2^24 as arrays", 36},
+                      {"scale", "scale, 2^24 as arrays", 24},
+                      {"set", "set, 2^24 as arrays", 12}};
+    for (const auto &operation : operations) {
+        Row half = beside_default("aos_soa", particles_as(operation.name, "soa", "soa"),
+                                  operation.shown, operation.bytes * particles, 3.0, 0.95);
+        half.peer = "the default on structs";
+        half.baseline_problem = particles_as(operation.name, "aos", "soa");
+        list.push_back(half);
+    }
     list.push_back(beside_default("aos_soa", particles_as("convert", "aos", "soa"),
                                   "structs to arrays, 2^24", 12.0 * 4 * particles, 1.0, 0.95));
     list.push_back(beside_default("aos_soa", particles_as("convert", "soa", "aos"),

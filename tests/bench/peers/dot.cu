@@ -13,13 +13,12 @@ struct Product {
     }
 };
 
-std::vector<Row> rows()
+static std::vector<Row> of(int64_t n, const char *shown)
 {
-    const int64_t n = 1 << 26;
     Row row;
     row.pattern = "dot";
     row.problem = {at_integer("n", n), at_text("dtype", "float")};
-    row.shown = "2^26 floats";
+    row.shown = shown;
     row.least_ratio = 1.10;
     row.least_share = 0.98;
     row.bytes = 2.0 * n * sizeof(float);
@@ -58,4 +57,12 @@ std::vector<Row> rows()
         };
     };
     return {blas, reduce};
+}
+
+std::vector<Row> rows()
+{
+    std::vector<Row> list = of(1 << 26, "2^26 floats");
+    for (const Row &row : of(1 << 28, "2^28 floats"))
+        list.push_back(row);
+    return list;
 }

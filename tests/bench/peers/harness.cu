@@ -41,7 +41,9 @@ __global__ void write_all(uint4 *to, size_t count, unsigned int salt)
         to[i] = make_uint4(salt, salt + 1, (unsigned int)i, salt);
 }
 
-/* Reads with four loads of each thread in flight; the sum is stored where it cannot be. */
+/* Reads with four loads of each thread in flight; the sum is stored where it cannot be. The loads
+ * have no hint: behind those that are to be evicted first, the lines that write_all() left in L2
+ * would stay there. */
 __global__ void read_all(const uint4 *from, size_t count, unsigned int *never)
 {
     unsigned int sum = 0;
@@ -50,7 +52,7 @@ __global__ void read_all(const uint4 *from, size_t count, unsigned int *never)
     for (; i + 3 * step < count; i += 4 * step) {
         uint4 part[4];
         for (int k = 0; k < 4; ++k)
-            part[k] = __ldcs(from + i + k * step);
+            part[k] = from[i + k * step];
         for (int k = 0; k < 4; ++k)
             sum ^= part[k].x ^ part[k].y ^ part[k].z ^ part[k].w;
     }

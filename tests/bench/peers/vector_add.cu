@@ -11,13 +11,12 @@ struct Add {
     }
 };
 
-std::vector<Row> rows()
+static Row of(int64_t n, const char *shown)
 {
-    const int64_t n = 1 << 26;
     Row row;
     row.pattern = "vector_add";
     row.problem = {at_integer("n", n), at_text("dtype", "float"), at_text("layout", "packed")};
-    row.shown = "2^26 floats";
+    row.shown = shown;
     row.peer = "cub::DeviceTransform";
     row.least_ratio = 1.02;
     row.least_share = 1.00;
@@ -33,5 +32,10 @@ std::vector<Row> rows()
                 "cub::DeviceTransform");
         };
     };
-    return {row};
+    return row;
+}
+
+std::vector<Row> rows()
+{
+    return {of(1 << 26, "2^26 floats"), of(1 << 28, "2^28 floats")};
 }
