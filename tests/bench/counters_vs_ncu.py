@@ -5,12 +5,22 @@
 
 For each variant of VARIANTS the same problem is counted twice: by `autotune explain --json` and by
 one `ncu` that watches them all, a launch each (tests/bench/run_variant.c). Requests and sectors of global memory must be
-equal, bank conflicts of shared memory within 2 %. With --profile the counts beside ncu's are those that
-`autotune profile --json` reads, each within 1 %, instructions, wavefronts and local memory as well: all that does not
-hang on what the caches held before; since each takes a process, of FEW variants unless --all is given. Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is no
-ncu or no GPU.
+equal, bank conflicts of shared memory within 2 %.
+
+The hardware's counter of bank conflicts also counts the turns that an access waits because others have the banks: what
+other warps loaded arrives there, too. That differs from launch to launch and is no property of the accesses. Nsight
+Compute counts wavefronts of shared memory twice, where the data pass (l1tex__data_pipe_lsu_wavefronts_mem_shared) and
+by the instructions and their addresses (smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared). The first less the
+second are those turns; they are taken off the conflicts and stand in columns of their own.
+
+With --profile the counts beside ncu's are those that `autotune profile --json` reads, each within 1 %, instructions,
+wavefronts and local memory as well: all that does not hang on what the caches held before; since each takes a process,
+of FEW variants unless --all is given.
+
+Prints a Markdown table; exit code 1 when a counter disagrees, 77 when there is no ncu or no GPU.
 """
 import argparse
+import concurrent.futures
 import csv
 import io
 import json
@@ -29,10 +39,13 @@ SHARED = [
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 ]
-# What --profile compares besides.
-MORE = [
+WAVEFRONTS = [
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+]
+BY_INSTRUCTION = [name.replace("l1tex__", "smsp__sass_l1tex_") for name in WAVEFRONTS]
+# What --profile compares besides.
+MORE = WAVEFRONTS + [
     "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
     "smsp__inst_executed.sum",
@@ -78,7 +91,55 @@ VARIANTS = [("transpose", c, SMALL) for c in (
     "block_x=16,block_y=8,tile_y=2,tile_z=4,march=true,staged=true",
     "block_x=48,block_y=4,tile_y=4,tile_z=8,march=true,staged=true,unroll=4",
     "block_x=96,block_y=2,tile_z=2",
-)]
+)] + [("aos_soa", c, {"n": 1 << 13, **p}) for c, p in (
+    ("algorithm=direct", {"operation": "update", "layout": "aos"}),
+    ("algorithm=shared,block=128,pad=0", {"operation": "update", "layout": "aos"}),
+    ("algorithm=shared,block=128,pad=1", {"operation": "convert", "layout": "soa", "to": "aos"}),
+    ("algorithm=vector,width=2", {"operation": "convert", "layout": "aos", "to": "packed"}),
+    ("algorithm=shuffle", {"operation": "convert", "layout": "aos", "to": "soa"}),
+)] + [("gather", c, {"n": 1 << 16, "order": o}) for c, o in (
+    ("algorithm=direct", "permutation"),
+    ("algorithm=direct,vec=4,items=2", "local"),
+    ("algorithm=sorted,block=128,items=4", "permutation"),
+)] + [("rgb", c, {"n": 1 << 16}) for c in (
+    "algorithm=direct",
+    "algorithm=words,pixels=8",
+    "algorithm=shared,block=64,pixels=8,pad=0",
+    "algorithm=shared,block=64,pixels=8,pad=1",
+)] + [("loop_order", c, {"rows": 256, "cols": 1024, "axis": a}) for c, a in (
+    ("algorithm=thread", "rows"),
+    ("algorithm=block,block=128,vec=4,unroll=2", "rows"),
+    ("algorithm=tile,block=128,lanes=8,vec=4", "rows"),
+    ("algorithm=tile,block=256,lanes=16,vec=4", "columns"),
+)] + [("matmul", c, {"m": 256, "n": 256, "k": 64}) for c in (
+    "algorithm=naive,tile_m=16,tile_n=16",
+    "algorithm=tile,tile_m=64,tile_n=64,tile_k=16,thread_m=4,thread_n=4,vec=4",
+    "algorithm=tile,tile_m=128,tile_n=128,tile_k=8,thread_m=8,thread_n=8,lanes_m=4,vec=4,pad=4,"
+    "staging=registers,unroll=8,group=8",
+)] + [("conv2d", c, {"rows": 256, "cols": 512, "size": s}) for c, s in (
+    ("algorithm=direct", 3),
+    ("algorithm=window,block_x=64,block_y=8,width=4,height=2,coefficients=immediate", 3),
+    ("algorithm=shared,block_x=32,block_y=8,width=4,height=2,coefficients=immediate", 5),
+)] + [("stencil1d", c, {"n": 1 << 16, "radius": 3}) for c in (
+    "algorithm=direct",
+    "algorithm=window,width=4",
+    "algorithm=shuffle,width=4",
+    "algorithm=shared,width=2,items=2",
+)] + [("histogram", c, {"n": 1 << 16, "values": v}) for c, v in (
+    ("algorithm=global,copies=1", 256),
+    ("algorithm=shared,copies=1", 256),
+    ("algorithm=shared,copies=8,vec=16", 1),
+)] + [("batched_transpose", c, {"batch": 64, "rows": 64, "cols": 64}) for c in (
+    "algorithm=naive",
+    "algorithm=tile,tile_x=32,tile_y=32,pad=1",
+    "algorithm=registers,tile_x=64,tile_y=64,load_vec=4,store_vec=4,block_rows=16,pad=0,swizzle=xor",
+    "algorithm=chunk,tile_x=32,count=1,pad=1",
+)] + [("spill", c, {"n": 1 << 16, "rounds": 2}) for c in (
+    "live=32,vec=4",
+    "live=64,max_registers=32",
+    "live=64,index=run_time",
+)] + [("textured", f"reads={r}", {"rows": 64, "cols": 96}) for r in ("memory",)
+]
 
 # Of each kind of access one: by threads and by vectors, strided, misaligned, with conflicts, reduced, in local memory.
 FEW = [("transpose", c, SMALL) for c in (
@@ -118,14 +179,17 @@ def read_counters(autotune, script, config, problem):
 
 
 def number(text):
-    return int(float(text.replace(",", "")))
+    """Of what a kernel has no instructions for there is "n/a"."""
+    return 0 if text == "n/a" else int(float(text.replace(",", "")))
 
 
-def profile(ncu, runner, subjects, metrics):
-    """Counters of each of `subjects`, (script, configuration, problem, entry), launched in order."""
-    command = [ncu, "--csv", "--metrics", ",".join(metrics), "--target-processes", "application-only",
+def profile(ncu, runner, subjects, metrics, caches="none"):
+    """Counters of each of `subjects`, (script, configuration, problem, entry), launched in order; `caches` is
+    ncu's --cache-control: "none" leaves them as they are, "all" empties them first."""
+    command = [ncu, "--csv", "--metrics", ",".join(metrics), "--print-units", "base",
+               "--target-processes", "application-only",
                "--kernel-name", "regex:^(" + "|".join(sorted({s[3] for s in subjects})) + ")$",
-               "--cache-control", "none", "--clock-control", "none", runner]
+               "--cache-control", caches, "--clock-control", "none", runner]
     for i, (script, config, problem, _) in enumerate(subjects):
         command += ["--"] * (i > 0) + [script + ".lua", config] + [f"{n}={v}" for n, v in problem.items()]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -138,6 +202,15 @@ def profile(ncu, runner, subjects, metrics):
         sys.exit(f"{len(launches)} launches watched, not {len(subjects)}: "
                  + (done.stdout + done.stderr).strip()[-2000:])
     return [launches[i] for i in sorted(launches)]
+
+
+def take_off_arbitration(measured):
+    """Turns of loads and of stores that were spent on others; `measured` has them in its conflicts no more."""
+    turns = []
+    for conflicts, passed, asked in zip(SHARED, WAVEFRONTS, BY_INSTRUCTION):
+        turns.append(measured[passed] - measured[asked])
+        measured[conflicts] -= turns[-1]
+    return turns
 
 
 def compare(simulated, measured, metrics, profiled):
@@ -177,11 +250,15 @@ def main():
         return 77
     head = ["pattern", "configuration", "problem", "ld requests", "ld sectors", "st requests",
             "st sectors", "ld conflicts", "st conflicts"]
-    if a.profile:
+    if not a.profile:
+        head += ["ld arbitration", "st arbitration"]
+    else:
         head += ["ld wavefronts", "st wavefronts", "local ld sectors", "local st sectors", "instructions"]
     subjects, counted, rows, bad = [], [], [], 0
-    for script, config, problem in variants:
-        simulated, why = (read_counters if a.profile else simulate)(autotune, script, config, problem)
+    # Simulations run side by side; profiles are of one GPU.
+    with concurrent.futures.ThreadPoolExecutor(1 if a.profile else os.cpu_count()) as pool:
+        counts = list(pool.map(lambda v: (read_counters if a.profile else simulate)(autotune, *v), variants))
+    for (script, config, problem), (simulated, why) in zip(variants, counts):
         if simulated is None:
             print(f"{script} {config}: {why}", file=sys.stderr)
             bad += 1
@@ -189,12 +266,14 @@ def main():
         subjects.append((script, config, problem, simulated["entry"]))
         counted.append(simulated["counters" if a.profile else "metrics"])
     compared = len(subjects)
-    measured = [] if a.simulate_only else profile(a.ncu, runner, subjects, metrics)
+    measured = [] if a.simulate_only else profile(
+        a.ncu, runner, subjects, metrics if a.profile else metrics + WAVEFRONTS + BY_INSTRUCTION)
     for (script, config, problem, _), simulated, found in zip(subjects, counted, measured):
+        turns = [] if a.profile else take_off_arbitration(found)
         good, cells = compare(simulated, found, metrics, a.profile)
         bad += not good
         rows.append([os.path.basename(script), config,
-                     " ".join(f"{n}={v}" for n, v in problem.items())] + cells)
+                     " ".join(f"{n}={v}" for n, v in problem.items())] + cells + [str(t) for t in turns])
     text = "\n".join(["| " + " | ".join(r) + " |" for r in [head, ["---"] * len(head)] + rows])
     summary = (f"{compared} variants simulated, {bad} failed" if a.simulate_only else
                f"{compared} variants compared, {bad} failed; "
