@@ -7,6 +7,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 
 # What each pattern goes over: ranges of numbers, lists of words.
 PATTERNS = {
@@ -85,6 +86,9 @@ class Tool:
             return json.loads(done.stdout), ""
         except ValueError:
             return None, done.stderr.strip() or done.stdout.strip() or "exit %d" % done.returncode
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.folder, name))
 
     def kept(self, name, *words):
         """The same, once: what was printed is kept in FOLDER/name."""
@@ -224,7 +228,12 @@ def try_pattern(args, tool, pattern, ranges):
     fixed = made["portfolio"]["fixed"]
     chosen = header_choices(args, tool, pattern, name, [dict(fixed, **shape) for _, shape in shapes])
     regrets, slower, failed, refused = {}, [], [], 0
+    skipped = 0
     for i, (kind, shape) in enumerate(shapes):
+        if args.until and time.monotonic() - args.start_s > args.until and not tool.has(
+                "%s.%d.race.json" % (name, i)):
+            skipped += 1
+            continue
         place, words = "%s.%d" % (name, i), [*spelt(shape), *common, "--no-record", *args.tuning]
         rule, fields = chosen[i]
         picked, why = tool.run("pick", pattern, *spelt(shape), "--gpu", made["device"], "--results", args.results, "--json")
@@ -244,7 +253,7 @@ def try_pattern(args, tool, pattern, ranges):
         regrets.setdefault(kind, []).append(found["choice"] / found["best"] - 1)
         slower.append(found.get("default", 0) > 0 and found["choice"] > found["default"] * (1 + NOISE))
         if args.verbose:
-            print("    %-14s %-10s %+6.2f %%  %s" % (kind, rule, 100 * regrets[kind][-1], shape))
+            print("    %-14s %-10s %+6.2f %%  %s" % (kind, rule, 100 * regrets[kind][-1], shape), flush=True)
     everything = [r for one in regrets.values() for r in one]
     mean = sum(everything) / len(everything) if everything else 0.0
     p95, share = percentile(everything, 0.95), sum(slower) / len(slower) if slower else 0.0
@@ -256,8 +265,11 @@ def try_pattern(args, tool, pattern, ranges):
                                                           100 * max(regrets[kind])))
     for line in failed:
         print("    failed: %s" % line)
+    if skipped:
+        print("    %d shapes were left out: time was up" % skipped)
     if refused:
         print("    %d shapes for which nothing is possible" % refused)
+    sys.stdout.flush()
     good = mean <= ASKED["mean"] and p95 <= ASKED["p95"] and share <= ASKED["slower"]
     return not failed and bool(everything) and (good or args.no_bars)
 
@@ -272,10 +284,12 @@ def main():
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--making", default="", help="more options of 'autotune portfolio', with commas for blanks")
     parser.add_argument("--tuning", default="", help="more options of the tuning runs, likewise")
+    parser.add_argument("--until", type=float, default=0, help="seconds after which no further shape is begun")
     parser.add_argument("--no-runtime", action="store_true", help="the header is told the GPU's name alone")
     parser.add_argument("--no-bars", action="store_true", help="regrets are printed and not judged")
     parser.add_argument("--verbose", action="store_true", help="a line for each shape")
     args = parser.parse_args()
+    args.start_s = time.monotonic()
     args.making, args.tuning = ([w for w in text.split(",") if w] for text in (args.making, args.tuning))
     args.folder = os.path.abspath(args.folder)
     args.results = os.path.join(args.folder, "results")

@@ -241,8 +241,8 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
     at.settings.budget_s = 0;
     at.settings.budget_evaluations = evaluations;
     at.settings.has_effort = is_search;
-    at.settings.prove_all = p->proves;
-    at.settings.leave_unproven = !p->proves;
+    at.settings.prove_all = a->run->prove_all || p->proves;
+    at.settings.leave_unproven = !at.settings.prove_all;
     if (!a->run->has_effort)
         at.settings.effort = EFFORT_NORMAL;
     say(p, problem, what);
