@@ -38,7 +38,8 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->is_twin = c->twin_of != NULL;
     b->out->twins += r->is_twin;
     const candidate *tried = c->twin_of ? c->twin_of : c;
-    b->out->unraced += c->found.outcome == OUTCOME_OK && tried->deferred && !tried->passed;
+    b->out->unraced +=
+        c->found.outcome == OUTCOME_OK && (candidate_waits(tried) || candidate_is_unchecked(tried));
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->found = c->found;

@@ -168,7 +168,7 @@ static at_status release_dropped(race_driver *c, const uint32_t *order, size_t c
 static bool is_fit(const race_driver *c, uint32_t entrant)
 {
     const candidate *one = c->entrants[entrant];
-    return c->held[entrant] && (c->probing || !one->deferred || one->passed);
+    return c->held[entrant] && (c->probing || (!candidate_waits(one) && !candidate_is_unchecked(one)));
 }
 
 /* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
@@ -254,11 +254,12 @@ static at_status await_fit(race_driver *c, const asked *waiting, size_t count, a
         e.id = 0;
         if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
             race_log_keep(c->log, &waiting[i].logged, stage_reached(c), &e);
-        if (e.outcome == OUTCOME_OK) {
-            c->held[waiting[i].entrant] = true;
-            c->entrants[waiting[i].entrant]->passed = !candidate_waits(c->entrants[waiting[i].entrant]);
-        } else
+        candidate *one = c->entrants[waiting[i].entrant];
+        if (e.outcome != OUTCOME_OK)
             exclude(c, waiting[i].entrant, e.outcome, e.message);
+        else if (candidate_is_unchecked(one))
+            one->ragged = RAGGED_PASSED;
+        c->held[waiting[i].entrant] = e.outcome == OUTCOME_OK;
         device_event_deinit(&e);
     }
     return AT_OK;

@@ -267,10 +267,11 @@ static bool is_checked_on_ragged(const candidate *c)
     return any;
 }
 
-/* What a source that is not compiled yet is known by. */
-static void mark_deferred(candidate *c, const sources *all)
+/* A source that is not compiled yet is known by its hash. */
+static void defer_ragged(candidate *c, const sources *all)
 {
-    for (size_t i = 1; i < DEVICE_SLOTS && c->deferred; i++)
+    c->ragged = RAGGED_DEFERRED;
+    for (size_t i = 1; i < DEVICE_SLOTS; i++)
         if (c->present[i])
             snprintf(c->codes[i], sizeof c->codes[i], "-%.31s", all->of[i].hash);
 }
@@ -283,7 +284,7 @@ static at_status set_key(const pipeline *p, candidate *c, const sources *all, at
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         if (c->present[i])
             launches[count++] =
-                (journal_launch){.source_hash = i > 0 && c->deferred ? c->codes[i] : all->of[i].hash,
+                (journal_launch){.source_hash = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash,
                                  .plan = &c->launches[i]};
     if (!p->log)
         return AT_OK;
@@ -411,8 +412,8 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
         status = emit_ragged(p, c, &all, error);
     }
     if (!status && resumable) {
-        c->deferred = p->defers && is_checked_on_ragged(c);
-        mark_deferred(c, &all);
+        if (p->defers && is_checked_on_ragged(c))
+            defer_ragged(c, &all);
         status = set_key(p, c, &all, error);
     }
     int64_t end_ns = clock_now_ns();
@@ -450,8 +451,8 @@ at_status pipeline_add(pipeline *p, uint64_t configuration, at_error *error)
 
 at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 {
-    c->wanted = true;
-    c->ahead = false;
+    if (candidate_waits(c) || c->ragged == RAGGED_PREPARED)
+        c->ragged = RAGGED_WANTED;
     return emit_and_submit(p, c, false, error);
 }
 
@@ -467,7 +468,7 @@ static candidate *fastest_waiting(const pipeline *p)
     int64_t found_ns = INT64_MAX;
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        if (!c->finished || c->ahead || c->twin_of || c->found.outcome != OUTCOME_OK || !candidate_waits(c))
+        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK || c->ragged != RAGGED_DEFERRED)
             continue;
         int64_t time_ns = pipeline_prior_ns(p, c);
         if (time_ns > 0 && time_ns < found_ns) {
@@ -487,7 +488,7 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
         if (!c)
             break;
         p->prepared++;
-        c->wanted = c->ahead = true;
+        c->ragged = RAGGED_PREPARED;
         status = emit_and_submit(p, c, false, error);
     }
     return status;
@@ -545,8 +546,8 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
         keep_in_journal(p, c);
         return status;
     }
-    if (r->outcome != COMPILE_OK && c->ahead)
-        c->wanted = false;
+    if (r->outcome != COMPILE_OK && (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
+        c->ragged = RAGGED_UNPREPARED;
     else if (r->outcome != COMPILE_OK)
         candidate_reject(c, compile_failure(r->outcome), r->log);
     return last ? compiled(p, c, error) : AT_OK;

@@ -68,7 +68,7 @@ at_status twins_set_code(candidate *c, at_error *error)
     const char *texts[DEVICE_SLOTS] = {NULL};
     c->has_code = false;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
-        texts[i] = c->images[i] || (i > 0 && c->deferred) ? c->codes[i] : c->codes[0];
+        texts[i] = c->images[i] || (i > 0 && candidate_waits(c)) ? c->codes[i] : c->codes[0];
         if (c->present[i] && !texts[i][0])
             return AT_OK;
     }
@@ -117,8 +117,7 @@ static void give(candidate *from, candidate *to)
     memset(from->images, 0, sizeof from->images);
     memset(from->image_bytes, 0, sizeof from->image_bytes);
     to->proof_asked = from->proof_asked;
-    to->wanted = from->wanted;
-    to->passed = from->passed;
+    to->ragged = from->ragged;
 }
 
 /* Has `c` stand for those that its twin stood for. */

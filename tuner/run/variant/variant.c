@@ -77,7 +77,7 @@ void candidate_variant(const candidate *c, device_variant *out)
 {
     out->layout = c->layout;
     out->launch_ns = measurement_fastest_ns(&c->found);
-    out->unchecked = c->deferred && c->wanted && !c->passed;
+    out->unchecked = candidate_is_unchecked(c);
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
         out->present[i] = c->present[i] && (i == 0 || !candidate_waits(c));
         out->launches[i] = c->launches[i];
@@ -91,7 +91,12 @@ void candidate_variant(const candidate *c, device_variant *out)
 
 bool candidate_waits(const candidate *c)
 {
-    return c->deferred && !c->wanted;
+    return c->ragged == RAGGED_DEFERRED || c->ragged == RAGGED_UNPREPARED;
+}
+
+bool candidate_is_unchecked(const candidate *c)
+{
+    return c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_WANTED;
 }
 
 bool candidate_has_code(const candidate *c)

@@ -16,6 +16,16 @@
 #include "journal/journal.h"
 #include "run/variant/proof.h"
 
+/* The check on the ragged problems. */
+typedef enum candidate_ragged {
+    RAGGED_WITH_TUNED, /* together with the tuned problem's, or there is none */
+    RAGGED_DEFERRED,   /* until a race wants the candidate */
+    RAGGED_UNPREPARED, /* the same, and it did not compile when that was tried before the race */
+    RAGGED_PREPARED,   /* compiled, or submitted, because a race is likely to want it */
+    RAGGED_WANTED,     /* compiled, or submitted, because a race wants it */
+    RAGGED_PASSED      /* after it was deferred */
+} candidate_ragged;
+
 typedef struct candidate {
     uint64_t configuration; /* index into the space */
     uint64_t id;            /* place in the table */
@@ -33,11 +43,8 @@ typedef struct candidate {
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
-    bool deferred;          /* on the ragged ones once the race wants it, ... */
-    bool wanted;            /* ... which it does: their code is compiled, or has been asked for, ... */
-    bool passed;            /* ... and it was right there */
-    bool ahead;             /* the race has not said that it wants it, but is likely to */
-    uint32_t broken[DEVICE_SLOTS]; /* where not: the constraint that rules it out */
+    candidate_ragged ragged;
+    uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
     uint32_t layout;        /* of its data, as the device numbers it */
     launch_plan launches[DEVICE_SLOTS];
     void *images[DEVICE_SLOTS]; /* owned; NULL: that of slot 0 serves; dropped when not needed */
@@ -78,6 +85,9 @@ void candidate_variant(const candidate *c, device_variant *out);
 
 /* Is it still to be compiled for its ragged problems? */
 bool candidate_waits(const candidate *c);
+
+/* Is it, or will it be, compiled for ragged problems on which it has not been checked? */
+bool candidate_is_unchecked(const candidate *c);
 
 /* Is all machine code there that it needs? One that launches nothing needs none. */
 bool candidate_has_code(const candidate *c);
