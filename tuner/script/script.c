@@ -9,7 +9,7 @@
 
 #include "base/hash_text.h"
 #include "script/lexer.h"
-#include "script/sandbox_library.h"
+#include "script/sandbox/library.h"
 #include "script/state.h"
 
 static void check_module_name(lua_State *L, const char *name)

@@ -1,10 +1,10 @@
 /* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
- * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into
- * plain data; evaluate.c, transfer.c, constraints.c and configuration.c evaluate; emit.c runs templates; host.c
- * loads files and is what the tool's own Lua calls; expression.c compiles expressions; helpers.c is
- * what expressions and templates call; state.c keeps the memory and finds the files; sandbox.c is
- * the Lua state itself. */
+ * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into plain
+ * data; evaluate.c, transfer.c, view.c, constraints.c and configuration.c evaluate; emit.c runs templates;
+ * host.c loads files and has what the tool's own Lua calls; expression.c compiles expressions; helpers.c has
+ * what expressions and templates call; state.c keeps the memory and finds the files. script/sandbox has the
+ * Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -12,7 +12,7 @@
 
 #include "script/expression.h"
 #include "device/plan.h"
-#include "script/sandbox.h"
+#include "script/sandbox/sandbox.h"
 #include "script/script.h"
 
 /* As lua/autotune.lua has them. */

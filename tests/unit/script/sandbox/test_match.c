@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "check.h"
-#include "script/match.h"
-#include "script/sandbox.h"
+#include "script/sandbox/match.h"
+#include "script/sandbox/sandbox.h"
 
 /* Compares the functions in `own` with Lua's on random patterns: results and which calls fail. */
 static const char compare[] =

@@ -1,4 +1,4 @@
-#include "script/sandbox.h"
+#include "script/sandbox/sandbox.h"
 
 #include <inttypes.h>
 #include <lauxlib.h>

@@ -7,8 +7,8 @@
  * running time by a count of VM instructions, to which C functions whose work depends on their
  * arguments (string.rep, pattern matching, table.sort ...) add theirs. pairs() visits keys in
  * sorted order, so that a script means the same in every run. */
-#ifndef AUTOTUNE_SCRIPT_SANDBOX_H
-#define AUTOTUNE_SCRIPT_SANDBOX_H
+#ifndef AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
+#define AUTOTUNE_SCRIPT_SANDBOX_SANDBOX_H
 
 #include <lua.h>
 #include <stdbool.h>
@@ -34,7 +34,7 @@ typedef struct sandbox {
     at_error error;             /* of the call in progress */
 } sandbox;
 
-/* Registry key of the table of everything that an environment starts with; script/sandbox_library.h
+/* Registry key of the table of everything that an environment starts with; script/sandbox/library.h
  * fills it. */
 extern const char sandbox_base_key[];
 

@@ -1,4 +1,4 @@
-#include "script/sandbox_library.h"
+#include "script/sandbox/library.h"
 
 #include <lauxlib.h>
 #include <lualib.h>
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "script/match.h"
+#include "script/sandbox/match.h"
 
 /* Bytes that a C function copies or scans in the time of one VM instruction, roughly. */
 enum { BYTES_PER_INSTRUCTION = 8 };

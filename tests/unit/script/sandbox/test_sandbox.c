@@ -1,6 +1,6 @@
 #include <time.h>
 
-#include "script/sandbox_library.h"
+#include "script/sandbox/library.h"
 #include "script_fixture.h"
 
 static void expect(const char *text, const char *message)

@@ -4,7 +4,7 @@
 #define AUTOTUNE_SCRIPT_SANDBOX_LIBRARY_H
 
 #include "base/error.h"
-#include "script/sandbox.h"
+#include "script/sandbox/sandbox.h"
 
 /* Puts them into a sandbox: the table that its environments start with, and the methods of strings.
  * AT_SCRIPT when its memory limit is too small, AT_NO_MEMORY. */
