@@ -4,20 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "base/clock.h"
-#include "base/hash_text.h"
-#include "compile/code.h"
 #include "run/setup/gpus.h"
-#include "run/setup/setup.h"
+#include "run/variant/log.h"
+#include "run/variant/sources.h"
 #include "run/variant/twins.h"
-#include "script/emit.h"
 
-enum {
-    DEVICE_QUEUE = 4,     /* requests in flight: the device never waits for the tuner */
-    MOST_FDS = 1100
-};
+enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
 
 /* Of machine code that waits for the device. Where compiling stops for a full queue, sources trickle to the
  * compile workers one by one, and groups of one take several times as long. */
@@ -25,9 +18,8 @@ static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
 
 struct pipeline {
     session *session;
-    journal *log;
+    variant_log log;
     prover *prover; /* or NULL */
-    size_t samples;
     candidates table;
     twins twins;
     uint16_t *indices; /* scratch: one configuration */
@@ -83,8 +75,13 @@ at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out,
         free(indices);
         return error_set(error, AT_NO_MEMORY, "out of memory");
     }
-    *p = (pipeline){.session = s, .log = log, .indices = indices, .start_ns = clock_now_ns()};
-    p->samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES;
+    *p = (pipeline){.session = s, .indices = indices, .start_ns = clock_now_ns()};
+    p->log = (variant_log){.journal = log,
+                           .session = s,
+                           .gpus = &p->gpus,
+                           .samples = samples < DEVICE_MAX_SAMPLES ? samples : DEVICE_MAX_SAMPLES,
+                           .indices = indices,
+                           .trouble = &p->state.journal_trouble};
     gpus_init(&p->gpus, s->workers);
     p->lane = trace_lane(s->trace, TRACE_TUNER, "pipeline");
     *out = p;
@@ -140,48 +137,15 @@ size_t pipeline_room(const pipeline *p)
     return width - under_way;
 }
 
-static void put_on(candidate *c, size_t gpu_number)
-{
-    c->gpu = gpu_number;
-    if (c->keys)
-        c->key = c->keys[gpu_number];
-}
-
-/* The configuration as the journal has it. */
-static void format_configuration(pipeline *p, const candidate *c, char *text, size_t size_bytes)
-{
-    space_at(p->session->space, c->configuration, p->indices);
-    script_format_configuration(p->session->script, p->indices, text, size_bytes);
-}
-
-static void keep_in_journal(pipeline *p, const candidate *c)
-{
-    if (!p->log)
-        return;
-    char text[CONFIGURATION_BYTES];
-    format_configuration(p, c, text, sizeof text);
-    at_error trouble = {0};
-    journal_append(p->log, c->key,
-                   &(journal_entry){.configuration = text,
-                                    .stage = "screen",
-                                    .gpu = c->gpu,
-                                    .code = c->code,
-                                    .has_code = c->has_code,
-                                    .found = c->found},
-                   &trouble);
-    if (trouble.status)
-        p->state.journal_trouble = trouble;
-}
-
 /* The one that stands for it is finished. */
 static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
 {
     bool known = c->from_journal;
     twins_follow(c);
-    put_on(c, c->twin_of->gpu);
+    variant_log_put_on(c, c->twin_of->gpu);
     c->finished = true;
     if (!known)
-        keep_in_journal(p, c);
+        variant_log_keep(&p->log, c);
     p->state.finished++;
     p->state.twins++;
     return queue_push(&p->finished, c->id, error);
@@ -215,127 +179,6 @@ static at_status finish(pipeline *p, candidate *c, at_error *error)
     return status;
 }
 
-static at_status submit(pipeline *p, const candidate *c, const emitted *source, size_t slot,
-                        at_error *error)
-{
-    const struct pattern *described = script_pattern(p->session->script);
-    return submit_source(p->session->workers->pool, c->id * DEVICE_SLOTS + slot, source,
-                         described->template_path, &c->launches[slot],
-                         p->session->workers->properties.arch, p->session->workers->properties.predicted, error);
-}
-
-/* A variant's sources, one a slot; empty where it is not checked there. */
-typedef struct sources {
-    emitted of[DEVICE_SLOTS];
-} sources;
-
-/* Those of the ragged problems whose constraints it meets. */
-static at_status emit_ragged(pipeline *p, candidate *c, sources *out, at_error *error)
-{
-    script *s = p->session->script;
-    at_status status = AT_OK;
-    for (size_t i = 1; !status && i < p->session->slots; i++) {
-        problem_kind problem = session_problem(p->session, i);
-        size_t broken;
-        status = script_valid(s, problem, p->indices, &c->present[i], &broken, error);
-        if (!status && !c->present[i])
-            c->broken[i] = (uint32_t)broken;
-        if (status || !c->present[i])
-            continue;
-        status = script_launch_plan(s, problem, p->indices, &c->launches[i], error);
-        if (!status)
-            status = emit_variant(s, problem, p->indices, true, &out->of[i], error);
-    }
-    return status;
-}
-
-/* Is the slot to be compiled? Not what launches nothing, is there, or is the same as the tuned problem's. */
-static bool is_due(const candidate *c, const sources *all, size_t slot)
-{
-    if (!c->present[slot] || c->launches[slot].launch_count == 0 || c->images[slot] ||
-        (slot > 0 && candidate_waits(c)))
-        return false;
-    return slot == 0 || c->launches[0].launch_count == 0 ||
-           strcmp(all->of[slot].hash, c->source_hash) != 0;
-}
-
-static bool is_checked_on_ragged(const candidate *c)
-{
-    bool any = false;
-    for (size_t i = 1; i < DEVICE_SLOTS; i++)
-        any = any || c->present[i];
-    return any;
-}
-
-/* A source that is not compiled yet is known by its hash. */
-static void defer_ragged(candidate *c, const sources *all)
-{
-    c->ragged = RAGGED_DEFERRED;
-    for (size_t i = 1; i < DEVICE_SLOTS; i++)
-        if (c->present[i])
-            snprintf(c->codes[i], sizeof c->codes[i], "-%.31s", all->of[i].hash);
-}
-
-/* An outcome of the tuned problem alone is known by another key than one of all. */
-static at_status set_key(const pipeline *p, candidate *c, const sources *all, at_error *error)
-{
-    journal_launch launches[DEVICE_SLOTS];
-    size_t count = 0;
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        if (c->present[i])
-            launches[count++] =
-                (journal_launch){.source_hash = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash,
-                                 .plan = &c->launches[i]};
-    if (!p->log)
-        return AT_OK;
-    if (p->gpus.count == 1)
-        return journal_key_of(p->log, launches, count, &c->key, error);
-    if (!c->keys)
-        c->keys = calloc(p->gpus.count, sizeof *c->keys);
-    if (!c->keys)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < p->gpus.count; i++)
-        status = journal_key_on(p->log, i, launches, count, &c->keys[i], error);
-    c->key = c->keys[c->gpu];
-    return status;
-}
-
-/* What the journal knows of a variant on the GPU that it is put on. */
-static bool find_entry(const pipeline *p, const candidate *c, journal_entry *entry)
-{
-    return p->log && journal_find(p->log, c->key, entry) &&
-           (entry->found.outcome != OUTCOME_OK || entry->found.sample_count >= p->samples) &&
-           entry->found.sample_count <= DEVICE_MAX_SAMPLES;
-}
-
-/* An outcome of the journal stands for the work: home's, or else another GPU's. */
-static bool take_from_journal(pipeline *p, candidate *c)
-{
-    journal_entry entry;
-    put_on(c, p->gpus.home);
-    bool found = find_entry(p, c, &entry);
-    for (size_t i = 0; !found && c->keys && i < p->gpus.count; i++) {
-        put_on(c, i);
-        found = find_entry(p, c, &entry);
-    }
-    if (!found)
-        return false;
-    c->from_journal = true;
-    c->code = entry.code;
-    c->has_code = entry.has_code;
-    measurement whole = entry.found;
-    measurement_own(&whole);
-    measurement_deinit(&c->found);
-    c->found = whole;
-    /* Another configuration may have the same kernel: a reader of the journal must find both. */
-    char text[CONFIGURATION_BYTES];
-    format_configuration(p, c, text, sizeof text);
-    if (strcmp(text, entry.configuration) != 0)
-        keep_in_journal(p, c);
-    return true;
-}
-
 /* What an interrupted run measured of a variant's twin stands for it as well. */
 static at_status resume(pipeline *p, candidate *c, at_error *error)
 {
@@ -360,7 +203,7 @@ static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *
         return status;
     if (first)
         return become_twin(p, c, first, error);
-    if (take_from_journal(p, c))
+    if (variant_log_find(&p->log, c))
         return resume(p, c, error);
     *done = false;
     return AT_OK;
@@ -396,49 +239,28 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
 {
     bool done = false;
     session *s = p->session;
-    sources all = {0};
-    uint8_t parts = 0;
+    sources all;
     int64_t start_ns = clock_now_ns();
     space_at(s->space, c->configuration, p->indices);
-    c->present[0] = true;
-    if (s->workers->device)
-        c->layout = (uint32_t)problem_set_layout(&s->problems, p->indices);
-    at_status status =
-        script_launch_plan(s->script, s->problem, p->indices, &c->launches[0], error);
-    if (!status)
-        status = emit_variant(s->script, s->problem, p->indices, true, &all.of[0], error);
-    if (!status) {
-        snprintf(c->source_hash, sizeof c->source_hash, "%s", all.of[0].hash);
-        status = emit_ragged(p, c, &all, error);
-    }
+    at_status status = sources_emit(s, p->indices, c, &all, error);
     if (!status && resumable) {
-        if (p->defers && is_checked_on_ragged(c))
-            defer_ragged(c, &all);
-        status = set_key(p, c, &all, error);
+        if (p->defers)
+            sources_defer_ragged(&all, c);
+        status = variant_log_set_keys(&p->log, c, &all, error);
     }
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
-    if (status)
-        goto cleanup;
-    if (resumable)
+    if (!status && resumable)
         status = recognise(p, c, &all, &done, error);
-    if (status || done)
-        goto cleanup;
-    for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
-        if (!is_due(c, &all, i))
-            continue;
-        status = submit(p, c, &all.of[i], i, error);
-        parts++;
+    if (!status && !done) {
+        status = sources_submit(&all, s, c, error);
+        if (!status && c->parts > 0)
+            p->compiling++;
+        else if (!status)
+            status = compiled(p, c, error);
     }
-    c->parts = parts;
-    if (!status && parts > 0)
-        p->compiling++;
-    else if (!status)
-        status = compiled(p, c, error);
-cleanup:
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        emitted_deinit(&all.of[i]);
+    sources_deinit(&all);
     return status;
 }
 
@@ -501,34 +323,16 @@ static outcome compile_failure(compile_outcome o)
                                   : OUTCOME_COMPILE_ERROR;
 }
 
-/* Machine code and what it takes, as a text; "" when the code is not known. */
-static void hash_code(const pipeline *p, const candidate *c, size_t slot, const compile_result *r, char text[33])
-{
-    char entries[PLAN_ENTRIES_BYTES];
-    struct {
-        compile_code code;
-        kernel_resources resources;
-    } all = {.resources = r->resources};
-    plan_entries(&c->launches[slot], entries);
-    bool known = p->session->workers->properties.predicted || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries,
-                                                                           r->suffix, &all.code);
-    if (p->session->workers->properties.predicted)
-        all.code = compile_code_of_ptx(r->ptx);
-    text[0] = '\0';
-    if (known)
-        hash_text(XXH3_128bits(&all, sizeof all), text);
-}
-
 static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
 {
     candidate *c = p->table.items[r->id / DEVICE_SLOTS];
     size_t slot = r->id % DEVICE_SLOTS;
+    bool ptx = p->session->workers->properties.predicted;
     p->state.compile_ns += r->cached ? 0 : r->time_ns;
     c->found.compile_ns += c->finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
         if (!c->finished)
-            hash_code(p, c, slot, r, c->codes[slot]);
-        bool ptx = p->session->workers->properties.predicted;
+            twins_note_code(c, slot, r, ptx);
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;
@@ -543,7 +347,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     if (r->outcome != COMPILE_OK && !c->finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
         at_status status = finish(p, c, error);
-        keep_in_journal(p, c);
+        variant_log_keep(&p->log, c);
         return status;
     }
     if (r->outcome != COMPILE_OK && (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
@@ -566,10 +370,10 @@ static at_status feed_devices(pipeline *p, at_error *error)
             continue;
         device_variant variant;
         candidate_variant(c, &variant);
-        at_status status = device_worker_try(to->worker, c->id, &variant, p->samples, error);
+        at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
         if (status)
             return status;
-        put_on(c, (size_t)(to - p->gpus.items));
+        variant_log_put_on(c, (size_t)(to - p->gpus.items));
         c->under_way = true;
         to->trying++;
     }
@@ -588,7 +392,7 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
     c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
     at_status status = finish(p, c, error);
-    keep_in_journal(p, c);
+    variant_log_keep(&p->log, c);
     if (e->outcome != OUTCOME_OK)
         candidate_drop_images(c);
     return status;

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
+#include "base/hash_text.h"
+#include "compile/code.h"
+
 void twins_deinit(twins *t)
 {
     keymap_deinit(&t->by_source);
@@ -61,6 +66,22 @@ at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
 {
     at_status status = identify(c, hashes, &c->source, error);
     return status ? status : meet(&t->by_source, all, c, false, first, error);
+}
+
+void twins_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx)
+{
+    char entries[PLAN_ENTRIES_BYTES];
+    struct {
+        compile_code code;
+        kernel_resources resources;
+    } all = {.resources = r->resources};
+    plan_entries(&c->launches[slot], entries);
+    bool known = is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
+    if (is_ptx)
+        all.code = compile_code_of_ptx(r->ptx);
+    c->codes[slot][0] = '\0';
+    if (known)
+        hash_text(XXH3_128bits(&all, sizeof all), c->codes[slot]);
 }
 
 at_status twins_set_code(candidate *c, at_error *error)

@@ -21,6 +21,9 @@ void twins_deinit(twins *t);
 at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
                             const char *const hashes[DEVICE_SLOTS], candidate **first, at_error *error);
 
+/* Sets c->codes[slot] to a hash of the machine code and its resources; "" when the code is not known. */
+void twins_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx);
+
 /* Sets c->code, which identifies its machine code, from c->codes; left unset if one of them is not known.
  */
 at_status twins_set_code(candidate *c, at_error *error);

@@ -1,0 +1,34 @@
+/* Candidates in the journal: what was measured of one is kept, and found again by a run that resumes. */
+#ifndef AUTOTUNE_RUN_VARIANT_LOG_H
+#define AUTOTUNE_RUN_VARIANT_LOG_H
+
+#include "base/error.h"
+#include "journal/journal.h"
+#include "run/setup/gpus.h"
+#include "run/setup/session.h"
+#include "run/variant/sources.h"
+
+typedef struct variant_log { /* everything is borrowed */
+    journal *journal; /* NULL: nothing is kept or found */
+    session *session;
+    const gpus *gpus;
+    size_t samples;    /* that an entry must have */
+    uint16_t *indices; /* scratch: one configuration */
+    at_error *trouble; /* gets why the journal refused an entry */
+} variant_log;
+
+/* Sets the candidate's keys, one for each GPU. The outcome of one whose ragged problems are deferred has
+ * another key than the outcome on all problems. AT_NO_MEMORY. */
+at_status variant_log_set_keys(const variant_log *log, candidate *c, const sources *all, at_error *error);
+
+/* Says which GPU measures the candidate, or did. */
+void variant_log_put_on(candidate *c, size_t gpu_number);
+
+/* Writes the candidate's outcome. */
+void variant_log_keep(variant_log *log, const candidate *c);
+
+/* Gives the candidate the outcome that an earlier run found, at home or else on another GPU; false: there
+ * is none. */
+bool variant_log_find(variant_log *log, candidate *c);
+
+#endif

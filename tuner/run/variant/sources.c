@@ -1,0 +1,81 @@
+#include "run/variant/sources.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "run/setup/setup.h"
+
+static at_status emit_ragged(session *s, const uint16_t *indices, candidate *c, sources *out, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 1; !status && i < s->slots; i++) {
+        problem_kind problem = session_problem(s, i);
+        size_t broken;
+        status = script_valid(s->script, problem, indices, &c->present[i], &broken, error);
+        if (!status && !c->present[i])
+            c->broken[i] = (uint32_t)broken;
+        if (status || !c->present[i])
+            continue;
+        status = script_launch_plan(s->script, problem, indices, &c->launches[i], error);
+        if (!status)
+            status = emit_variant(s->script, problem, indices, true, &out->of[i], error);
+    }
+    return status;
+}
+
+at_status sources_emit(session *s, const uint16_t *indices, candidate *c, sources *out, at_error *error)
+{
+    *out = (sources){0};
+    c->present[0] = true;
+    if (s->workers->device)
+        c->layout = (uint32_t)problem_set_layout(&s->problems, indices);
+    at_status status = script_launch_plan(s->script, s->problem, indices, &c->launches[0], error);
+    if (!status)
+        status = emit_variant(s->script, s->problem, indices, true, &out->of[0], error);
+    if (status)
+        return status;
+    snprintf(c->source_hash, sizeof c->source_hash, "%s", out->of[0].hash);
+    return emit_ragged(s, indices, c, out, error);
+}
+
+void sources_deinit(sources *all)
+{
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        emitted_deinit(&all->of[i]);
+}
+
+void sources_defer_ragged(const sources *all, candidate *c)
+{
+    for (size_t i = 1; i < DEVICE_SLOTS; i++) {
+        if (!c->present[i])
+            continue;
+        c->ragged = RAGGED_DEFERRED;
+        snprintf(c->codes[i], sizeof c->codes[i], "-%.31s", all->of[i].hash);
+    }
+}
+
+static bool is_due(const sources *all, const candidate *c, size_t slot)
+{
+    if (!c->present[slot] || c->launches[slot].launch_count == 0 || c->images[slot] ||
+        (slot > 0 && candidate_waits(c)))
+        return false;
+    return slot == 0 || c->launches[0].launch_count == 0 ||
+           strcmp(all->of[slot].hash, c->source_hash) != 0;
+}
+
+at_status sources_submit(const sources *all, const session *s, candidate *c, at_error *error)
+{
+    const workers *w = s->workers;
+    at_status status = AT_OK;
+    uint8_t parts = 0;
+    for (size_t i = 0; !status && i < DEVICE_SLOTS; i++) {
+        if (!is_due(all, c, i))
+            continue;
+        status = submit_source(w->pool, c->id * DEVICE_SLOTS + i, &all->of[i],
+                               script_pattern(s->script)->template_path, &c->launches[i], w->properties.arch,
+                               w->properties.predicted, error);
+        parts++;
+    }
+    c->parts = parts;
+    return status;
+}
