@@ -8,8 +8,6 @@
 #include "script/lexer.h"
 #include "script/state.h"
 
-/* Longer expressions are left to Lua. */
-enum { MOST_STEPS = 256 };
 /* Of an expression with its derived values put in: each can double what it reads. */
 enum { MOST_CODE_BYTES = 64 * 1024 };
 
@@ -63,7 +61,7 @@ static bool find_name(const script *s, const char *name, expression_input *input
     return false;
 }
 
-static const char *input_name(const script *s, expression_input input)
+const char *expression_input_name(const script *s, expression_input input)
 {
     return input.is_parameter ? s->parameters[input.index].name
                               : s->problems[PROBLEM_TUNED][input.index].name;
@@ -131,7 +129,7 @@ static void check_reach(lua_State *L, const expression *e, expression_reach reac
     if (!input.is_parameter || reach == REACH_ALL ||
         (reach == REACH_LAYOUT && s->choices[input.index].in_layout))
         return;
-    const char *name = input_name(s, input);
+    const char *name = expression_input_name(s, input);
     const char *remedy = reach == REACH_LAYOUT ? "; if the data depends on it, name it in 'layout'" : "";
     if (derived)
         expression_raise(L, e,
@@ -208,7 +206,7 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
     luaL_addstring(&b, "return function(");
     for (size_t i = 0; i < found->count; i++) {
         luaL_addstring(&b, i ? "," : "");
-        luaL_addstring(&b, input_name(s, found->inputs[i]));
+        luaL_addstring(&b, expression_input_name(s, found->inputs[i]));
     }
     luaL_addstring(&b, ") return (");
     luaL_addstring(&b, e->code);
@@ -216,103 +214,7 @@ static void push_chunk(lua_State *L, const expression *e, const names *found)
     luaL_pushresult(&b);
 }
 
-static bool vector_type_of(value_kind kind, vector_type *type)
-{
-    *type = kind == VALUE_BOOLEAN  ? VECTOR_TRUTH
-            : kind == VALUE_STRING ? VECTOR_TEXT
-                                   : VECTOR_WHOLE;
-    return kind != VALUE_NUMBER;
-}
-
-/* The number of a text: strings of values are kept once, so that their address is one. */
-static int64_t text_number(const char *string)
-{
-    return (int64_t)(intptr_t)string;
-}
-
-/* A string between plain quotes, without escapes. */
-static bool resolve_string(lua_State *L, token string, vector_operand *operand)
-{
-    char text[256];
-    size_t length = string.length >= 2 ? string.length - 2 : sizeof text;
-    if ((string.text[0] != '\'' && string.text[0] != '"') || length >= sizeof text ||
-        memchr(string.text, '\\', string.length))
-        return false;
-    memcpy(text, string.text + 1, length);
-    text[length] = '\0';
-    *operand = (vector_operand){.type = VECTOR_TEXT,
-                                .is_constant = true,
-                                .constant = text_number(script_intern(L, text))};
-    return true;
-}
-
-/* The type of all values that an input takes. */
-static bool vector_type_of_input(const script *s, expression_input input, vector_type *type)
-{
-    if (!input.is_parameter) {
-        value_kind kind = s->problems[PROBLEM_TUNED][input.index].value.kind;
-        for (int problem = 0; problem < PROBLEM_KINDS; problem++)
-            if (s->problems[problem][input.index].value.kind != kind)
-                return false;
-        return vector_type_of(kind, type);
-    }
-    const space_parameter *p = &s->parameters[input.index];
-    for (size_t v = 0; v < p->value_count; v++)
-        if (p->values[v].kind != p->values[0].kind)
-            return false;
-    return vector_type_of(p->values[0].kind, type);
-}
-
-/* `device.field`, where that is a whole number. */
-static bool resolve_field(lua_State *L, token name, token field, vector_operand *operand)
-{
-    if (!token_is(name, "device") || field.kind != TOKEN_NAME)
-        return false;
-    lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->expression_environment);
-    lua_getfield(L, -1, "device");
-    lua_pushlstring(L, field.text, field.length);
-    lua_gettable(L, -2);
-    bool whole = lua_isinteger(L, -1);
-    *operand = (vector_operand){
-        .type = VECTOR_WHOLE, .is_constant = true, .constant = lua_tointeger(L, -1)};
-    lua_pop(L, 3);
-    return whole;
-}
-
-typedef struct vector_scope {
-    lua_State *L;
-    const expression *e;
-} vector_scope;
-
-static bool resolve_operand(void *context, token name, token field, vector_operand *operand)
-{
-    const vector_scope *scope = context;
-    const script *s = script_of(scope->L);
-    if (name.kind == TOKEN_STRING)
-        return resolve_string(scope->L, name, operand);
-    for (size_t i = 0; i < scope->e->input_count; i++) {
-        expression_input input = scope->e->inputs[i];
-        if (token_is(name, input_name(s, input))) {
-            *operand = (vector_operand){.input = i};
-            return field.kind == TOKEN_END && vector_type_of_input(s, input, &operand->type);
-        }
-    }
-    return resolve_field(scope->L, name, field, operand);
-}
-
-void expression_prepare_tests(lua_State *L, expression *e)
-{
-    vector_step steps[MOST_STEPS];
-    vector_scope scope = {L, e};
-    e->step_count = vector_compile(e->code, resolve_operand, &scope, steps, MOST_STEPS);
-    if (!e->step_count)
-        return;
-    e->steps = script_allocate(L, e->step_count * sizeof *e->steps);
-    memcpy(e->steps, steps, e->step_count * sizeof *e->steps);
-}
-
-/* The message on top of the stack; "expression:1: attempt to ..." without its place. */
-static const char *failure_message(lua_State *L)
+const char *expression_failure(lua_State *L)
 {
     if (lua_type(L, -1) != LUA_TSTRING)
         return "failed";
@@ -330,7 +232,7 @@ static void raise_syntax(lua_State *L, const expression *e)
     for (const char *c = e->code; *c; c++)
         bracket_line += *c == '\n';
     sscanf(lua_tostring(L, -1), "expression:%d:", &line);
-    const char *what = failure_message(L);
+    const char *what = expression_failure(L);
     const char *near = line == bracket_line ? strstr(what, " near ')'") : NULL;
     if (near)
         expression_raise(L, e, "%.*s at its end", (int)(near - what), what);
@@ -381,9 +283,7 @@ void script_derive(lua_State *L, script_derived *derived)
     derived->state = DERIVED_COMPILED;
 }
 
-/* Pushes the function and its arguments: expression_push(), then lua_call(L, result, 1). Allocates
- * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
-static int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
+int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)
 {
     lua_State *L = s->box.L;
     lua_rawgeti(L, LUA_REGISTRYINDEX, e->function);
@@ -413,85 +313,6 @@ static int expression_push(script *s, const expression *e, problem_kind problem,
     return (int)e->input_count;
 }
 
-/* Lua's message, with the expression and its place. */
-static at_status blame(script *s, const expression *e, const char *message, at_error *error)
-{
-    return error_set_at(error, AT_SCRIPT, s->path, e->line, "%s: \"%.200s\": %s", e->what, e->text,
-                        message);
-}
-
-at_status expression_test(script *s, const expression *e, problem_kind problem,
-                          const uint16_t *indices, bool *holds, at_error *error)
-{
-    lua_State *L = s->box.L;
-    s->box.raised = false;
-    s->box.refused = false;
-    s->box.instructions_left = s->box.instruction_limit;
-    int top = lua_gettop(L);
-    if (!lua_checkstack(L, 2 * SCRIPT_MAX_NAMES + 16))
-        return error_set(error, AT_NO_MEMORY, "out of memory for Lua's stack");
-    at_status status = AT_OK;
-    int result = lua_pcall(L, expression_push(s, e, problem, indices), 1, 0);
-    if (result == LUA_ERRMEM || (result != LUA_OK && s->box.raised))
-        status = sandbox_failure(&s->box, result, error);
-    else if (result != LUA_OK)
-        status = blame(s, e, failure_message(L), error);
-    else if (lua_type(L, -1) != LUA_TBOOLEAN) {
-        char message[128];
-        snprintf(message, sizeof message, "gives a %s where true or false is needed",
-                 luaL_typename(L, -1));
-        status = blame(s, e, message, error);
-    } else
-        *holds = lua_toboolean(L, -1);
-    lua_settop(L, top);
-    return status;
-}
-
-static int64_t whole_of(value v)
-{
-    return v.kind == VALUE_BOOLEAN  ? v.boolean
-           : v.kind == VALUE_STRING ? text_number(v.string)
-                                    : v.integer;
-}
-
-/* The question's values from `first` on, `count` of them, without Lua; false when Lua must say. */
-static bool test_vector(const script *s, const expression *e, problem_kind problem,
-                        const space_question *q, size_t first, size_t count, bool *holds)
-{
-    int64_t inputs[2 * SCRIPT_MAX_NAMES], values[VECTOR_MOST_VALUES];
-    size_t varied = SIZE_MAX;
-    for (size_t i = 0; i < e->input_count; i++) {
-        size_t index = e->inputs[i].index;
-        if (!e->inputs[i].is_parameter)
-            inputs[i] = whole_of(s->problems[problem][index].value);
-        else if (index == q->varied)
-            varied = i;
-        else
-            inputs[i] = whole_of(s->parameters[index].values[q->indices[index]]);
-    }
-    for (size_t i = 0; i < count && varied != SIZE_MAX; i++)
-        values[i] = whole_of(s->parameters[q->varied].values[q->choices[first + i]]);
-    return vector_evaluate(e->steps, e->step_count, inputs, varied, values, count, holds);
-}
-
-at_status expression_test_each(script *s, const expression *e, problem_kind problem,
-                               const space_question *q, bool *holds, at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t first = 0; first < q->count && !status; first += VECTOR_MOST_VALUES) {
-        size_t count = q->count - first;
-        if (count > VECTOR_MOST_VALUES)
-            count = VECTOR_MOST_VALUES;
-        if (e->step_count && test_vector(s, e, problem, q, first, count, holds + first))
-            continue;
-        for (size_t i = first; i < first + count && !status; i++) {
-            q->indices[q->varied] = q->choices[i];
-            status = expression_test(s, e, problem, q->indices, &holds[i], error);
-        }
-    }
-    return status;
-}
-
 void expression_any(lua_State *L, const expression *e, problem_kind problem,
                     const uint16_t *indices)
 {
@@ -504,7 +325,7 @@ void expression_any(lua_State *L, const expression *e, problem_kind problem,
     if (result != LUA_OK && s->box.raised)
         lua_error(L);
     if (result != LUA_OK)
-        expression_raise(L, e, "%s", failure_message(L));
+        expression_raise(L, e, "%s", expression_failure(L));
 }
 
 int64_t expression_integer(lua_State *L, const expression *e, problem_kind problem,

@@ -115,7 +115,7 @@ static at_status print_truth_value(const writer *w, const expression *e)
     return status;
 }
 
-/* Without a type of its own it is an int or a bool, as script/evaluate.c has it. */
+/* Without a type of its own it is an int or a bool, as script/launch.c has it. */
 static at_status print_plain_value(const writer *w, const expression *e)
 {
     c_type type;

@@ -1,10 +1,10 @@
 /* What the files that make up script/script.h and script/emit.h share; no other room includes this.
  *
  * From the top down: script.c loads and owns; read.c turns the table that autotune.lua made into plain
- * data; evaluate.c, transfer.c, view.c, constraints.c and configuration.c evaluate; emit.c runs templates;
- * host.c loads files and has what the tool's own Lua calls; expression.c compiles expressions; helpers.c has
- * what expressions and templates call; state.c keeps the memory and finds the files. script/sandbox has the
- * Lua state itself. */
+ * data; problem.c, launch.c, transfer.c, view.c, constraints.c and configuration.c evaluate; emit.c runs
+ * templates; host.c loads files and has what the tool's own Lua calls; expression.c compiles and evaluates
+ * expressions, expression_test.c those of constraints; helpers.c has what expressions and templates call;
+ * state.c keeps the memory and finds the files. script/sandbox has the Lua state itself. */
 #ifndef AUTOTUNE_SCRIPT_STATE_H
 #define AUTOTUNE_SCRIPT_STATE_H
 
@@ -185,6 +185,13 @@ void script_add_helpers(lua_State *L);
 
 /* Compiles a derived value, and first those that it reads. Raises, also when it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
+
+/* In script/expression.c. Pushes the function and its arguments, for lua_call(L, result, 1); allocates
+ * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
+int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices);
+/* The message on top of the stack; "expression:1: attempt to ..." without its place. */
+const char *expression_failure(lua_State *L);
+const char *expression_input_name(const script *s, expression_input input);
 
 /* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */
 bool script_is_device_field(const char *name, const char **nearest);

@@ -1,0 +1,227 @@
+/* Evaluates a problem: buffers, their contents and tolerances, and the work of a launch. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "script/state.h"
+
+static const int64_t most_elements = (int64_t)PLAN_MAX_ELEMENTS;
+
+typedef struct evaluation {
+    script *s;
+    problem_kind problem;
+    const uint16_t *indices;
+    problem_plan *plan;
+} evaluation;
+
+static dtype evaluate_type(lua_State *L, const evaluation *e, const expression *type)
+{
+    const char *name = expression_string(L, type, e->problem, e->indices);
+    dtype found;
+    if (!dtype_find(name, &found)) {
+        const char *names[DTYPE_COUNT];
+        for (int i = 0; i < DTYPE_COUNT; i++)
+            names[i] = dtype_get((dtype)i)->name;
+        const char *nearest = nearest_name(name, names, DTYPE_COUNT);
+        expression_raise(L, type, "gives '%s', which is no element type%s%s%s", name,
+                         nearest ? "; did you mean '" : "", nearest ? nearest : "",
+                         nearest ? "'?" : "");
+    }
+    lua_pop(L, 1);
+    return found;
+}
+
+/* What scripts call the fills: "zero" and "constant" are values, "below" says what "modulo" means. */
+static const struct {
+    const char *name;
+    buffer_fill fill;
+} fills[] = {
+    {"uniform", FILL_UNIFORM},   {"bits", FILL_BITS},
+    {"zero", FILL_VALUES},       {"constant", FILL_VALUES},
+    {"values", FILL_VALUES},     {"index", FILL_INDEX},
+    {"below", FILL_MODULO},      {"modulo", FILL_MODULO},
+    {"permutation", FILL_PERMUTATION}, {"sorted", FILL_SORTED},
+    {"local", FILL_LOCAL},       {"skewed", FILL_SKEWED},
+    {"offsets", FILL_OFFSETS},
+};
+enum { FILL_NAMES = sizeof fills / sizeof *fills };
+
+static void raise_unknown_fill(lua_State *L, const expression *fill, const char *name)
+{
+    char known[256] = "";
+    for (size_t i = 0; i < FILL_NAMES; i++)
+        snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", i ? ", " : "",
+                 fills[i].name);
+    expression_raise(L, fill, "gives '%s'; fills are %s", name, known);
+}
+
+static void raise_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
+                         const char *fill, const char *what)
+{
+    sandbox_raise(L, AT_SCRIPT, e->s->path, from->line, "buffers.%s: fill \"%s\" %s", from->name,
+                  fill, what);
+}
+
+static void evaluate_values(lua_State *L, const evaluation *e, const script_buffer *from,
+                            const char *fill, buffer_plan *to)
+{
+    if (strcmp(fill, "zero") == 0) {
+        to->value_count = 1;
+        return;
+    }
+    if (from->value_count == 0)
+        raise_buffer(L, e, from, fill, "needs values, for example fill = at.values { 1, 2, 1 }");
+    to->value_count = from->value_count;
+    bool is_float = dtype_get(to->type)->is_float;
+    for (uint32_t i = 0; i < from->value_count; i++) {
+        to->values[i] = expression_number(L, &from->values[i], e->problem, e->indices);
+        if (!is_float && (floor(to->values[i]) != to->values[i] || fabs(to->values[i]) > 0x1p53))
+            expression_raise(L, &from->values[i], "gives %.17g where a whole number is needed",
+                             to->values[i]);
+    }
+}
+
+static void evaluate_limit(lua_State *L, const evaluation *e, const script_buffer *from,
+                           const char *fill, buffer_plan *to)
+{
+    if (from->limit.text)
+        to->fill_limit =
+            (uint64_t)expression_integer(L, &from->limit, e->problem, e->indices, 1, INT64_MAX);
+    bool needed = to->fill == FILL_MODULO || to->fill == FILL_SORTED || to->fill == FILL_LOCAL ||
+                  to->fill == FILL_SKEWED || to->fill == FILL_OFFSETS;
+    if (needed && !from->limit.text)
+        raise_buffer(L, e, from, fill, "needs a limit: the values are below it");
+    bool spread = to->fill == FILL_SORTED || to->fill == FILL_OFFSETS;
+    if (spread && to->fill_limit > (uint64_t)INT64_MAX / to->count)
+        expression_raise(L, &from->limit, "times the count is more than 2^63");
+    if (to->fill == FILL_OFFSETS && to->count < 2)
+        raise_buffer(L, e, from, fill, "needs two elements or more: the first is 0, the last the limit");
+    if (to->fill == FILL_LOCAL && !from->block.text)
+        raise_buffer(L, e, from, fill, "needs a block: that many neighbours share a window");
+    if (to->fill == FILL_LOCAL)
+        to->fill_block =
+            (uint64_t)expression_integer(L, &from->block, e->problem, e->indices, 1, INT64_MAX);
+}
+
+static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer *from,
+                          buffer_plan *to)
+{
+    if (!from->fill.text) {
+        evaluate_limit(L, e, from, "uniform", to);
+        return;
+    }
+    const char *name = expression_string(L, &from->fill, e->problem, e->indices);
+    size_t i = 0;
+    while (i < FILL_NAMES && strcmp(fills[i].name, name) != 0)
+        i++;
+    if (i == FILL_NAMES)
+        raise_unknown_fill(L, &from->fill, name);
+    to->fill = fills[i].fill;
+    if (to->fill == FILL_VALUES)
+        evaluate_values(L, e, from, name, to);
+    evaluate_limit(L, e, from, name, to);
+    lua_pop(L, 1);
+}
+
+static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const script_tolerance *from)
+{
+    double limit = expression_number(L, &from->limit, e->problem, NULL);
+    if (limit < 0)
+        expression_raise(L, &from->limit, "is negative");
+    if (from->kind == TOLERANCE_RELATIVE && limit >= 1)
+        expression_raise(L, &from->limit, "gives %g: with a relative error of 1 or more zeros pass; "
+                         "ULPs are at.ulps(...), and a plain number is of the largest magnitude", limit);
+    if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
+        expression_raise(L, &from->limit, "gives %g where a whole number of ULPs is needed", limit);
+    return from->kind == TOLERANCE_SCALED ? tolerance_of(limit)
+                                          : (tolerance){.kind = from->kind, .limit = limit};
+}
+
+static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
+                            buffer_plan *to)
+{
+    snprintf(to->name, sizeof to->name, "%s", from->name);
+    to->role = from->role;
+    to->type = evaluate_type(L, e, &from->type);
+    to->count = (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
+    evaluate_fill(L, e, from, to);
+    if (plan_is_compared(to))
+        to->tolerance = evaluate_tolerance(L, e, from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance);
+    uint64_t product = 1;
+    for (uint32_t i = 0; i < from->rank; i++) {
+        to->shape[i] =
+            (uint64_t)expression_integer(L, &from->shape[i], e->problem, e->indices, 1, most_elements);
+        product = product > (uint64_t)most_elements ? product : product * to->shape[i];
+        to->rank++;
+    }
+    if (from->rank > 0 && product != to->count)
+        sandbox_raise(L, AT_SCRIPT, e->s->path, from->line,
+                      "buffers.%s: the shape has %llu elements and the count is %llu", from->name,
+                      (unsigned long long)product, (unsigned long long)to->count);
+}
+
+static uint64_t evaluate_work(lua_State *L, const evaluation *e, const expression *from)
+{
+    return from->text ? (uint64_t)expression_integer(L, from, e->problem, NULL, 1, INT64_MAX) : 0;
+}
+
+/* A ceiling is of no use without what it is a rate of. */
+static ceiling_kind evaluate_ceiling(lua_State *L, const evaluation *e)
+{
+    static const char *const lacking[WORK_UNITS] = {
+        [WORK_BYTES] = "bytes a second, and the pattern gives no traffic",
+        [WORK_FLOPS] = "floating-point operations a second, and the pattern gives no flops",
+        [WORK_ITEMS] = "items a second, and the pattern gives no items"};
+    const char *name = expression_string(L, &e->s->ceiling, e->problem, NULL);
+    ceiling_kind found;
+    if (!ceiling_find(name, &found)) {
+        char known[256] = "";
+        for (int i = CEILING_NONE; i < CEILING_KINDS; i++)
+            snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s",
+                     i > CEILING_NONE ? ", " : "", ceiling_get((ceiling_kind)i)->name);
+        expression_raise(L, &e->s->ceiling, "gives '%s'; ceilings are %s", name, known);
+    }
+    work_unit unit = ceiling_get(found)->unit;
+    if (found != CEILING_NONE && plan_work(e->plan, unit) == 0)
+        expression_raise(L, &e->s->ceiling, "gives '%s', which is in %s", name, lacking[unit]);
+    lua_pop(L, 1);
+    return found;
+}
+
+static int evaluate_problem(lua_State *L)
+{
+    const evaluation *e = lua_touserdata(L, 1);
+    const script *s = e->s;
+    problem_plan *plan = e->plan;
+    plan->buffer_count = (uint32_t)s->buffer_count;
+    for (size_t i = 0; i < s->buffer_count; i++)
+        evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
+    /* Where results are compared bit for bit, launches agree bit for bit. */
+    bool exact = evaluate_tolerance(L, e, &s->tolerance).kind == TOLERANCE_EXACT;
+    for (uint32_t i = 0; i < plan->buffer_count; i++)
+        exact = exact && plan->buffers[i].tolerance.kind == TOLERANCE_EXACT;
+    plan->deterministic = s->deterministic_given ? s->deterministic : exact;
+    plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
+    plan->flops = evaluate_work(L, e, &s->flops);
+    plan->items = evaluate_work(L, e, &s->items);
+    if (s->ceiling.text)
+        plan->ceiling = evaluate_ceiling(L, e);
+    if (s->transfer.given)
+        transfer_evaluate_task(L, e->problem, &plan->transfer);
+    if (plan->ceiling == CEILING_PINNED && !s->transfer.given)
+        expression_raise(L, &s->ceiling, "gives 'pinned', the ceiling of patterns with a transfer");
+    return 0;
+}
+
+at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *indices,
+                              uint64_t seed, problem_plan *out, at_error *error)
+{
+    memset(out, 0, sizeof *out);
+    out->seed = seed;
+    evaluation e = {.s = s,
+                    .problem = problem,
+                    .indices = indices ? indices : s->pattern.baseline,
+                    .plan = out};
+    return sandbox_call(&s->box, evaluate_problem, &e, false, error);
+}
