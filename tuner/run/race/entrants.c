@@ -1,0 +1,174 @@
+#include "run/race/state.h"
+
+#include <string.h>
+
+at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    memset(c->in_block, 0, c->count * sizeof *c->in_block);
+    for (size_t i = 0; i < count; i++)
+        c->in_block[order[i]] = true;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!c->held[i] || c->in_block[i])
+            continue;
+        c->held[i] = false;
+        at_status status = device_worker_release(c->session->workers->device, i, error);
+        if (status)
+            return status;
+    }
+    return AT_OK;
+}
+
+/* Is it loaded, and checked as far as it has to be? */
+static bool is_fit(const race_driver *c, uint32_t entrant)
+{
+    const candidate *one = c->entrants[entrant];
+    return c->held[entrant] && (c->probing || (!candidate_waits(one) && !candidate_is_unchecked(one)));
+}
+
+/* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
+static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < count; i++) {
+        while (!status && !pipeline_room(c->pipeline))
+            status = pipeline_step(c->pipeline, STEP_MS, error);
+        candidate *one = c->entrants[order[i]];
+        if (status || is_fit(c, order[i]))
+            continue;
+        if (!c->probing && (!candidate_has_code(one) || candidate_waits(one)))
+            status = pipeline_recompile(c->pipeline, one, error);
+        else if (!candidate_has_code(one))
+            status = pipeline_restore(c->pipeline, one, error);
+    }
+    while (!status && pipeline_in_flight(c->pipeline))
+        status = pipeline_step(c->pipeline, STEP_MS, error);
+    if (!status && pipeline_home(c->pipeline) != c->home)
+        status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
+    return status;
+}
+
+void entrants_leave_out(race_driver *c, uint32_t entrant)
+{
+    race_exclude(c->race, entrant);
+    c->held[entrant] = false;
+    c->state.excluded++;
+}
+
+void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message)
+{
+    candidate_reject(c->entrants[entrant], o, message);
+    entrants_leave_out(c, entrant);
+}
+
+static at_status await(race_driver *c, device_question question, device_event *out, at_error *error)
+{
+    at_status status;
+    do {
+        error_clear(error);
+        status = device_worker_await(c->session->workers->device, question, STEP_MS, out, error);
+    } while (status == AT_NOT_FOUND);
+    return status;
+}
+
+at_status race_driver_await_latest(race_driver *c, device_event *out, at_error *error)
+{
+    return await(c, device_worker_claim(c->session->workers->device), out, error);
+}
+
+race_question race_driver_question(const race_driver *c, const char *what, uint64_t number,
+                                 uint32_t entrant)
+{
+    return (race_question){
+        .asked = what, .number = number, .variants = &c->entrants[entrant], .count = 1};
+}
+
+const char *race_driver_stage(const race_driver *c)
+{
+    return race_progress(c->race, NULL, NULL) < RACE_FINALS ? "race" : "finals";
+}
+
+at_status entrants_await(race_driver *c, const race_request *waiting, size_t count, at_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        device_event e;
+        at_status status = await(c, waiting[i].question, &e, error);
+        if (status)
+            return status;
+        e.id = 0;
+        if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
+            race_log_keep(c->log, &waiting[i].logged, race_driver_stage(c), &e);
+        candidate *one = c->entrants[waiting[i].entrant];
+        if (e.outcome != OUTCOME_OK)
+            entrants_exclude(c, waiting[i].entrant, e.outcome, e.message);
+        else if (candidate_is_unchecked(one))
+            one->ragged = RAGGED_PASSED;
+        c->held[waiting[i].entrant] = e.outcome == OUTCOME_OK;
+        device_event_deinit(&e);
+    }
+    return AT_OK;
+}
+
+/* A failure that the journal knows is not tried again. */
+static bool exclude_as_before(race_driver *c, const race_question *q, uint32_t entrant)
+{
+    device_event e;
+    if (!race_log_find(c->log, q, &e))
+        return false;
+    bool failed = e.outcome != OUTCOME_OK;
+    if (failed)
+        entrants_exclude(c, entrant, e.outcome, e.message);
+    device_event_deinit(&e);
+    return failed;
+}
+
+static at_status hold_block(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    enum { HOLDS_AHEAD = 16 };
+    race_request holds[HOLDS_AHEAD];
+    size_t waiting = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t entrant = order[i];
+        race_question load = race_driver_question(c, "load", 0, entrant);
+        device_variant variant;
+        at_status status = AT_OK;
+        if (is_fit(c, entrant))
+            continue;
+        if (c->held[entrant]) /* for the probe alone */
+            status = device_worker_release(c->session->workers->device, entrant, error);
+        c->held[entrant] = false;
+        if (status)
+            return status;
+        if (exclude_as_before(c, &load, entrant))
+            continue;
+        const candidate *one = c->entrants[entrant];
+        if (one->found.outcome != OUTCOME_OK) { /* it did not compile for a ragged problem, or not again */
+            entrants_leave_out(c, entrant);
+            continue;
+        }
+        candidate_variant(one, &variant);
+        status = device_worker_hold(c->session->workers->device, entrant, &variant, error);
+        if (status)
+            return status;
+        holds[waiting++] = (race_request){entrant, device_worker_claim(c->session->workers->device), load,
+                                    true};
+        if (waiting == HOLDS_AHEAD) {
+            status = entrants_await(c, holds, waiting, error);
+            waiting = 0;
+        }
+        if (status)
+            return status;
+    }
+    return entrants_await(c, holds, waiting, error);
+}
+
+at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = ensure_images(c, order, count, error);
+    return status ? status : hold_block(c, order, count, error);
+}
+
+void race_driver_note_others(race_driver *c, uint32_t others)
+{
+    if (others > c->state.others)
+        c->state.others = others;
+}

@@ -1,0 +1,180 @@
+#include "run/race/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { PROOF_PATIENCE_S = 20 };
+
+/* Asks for the check of a finalist on fresh data, unless the journal has its answer. */
+static at_status begin_check(race_driver *c, uint32_t entrant, race_request *checks, size_t *waiting,
+                             at_error *error)
+{
+    device_event e;
+    race_question q = race_driver_question(c, "check", c->seed + 1, entrant);
+    if (race_log_find(c->log, &q, &e)) {
+        if (e.outcome != OUTCOME_OK)
+            entrants_exclude(c, entrant, e.outcome, e.message);
+        device_event_deinit(&e);
+        return AT_OK;
+    }
+    at_status status = entrants_load(c, &entrant, 1, error);
+    if (status || !c->held[entrant])
+        return status;
+    status = device_worker_recheck(c->session->workers->device, entrant, c->seed + 1, error);
+    if (!status)
+        checks[(*waiting)++] = (race_request){entrant, device_worker_claim(c->session->workers->device), q,
+                                       false};
+    return status;
+}
+
+/* No variant wins without a proof, or a word on why there is none. */
+static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count, at_error *error)
+{
+    int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+    at_status status = AT_OK;
+    bool waiting = true;
+    for (size_t i = 0; !status && i < count; i++)
+        status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);
+    while (!status && waiting && clock_now_ns() < end_ns) {
+        while (pipeline_take_proof(c->pipeline))
+            ;
+        waiting = false;
+        for (size_t i = 0; i < count; i++) {
+            const candidate *one = c->entrants[finalists[i]];
+            waiting = waiting || (one->proof_asked && one->verdict == PROOF_NONE);
+        }
+        if (waiting)
+            status = pipeline_watch_proofs(c->pipeline, STEP_MS, error);
+    }
+    for (size_t i = 0; !status && i < count; i++) {
+        uint32_t entrant = finalists[i];
+        if (c->entrants[entrant]->verdict != PROOF_CONVICTED)
+            continue;
+        if (c->held[entrant])
+            status = device_worker_release(c->session->workers->device, entrant, error);
+        entrants_leave_out(c, entrant);
+    }
+    return status;
+}
+
+at_status finalists_check(race_driver *c, at_error *error)
+{
+    const race_result *result = race_conclude(c->race);
+    size_t count = 0, waiting = 0;
+    uint32_t *finalists = calloc(result->count + 1, sizeof *finalists);
+    race_request *checks = calloc(result->count + 1, sizeof *checks);
+    at_status status =
+        finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    /* A race that was stopped early may have had no finals: its winner is checked then. */
+    for (size_t i = 0; !status && i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (!result->ranking[i].failed && (c->in_block[entrant] || entrant == result->winner))
+            finalists[count++] = entrant;
+    }
+    for (size_t i = 0; !status && i < count; i++)
+        status = begin_check(c, finalists[i], checks, &waiting, error);
+    if (!status)
+        status = entrants_await(c, checks, waiting, error);
+    if (!status)
+        status = prove_finalists(c, finalists, count, error);
+    /* Where no finalist was fit, others race in their place, or win without a race, and are checked in their turn. */
+    const uint32_t *order;
+    if (!status && race_next(c->race, &order) == 0) {
+        result = race_conclude(c->race);
+        c->checked = !result->has_winner;
+        for (size_t i = 0; i < count; i++)
+            c->checked = c->checked || finalists[i] == result->winner;
+    }
+    free(finalists);
+    free(checks);
+    return status;
+}
+
+/* Measures the energy of a finalist's launches; `out` is the caller's. */
+static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks, device_event *out,
+                                at_error *error)
+{
+    race_question q = race_driver_question(c, "energy", chunks, entrant);
+    *out = (device_event){0};
+    if (race_log_find(c->log, &q, out))
+        return AT_OK;
+    at_status status = entrants_load(c, &entrant, 1, error);
+    if (status || !c->held[entrant])
+        return status;
+    status = device_worker_energy(c->session->workers->device, entrant, chunks, error);
+    if (!status)
+        status = race_driver_await_latest(c, out, error);
+    /* What could not be told, or others had a part in, may be known another time. */
+    if (!status && out->energy.launch_j > 0 && !out->others)
+        race_log_keep(c->log, &q, race_driver_stage(c), out);
+    return status;
+}
+
+at_status finalists_measure_energy(race_driver *c, at_error *error)
+{
+    c->energy_known = true;
+    if (!c->energy_wanted && !c->read_energy)
+        return AT_OK;
+    const race_result *result = race_conclude(c->race);
+    uint32_t chunks = c->energy_wanted ? ENERGY_CHUNKS : ENERGY_LEAST_CHUNKS;
+    for (size_t i = 0; i < result->count; i++) {
+        uint32_t entrant = result->ranking[i].entrant;
+        if (result->ranking[i].failed || !c->in_block[entrant] ||
+            (!c->energy_wanted && entrant != result->winner))
+            continue;
+        device_event e;
+        at_status status = measure_energy(c, entrant, chunks, &e, error);
+        if (status)
+            return status;
+        race_driver_note_others(c, e.others);
+        /* The board's energy is theirs too. */
+        if (!e.others)
+            c->energies[entrant] = e.energy;
+        if (!(c->energies[entrant].launch_j > 0))
+            snprintf(c->state.energy_trouble, sizeof c->state.energy_trouble, "%s",
+                     e.others    ? "other processes compute on the GPU"
+                     : e.message ? e.message
+                                 : "a finalist could not be loaded again");
+        device_event_deinit(&e);
+    }
+    /* Energies of some do not rank all. */
+    if (c->state.energy_trouble[0])
+        memset(c->energies, 0, c->count * sizeof *c->energies);
+    return AT_OK;
+}
+
+/* By insertion: finalists are few. */
+void finalists_rank_by_energy(race_driver *c, const race_result *by_time)
+{
+    size_t ranked = 0;
+    for (size_t i = 0; i < by_time->count; i++) {
+        race_standing s = by_time->ranking[i];
+        double launch_j = c->energies[s.entrant].launch_j;
+        size_t at = i;
+        if (launch_j > 0 && !s.failed) {
+            at = ranked++;
+            memmove(&c->by_energy[at + 1], &c->by_energy[at], (i - at) * sizeof s);
+            while (at > 0 && c->energies[c->by_energy[at - 1].entrant].launch_j > launch_j) {
+                c->by_energy[at] = c->by_energy[at - 1];
+                at--;
+            }
+        }
+        c->by_energy[at] = s;
+        c->by_energy[at].tied = false;
+    }
+    c->result = *by_time;
+    c->result.ranking = c->by_energy;
+    c->result.winner = c->result.fastest = c->by_energy[0].entrant;
+    energy_estimate best = c->energies[c->result.winner];
+    c->result.tied = 0;
+    for (size_t i = 1; i < ranked; i++) {
+        c->by_energy[i].tied = c->energies[c->by_energy[i].entrant].low_j <= best.high_j;
+        c->result.tied += c->by_energy[i].tied;
+    }
+    c->result.verdict = c->result.tied ? RACE_TIED : RACE_CLEAR;
+    c->result.half_width = best.high_j / best.launch_j - 1;
+    c->result.noisy = false;
+}

@@ -1,0 +1,90 @@
+/* What the files of the race driver share; no one else includes this.
+ *
+ * From the top down: driver.c has blocks sampled; finalists.c checks, proves and reads the energy of who
+ * reached the finals; entrants.c loads entrants onto the device and takes those out that fail. */
+#ifndef AUTOTUNE_RUN_RACE_STATE_H
+#define AUTOTUNE_RUN_RACE_STATE_H
+
+#include "run/race/clock_watch.h"
+#include "run/race/driver.h"
+
+enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
+
+struct race_driver {
+    session *session;
+    size_t home; /* the GPU that it began on */
+    pipeline *pipeline;
+    race_log *log;
+    race *race;
+    candidate **entrants; /* by their numbers in the space, whenever they were tried */
+    candidate **asked;    /* of the block in progress, in its order */
+    uint64_t blocks;      /* that were answered */
+    size_t count;
+    uint64_t seed;
+    bool *held;
+    bool probing; /* what a probe samples counts no further, and needs no check on ragged problems */
+    bool *in_block;
+    uint64_t *ids;
+    int64_t ceiling_ns[CEILING_SAMPLES];
+    size_t ceiling_count;
+    clock_watch watch;
+    size_t likely_proofs; /* that have begun because a finalist is likely to need them */
+    bool checked; /* the finalists, on fresh data */
+    bool board_asked;
+    bool energy_wanted, energy_known; /* wanted: it ranks the finalists */
+    bool read_energy;                 /* the winner's alone */
+    energy_estimate *energies;   /* one for each entrant */
+    race_standing *by_energy;    /* the ranking, when energies are known */
+    race_result result;          /* what points to it */
+    race_driver_state state;
+};
+
+/* A question about an entrant, and as the journal knows it. */
+typedef struct race_request {
+    uint32_t entrant;
+    device_question question;
+    race_question logged;
+    bool is_load; /* which is done again when it is needed: only a failure is worth a line */
+} race_request;
+
+/* ---- entrants.c ---- */
+
+/* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
+at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+
+/* Has entrants compiled, loaded, and checked on their ragged problems unless this is for a probe. One that
+ * fails is out. AT_DEVICE when the GPU of the race is lost. */
+at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+
+/* Waits for the answers to requests about entrants, and keeps them in the log: one that fails is out. */
+at_status entrants_await(race_driver *c, const race_request *waiting, size_t count, at_error *error);
+
+/* Takes an entrant out: with an outcome, or one that has its outcome. */
+void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message);
+void entrants_leave_out(race_driver *c, uint32_t entrant);
+
+/* The answer to what was asked of the device last. */
+at_status race_driver_await_latest(race_driver *c, device_event *out, at_error *error);
+
+/* A question about one entrant, as the log knows it; the stage that its answer is logged with. */
+race_question race_driver_question(const race_driver *c, const char *what, uint64_t number, uint32_t entrant);
+const char *race_driver_stage(const race_driver *c);
+
+/* Notes how many other processes compute on the GPU. */
+void race_driver_note_others(race_driver *c, uint32_t others);
+
+/* ---- finalists.c ---- */
+
+/* Who reached the finals is right on fresh data and was not convicted by a proof, or is out. Sets
+ * c->checked once the winner is. */
+at_status finalists_check(race_driver *c, at_error *error);
+
+/* Measures the energies that the settings ask for: the winner's, or all finalists'. It takes longer than the
+ * race. */
+at_status finalists_measure_energy(race_driver *c, at_error *error);
+
+/* Sets c->result to the result with its finalists ranked by energy, the least first; those without one keep
+ * their order behind. */
+void finalists_rank_by_energy(race_driver *c, const race_result *by_time);
+
+#endif
