@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "bench/problem.h"
 
 /* One check in progress. */
@@ -47,9 +48,9 @@ static void name_element(const buffer_plan *plan, uint64_t index, char *out, siz
         index /= extent;
         at[i - 1] = index;
     }
-    int used = snprintf(out, size_bytes, "%s", plan->name);
-    for (uint32_t i = 0; i < rank && used > 0 && (size_t)used < size_bytes; i++)
-        used += snprintf(out + used, size_bytes - (size_t)used, "[%" PRIu64 "]", at[i]);
+    snprintf(out, size_bytes, "%s", plan->name);
+    for (uint32_t i = 0; i < rank; i++)
+        text_add(out, size_bytes, "[%" PRIu64 "]", at[i]);
 }
 
 static void tell_difference(check *c, const buffer_plan *plan, const device_comparison *d)

@@ -37,16 +37,15 @@ static at_status capture(device *d, const batch_recipe *r, uint32_t launches, CU
 {
     static const char what[] = "cannot record a batch";
     *graph = NULL;
-    at_status status = cuda_check(
-        &d->cuda, d->cuda.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
-        AT_DEVICE, what, error);
+    at_status status =
+        cuda_done(d, d->cuda.cuStreamBeginCapture(d->stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), what, error);
     if (status)
         return status;
     for (uint32_t i = 0; !status && i < launches; i++)
         status = queue_one(d, r, i, error);
     CUresult ended = d->cuda.cuStreamEndCapture(d->stream, graph);
     if (!status)
-        status = cuda_check(&d->cuda, ended, AT_DEVICE, what, error);
+        status = cuda_done(d, ended, what, error);
     return status;
 }
 
@@ -62,14 +61,12 @@ static at_status make(device *d, const batch_recipe *r, uint32_t launches, devic
     CUgraph graph;
     at_status status = capture(d, r, launches, &graph, error);
     if (!status)
-        status = cuda_check(&d->cuda, d->cuda.cuGraphInstantiate(&b->graph, graph, 0), AT_DEVICE,
-                            what, error);
+        status = cuda_done(d, d->cuda.cuGraphInstantiate(&b->graph, graph, 0), what, error);
     if (graph)
         d->cuda.cuGraphDestroy(graph);
     /* Otherwise the first sample would pay for the upload. */
     if (!status)
-        status = cuda_check(&d->cuda, d->cuda.cuGraphUpload(b->graph, d->stream), AT_DEVICE, what,
-                            error);
+        status = cuda_done(d, d->cuda.cuGraphUpload(b->graph, d->stream), what, error);
     if (!status)
         status = cuda_wait(d, what, error);
     if (status)
@@ -113,8 +110,7 @@ void cuda_batch_free(device *d, device_batch *b)
 
 static at_status launch_graph(device *d, device_batch *b, at_error *error)
 {
-    return cuda_check(&d->cuda, d->cuda.cuGraphLaunch(b->graph, d->stream), AT_DEVICE,
-                      "cannot launch a batch", error);
+    return cuda_done(d, d->cuda.cuGraphLaunch(b->graph, d->stream), "cannot launch a batch", error);
 }
 
 at_status cuda_batch_sample(device *d, device_batch *b, device_cache cache, int64_t *time_ns,

@@ -16,9 +16,8 @@ at_status cuda_results_new(device *d, at_error *error)
     if (status)
         return status;
     void *host;
-    status = cuda_check(&d->cuda,
-                        d->cuda.cuMemHostAlloc(&host, RESULTS_BYTES + 2 * ELEMENT_BYTES, 0),
-                        AT_DEVICE, "cannot allocate pinned host memory", error);
+    status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, RESULTS_BYTES + 2 * ELEMENT_BYTES, 0),
+                       "cannot allocate pinned host memory", error);
     if (!status)
         d->results_host = host;
     return status;
@@ -36,17 +35,15 @@ void cuda_results_free(device *d)
 
 static at_status clear_results(device *d, at_error *error)
 {
-    return cuda_check(&d->cuda, d->cuda.cuMemsetD8Async(d->results, 0, RESULTS_BYTES, d->stream),
-                      AT_DEVICE, "cannot clear the result block", error);
+    return cuda_done(d, d->cuda.cuMemsetD8Async(d->results, 0, RESULTS_BYTES, d->stream),
+                     "cannot clear the result block", error);
 }
 
 /* Waits for what is queued and brings the results into d->results_host. */
 static at_status read_results(device *d, const char *what, at_error *error)
 {
-    at_status status = cuda_check(
-        &d->cuda,
-        d->cuda.cuMemcpyDtoHAsync(d->results_host, d->results, RESULTS_BYTES, d->stream), AT_DEVICE,
-        what, error);
+    at_status status =
+        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(d->results_host, d->results, RESULTS_BYTES, d->stream), what, error);
     return status ? status : cuda_wait(d, what, error);
 }
 
@@ -122,10 +119,8 @@ at_status cuda_buffer_poison(device *d, device_buffer *b, int pattern, at_error 
 {
     at_status status = AT_OK;
     if (b->size_bytes > 0)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3],
-                                                    b->size_bytes, d->stream),
-                            AT_DEVICE, "cannot poison a buffer", error);
+        status = cuda_done(d, d->cuda.cuMemsetD8Async(b->data, poison_bytes[pattern & 3], b->size_bytes, d->stream),
+                           "cannot poison a buffer", error);
     return status ? status : set_guards(d, b, error);
 }
 
@@ -136,9 +131,8 @@ at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *fr
                          from->name);
     if (to->size_bytes == 0)
         return AT_OK;
-    return cuda_check(&d->cuda,
-                      d->cuda.cuMemcpyDtoDAsync(to->data, from->data, to->size_bytes, d->stream),
-                      AT_DEVICE, "cannot copy a buffer", error);
+    return cuda_done(d, d->cuda.cuMemcpyDtoDAsync(to->data, from->data, to->size_bytes, d->stream),
+                     "cannot copy a buffer", error);
 }
 
 at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum, at_error *error)
@@ -189,16 +183,12 @@ static at_status read_elements(device *d, const device_buffer *found, const devi
     static const char what[] = "cannot read an element";
     size_t size = dtype_get(type)->size_bytes;
     unsigned char *host = (unsigned char *)d->results_host + RESULTS_BYTES;
-    at_status status = cuda_check(
-        &d->cuda,
-        d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream),
-        AT_DEVICE, what, error);
+    at_status status =
+        cuda_done(d, d->cuda.cuMemcpyDtoHAsync(host, found->data + out->first * size, size, d->stream), what, error);
     if (!status)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES,
-                                                      expected->data + out->first * size, size,
-                                                      d->stream),
-                            AT_DEVICE, what, error);
+        status = cuda_done(
+            d, d->cuda.cuMemcpyDtoHAsync(host + ELEMENT_BYTES, expected->data + out->first * size, size, d->stream),
+            what, error);
     if (!status)
         status = cuda_wait(d, what, error);
     if (status)

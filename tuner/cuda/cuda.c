@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cuda/batch.h"
 #include "cuda/buffer.h"
 #include "cuda/counters.h"
@@ -73,11 +74,10 @@ static at_status read_limits(const cuda_driver *cuda, CUdevice handle, arch_limi
 
 static void format_uuid(const CUuuid *uuid, char *out, size_t size_bytes)
 {
-    int used = snprintf(out, size_bytes, "GPU-");
+    snprintf(out, size_bytes, "GPU-");
     for (int i = 0; i < 16; i++)
-        used += snprintf(out + used, size_bytes - (size_t)used, "%s%02x",
-                         i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
-                         (unsigned)(unsigned char)uuid->bytes[i]);
+        text_add(out, size_bytes, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+                 (unsigned)(unsigned char)uuid->bytes[i]);
 }
 
 static at_status read_properties(const cuda_driver *cuda, int ordinal, CUdevice *handle,

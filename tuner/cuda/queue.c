@@ -27,6 +27,11 @@ const char *cuda_support_name(support_kernel kernel)
     return support_names[kernel];
 }
 
+at_status cuda_done(device *d, CUresult result, const char *what, at_error *error)
+{
+    return cuda_check(&d->cuda, result, AT_DEVICE, what, error);
+}
+
 at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdeviceptr *out,
                         at_error *error)
 {
@@ -35,7 +40,7 @@ at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdevi
         return AT_OK;
     *out = 0;
     if (result != CUDA_ERROR_OUT_OF_MEMORY)
-        return cuda_check(&d->cuda, result, AT_DEVICE, what, error);
+        return cuda_done(d, result, what, error);
     size_t free_bytes = 0, total_bytes = 0;
     d->cuda.cuMemGetInfo(&free_bytes, &total_bytes);
     return error_set(error, AT_DEVICE,
@@ -47,7 +52,7 @@ at_status cuda_allocate(device *d, uint64_t size_bytes, const char *what, CUdevi
 
 at_status cuda_wait(device *d, const char *what, at_error *error)
 {
-    return cuda_check(&d->cuda, d->cuda.cuStreamSynchronize(d->stream), AT_DEVICE, what, error);
+    return cuda_done(d, d->cuda.cuStreamSynchronize(d->stream), what, error);
 }
 
 at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, void **arguments,
@@ -57,10 +62,10 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
     uint64_t blocks = items / CUDA_BLOCK_THREADS + (items % CUDA_BLOCK_THREADS != 0);
     unsigned grid = (unsigned)(blocks < 1 ? 1 : blocks > most ? most : blocks);
     unsigned threads = items == 1 ? 1 : CUDA_BLOCK_THREADS;
-    return cuda_check(&d->cuda,
-                      d->cuda.cuLaunchKernel(d->support_kernels[kernel], grid, 1, 1, threads, 1, 1,
-                                             0, d->stream, arguments, NULL),
-                      AT_DEVICE, support_names[kernel], error);
+    return cuda_done(
+        d,
+        d->cuda.cuLaunchKernel(d->support_kernels[kernel], grid, 1, 1, threads, 1, 1, 0, d->stream, arguments, NULL),
+        support_names[kernel], error);
 }
 
 at_status cuda_scrub(device *d, int pattern, at_error *error)
@@ -73,19 +78,22 @@ at_status cuda_scrub(device *d, int pattern, at_error *error)
     CUfunction kernel = d->support_kernels[SUPPORT_SCRUB];
     at_status status = AT_OK;
     if (!d->scrubs)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuFuncSetAttribute(
-                                kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes),
-                            AT_DEVICE, what, error);
+        status = cuda_done(
+            d, d->cuda.cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes), what,
+            error);
     d->scrubs = !status;
     /* A block has an SM to itself; twice as many as there are SMs reach all. */
     if (!status)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuLaunchKernel(kernel, 2 * (unsigned)d->properties.limits.sm_count,
-                                                   1, 1, CUDA_BLOCK_THREADS, 1, 1, bytes, d->stream,
-                                                   arguments, NULL),
-                            AT_DEVICE, what, error);
+        status = cuda_done(d,
+                           d->cuda.cuLaunchKernel(kernel, 2 * (unsigned)d->properties.limits.sm_count, 1, 1,
+                                                  CUDA_BLOCK_THREADS, 1, 1, bytes, d->stream, arguments, NULL),
+                           what, error);
     return status;
+}
+
+static void list_address(uint32_t place, device_buffer *const *buffers, cuda_range out[PLAN_MAX_BUFFERS])
+{
+    out[place] = (cuda_range){buffers[place]->data, buffers[place]->size_bytes};
 }
 
 /* The addresses of the buffers that a plan can name. */
@@ -93,18 +101,12 @@ static void list_addresses(const launch_plan *plan, device_buffer *const *buffer
                            cuda_range out[PLAN_MAX_BUFFERS])
 {
     for (uint32_t i = 0; i < plan->argument_count; i++)
-        if (plan->arguments[i].is_buffer) {
-            const device_buffer *b = buffers[plan->arguments[i].buffer];
-            out[plan->arguments[i].buffer] = (cuda_range){b->data, b->size_bytes};
-        }
-    for (uint32_t i = 0; i < plan->view_count; i++) {
-        const device_buffer *b = buffers[plan->views[i].buffer];
-        out[plan->views[i].buffer] = (cuda_range){b->data, b->size_bytes};
-    }
-    for (uint32_t i = 0; i < plan->constant_count; i++) {
-        const device_buffer *b = buffers[plan->constants[i].buffer];
-        out[plan->constants[i].buffer] = (cuda_range){b->data, b->size_bytes};
-    }
+        if (plan->arguments[i].is_buffer)
+            list_address(plan->arguments[i].buffer, buffers, out);
+    for (uint32_t i = 0; i < plan->view_count; i++)
+        list_address(plan->views[i].buffer, buffers, out);
+    for (uint32_t i = 0; i < plan->constant_count; i++)
+        list_address(plan->constants[i].buffer, buffers, out);
 }
 
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,

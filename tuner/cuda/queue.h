@@ -110,6 +110,9 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
 at_status cuda_kernel_prepare_buffers(device *d, device_kernel *k, const launch_plan *plan,
                                       device_buffer *const *buffers, at_error *error);
 
+/* AT_OK for CUDA_SUCCESS; otherwise AT_DEVICE, as cuda_check(). */
+at_status cuda_done(device *d, CUresult result, const char *what, at_error *error);
+
 /* Waits for everything queued. AT_DEVICE when any of it faulted. */
 at_status cuda_wait(device *d, const char *what, at_error *error);
 

@@ -29,15 +29,12 @@ static at_status new_gate(device *d, at_error *error)
 {
     static const char what[] = "cannot make the gate";
     void *host;
-    at_status status =
-        cuda_check(&d->cuda, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP),
-                   AT_DEVICE, what, error);
+    at_status status = cuda_done(d, d->cuda.cuMemHostAlloc(&host, 64, CU_MEMHOSTALLOC_DEVICEMAP), what, error);
     if (status)
         return status;
     memset(host, 0, 64);
     d->clock.gate_host = host;
-    return cuda_check(&d->cuda, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0),
-                      AT_DEVICE, what, error);
+    return cuda_done(d, d->cuda.cuMemHostGetDevicePointer(&d->clock.gate, host, 0), what, error);
 }
 
 static size_t sm_counter_bytes(const device *d)
@@ -50,8 +47,7 @@ static at_status new_counters(device *d, at_error *error)
     size_t size = sm_counter_bytes(d);
     void *host;
     at_status status =
-        cuda_check(&d->cuda, d->cuda.cuMemHostAlloc(&host, 2 * size, 0), AT_DEVICE,
-                   "cannot allocate pinned host memory", error);
+        cuda_done(d, d->cuda.cuMemHostAlloc(&host, 2 * size, 0), "cannot allocate pinned host memory", error);
     if (status)
         return status;
     memset(host, 0, 2 * size);
@@ -137,9 +133,7 @@ at_status cuda_traffic_queue(device *d, device_buffer *to, const device_buffer *
         return queue_write(d, to->data, size_bytes, error);
     if (!to)
         return queue_read(d, from->data, size_bytes, error);
-    return cuda_check(&d->cuda,
-                      d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream),
-                      AT_DEVICE, "cannot copy", error);
+    return cuda_done(d, d->cuda.cuMemcpyDtoDAsync(to->data, from->data, size_bytes, d->stream), "cannot copy", error);
 }
 
 static at_status queue_gate(device *d, at_error *error)
@@ -158,8 +152,7 @@ static void open_gate(device *d)
 
 static at_status record(device *d, CUevent event, at_error *error)
 {
-    return cuda_check(&d->cuda, d->cuda.cuEventRecord(event, d->stream), AT_DEVICE,
-                      "cannot record an event", error);
+    return cuda_done(d, d->cuda.cuEventRecord(event, d->stream), "cannot record an event", error);
 }
 
 at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
@@ -174,9 +167,8 @@ at_status cuda_sample_begin(device *d, device_cache cache, at_error *error)
 static at_status elapsed(device *d, int64_t *time_ns, at_error *error)
 {
     float time_ms;
-    at_status status = cuda_check(
-        &d->cuda, d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop), AT_DEVICE,
-        "cannot read the time", error);
+    at_status status = cuda_done(d, d->cuda.cuEventElapsedTime(&time_ms, d->clock.start, d->clock.stop),
+                                 "cannot read the time", error);
     if (!status)
         *time_ns = llround((double)time_ms * 1e6);
     return status;
@@ -232,10 +224,8 @@ static at_status copy_round(device *d, int64_t *time_ns, at_error *error)
     const cuda_clock *c = &d->clock;
     at_status status = record(d, c->start, error);
     for (int i = 0; !status && i < WARM_UP_COPIES; i++)
-        status = cuda_check(
-            &d->cuda,
-            d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
-            AT_DEVICE, what, error);
+        status = cuda_done(d, d->cuda.cuMemcpyDtoDAsync(c->flush_write, c->flush_read, c->flush_bytes, d->stream),
+                           what, error);
     if (!status)
         status = record(d, c->stop, error);
     if (!status)
@@ -302,18 +292,14 @@ static at_status read_counters(device *d, at_error *error)
     CUdeviceptr out = d->clock.sm_counters;
     size_t size = sm_counter_bytes(d);
     uint32_t capacity = (uint32_t)d->properties.limits.sm_count;
-    at_status status =
-        cuda_check(&d->cuda, d->cuda.cuMemsetD8Async(out, 0, size, d->stream), AT_DEVICE, what,
-                   error);
+    at_status status = cuda_done(d, d->cuda.cuMemsetD8Async(out, 0, size, d->stream), what, error);
     if (status)
         return status;
     void *arguments[] = {&out, &capacity};
     status = cuda_support_queue(d, SUPPORT_CLOCK, (uint64_t)capacity * CUDA_BLOCK_THREADS,
                                 arguments, error);
     if (!status)
-        status = cuda_check(&d->cuda,
-                            d->cuda.cuMemcpyDtoHAsync(d->clock.sm_now, out, size, d->stream),
-                            AT_DEVICE, what, error);
+        status = cuda_done(d, d->cuda.cuMemcpyDtoHAsync(d->clock.sm_now, out, size, d->stream), what, error);
     return status ? status : cuda_wait(d, what, error);
 }
 

@@ -80,9 +80,8 @@ static at_status get_streams(device *d, uint32_t count, at_error *error)
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < count; i++)
         if (!d->transfer_streams[i])
-            status = cuda_check(&d->cuda,
-                                d->cuda.cuStreamCreate(&d->transfer_streams[i], CU_STREAM_NON_BLOCKING),
-                                AT_DEVICE, "cannot make a stream", error);
+            status = cuda_done(d, d->cuda.cuStreamCreate(&d->transfer_streams[i], CU_STREAM_NON_BLOCKING),
+                               "cannot make a stream", error);
     return status;
 }
 
@@ -142,13 +141,13 @@ static at_status begin(moving *m, device *d, device_kernel *k, const launch_plan
 
 static at_status check_copy(const moving *m, CUresult result, at_error *error)
 {
-    return cuda_check(&m->d->cuda, result, AT_DEVICE, "a copy between host and device failed", error);
+    return cuda_done(m->d, result, "a copy between host and device failed", error);
 }
 
 static at_status wait_for(const moving *m, uint32_t stream, at_error *error)
 {
-    return cuda_check(&m->d->cuda, m->d->cuda.cuStreamSynchronize(m->d->transfer_streams[stream]),
-                      AT_DEVICE, "the transfer failed", error);
+    return cuda_done(m->d, m->d->cuda.cuStreamSynchronize(m->d->transfer_streams[stream]), "the transfer failed",
+                     error);
 }
 
 static at_status copy_up(const moving *m, span what, CUdeviceptr to, uint32_t stream, at_error *error)
@@ -322,9 +321,8 @@ static at_status give_to_host(const moving *m, const device_buffer *b, const hos
     if (!status)
         status = wait_mirrored(m, error);
     if (!status)
-        status = cuda_check(&m->d->cuda,
-                            m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
-                            AT_DEVICE, "cannot spoil a buffer", error);
+        status = cuda_done(m->d, m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
+                           "cannot spoil a buffer", error);
     return status ? status : wait_mirrored(m, error);
 }
 

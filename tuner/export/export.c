@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 static const exporter *const table[] = {&export_header, &export_cuda, &export_json, &export_wisdom, &export_t4};
 
 const exporter *const *exporters(size_t *count)
@@ -18,8 +20,7 @@ at_status exporter_find(const char *name, const exporter **out, at_error *error)
             *out = table[i];
             return AT_OK;
         }
-        size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", table[i]->name);
+        text_add(known, sizeof known, "%s%s", i ? ", " : "", table[i]->name);
     }
     return error_set(error, AT_USAGE, "no format '%.80s'; there is: %s", name, known);
 }

@@ -4,6 +4,7 @@
 
 #include "base/json_text.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "export/export.h"
 #include "history/recorded.h"
 
@@ -44,10 +45,9 @@ static void name_of(const export_model *m, const export_row *row, char out[EXPOR
 {
     char gpu[PATHS_SLUG_BYTES], problem[PATHS_SLUG_BYTES], values[512] = "";
     for (size_t i = 0; i < m->variable_count; i++) {
-        size_t used = strlen(values);
         char text[RECORD_TEXT_BYTES];
         value_format(*record_get(&row->entry->problem, m->variables[i].name), text, sizeof text);
-        snprintf(values + used, sizeof values - used, "%s%s", i ? "-" : "", text);
+        text_add(values, sizeof values, "%s%s", i ? "-" : "", text);
     }
     paths_slug(row->from->gpu, gpu);
     paths_slug(values, problem);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "export/export.h"
 
@@ -21,7 +22,7 @@ static bool is_size(const export_column *c)
 /* Kernel Launcher's file names have no other characters. */
 static void key_of(const export_model *m, const record_values *problem, char out[KEY_BYTES])
 {
-    size_t used = (size_t)snprintf(out, KEY_BYTES, "%s", m->pattern);
+    snprintf(out, KEY_BYTES, "%s", m->pattern);
     for (size_t i = 0; i < m->variable_count; i++) {
         char text[RECORD_TEXT_BYTES];
         if (is_size(&m->variables[i]))
@@ -30,8 +31,7 @@ static void key_of(const export_model *m, const record_values *problem, char out
         for (char *c = text; *c; c++)
             if (!isalnum((unsigned char)*c) && !strchr("-.", *c))
                 *c = '_';
-        if (used < KEY_BYTES)
-            used += (size_t)snprintf(out + used, KEY_BYTES - used, "_%.40s", text);
+        text_add(out, KEY_BYTES, "_%.40s", text);
     }
 }
 

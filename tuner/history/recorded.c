@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/json_text.h"
 #include "base/keymap.h"
+#include "base/text.h"
 
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
 {
@@ -26,7 +27,6 @@ at_status recorded_set_names(recorded *r, const char *const *names, size_t count
 void recorded_read_problem(recorded *r, const json_t *from)
 {
     static const char *const works[WORK_UNITS] = {"traffic_bytes", "flops", "items"};
-    size_t used = 0;
     const char *name;
     json_t *v;
     for (int u = 0; u < WORK_UNITS; u++)
@@ -35,10 +35,10 @@ void recorded_read_problem(recorded *r, const json_t *from)
     {
         value known;
         char text[128];
-        if (!json_to_value(v, &known) || used >= sizeof r->problem)
+        if (!json_to_value(v, &known))
             continue;
         value_format(known, text, sizeof text);
-        used += (size_t)snprintf(r->problem + used, sizeof r->problem - used, "%s%s=%s", used ? ", " : "", name, text);
+        text_add(r->problem, sizeof r->problem, "%s%s=%s", *r->problem ? ", " : "", name, text);
     }
 }
 

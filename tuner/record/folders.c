@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
+
 /* Two names of one folder are searched once. */
 static bool is_listed(const record_folders *f, const char *path)
 {
@@ -38,11 +40,9 @@ void record_folders_find(const char *given, const paths *own, record_folders *ou
 
 void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < f->count && used < size_bytes; i++)
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s",
-                                 i == 0 ? "" : i + 1 < f->count ? ", " : " and ", f->paths[i]);
+    for (size_t i = 0; i < f->count; i++)
+        text_add(text, size_bytes, "%s%s", i == 0 ? "" : i + 1 < f->count ? ", " : " and ", f->paths[i]);
 }
 
 /* Has one of the first `count` records this entry's GPU, pattern, problem and way of measuring? */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 enum { POINTER_BYTES = 512, MESSAGE_BYTES = 512, MOST_DEPTH = 64 };
 
 typedef struct validation {
@@ -67,15 +69,14 @@ static bool has_type(const json_t *value, const char *name)
 static at_status check_type(validation *v, const json_t *type, const json_t *value, const char *pointer)
 {
     char names[128] = "";
-    size_t used = 0, count = json_is_array(type) ? json_array_size(type) : 1;
+    size_t count = json_is_array(type) ? json_array_size(type) : 1;
     for (size_t i = 0; i < count; i++) {
         const char *name = json_string_value(json_is_array(type) ? json_array_get(type, i) : type);
         if (!name)
             return refuse_schema(v, "a type is no text");
         if (has_type(value, name))
             return AT_OK;
-        if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " or " : "", name);
+        text_add(names, sizeof names, "%s%s", i ? " or " : "", name);
     }
     return violate(v, pointer, "must be %s %s", strchr("aeiou", names[0]) ? "an" : "a", names);
 }
@@ -83,15 +84,14 @@ static at_status check_type(validation *v, const json_t *type, const json_t *val
 static at_status check_enum(validation *v, const json_t *list, const json_t *value, const char *pointer)
 {
     char names[256] = "";
-    size_t used = 0, i;
+    size_t i;
     json_t *one;
     json_array_foreach((json_t *)(uintptr_t)list, i, one)
     {
         if (json_equal(one, value))
             return AT_OK;
         char *text = json_dumps(one, JSON_ENCODE_ANY);
-        if (used < sizeof names)
-            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", text ? text : "");
+        text_add(names, sizeof names, "%s%s", i ? ", " : "", text ? text : "");
         free(text);
     }
     return violate(v, pointer, "must be %s%s", json_array_size(list) > 1 ? "one of " : "", names);

@@ -10,12 +10,13 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/paths.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/paths.h"
+#include "base/text.h"
+#include "base/version.h"
 #include "record/ceilings.h"
 #include "record/schema.h"
-#include "base/version.h"
 
 enum { PATH_BYTES = 4096 };
 
@@ -336,14 +337,11 @@ void record_deinit(record *r)
 
 void record_format_values(const record_values *values, char *text, size_t size_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < values->count && used + 1 < size_bytes; i++) {
+    for (size_t i = 0; i < values->count; i++) {
         char v[RECORD_TEXT_BYTES];
         value_format(values->pairs[i].value, v, sizeof v);
-        int n = snprintf(text + used, size_bytes - used, "%s%s=%s", i ? "," : "",
-                         values->pairs[i].name, v);
-        used += n > 0 ? (size_t)n : 0;
+        text_add(text, size_bytes, "%s%s=%s", i ? "," : "", values->pairs[i].name, v);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "record/schema.h"
 
 enum { FIGURE_DIGITS = 6, VALUE_BYTES = 256 };
@@ -351,10 +352,9 @@ static void put_lines(const curve *c, size_t line, size_t number, const char *x,
         fprintf(to, "%s$line%zu using %s with linespoints title ", number + (size_t)column > 0 ? ", " : "plot ",
                 number, column == 0 ? x : *x == '0' ? "0:3:xtic(1)" : "1:3");
         char title[256];
-        int used = snprintf(title, sizeof title, "%s", series[column]);
-        for (size_t i = 1; i < c->axis_count && used > 0 && (size_t)used < sizeof title; i++)
-            used += snprintf(title + used, sizeof title - (size_t)used, ", %s=%s", c->names[i],
-                             c->points[line].values[i]);
+        snprintf(title, sizeof title, "%s", series[column]);
+        for (size_t i = 1; i < c->axis_count; i++)
+            text_add(title, sizeof title, ", %s=%s", c->names[i], c->points[line].values[i]);
         put_quoted(title, to);
     }
 }

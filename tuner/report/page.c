@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/line.h"
-#include "report/table.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "report/table.h"
 
-enum { VALUE_BYTES = 256, LABEL_COLUMNS = 12 };
+enum { VALUE_BYTES = 256, LINE_BYTES = 1024, LABEL_COLUMNS = 12 };
 
 /* ---- parameters as columns ---- */
 
@@ -42,33 +42,33 @@ static void add_parameter_columns(const page *p, table *t)
 }
 
 /* "tile=64 vec=4": the parameters that vary, or those that do not. */
-static void format_values(const page *p, const run_result *r, bool varying, line *l)
+static void format_values(const page *p, const run_result *r, bool varying, char l[LINE_BYTES])
 {
     for (size_t v = 0; v < p->summary->parameter_count; v++) {
         char text[VALUE_BYTES], clean[VALUE_BYTES];
         if (p->varies[v] != varying)
             continue;
         value_format(r->values[v], text, sizeof text);
-        line_add(l, "%s%s=%s", l->used ? " " : "", p->summary->parameters[v],
+        text_add(l, LINE_BYTES, "%s%s=%s", *l ? " " : "", p->summary->parameters[v],
                  table_clean(text, clean, sizeof clean));
     }
 }
 
 /* "27 registers, 0 bytes spilled, 16 KiB shared, occupancy 100 %" */
-static void format_resources(const run_result *r, line *l)
+static void format_resources(const run_result *r, char l[LINE_BYTES])
 {
     char text[UNITS_BYTES];
     const kernel_resources *k = &r->found.resources;
     if (!r->found.has_resources)
         return;
-    line_add(l, "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
-             l->used ? "; " : "", k->registers, (uint64_t)k->spill_store_bytes + k->spill_load_bytes,
+    text_add(l, LINE_BYTES, "%s%" PRIu32 " registers, %" PRIu64 " bytes spilled, %s shared, occupancy %.0f %%",
+             *l ? "; " : "", k->registers, (uint64_t)k->spill_store_bytes + k->spill_load_bytes,
              units_size((uint64_t)k->static_shared_bytes + r->dynamic_shared_bytes, text),
              100 * r->occupancy.fraction);
 }
 
 /* "the same machine code: pad=1 swizzle=xor; pad=2; and 3 more": in what a row's twins differ from it. */
-static void format_twins(const page *p, const run_result *r, line *l)
+static void format_twins(const page *p, const run_result *r, char l[LINE_BYTES])
 {
     enum { MOST_SHOWN = 3 };
     const run_summary *s = p->summary;
@@ -77,30 +77,30 @@ static void format_twins(const page *p, const run_result *r, line *l)
     for (const run_result *twin = r + 1; twin < end && twin->is_twin && twin->lead == r->index; twin++) {
         if (count++ >= MOST_SHOWN)
             continue;
-        line_add(l, "%s", count == 1 ? l->used ? "; the same machine code:" : "the same machine code:" : ";");
+        text_add(l, LINE_BYTES, "%s", count == 1 ? *l ? "; the same machine code:" : "the same machine code:" : ";");
         for (size_t v = 0; v < s->parameter_count; v++) {
             char text[VALUE_BYTES], clean[VALUE_BYTES];
             if (value_equal(twin->values[v], r->values[v]))
                 continue;
             value_format(twin->values[v], text, sizeof text);
-            line_add(l, " %s=%s", s->parameters[v], table_clean(text, clean, sizeof clean));
+            text_add(l, LINE_BYTES, " %s=%s", s->parameters[v], table_clean(text, clean, sizeof clean));
         }
     }
     if (count > MOST_SHOWN)
-        line_add(l, "; and %zu more", count - MOST_SHOWN);
+        text_add(l, LINE_BYTES, "; and %zu more", count - MOST_SHOWN);
 }
 
 static void add_parameter_cells(const page *p, const run_result *r, table *t)
 {
-    line l = {.used = 0};
+    char l[LINE_BYTES] = "";
     if (!p->as_columns) {
-        format_values(p, r, true, &l);
+        format_values(p, r, true, l);
         if (p->narrow)
-            format_resources(r, &l);
+            format_resources(r, l);
     }
-    format_twins(p, r, &l);
-    if (l.used > 0)
-        table_note_row(t, l.text);
+    format_twins(p, r, l);
+    if (*l)
+        table_note_row(t, l);
     if (!p->as_columns)
         return;
     for (size_t v = 0; v < p->summary->parameter_count; v++) {
@@ -115,12 +115,12 @@ static void add_parameter_cells(const page *p, const run_result *r, table *t)
 static void print_common(const page *p, FILE *to)
 {
     char label[48];
-    line l = {.used = 0};
-    format_values(p, p->rows[0], false, &l);
-    if (l.used == 0 || p->top_count < 2)
+    char l[LINE_BYTES] = "";
+    format_values(p, p->rows[0], false, l);
+    if (!*l || p->top_count < 2)
         return;
     int indent = snprintf(label, sizeof label, "  rows 1 to %zu: ", p->top_count);
-    table_print_wrapped(p->columns, indent, label, l.text, to);
+    table_print_wrapped(p->columns, indent, label, l, to);
 }
 
 typedef void (*page_fill)(const page *p, table *t);

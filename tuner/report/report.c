@@ -4,12 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/line.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "report/page.h"
 #include "report/table.h"
-#include "base/units.h"
 
-enum { VALUE_BYTES = 256, LABEL_COLUMNS = 12 };
+enum { VALUE_BYTES = 256, LINE_BYTES = 1024, LABEL_COLUMNS = 12 };
 
 typedef enum ink { INK_BOLD, INK_GOOD, INK_WARNING } ink;
 static const char *const ink_codes[] = {
@@ -40,18 +40,18 @@ static void print_labelled(const sheet *on, const char *label, const char *text)
 
 /* ---- head ---- */
 
-static void add_work(line *l, const run_summary *s)
+static void add_work(char l[LINE_BYTES], const run_summary *s)
 {
     char text[UNITS_BYTES];
     if (s->work[WORK_BYTES])
-        line_add(l, "; %s to move", units_size(s->work[WORK_BYTES], text));
+        text_add(l, LINE_BYTES, "; %s to move", units_size(s->work[WORK_BYTES], text));
     if (s->work[WORK_FLOPS])
-        line_add(l, "; %s GFLOP to do", units_rate((double)s->work[WORK_FLOPS] / 1e9, text));
+        text_add(l, LINE_BYTES, "; %s GFLOP to do", units_rate((double)s->work[WORK_FLOPS] / 1e9, text));
     if (s->work[WORK_ITEMS])
-        line_add(l, "; %s %s", units_count(s->work[WORK_ITEMS], text), s->item);
+        text_add(l, LINE_BYTES, "; %s %s", units_count(s->work[WORK_ITEMS], text), s->item);
 }
 
-static void add_ceiling(line *l, const run_summary *s)
+static void add_ceiling(char l[LINE_BYTES], const run_summary *s)
 {
     static const char *const verbs[CEILING_KINDS] = {
         [CEILING_COPY] = "a copy of them", [CEILING_READ] = "reading them", [CEILING_WRITE] = "writing them"};
@@ -59,39 +59,37 @@ static void add_ceiling(line *l, const run_summary *s)
     char text[UNITS_BYTES], unit[WORK_RATE_BYTES];
     work_rate_name(ceiling->unit, s->item, unit);
     if (s->ceiling_rate > 0 && verbs[s->ceiling])
-        line_add(l, "; %s %s at %s %s", verbs[s->ceiling], s->device.predicted ? "is predicted to run" : "runs",
-                 units_rate(s->ceiling_rate, text), unit);
+        text_add(l, LINE_BYTES, "; %s %s at %s %s", verbs[s->ceiling],
+                 s->device.predicted ? "is predicted to run" : "runs", units_rate(s->ceiling_rate, text), unit);
     else if (s->ceiling_rate > 0)
-        line_add(l, "; %s is %s %s", ceiling->words, units_rate(s->ceiling_rate, text), unit);
+        text_add(l, LINE_BYTES, "; %s is %s %s", ceiling->words, units_rate(s->ceiling_rate, text), unit);
     else if (!s->device.predicted && !ceiling->in_run && s->ceiling > CEILING_NONE)
-        line_add(l, "; %s is not known here: 'autotune ceilings' measures it", ceiling->words);
+        text_add(l, LINE_BYTES, "; %s is not known here: 'autotune ceilings' measures it", ceiling->words);
 }
 
 static void print_head(const run_summary *s, const sheet *on)
 {
     const device_properties *d = &s->device;
     char name[VALUE_BYTES];
-    line l = {.used = 0};
+    char l[LINE_BYTES] = "";
     if (s->compiled_only)
-        line_add(&l, "compiled for %s", d->arch);
+        text_add(l, LINE_BYTES, "compiled for %s", d->arch);
     else
-        line_add(&l, "%s %s (%s%s%s)", d->predicted ? "predicted for" : "on",
-                 table_clean(d->limits.name, name, sizeof name), d->arch,
-                 d->driver[0] ? ", driver " : "", d->driver);
-    fprintf(on->to, "%s%s%s %s\n", start(on->colour, INK_BOLD), s->pattern, stop(on->colour), l.text);
-    l.used = 0;
+        text_add(l, LINE_BYTES, "%s %s (%s%s%s)", d->predicted ? "predicted for" : "on",
+                 table_clean(d->limits.name, name, sizeof name), d->arch, d->driver[0] ? ", driver " : "", d->driver);
+    fprintf(on->to, "%s%s%s %s\n", start(on->colour, INK_BOLD), s->pattern, stop(on->colour), l);
+    l[0] = '\0';
     for (size_t i = 0; i < s->problem_count; i++) {
         char v[VALUE_BYTES], clean[VALUE_BYTES];
         value_format(s->problem[i].value, v, sizeof v);
-        line_add(&l, "%s%s=%s", i ? " " : "", s->problem[i].name,
-                 table_clean(v, clean, sizeof clean));
+        text_add(l, LINE_BYTES, "%s%s=%s", i ? " " : "", s->problem[i].name, table_clean(v, clean, sizeof clean));
     }
     if (!s->compiled_only) {
-        line_add(&l, "; %s cache", s->warm_cache ? "warm" : "cold");
-        add_work(&l, s);
-        add_ceiling(&l, s);
+        text_add(l, LINE_BYTES, "; %s cache", s->warm_cache ? "warm" : "cold");
+        add_work(l, s);
+        add_ceiling(l, s);
     }
-    table_print_wrapped(on->columns, 0, "", l.text, on->to);
+    table_print_wrapped(on->columns, 0, "", l, on->to);
     fputc('\n', on->to);
 }
 
@@ -100,41 +98,40 @@ static void print_head(const run_summary *s, const sheet *on)
 static void print_verdict(const run_summary *s, const sheet *on)
 {
     const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
-    line l = {.used = 0};
+    char l[LINE_BYTES] = "";
     if (!best) {
         fprintf(on->to, "%sno variant worked%s\n", start(on->colour, INK_WARNING), stop(on->colour));
         return;
     }
     bool tied = s->verdict == VERDICT_TIED, predicted = s->device.predicted;
     if (tied)
-        line_add(&l, "tied with %zu other%s%s", s->tied_count, s->tied_count == 1 ? "" : "s",
+        text_add(l, LINE_BYTES, "tied with %zu other%s%s", s->tied_count, s->tied_count == 1 ? "" : "s",
                  predicted ? ", which the model cannot tell apart; a larger problem (--set) may" : "");
     else if (s->verdict == VERDICT_CLEAR)
-        line_add(&l, "clear: faster than every other");
+        text_add(l, LINE_BYTES, "clear: faster than every other");
     else if (s->verdict == VERDICT_INCONCLUSIVE)
-        line_add(&l, "inconclusive: the run ended before the race");
+        text_add(l, LINE_BYTES, "inconclusive: the run ended before the race");
     else if (s->verdict == VERDICT_NOISY)
-        line_add(&l, "noisy: the machine's noise exceeds the difference that decided");
+        text_add(l, LINE_BYTES, "noisy: the machine's noise exceeds the difference that decided");
     if (s->verdict != VERDICT_NONE)
-        print_labelled(on, "verdict", l.text);
+        print_labelled(on, "verdict", l);
     if (s->speedup > 0) {
-        l.used = 0;
-        line_add(&l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD), s->speedup,
+        snprintf(l, sizeof l, "%s%.2f times%s as fast as the baseline", start(on->colour, INK_GOOD), s->speedup,
                  stop(on->colour));
         if (best->ceiling_fraction > 0)
-            line_add(&l, ", %.3f of %s", best->ceiling_fraction, ceiling_get(s->ceiling)->words);
-        print_labelled(on, s->device.predicted ? "predicted" : "speed-up", l.text);
+            text_add(l, LINE_BYTES, ", %.3f of %s", best->ceiling_fraction, ceiling_get(s->ceiling)->words);
+        print_labelled(on, s->device.predicted ? "predicted" : "speed-up", l);
     }
     if (best->power_w > 0) {
-        l.used = 0;
-        line_add(&l, "%.4g J a launch at %.0f W", best->energy_j, best->power_w);
-        print_labelled(on, "energy", l.text);
+        snprintf(l, sizeof l, "%.4g J a launch at %.0f W", best->energy_j, best->power_w);
+        print_labelled(on, "energy", l);
     }
     if (best->proven || best->unproven) {
-        l.used = 0;
-        line_add(&l, best->proven ? "it did nothing wrong on a simulated GPU either"
-                                  : "not proven on a simulated GPU: %s", best->unproven);
-        print_labelled(on, "proof", l.text);
+        snprintf(l, sizeof l,
+                 best->proven ? "it did nothing wrong on a simulated GPU either"
+                              : "not proven on a simulated GPU: %s",
+                 best->unproven);
+        print_labelled(on, "proof", l);
     }
     char clean[CONFIGURATION_BYTES];
     print_labelled(on, tied && predicted ? "one of them" : "best",
@@ -147,37 +144,34 @@ static void print_counts(const run_summary *s, const sheet *on)
 {
     char text[UNITS_BYTES];
     uint64_t tried = 0;
-    line l = {.used = 0};
+    char l[LINE_BYTES] = "";
     for (int o = 0; o < OUTCOME_COUNT; o++)
         tried += s->counts[o];
-    line_add(&l, "%s tried", units_count(tried, text));
-    line_add(&l, " of %s %s", units_count(s->space_valid, text),
+    text_add(l, LINE_BYTES, "%s tried", units_count(tried, text));
+    text_add(l, LINE_BYTES, " of %s %s", units_count(s->space_valid, text),
              s->space_sampled ? "that were sampled" : "valid");
-    line_add(&l, " (%s in the full product):",
-             s->space_cartesian == UINT64_MAX ? "2^64 or more"
-                                              : units_count(s->space_cartesian, text));
+    text_add(l, LINE_BYTES, " (%s in the full product):",
+             s->space_cartesian == UINT64_MAX ? "2^64 or more" : units_count(s->space_cartesian, text));
     const char *separator = " ";
     for (int o = 0; o < OUTCOME_COUNT; o++) {
         if (s->counts[o] == 0)
             continue;
-        line_add(&l, "%s%s %s", separator, units_count(s->counts[o], text),
-                 outcome_name((outcome)o));
+        text_add(l, LINE_BYTES, "%s%s %s", separator, units_count(s->counts[o], text), outcome_name((outcome)o));
         separator = ", ";
     }
-    print_labelled(on, "variants", l.text);
+    print_labelled(on, "variants", l);
     if (s->unraced > 0) {
-        l.used = 0;
-        line_add(&l, "%s of them too slow to race, and checked on the tuned problem alone",
+        snprintf(l, sizeof l, "%s of them too slow to race, and checked on the tuned problem alone",
                  units_count(s->unraced, text));
-        print_labelled(on, "", l.text);
+        print_labelled(on, "", l);
     }
     if (s->twins == 0)
         return;
-    l.used = 0;
-    line_add(&l, s->twins == 1 ? "%s variant has the machine code of another and was not tried apart from it"
-                               : "%s variants have the machine code of another and were not tried apart from it",
+    snprintf(l, sizeof l,
+             s->twins == 1 ? "%s variant has the machine code of another and was not tried apart from it"
+                           : "%s variants have the machine code of another and were not tried apart from it",
              units_count(s->twins, text));
-    print_labelled(on, "twins", l.text);
+    print_labelled(on, "twins", l);
 }
 
 /* Every line of a message; of an endless one the first, and how many more there are. */
@@ -217,17 +211,17 @@ static void print_failures(const run_summary *s, const sheet *on)
 static void print_stages(const run_summary *s, const sheet *on)
 {
     char text[UNITS_BYTES];
-    line l = {.used = 0};
-    line_add(&l, "%s in all", units_duration(s->wall_s, text));
+    char l[LINE_BYTES] = "";
+    text_add(l, LINE_BYTES, "%s in all", units_duration(s->wall_s, text));
     const char *separator = "; of it, overlapping: ";
     for (int i = 0; i < STAGE_COUNT; i++) {
         if (s->stage_s[i] < 0.005)
             continue;
-        line_add(&l, "%s%s %s%s", separator, run_stage_name((run_stage)i),
+        text_add(l, LINE_BYTES, "%s%s %s%s", separator, run_stage_name((run_stage)i),
                  units_duration(s->stage_s[i], text), i == STAGE_COMPILE ? " (all workers)" : "");
         separator = ", ";
     }
-    print_labelled(on, "time", l.text);
+    print_labelled(on, "time", l);
 }
 
 static void print_end(const run_summary *s, const sheet *on)

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Latencies in clocks; from memory of the papers named, to be checked against them before a figure
  * here is quoted.
  *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L1 32, L2
@@ -49,12 +51,10 @@ const char *sim_chip_name(size_t i)
 at_status sim_chip_find(const char *arch, sim_chip *out, at_error *error)
 {
     char known[128] = "";
-    size_t used = 0;
     for (size_t i = 0; i < table_count; i++) {
         const struct row *r = &table[i];
         if (strcmp(arch, r->arch) != 0) {
-            int n = snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", r->arch);
-            used += n > 0 ? (size_t)n : 0;
+            text_add(known, sizeof known, "%s%s", i ? ", " : "", r->arch);
             continue;
         }
         *out = (sim_chip){.dram_efficiency = r->dram_efficiency,

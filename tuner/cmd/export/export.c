@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "cmd/export/exported.h"
 #include "cmd/export/kernels.h"
 #include "cmd/line/commands.h"
@@ -70,9 +71,8 @@ static void say_what_is_fixed(const export_model *m, size_t problem_count)
             for (size_t c = 0; c < m->kernels.uses[u].condition_count; c++)
                 is_fixed |= !m->kernels.uses[u].conditions[c].of_device &&
                             m->kernels.uses[u].conditions[c].index == v;
-        size_t used = strlen(names);
         if (is_fixed)
-            snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", m->variables[v].name);
+            text_add(names, sizeof names, "%s%s", *names ? ", " : "", m->variables[v].name);
     }
     fprintf(stderr, "autotune: %s: %zu kernel%s for %zu problem%s", m->pattern, m->kernels.source_count,
             m->kernels.source_count == 1 ? "" : "s",

@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
 #include "library/pattern.h"
@@ -52,9 +53,8 @@ static at_status find_gpu(const options *o, const record_set *records, arch_limi
         snprintf(quoted, sizeof quoted, ", '%.120s'", name);
         paths_slug(name, slug);
         const char *ways[] = {name, slug};
-        size_t used = strlen(known);
         if (!strstr(known, quoted))
-            snprintf(known + used, sizeof known - used, "%s", quoted);
+            text_add(known, sizeof known, "%s", quoted);
         if (!nearest && nearest_name(o->gpu, ways, 2))
             nearest = name;
     }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/line/terminal.h"
 #include "report/table.h"
 #include "search/table.h"
@@ -200,14 +201,13 @@ static at_status check_word(const char *option, const char *words, const char *t
     enum { MOST_WORDS = 16 };
     char list[OPTION_WORDS_BYTES], told[2 * OPTION_WORDS_BYTES] = "", *rest = list;
     const char *names[MOST_WORDS];
-    size_t count = 0, used = 0;
+    size_t count = 0;
     snprintf(list, sizeof list, "%s", words);
     for (char *word; count < MOST_WORDS && (word = strsep(&rest, "|")) != NULL;) {
         if (strcmp(word, text) == 0)
             return AT_OK;
         names[count++] = word;
-        used += (size_t)snprintf(told + used, sizeof told - used, "%s%s",
-                                 count == 1 ? "" : rest ? ", " : " or ", word);
+        text_add(told, sizeof told, "%s%s", count == 1 ? "" : rest ? ", " : " or ", word);
     }
     const char *nearest = nearest_name(text, names, count);
     return error_set(error, AT_USAGE, "--%s takes %s, not '%s'%s%s%s", option, told, text,
@@ -423,10 +423,11 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
 /* Of --strategy, which is checked where the table of strategies is. */
 static void strategy_words(char words[OPTION_WORDS_BYTES])
 {
-    size_t count, used = 0;
+    size_t count;
     const strategy_kind *const *kinds = strategy_kinds(&count);
-    for (size_t i = 0; i < count && used < OPTION_WORDS_BYTES; i++)
-        used += (size_t)snprintf(words + used, OPTION_WORDS_BYTES - used, "%s%s", i ? "|" : "", kinds[i]->name);
+    words[0] = '\0';
+    for (size_t i = 0; i < count; i++)
+        text_add(words, OPTION_WORDS_BYTES, "%s%s", i ? "|" : "", kinds[i]->name);
 }
 
 bool options_describe(const command *c, size_t i, option_description *out)
@@ -448,15 +449,15 @@ static void print_paragraphs(const char *text, size_t columns, FILE *to)
 {
     char paragraph[PARAGRAPH_BYTES];
     while (*text) {
-        size_t used = 0, length = strcspn(text, "\n");
+        size_t length = strcspn(text, "\n");
         if (*text == ' ' || *text == '\n') {
             fprintf(to, "%.*s\n", (int)length, text);
             text += length + (text[length] == '\n');
             continue;
         }
+        paragraph[0] = '\0';
         for (; *text && *text != ' ' && *text != '\n'; length = strcspn(text, "\n")) {
-            int n = snprintf(paragraph + used, sizeof paragraph - used, "%s%.*s", used ? " " : "", (int)length, text);
-            used = used + (size_t)n < sizeof paragraph ? used + (size_t)n : sizeof paragraph - 1;
+            text_add(paragraph, sizeof paragraph, "%s%.*s", *paragraph ? " " : "", (int)length, text);
             text += length + (text[length] == '\n');
         }
         table_print_wrapped(columns, 0, "", paragraph, to);

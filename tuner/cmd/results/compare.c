@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "cmd/results/entry.h"
@@ -52,12 +53,11 @@ typedef struct comparison {
 static void format_pairs(const char *const *names, const value *values, size_t count, const char *between,
                          char *text, size_t size_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < count && used < size_bytes; i++) {
+    for (size_t i = 0; i < count; i++) {
         char v[256];
         value_format(values[i], v, sizeof v);
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i ? between : "", names[i], v);
+        text_add(text, size_bytes, "%s%s=%s", i ? between : "", names[i], v);
     }
 }
 
@@ -354,21 +354,20 @@ static void add_counts(const comparison *c, table *t)
                   {"bytes shared", c->a->shared_bytes, c->b->shared_bytes, false}};
     bool counted = c->a->is_counted && c->b->is_counted;
     char text[TEXT_BYTES] = "";
-    size_t used = 0;
     if (strcmp(c->a->configuration, c->b->configuration) != 0)
-        used += (size_t)snprintf(text, sizeof text, "another configuration won");
+        text_add(text, sizeof text, "another configuration won");
     if (counted)
-        used += (size_t)snprintf(text + used, sizeof text - used, "; counted on a simulated %s: ", c->a->arch);
+        text_add(text, sizeof text, "; counted on a simulated %s: ", c->a->arch);
     bool first = counted;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         bool known = counts[i].are_counted ? counted : c->a->has_resources && c->b->has_resources;
         if (!known || (counts[i].a == counts[i].b && !counts[i].are_counted))
             continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f -> %.0f", used && !first ? "; " : "",
-                                 counts[i].name, counts[i].a, counts[i].b);
+        text_add(text, sizeof text, "%s%s %.0f -> %.0f", *text && !first ? "; " : "", counts[i].name, counts[i].a,
+                 counts[i].b);
         first = false;
     }
-    if (used)
+    if (*text)
         table_note_row(t, text);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/terminal.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/judge.h"
@@ -88,16 +89,15 @@ static size_t list_differences(const record_set *a, const record_set *b, differe
 
 static void note(const difference *d, table *t)
 {
-    char text[2 * TEXT_BYTES], a[TEXT_BYTES], b[TEXT_BYTES];
-    size_t used = 0;
+    char text[2 * TEXT_BYTES] = "", a[TEXT_BYTES], b[TEXT_BYTES];
     if (d->high > 0)
-        used = (size_t)snprintf(text, sizeof text, "B takes %.4f to %.4f of A's time", d->low, d->high);
+        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->low, d->high);
     if (d->changed) {
         record_format_values(&d->a->configuration, a, sizeof a);
         record_format_values(&d->b->configuration, b, sizeof b);
-        snprintf(text + used, sizeof text - used, "%s%s, then %s", used ? "; " : "", a, b);
+        text_add(text, sizeof text, "%s%s, then %s", *text ? "; " : "", a, b);
     }
-    if (used || d->changed)
+    if (*text)
         table_note_row(t, text);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
 #include "cmd/results/entry.h"
@@ -25,12 +26,11 @@ __attribute__((format(printf, 2, 3))) static void line(const char *label, const 
 /* "tile=64, vec=4, ...": with a blank where a line may end. */
 static void spell(const record_values *values, char *text, size_t size_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < values->count && used < size_bytes; i++) {
+    for (size_t i = 0; i < values->count; i++) {
         char v[RECORD_TEXT_BYTES];
         value_format(values->pairs[i].value, v, sizeof v);
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i ? ", " : "", values->pairs[i].name, v);
+        text_add(text, size_bytes, "%s%s=%s", i ? ", " : "", values->pairs[i].name, v);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"
 #include "cmd/line/terminal.h"
@@ -195,18 +196,16 @@ static void say_changes(const verification *v, size_t at, char *text, size_t siz
     } versions[] = {{"driver", v->workers.properties.driver},
                     {"cuda", cuda},
                     {"nvrtc", v->workers.pool ? compile_nvrtc_version(v->workers.pool) : ""}};
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof versions / sizeof *versions && used < size_bytes; i++) {
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
         const char *then = json_string_value(json_object_get(measured_by, versions[i].name));
         if (then && *then && *versions[i].now && strcmp(then, versions[i].now) != 0)
-            used += (size_t)snprintf(text + used, size_bytes - used, "%s%s %s -> %s", used ? ", " : "",
-                                     versions[i].name, then, versions[i].now);
+            text_add(text, size_bytes, "%s%s %s -> %s", *text ? ", " : "", versions[i].name, then, versions[i].now);
     }
-    if (a->script_changed && used < size_bytes)
-        used += (size_t)snprintf(text + used, size_bytes - used, "%sscript", used ? ", " : "");
-    if (a->template_changed && used < size_bytes)
-        snprintf(text + used, size_bytes - used, "%stemplate", used ? ", " : "");
+    if (a->script_changed)
+        text_add(text, size_bytes, "%sscript", *text ? ", " : "");
+    if (a->template_changed)
+        text_add(text, size_bytes, "%stemplate", *text ? ", " : "");
 }
 
 /* ---- printing ---- */
@@ -221,17 +220,15 @@ static void count_verdicts(const verification *v, size_t counts[STANDINGS])
 static void note(const verification *v, size_t at, table *t)
 {
     const standing_answer *a = &v->answers[at];
-    char text[4 * TEXT_BYTES], changes[TEXT_BYTES];
-    size_t used = 0;
-    text[0] = '\0';
+    char text[4 * TEXT_BYTES] = "", changes[TEXT_BYTES];
     if (a->rival)
-        used = (size_t)snprintf(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time",
-                                a->rival, a->low, a->high);
+        text_add(text, sizeof text, "by %.1000s; the winner takes %.4f to %.4f of its time", a->rival, a->low,
+                 a->high);
     else if (a->why)
-        used = (size_t)snprintf(text, sizeof text, "%.1500s", a->why);
+        text_add(text, sizeof text, "%.1500s", a->why);
     say_changes(v, at, changes, sizeof changes);
-    if (*changes && a->verdict != STANDING_HOLDS && used < sizeof text)
-        snprintf(text + used, sizeof text - used, "%schanged since: %s", used ? "; " : "", changes);
+    if (*changes && a->verdict != STANDING_HOLDS)
+        text_add(text, sizeof text, "%schanged since: %s", *text ? "; " : "", changes);
     for (char *c = text; *c; c++)
         *c = *c == '\n' ? ' ' : *c;
     if (*text)

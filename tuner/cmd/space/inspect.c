@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/terminal.h"
 #include "cmd/space/inspection.h"
@@ -64,13 +65,11 @@ static const char *axis_name(const inspected *a, size_t axis)
 /* The values of every axis but the first: "max_registers=64, vec=2". */
 static void describe_others(const inspected *a, size_t row, char *text, size_t size_bytes)
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 1; i < a->sweep.axis_count && used < size_bytes; i++) {
+    for (size_t i = 1; i < a->sweep.axis_count; i++) {
         char v[NAME_BYTES];
         value_format(axis_value(a, row, i), v, sizeof v);
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=%s", i > 1 ? ", " : "",
-                                 axis_name(a, i), v);
+        text_add(text, size_bytes, "%s%s=%s", i > 1 ? ", " : "", axis_name(a, i), v);
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/space/unchecked.h"
 #include "report/progress.h"
@@ -16,17 +17,16 @@
 static void format_values(const space_parameter *p, char *text, size_t size_bytes)
 {
     enum { SHOWN = 12 };
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 0; i < p->value_count && used < size_bytes; i++) {
+    for (size_t i = 0; i < p->value_count; i++) {
         char one[64];
         if (p->value_count > SHOWN && i == SHOWN - 2) {
-            used += (size_t)snprintf(text + used, size_bytes - used, " ...");
+            text_add(text, size_bytes, " ...");
             i = p->value_count - 2;
             continue;
         }
         value_format(p->values[i], one, sizeof one);
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", i ? " " : "", one);
+        text_add(text, size_bytes, "%s%s", i ? " " : "", one);
     }
 }
 

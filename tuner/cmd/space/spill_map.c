@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const char cap_name[] = "registers";
 
 /* Below 16 the compiler refuses; 255 is every architecture's most. */
@@ -183,13 +185,11 @@ void spill_map_value(const spill_map *m, size_t axis, size_t line, size_t place,
 
 void spill_map_line_name(const spill_map *m, size_t line, char text[SPILL_TEXT_BYTES])
 {
-    size_t used = 0;
     text[0] = '\0';
-    for (size_t i = 1; i < m->axis_count && used < SPILL_TEXT_BYTES; i++) {
+    for (size_t i = 1; i < m->axis_count; i++) {
         char v[SPILL_TEXT_BYTES];
         spill_map_value(m, i, line, 0, v);
-        used += (size_t)snprintf(text + used, SPILL_TEXT_BYTES - used, "%s%s=%s", i > 1 ? ", " : "",
-                                 m->axes[i].name, v);
+        text_add(text, SPILL_TEXT_BYTES, "%s%s=%s", i > 1 ? ", " : "", m->axes[i].name, v);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cores.h"
+#include "base/text.h"
 #include "bench/client.h"
 #include "process/interrupt.h"
 
@@ -32,8 +33,7 @@ static at_status add(gpu_models *m, const device_properties *p, at_error *error)
     const char *ordinal = strchr(p->spec, ':') + 1;
     char *spec = m->specs[at];
     if (at < m->count) {
-        size_t used = strlen(spec);
-        snprintf(spec + used, MODELS_SPEC_BYTES - used, ",%s", ordinal);
+        text_add(spec, MODELS_SPEC_BYTES, ",%s", ordinal);
         return AT_OK;
     }
     snprintf(m->names[m->count++], sizeof m->names[0], "%s", p->limits.name);

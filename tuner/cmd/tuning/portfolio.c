@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cmd/line/commands.h"
 #include "cmd/line/series.h"
 #include "cmd/line/terminal.h"
@@ -117,9 +118,9 @@ static void format_question(const record_node *n, char *text, size_t size_bytes)
 
 static void format_order(const record_portfolio *p, const record_node *n, char *text, size_t size_bytes)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < p->configuration_count && used < size_bytes; i++)
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%d", i ? ", else " : "", n->order[i] + 1);
+    text[0] = '\0';
+    for (size_t i = 0; i < p->configuration_count; i++)
+        text_add(text, size_bytes, "%s%d", i ? ", else " : "", n->order[i] + 1);
 }
 
 static void print_node(const record_portfolio *p, size_t at, int depth)
@@ -141,15 +142,14 @@ static void print_node(const record_portfolio *p, size_t at, int depth)
 /* "rows=256..16384 dtype=float,half" */
 static void format_axes(const ranges *r, char *text, size_t size_bytes)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < r->count && used < size_bytes; i++) {
+    text[0] = '\0';
+    for (size_t i = 0; i < r->count; i++) {
         const portfolio_axis *axis = &r->axes[i];
-        used += (size_t)snprintf(text + used, size_bytes - used, "%s%s=", i ? " " : "", axis->name);
-        for (size_t v = 0; v < axis->value_count && used < size_bytes; v++)
-            used += (size_t)snprintf(text + used, size_bytes - used, "%s%s", v ? "," : "", r->lists[i].texts[v]);
-        if (!axis->value_count && used < size_bytes)
-            used += (size_t)snprintf(text + used, size_bytes - used, "%" PRId64 "..%" PRId64, axis->least,
-                                     axis->most);
+        text_add(text, size_bytes, "%s%s=", i ? " " : "", axis->name);
+        for (size_t v = 0; v < axis->value_count; v++)
+            text_add(text, size_bytes, "%s%s", v ? "," : "", r->lists[i].texts[v]);
+        if (!axis->value_count)
+            text_add(text, size_bytes, "%" PRId64 "..%" PRId64, axis->least, axis->most);
     }
 }
 
