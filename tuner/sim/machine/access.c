@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "sim/machine/machine.h"
 #include "sim/program/operations.h"
 
@@ -36,12 +37,10 @@ static bool check_alignment(sim_block *b, sim_warp *w, const sim_instruction *c,
             low |= address[__builtin_ctz(m)];
     if (!(low & (bytes - 1)))
         return true;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask)
         if (address[l] & (bytes - 1))
             return sim_fail(b, w, c, l, SIM_FAULT_MISALIGNED,
                             "address 0x%" PRIx64 " for %u bytes", address[l], bytes);
-    }
     return true;
 }
 
@@ -50,8 +49,7 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
 {
     const sim_memory *memory = b->launch->memory;
     const sim_region *r = w->region_hit ? &memory->regions[w->region_hit - 1] : NULL;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint64_t offset = r ? p->address[l] - r->base : 0;
         if (!r || offset >= r->size_bytes) {
             r = sim_memory_find(memory, p->address[l]);
@@ -81,8 +79,7 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                            uint32_t bytes, uint64_t size, places *p)
 {
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask)
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
@@ -90,7 +87,6 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
                             ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
                                                ? PTX_SPACE_SHARED : (ptx_space)c->space),
                             p->address[l], size);
-    }
     return true;
 }
 
@@ -104,8 +100,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     case PTX_SPACE_SHARED:
         if (!resolve_window(b, w, c, mask, bytes, b->shared_bytes, p))
             return false;
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask) {
             p->at[l] = b->shared + p->address[l];
             p->valid[l] = NULL;
         }
@@ -113,8 +108,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     case PTX_SPACE_LOCAL:
         if (!resolve_window(b, w, c, mask, bytes, program->local_bytes, p))
             return false;
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask) {
             size_t place = (size_t)l * program->local_bytes + p->address[l];
             p->at[l] = w->local + place;
             p->valid[l] = w->local_valid ? w->local_valid + place : NULL;
@@ -123,8 +117,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     case PTX_SPACE_PARAM:
         if (!resolve_window(b, w, c, mask, bytes, program->parameter_bytes, p))
             return false;
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask) {
             /* Only loads reach parameters: decoding refuses others. */
             p->at[l] = (uint8_t *)(uintptr_t)(b->launch->parameters + p->address[l]);
             p->valid[l] = NULL;
@@ -218,10 +211,8 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
     uint32_t r32[SIM_LANES];
     uint64_t r64[SIM_LANES];
     if (c->width == 8) {
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask)
             r64[l] = load_bytes(p->at[l] + skip, bytes);
-        }
         sim_put64(w, to, r64, mask);
         return;
     }
@@ -229,10 +220,8 @@ static void load_element(sim_warp *w, const sim_instruction *c, uint32_t mask, c
         SIM_EACH_LANE(l)
         r32[l] = __atomic_load_n((const uint32_t *)(const void *)(p->at[l] + skip), __ATOMIC_RELAXED);
     } else {
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask)
             r32[l] = (uint32_t)extend(load_bytes(p->at[l] + skip, bytes), (ptx_type)c->type);
-        }
     }
     sim_put32(w, to, r32, mask);
 }
@@ -242,12 +231,10 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
 {
     uint32_t total = bytes * c->vector;
     if (b->launch->check) {
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask)
             if (!touch(b, w, c, l, space, p, total, SIM_TOUCH_READ, NULL) ||
                 !check_written(b, w, c, l, space, p, total, "read"))
                 return false;
-        }
     }
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
@@ -263,8 +250,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     bool watch = b->launch->check && (space == PTX_SPACE_SHARED || space == PTX_SPACE_GLOBAL);
     if (c->publishes)
         sim_global_fence(b);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint64_t fresh[8];
         for (int v = 0; v < c->vector; v++)
             fresh[v] = c->width == 8 ? sim_lanes64(w, slots[v])[l] : sim_lanes32(w, slots[v])[l];
@@ -290,8 +276,7 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
     uint32_t old32[SIM_LANES];
     if (c->publishes)
         sim_global_fence(b);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         if (b->launch->check &&
             (!touch(b, w, c, l, space, p, bytes, SIM_TOUCH_ATOMIC, NULL) ||
              !check_written(b, w, c, l, space, p, bytes, "atomic")))
@@ -370,8 +355,7 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
     } windows[] = {{SIM_SHARED_WINDOW, PTX_SPACE_SHARED}, {SIM_LOCAL_WINDOW, PTX_SPACE_LOCAL}};
     for (size_t i = 0; i < sizeof windows / sizeof *windows; i++) {
         uint32_t inside = 0;
-        for (uint32_t m = mask; m; m &= m - 1) {
-            int l = __builtin_ctz(m);
+        SIM_EACH_OF(l, mask) {
             if (p.address[l] - windows[i].window >= SIM_WINDOW_BYTES)
                 continue;
             inside |= 1u << l;
@@ -430,14 +414,10 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 
 static bool queue_copy(sim_warp *w, const sim_copy *copy)
 {
-    if (w->copy_count == w->copy_capacity) {
-        size_t capacity = w->copy_capacity ? w->copy_capacity * 2 : 64;
-        sim_copy *grown = realloc(w->copies, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        w->copies = grown;
-        w->copy_capacity = capacity;
-    }
+    sim_copy *grown = array_grow(w->copies, w->copy_count, sizeof *grown);
+    if (!grown)
+        return false;
+    w->copies = grown;
     w->copies[w->copy_count++] = *copy;
     return true;
 }
@@ -460,8 +440,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return false;
     if (reading)
         count_access(b, c, reading, PTX_SPACE_GLOBAL, &from, bytes);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         sim_copy copy = {.lane = (uint32_t)l, .to = (uint32_t)to.address[l], .bytes = bytes,
                          .group = w->copy_group};
         uint32_t given = c->c == SIM_NO_SLOT ? bytes : sim_lanes32(w, c->c)[l];

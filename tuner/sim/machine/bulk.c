@@ -162,8 +162,7 @@ static bool apply(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
 
 bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint32_t at = 0;
         if (!shared_place(b, w, c, l, address_of(w, c->a, c->source_width, c->offset, l), MBARRIER_BYTES,
                           MBARRIER_BYTES, "a barrier", &at))
@@ -218,8 +217,7 @@ static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
 
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint64_t global = address_of(w, c->a, c->source_width, c->offset, l);
         sim_flight f = {.bytes = sim_lanes32(w, c->c)[l], .thread = w->first_thread + (uint32_t)l, .warp = w,
                     .instruction = c};

@@ -7,8 +7,7 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
                           int32_t members_slot)
 {
     const uint32_t *members = sim_lanes32(w, members_slot);
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint32_t missing = members[l] & w->live & ~mask;
         if (!(members[l] >> l & 1))
             return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
@@ -62,8 +61,7 @@ static bool vote(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     uint32_t p = sim_predicate(w, c->a, c->negate_a) & mask;
     const uint32_t *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, result = 0;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint32_t here = members[l] & mask, yes = p & here;
         bool v = c->op == SIM_VOTE_ALL ? yes == here
                  : c->op == SIM_VOTE_ANY ? yes != 0 : yes == here || yes == 0;
@@ -84,8 +82,7 @@ static bool match(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     uint64_t v[SIM_LANES];
     uint32_t r[SIM_LANES] = {0}, agree = 0;
     SIM_EACH_LANE(l) v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint32_t members = sim_lanes32(w, c->e)[l] & mask, same = 0;
         for (uint32_t k = members; k; k &= k - 1)
             same |= (uint32_t)(v[__builtin_ctz(k)] == v[l]) << __builtin_ctz(k);
@@ -118,8 +115,7 @@ static bool reduce(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         return false;
     const uint32_t *a = sim_lanes32(w, c->a), *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, elected = 0;
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         uint32_t here = members[l] & mask;
         int first = here ? __builtin_ctz(here) : l;
         r[l] = a[first];

@@ -80,11 +80,9 @@ static uint32_t wavefronts_of(const uint64_t *addresses, uint32_t mask, uint32_t
  * active? */
 static bool neighbours_agree(const uint64_t *addresses, uint32_t mask, int distance)
 {
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask)
         if ((mask >> (l ^ distance) & 1) && addresses[l] != addresses[l ^ distance])
             return false;
-    }
     return true;
 }
 

@@ -42,7 +42,7 @@ typedef struct sim_warp {
     uint64_t executed;
     uint64_t region_hit;    /* last region used: index + 1 */
     sim_copy *copies;
-    size_t copy_count, copy_capacity;
+    size_t copy_count;
     uint32_t copy_group;    /* being filled */
     int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;

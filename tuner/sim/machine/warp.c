@@ -6,6 +6,15 @@
 /* A warp that spins on what another warp will write must let it run. */
 static const uint64_t slice_instructions = 1 << 16;
 
+/* Lanes of the instruction's width. */
+static void put_result(sim_warp *w, const sim_instruction *c, const void *result, uint32_t mask)
+{
+    if (c->width == 8)
+        sim_put64(w, c->d, result, mask);
+    else
+        sim_put32(w, c->d, result, mask);
+}
+
 static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     union {
@@ -31,10 +40,7 @@ static void compute(sim_warp *w, const sim_instruction *c, uint32_t mask)
         sim_flush(result.w32);
     if (c->saturate)
         SIM_EACH_LANE(l) result.f[l] = result.f[l] > 1.0f ? 1.0f : result.f[l] > 0.0f ? result.f[l] : 0.0f;
-    if (c->width == 8)
-        sim_put64(w, c->d, result.w64, mask);
-    else
-        sim_put32(w, c->d, result.w32, mask);
+    put_result(w, c, &result, mask);
 }
 
 static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -45,10 +51,7 @@ static void convert(sim_warp *w, const sim_instruction *c, uint32_t mask)
     } result;
     sim_convert((ptx_type)c->type, (ptx_type)c->source_type, (sim_rounding)c->op, c->flush,
                 c->saturate, &result, w->registers + c->a);
-    if (c->width == 8)
-        sim_put64(w, c->d, result.w64, mask);
-    else
-        sim_put32(w, c->d, result.w32, mask);
+    put_result(w, c, &result, mask);
 }
 
 static uint32_t logic(uint32_t op, uint32_t a, uint32_t b)
@@ -119,10 +122,7 @@ static void put_clock(sim_warp *w, const sim_instruction *c, uint32_t mask)
     uint64_t cycles = w->executed * 4, r64[SIM_LANES];
     uint32_t r32[SIM_LANES];
     SIM_EACH_LANE(l) r64[l] = cycles, r32[l] = (uint32_t)cycles;
-    if (c->width == 8)
-        sim_put64(w, c->d, r64, mask);
-    else
-        sim_put32(w, c->d, r32, mask);
+    put_result(w, c, c->width == 8 ? (const void *)r64 : r32, mask);
 }
 
 static void test_space(sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -212,8 +212,7 @@ static bool branch_indexed(sim_block *b, sim_warp *w, const sim_instruction *c, 
     uint32_t stay = w->paths[w->depth - 1].mask & ~mask;
     if (stay)
         groups[count++] = (sim_path){w->paths[w->depth - 1].pc, 0, stay};
-    for (uint32_t m = mask; m; m &= m - 1) {
-        int l = __builtin_ctz(m);
+    SIM_EACH_OF(l, mask) {
         if (index[l] >= (uint32_t)c->target_count)
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS, "branch %u of a table of %d", index[l],
                             c->target_count);

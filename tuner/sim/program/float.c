@@ -12,33 +12,17 @@ void sim_flush(uint32_t *lanes)
 }
 
 /* min and max return the operand that is a number; -0 is below +0. */
-static float min_float(float a, float b)
-{
-    if (a == b)
-        return signbit(a) ? a : b;
-    return a != a ? b : b != b ? a : a < b ? a : b;
-}
-
-static float max_float(float a, float b)
-{
-    if (a == b)
-        return signbit(a) ? b : a;
-    return a != a ? b : b != b ? a : a > b ? a : b;
-}
-
-static double min_double(double a, double b)
-{
-    if (a == b)
-        return signbit(a) ? a : b;
-    return a != a ? b : b != b ? a : a < b ? a : b;
-}
-
-static double max_double(double a, double b)
-{
-    if (a == b)
-        return signbit(a) ? b : a;
-    return a != a ? b : b != b ? a : a > b ? a : b;
-}
+#define EXTREME(name, T, is_min, first)                                                            \
+    static T name(T a, T b)                                                                        \
+    {                                                                                              \
+        if (a == b)                                                                                \
+            return (signbit(a) != 0) == (is_min) ? a : b;                                          \
+        return a != a ? b : b != b || a first b ? a : b;                                           \
+    }
+EXTREME(min_float, float, true, <)
+EXTREME(max_float, float, false, >)
+EXTREME(min_double, double, true, <)
+EXTREME(max_double, double, false, >)
 
 static float either_nan(float a, float b, float otherwise)
 {

@@ -19,6 +19,11 @@ enum {
     SIM_EXIT_PC = INT32_MAX, /* reconvergence "at the end of the kernel" */
 };
 
+/* Loop over the lanes of a mask. */
+#define SIM_EACH_OF(l, mask)                                                                       \
+    for (int left_##l = (int)(mask), l = 0; left_##l && (l = __builtin_ctz((uint32_t)left_##l), true); \
+         left_##l = (int)((uint32_t)left_##l & ((uint32_t)left_##l - 1)))
+
 /* One operation on all lanes: d from up to four sources. The result never overlaps a source. */
 typedef void (*sim_compute)(void *restrict d, const void *const sources[4]);
 /* One comparison of all lanes; a bit a lane. */
