@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "export/kernels.h"
 
 static bool is_taken(const export_files *f, const char *name)
 {
@@ -25,26 +26,21 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
         snprintf(out, EXPORT_FILE_NAME_BYTES, "%.*s-%u%.20s", stem, name, n, dot ? dot : "");
 }
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
-}
-
 at_status export_files_open(export_files *f, const char *name, FILE **to, at_error *error)
 {
     export_file **larger = array_grow(f->files, f->count, sizeof *larger);
     if (!larger)
-        return no_memory(error);
+        return export_no_memory(error);
     f->files = larger;
     /* The stream keeps the addresses of text and size. */
     export_file *file = calloc(1, sizeof *file);
     if (!file)
-        return no_memory(error);
+        return export_no_memory(error);
     choose_name(f, name, file->name);
     file->stream = open_memstream(&file->text, &file->size_bytes);
     if (!file->stream) {
         free(file);
-        return no_memory(error);
+        return export_no_memory(error);
     }
     f->files[f->count++] = file;
     *to = file->stream;
@@ -57,7 +53,7 @@ at_status export_files_close(export_files *f, at_error *error)
     bool failed = ferror(last->stream) != 0;
     failed = fclose(last->stream) != 0 || failed;
     last->stream = NULL;
-    return failed ? no_memory(error) : AT_OK;
+    return failed ? export_no_memory(error) : AT_OK;
 }
 
 void export_files_deinit(export_files *f)

@@ -119,10 +119,8 @@ static void print_struct(const export_model *m, const char *what, const export_c
 
 static void print_types(const export_model *m, FILE *to)
 {
-    for (size_t i = 0; i < m->variable_count; i++)
-        print_enum(m, &m->variables[i], to);
-    for (size_t i = 0; i < m->parameter_count; i++)
-        print_enum(m, &m->parameters[i], to);
+    for (size_t i = 0; i < m->column_count; i++)
+        print_enum(m, &m->columns[i], to);
     print_struct(m, "problem", m->variables, m->variable_count, to);
     print_struct(m, "config", m->parameters, m->parameter_count, to);
     fputs("\n", to);
@@ -218,19 +216,11 @@ static void print_leaf(const record_portfolio *p, const record_node *n, FILE *to
     fputs(";\n", to);
 }
 
-static const export_column *find_variable(const export_model *m, const char *name)
-{
-    size_t i = 0;
-    while (strcmp(m->variables[i].name, name) != 0)
-        i++;
-    return &m->variables[i];
-}
-
 /* What a node asks, in C. What cannot be asked of a type is never so, as record/pick.c has it. */
 static void print_question(const export_model *m, const record_node *n, FILE *to)
 {
-    const export_column *c = find_variable(m, n->variable);
-    const export_column *times = n->times ? find_variable(m, n->times) : c;
+    const export_column *c = export_find_variable(m, n->variable);
+    const export_column *times = n->times ? export_find_variable(m, n->times) : c;
     bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
     if (n->multiple_of && c->type <= EXPORT_LONG) {
         fprintf(to, "problem->%s %% ", c->identifier);
@@ -284,7 +274,7 @@ static void print_portfolios(const export_model *m, FILE *to)
         const record_portfolio *portfolio = m->portfolios[p];
         fprintf(to, "    if (portfolio == %zu", p);
         for (size_t i = 0; i < portfolio->fixed.count; i++) {
-            const export_column *c = find_variable(m, portfolio->fixed.pairs[i].name);
+            const export_column *c = export_find_variable(m, portfolio->fixed.pairs[i].name);
             fprintf(to, " &&\n        problem->%s == ", c->identifier);
             export_print_value(m, c, portfolio->fixed.pairs[i].value, to);
         }
@@ -293,6 +283,14 @@ static void print_portfolios(const export_model *m, FILE *to)
         fputs("    }\n", to);
     }
     fputs("    return portfolio < 0 ? 0 : -1;\n}\n", to);
+}
+
+/* That the configuration at hand has this one's value of a parameter. */
+static void print_has(const export_model *m, const export_column *c, const char *before,
+                      const record_values *configuration, FILE *to)
+{
+    fprintf(to, "%sconfig->%s == ", before, c->identifier);
+    export_print_value(m, c, *record_get(configuration, c->name), to);
 }
 
 static void print_seen(const export_model *m, FILE *to)
@@ -315,11 +313,8 @@ static void print_seen(const export_model *m, FILE *to)
         fputs("    if (autotune_same_text(gpu, ", to);
         export_print_literal(s->from->gpu, to);
         fputs(")", to);
-        for (size_t c = 0; c < m->parameter_count; c++) {
-            fprintf(to, " &&\n        config->%s == ", m->parameters[c].identifier);
-            export_print_value(m, &m->parameters[c], *record_get(s->configuration, m->parameters[c].name),
-                        to);
-        }
+        for (size_t c = 0; c < m->parameter_count; c++)
+            print_has(m, &m->parameters[c], " &&\n        ", s->configuration, to);
         export_print_text(m, ") {\n        const autotune_$_problem seen = ", to);
         export_print_values(m, m->variables, m->variable_count, s->problem, 12, to);
         export_print_text(m, ";\n        distance = autotune_$_distance(&seen, problem);\n", to);
@@ -398,10 +393,8 @@ static void print_use(const export_model *m, const export_use *u, FILE *to)
 {
     const char *and = "";
     fputs("    if (", to);
-    for (size_t i = 0; i < m->parameter_count; i++, and = " &&\n        ") {
-        fprintf(to, "%sconfig->%s == ", and, m->parameters[i].identifier);
-        export_print_value(m, &m->parameters[i], *record_get(u->configuration, m->parameters[i].name), to);
-    }
+    for (size_t i = 0; i < m->parameter_count; i++, and = " &&\n        ")
+        print_has(m, &m->parameters[i], and, u->configuration, to);
     for (size_t i = 0; i < u->condition_count; i++, and = " &&\n        ") {
         size_t index = u->conditions[i].index;
         fputs(and, to);

@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "device/field.h"
 
-static at_status no_memory(at_error *error)
+at_status export_no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
 }
@@ -30,7 +30,7 @@ at_status export_kernels_add_source(export_kernels *k, export_source source, siz
     export_source *larger = array_grow(k->sources, k->source_count, sizeof *larger);
     if (!larger) {
         export_source_deinit(&source);
-        return no_memory(error);
+        return export_no_memory(error);
     }
     k->sources = larger;
     *place = k->source_count++;
@@ -77,7 +77,7 @@ at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *er
     export_use *larger = array_grow(k->uses, k->use_count, sizeof *larger);
     if (!larger) {
         free(use.conditions);
-        return no_memory(error);
+        return export_no_memory(error);
     }
     k->uses = larger;
     k->uses[k->use_count++] = use;

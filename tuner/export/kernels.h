@@ -7,9 +7,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "device/arch.h"
 #include "device/plan.h"
 #include "record/record.h"
+
+at_status export_no_memory(at_error *error);
 
 /* CUDA C++ prepared so that several sources fit in one file (export/cuda_source.h). */
 typedef struct export_source {

@@ -25,11 +25,6 @@ static const char reserved[] =
     "unsigned using virtual void volatile wchar_t while xor xor_eq EOF NULL "
     "I INFINITY NAN complex imaginary int64_t offsetof size_t strdupa strndupa typeof_unqual ";
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
-}
-
 /* As the macros of <stdint.h> and <limits.h> are called: INT32_MAX, UINT8_C, CHAR_BIT. */
 static bool is_like_a_limit(const char *identifier)
 {
@@ -56,11 +51,8 @@ static bool is_reserved(const char *identifier)
 
 static bool column_taken(const export_model *m, const char *identifier, const export_column *but)
 {
-    for (size_t i = 0; i < m->variable_count; i++)
-        if (&m->variables[i] != but && strcmp(m->variables[i].identifier, identifier) == 0)
-            return true;
-    for (size_t i = 0; i < m->parameter_count; i++)
-        if (&m->parameters[i] != but && strcmp(m->parameters[i].identifier, identifier) == 0)
+    for (size_t i = 0; i < m->column_count; i++)
+        if (&m->columns[i] != but && strcmp(m->columns[i].identifier, identifier) == 0)
             return true;
     return false;
 }
@@ -136,11 +128,8 @@ static bool word_taken(const export_model *m, const export_column *c, const char
 {
     char constant[CONSTANT_BYTES];
     constant_of(c, identifier, constant);
-    for (size_t i = 0; i < m->variable_count; i++)
-        if (column_has_constant(&m->variables[i], constant, but))
-            return true;
-    for (size_t i = 0; i < m->parameter_count; i++)
-        if (column_has_constant(&m->parameters[i], constant, but))
+    for (size_t i = 0; i < m->column_count; i++)
+        if (column_has_constant(&m->columns[i], constant, but))
             return true;
     return false;
 }
@@ -179,7 +168,7 @@ static at_status add_word(const export_model *m, export_column *c, value v, at_e
         return AT_OK;
     export_word *larger = array_grow(c->words, c->word_count, sizeof *larger);
     if (!larger)
-        return no_memory(error);
+        return export_no_memory(error);
     c->words = larger;
     export_word *w = &c->words[c->word_count++];
     w->identifier[0] = '\0';
@@ -323,17 +312,15 @@ static at_status finish_column(export_model *m, export_column *c, bool parameter
 static at_status finish_columns(export_model *m, const pattern *p, at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t i = 0; !status && i < m->variable_count; i++) {
+    for (size_t i = 0; !status && i < m->column_count; i++) {
+        bool parameter = i >= m->variable_count;
+        const space_parameter *of = p && parameter ? &p->parameters[i - m->variable_count] : NULL;
         script_values given = {0};
-        if (p)
+        if (of)
+            given = (script_values){of->values, of->value_count};
+        else if (p)
             given = (script_values){&p->problems[PROBLEM_TUNED][i].value, 1};
-        status = finish_column(m, &m->variables[i], false, given, error);
-    }
-    for (size_t i = 0; !status && i < m->parameter_count; i++) {
-        script_values given = {0};
-        if (p)
-            given = (script_values){p->parameters[i].values, p->parameters[i].value_count};
-        status = finish_column(m, &m->parameters[i], true, given, error);
+        status = finish_column(m, &m->columns[i], parameter, given, error);
     }
     return status;
 }
@@ -354,11 +341,13 @@ static const record_entry *latest_entry(const record_set *records)
 
 static at_status make_columns(export_model *m, size_t variables, size_t parameters, at_error *error)
 {
-    m->variables = calloc(variables + 1, sizeof *m->variables);
-    m->parameters = calloc(parameters + 1, sizeof *m->parameters);
-    if (!m->variables || !m->parameters)
-        return no_memory(error);
+    m->columns = calloc(variables + parameters + 1, sizeof *m->columns);
+    if (!m->columns)
+        return export_no_memory(error);
+    m->column_count = variables + parameters;
+    m->variables = m->columns;
     m->variable_count = variables;
+    m->parameters = m->columns + variables;
     m->parameter_count = parameters;
     return AT_OK;
 }
@@ -370,12 +359,9 @@ static at_status columns_of_script(export_model *m, const pattern *p, at_error *
         m->variables[i].name = p->problems[PROBLEM_TUNED][i].name;
     for (size_t i = 0; !status && i < p->parameter_count; i++)
         m->parameters[i].name = p->parameters[i].name;
-    for (size_t i = 0; !status && i < m->variable_count + m->parameter_count; i++) {
-        const export_column *c =
-            i < m->variable_count ? &m->variables[i] : &m->parameters[i - m->variable_count];
-        if (!record_is_name(c->name))
-            status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header", c->name);
-    }
+    for (size_t i = 0; !status && i < m->column_count; i++)
+        if (!record_is_name(m->columns[i].name))
+            status = error_set(error, AT_SCRIPT, "'%.80s' cannot be a name in a header", m->columns[i].name);
     return status;
 }
 
@@ -399,12 +385,17 @@ static bool has_columns(const record_values *values, const export_column *column
     return true;
 }
 
-static const export_column *find_variable(const export_model *m, const char *name)
+const export_column *export_find_variable(const export_model *m, const char *name)
 {
     for (size_t v = 0; v < m->variable_count; v++)
         if (strcmp(m->variables[v].name, name) == 0)
             return &m->variables[v];
     return NULL;
+}
+
+bool export_has_variables(const export_model *m, const record_values *problem)
+{
+    return has_columns(problem, m->variables, m->variable_count);
 }
 
 bool export_has_parameters(const export_model *m, const record_values *configuration)
@@ -430,12 +421,12 @@ static bool is_of_model(const export_model *m, const record_portfolio *p)
 {
     bool has = true;
     for (size_t i = 0; i < p->fixed.count && has; i++)
-        has = find_variable(m, p->fixed.pairs[i].name) != NULL;
+        has = export_find_variable(m, p->fixed.pairs[i].name) != NULL;
     for (size_t n = 0; n < p->node_count && has; n++)
-        has = !p->nodes[n].variable || (find_variable(m, p->nodes[n].variable) &&
-                                        (!p->nodes[n].times || find_variable(m, p->nodes[n].times)));
+        has = !p->nodes[n].variable || (export_find_variable(m, p->nodes[n].variable) &&
+                                        (!p->nodes[n].times || export_find_variable(m, p->nodes[n].times)));
     for (size_t i = 0; i < p->configuration_count && has; i++)
-        has = has_columns(&p->configurations[i], m->parameters, m->parameter_count);
+        has = export_has_parameters(m, &p->configurations[i]);
     return has;
 }
 
@@ -456,8 +447,7 @@ static void add_rows(export_model *m, const record *from)
     }
     for (size_t i = 0; i < from->entry_count; i++) {
         const record_entry *e = &from->entries[i];
-        if (has_columns(&e->problem, m->variables, m->variable_count) &&
-            has_columns(&e->configuration, m->parameters, m->parameter_count))
+        if (export_has_variables(m, &e->problem) && export_has_parameters(m, &e->configuration))
             m->rows[m->row_count++] =
                 (export_row){.from = from, .entry = e, .configuration = &e->configuration};
         else
@@ -492,7 +482,7 @@ static void choose_seen(export_model *m, const record *from)
         for (size_t r = 0; slower && r < m->row_count && !is_row; r++)
             is_row = m->rows[r].from == from &&
                      record_same_values(m->rows[r].configuration, s->configuration);
-        if (is_row && has_columns(s->problem, m->variables, m->variable_count))
+        if (is_row && export_has_variables(m, s->problem))
             m->seen[m->seen_count++] =
                 (export_seen){from, s->problem, s->configuration, s->slower};
     }
@@ -511,7 +501,7 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
     m->portfolios = calloc(portfolios + 1, sizeof *m->portfolios);
     m->seen = calloc(seen + 1, sizeof *m->seen);
     if (!m->rows || !m->portfolios || !m->seen)
-        return no_memory(error);
+        return export_no_memory(error);
     for (size_t r = 0; r < records->count; r++)
         add_rows(m, &records->records[r]);
     sort_by_preference(m);
@@ -522,11 +512,10 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
 
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error)
 {
-    export_constraint *larger =
-        realloc(m->constraints, (m->constraint_count + 1) * sizeof *larger);
+    export_constraint *larger = array_grow(m->constraints, m->constraint_count, sizeof *larger);
     if (!larger) {
         free(c);
-        return no_memory(error);
+        return export_no_memory(error);
     }
     m->constraints = larger;
     m->constraints[m->constraint_count++] = (export_constraint){text, c};
@@ -551,10 +540,9 @@ const export_column *export_spell(const export_model *m, const char *name, char 
                                   size_t size_bytes)
 {
     static const char *const owners[] = {"problem", "config"};
-    for (size_t i = 0; i < m->variable_count + m->parameter_count; i++) {
+    for (size_t i = 0; i < m->column_count; i++) {
         bool parameter = i >= m->variable_count;
-        const export_column *c =
-            parameter ? &m->parameters[i - m->variable_count] : &m->variables[i];
+        const export_column *c = &m->columns[i];
         if (strcmp(c->name, name) != 0)
             continue;
         if (c->type == EXPORT_WORD)
@@ -576,7 +564,7 @@ static at_status choose_default(export_model *m, const record_set *records, cons
     const record_values *recorded = pick_default(records);
     m->defaults.pairs = calloc(m->parameter_count + 1, sizeof *m->defaults.pairs);
     if (!m->defaults.pairs)
-        return no_memory(error);
+        return export_no_memory(error);
     for (size_t i = 0; i < m->parameter_count; i++) {
         const char *name = m->parameters[i].name;
         const value *v = NULL;
@@ -620,17 +608,11 @@ at_status export_model_init(export_model *m, const char *pattern_name, const rec
     return status;
 }
 
-static void columns_deinit(export_column *columns, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(columns[i].words);
-    free(columns);
-}
-
 void export_model_deinit(export_model *m)
 {
-    columns_deinit(m->variables, m->variable_count);
-    columns_deinit(m->parameters, m->parameter_count);
+    for (size_t i = 0; i < m->column_count; i++)
+        free(m->columns[i].words);
+    free(m->columns);
     for (size_t i = 0; i < m->constraint_count; i++)
         free(m->constraints[i].c);
     free(m->constraints);

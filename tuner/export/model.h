@@ -63,8 +63,9 @@ typedef struct export_seen {
 typedef struct export_model {
     const char *pattern;
     const record_set *records;             /* borrowed */
-    size_t variable_count, parameter_count;
-    export_column *variables, *parameters; /* owned */
+    size_t column_count, variable_count, parameter_count;
+    export_column *columns;                /* owned */
+    export_column *variables, *parameters; /* the first of the columns, and the others */
     size_t row_count;
     export_row *rows;                      /* owned; in the records' order, cold and for time first */
     size_t portfolio_count;
@@ -101,8 +102,12 @@ const export_column *export_spell(const export_model *m, const char *name, char 
 /* Adds a buffer to the launch, by a name that C can have. */
 void export_launch_add_buffer(export_launch *l, const char *name, bool is_input);
 
-/* Does this configuration have exactly the model's parameters? */
+/* Does this problem have exactly the model's variables, this configuration its parameters? */
+bool export_has_variables(const export_model *m, const record_values *problem);
 bool export_has_parameters(const export_model *m, const record_values *configuration);
+
+/* NULL: there is none of that name. */
+const export_column *export_find_variable(const export_model *m, const char *name);
 
 /* Is the row an entry, and the first choice among those of its GPU and problem? */
 bool export_is_first(const export_model *m, size_t row);

@@ -75,10 +75,8 @@ static bool add_model(name_list *list, const export_model *m)
     bool done = true;
     for (size_t i = 0; i < sizeof own / sizeof *own && done; i++)
         done = add_name(list, m, own[i]);
-    for (size_t i = 0; i < m->variable_count && done; i++)
-        done = add_column(list, m, &m->variables[i]);
-    for (size_t i = 0; i < m->parameter_count && done; i++)
-        done = add_column(list, m, &m->parameters[i]);
+    for (size_t i = 0; i < m->column_count && done; i++)
+        done = add_column(list, m, &m->columns[i]);
     return done;
 }
 
@@ -95,7 +93,7 @@ at_status export_check_names(const export_model *const *models, size_t count, at
     for (size_t i = 0; i < count && done; i++)
         done = add_model(&list, models[i]);
     if (!done)
-        status = error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+        status = export_no_memory(error);
     else
         qsort(list.names, list.count, sizeof *list.names, by_text);
     for (size_t i = 1; i < list.count && !status; i++)

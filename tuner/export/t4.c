@@ -6,19 +6,15 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "export/export.h"
+#include "export/kernels.h"
 #include "history/recorded.h"
-
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
-}
 
 static at_status add_result(recorded *r, const record_entry *e, const record_values *configuration,
                             double time_ms, at_error *error)
 {
     recorded_result *result = recorded_add(r);
     if (!result)
-        return no_memory(error);
+        return export_no_memory(error);
     for (size_t i = 0; i < r->parameter_count; i++)
         result->values[i] = *record_get(configuration, r->names[i]);
     result->outcome = OUTCOME_OK;

@@ -238,7 +238,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none", e->name);
     subject *subjects = calloc(o->operand_count, sizeof *subjects);
     if (!subjects)
-        return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
+        return export_no_memory(error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
         status = subject_init(o, e, o->operands[i], &subjects[i], error);
         for (size_t j = 0; j < i && !status; j++)

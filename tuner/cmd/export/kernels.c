@@ -15,11 +15,6 @@
 
 enum { VALUE_BYTES = RECORD_TEXT_BYTES + 8 };
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory while exporting");
-}
-
 /* ---- problems ---- */
 
 void kernel_problems_deinit(kernel_problems *p)
@@ -45,25 +40,17 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
                          KERNELS_MOST_PROBLEMS);
     record_values *larger = array_grow(p->problems, p->count, sizeof *larger);
     if (!larger)
-        return no_memory(error);
+        return export_no_memory(error);
     p->problems = larger;
     record_values *to = &p->problems[p->count];
     *to = (record_values){0, calloc(m->variable_count + 1, sizeof *to->pairs)};
     if (!to->pairs)
-        return no_memory(error);
+        return export_no_memory(error);
     p->count++;
     for (; to->count < m->variable_count; to->count++)
         to->pairs[to->count] = (record_pair){m->variables[to->count].name,
                                              *record_get(values, m->variables[to->count].name)};
     return AT_OK;
-}
-
-static bool has_variables(const export_model *m, const record_values *values)
-{
-    bool has = values->count == m->variable_count;
-    for (size_t i = 0; i < m->variable_count && has; i++)
-        has = record_get(values, m->variables[i].name) != NULL;
-    return has;
 }
 
 static at_status add_recorded(kernel_problems *p, const export_model *m, const record_set *records,
@@ -73,10 +60,10 @@ static at_status add_recorded(kernel_problems *p, const export_model *m, const r
     for (size_t r = 0; r < records->count && !status; r++) {
         const record *from = &records->records[r];
         for (size_t i = 0; i < from->entry_count && !status; i++)
-            if (has_variables(m, &from->entries[i].problem))
+            if (export_has_variables(m, &from->entries[i].problem))
                 status = add_problem(p, m, &from->entries[i].problem, error);
         for (size_t i = 0; i < from->seen_count && !status; i++)
-            if (has_variables(m, from->seen[i].problem))
+            if (export_has_variables(m, from->seen[i].problem))
                 status = add_problem(p, m, from->seen[i].problem, error);
     }
     return status;
@@ -100,7 +87,7 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
             p->texts = larger;
         char *copy = larger ? strdup(text) : NULL;
         if (!copy)
-            return no_memory(error);
+            return export_no_memory(error);
         p->texts[p->text_count++] = copy;
         out->string = copy;
     }
@@ -218,7 +205,7 @@ static at_status list_conditions(const making *k, const emit_reads *reads, expor
     device_fields(&fields);
     use->conditions = calloc(k->problem->count + fields + 1, sizeof *use->conditions);
     if (!use->conditions)
-        return no_memory(error);
+        return export_no_memory(error);
     for (size_t i = 0; i < k->problem->count; i++)
         if (reads->problem[i])
             use->conditions[use->condition_count++] = (export_condition){false, i};
