@@ -177,7 +177,7 @@ static at_status merge(const char *path, const run_summary *s, const run_result 
 at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
                          size_t path_bytes, at_error *error)
 {
-    char file[PATH_BYTES], folder[PATH_BYTES];
+    char file[PATH_BYTES];
     const run_result *best = run_summary_best(s);
     int lock = -1;
     if (s->device.predicted || s->compiled_only)
@@ -186,9 +186,7 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
         return error_set(error, AT_USAGE, "nothing was measured of the ceiling %s", ceiling_get(kind)->name);
     at_status status = file_path(results_dir, s->device.limits.name, file, error);
     if (!status)
-        status = record_make_folder(results_dir, s->device.limits.name, folder, sizeof folder, error);
-    if (!status)
-        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
+        status = record_lock_folder(results_dir, s->device.limits.name, &lock, error);
     if (status)
         return status;
     status = merge(file, s, best, kind, error);

@@ -1,7 +1,6 @@
 #include "record/combine.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -155,18 +154,15 @@ static at_status combine(const record *from, const char *path, bool dry, combine
 at_status record_combine(const record *from, const char *results_dir, bool dry, combine_tell *tell,
                          void *context, at_error *error)
 {
-    char path[PATH_BYTES], folder[PATH_BYTES];
+    char path[PATH_BYTES];
     int lock = -1;
     at_status status = record_path(results_dir, from->gpu, from->pattern, path, sizeof path, error);
     if (!status && !dry)
-        status = record_make_folder(results_dir, from->gpu, folder, sizeof folder, error);
-    if (!status && !dry)
-        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &lock, error);
+        status = record_lock_folder(results_dir, from->gpu, &lock, error);
     if (status)
         return status;
     status = combine(from, path, dry, tell, context, error);
-    if (lock >= 0)
-        file_unlock(lock);
+    file_unlock(lock);
     return status;
 }
 
@@ -195,7 +191,6 @@ at_status record_prune(const char *path, bool dry, combine_reason *reason, void 
     if (!status && changed && !dry)
         status = record_write(path, r.root, error);
     record_deinit(&r);
-    if (lock >= 0)
-        file_unlock(lock);
+    file_unlock(lock);
     return status;
 }

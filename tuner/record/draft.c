@@ -2,7 +2,6 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json_text.h"
 #include "base/version.h"

@@ -138,7 +138,26 @@ static at_status read_contenders(const record_reading *r, const json_t *list, re
 
 static at_status read_entry(const record_reading *r, const json_t *entry, record_entry *out)
 {
-    const json_t *measured = json_object_get(entry, "measured");
+    const json_t *measured = json_object_get(entry, "measured"), *hashes = json_object_get(entry, "hashes");
+    const struct {
+        const char *name;
+        double *out;
+    } numbers[] = {{"gbps", &out->gbps},
+                   {"gflops", &out->gflops},
+                   {"gitems", &out->gitems},
+                   {"ceiling_fraction", &out->ceiling_fraction},
+                   {"speedup", &out->speedup}};
+    const struct {
+        const json_t *of;
+        const char *name, **out;
+    } texts[] = {{entry, "item", &out->item},
+                 {entry, "ceiling", &out->ceiling},
+                 {entry, "date", &out->date},
+                 {entry, "tool", &out->tool},
+                 {json_object_get(entry, "search"), "effort", &out->effort},
+                 {hashes, "script", &out->script_hash},
+                 {hashes, "template", &out->template_hash},
+                 {hashes, "source", &out->source_hash}};
     at_status status = json_is_object(entry) ? AT_OK : record_bad(r, "it", "an object");
     if (!status)
         status = record_read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
@@ -151,36 +170,14 @@ static at_status read_entry(const record_reading *r, const json_t *entry, record
         status = read_time(r, entry, &out->time_ns, &out->time_low_ns, &out->time_high_ns);
     if (!status)
         status = read_contenders(r, json_object_get(entry, "contenders"), out);
-    if (!status)
-        status = read_number(r, entry, "gbps", &out->gbps);
-    if (!status)
-        status = read_number(r, entry, "gflops", &out->gflops);
-    if (!status)
-        status = read_number(r, entry, "gitems", &out->gitems);
-    if (!status)
-        status = read_text(r, entry, "item", &out->item);
-    if (!status)
-        status = read_text(r, entry, "ceiling", &out->ceiling);
-    if (!status)
-        status = read_number(r, entry, "ceiling_fraction", &out->ceiling_fraction);
-    if (!status)
-        status = read_number(r, entry, "speedup", &out->speedup);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++)
+        status = read_number(r, entry, numbers[i].name, numbers[i].out);
     if (!status)
         status = read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
     if (!status)
         status = read_choice(r, measured, "objective", "time", "energy", &out->energy);
-    if (!status)
-        status = read_text(r, entry, "date", &out->date);
-    if (!status)
-        status = read_text(r, entry, "tool", &out->tool);
-    if (!status)
-        status = read_text(r, json_object_get(entry, "search"), "effort", &out->effort);
-    if (!status)
-        status = read_text(r, json_object_get(entry, "hashes"), "script", &out->script_hash);
-    if (!status)
-        status = read_text(r, json_object_get(entry, "hashes"), "template", &out->template_hash);
-    if (!status)
-        status = read_text(r, json_object_get(entry, "hashes"), "source", &out->source_hash);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
+        status = read_text(r, texts[i].of, texts[i].name, texts[i].out);
     return status;
 }
 

@@ -46,9 +46,8 @@ json_t *record_pack_problem(const run_summary *s);
 json_t *record_pack_time(const stats_summary *t);
 json_t *record_pack_device(const run_summary *s);
 
-/* Makes the folder of a GPU's records, and those above it, and writes its path. */
-at_status record_make_folder(const char *results_dir, const char *gpu, char *folder, size_t folder_bytes,
-                             at_error *error);
+/* Makes the folder of a GPU's records, and those above it, and waits for its lock. The caller unlocks it. */
+at_status record_lock_folder(const char *results_dir, const char *gpu, int *lock, at_error *error);
 
 /* Copies the members of an earlier entry that this version does not know and that are not there. False when
  * out of memory. */

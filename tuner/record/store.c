@@ -60,15 +60,23 @@ static at_status read_or_start(const char *path, const arch_limits *gpu, const c
     return old->root ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to write the record");
 }
 
-at_status record_make_folder(const char *results_dir, const char *gpu, char *folder,
-                             size_t folder_bytes, at_error *error)
+/* Makes the folder of a GPU's records, and those above it. */
+static at_status make_folder(const char *results_dir, const char *gpu, char folder[RECORD_PATH_BYTES],
+                             at_error *error)
 {
     char slug[PATHS_SLUG_BYTES];
     paths_slug(gpu, slug);
-    int n = snprintf(folder, folder_bytes, "%s/%s", results_dir, slug);
-    if (n < 0 || (size_t)n >= folder_bytes)
+    int n = snprintf(folder, RECORD_PATH_BYTES, "%s/%s", results_dir, slug);
+    if (n < 0 || n >= RECORD_PATH_BYTES)
         return error_set(error, AT_USAGE, "the path of the results folder is too long");
     return file_make_folder(folder, error);
+}
+
+at_status record_lock_folder(const char *results_dir, const char *gpu, int *lock, at_error *error)
+{
+    char folder[RECORD_PATH_BYTES];
+    at_status status = make_folder(results_dir, gpu, folder, error);
+    return status ? status : file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, lock, error);
 }
 
 at_status record_check_writable(const char *results_dir, const char *gpu, const char *pattern_name,
@@ -78,7 +86,7 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
     record old;
     at_status status = record_path(results_dir, gpu, pattern_name, path, sizeof path, error);
     if (!status)
-        status = record_make_folder(results_dir, gpu, folder, sizeof folder, error);
+        status = make_folder(results_dir, gpu, folder, error);
     if (status)
         return status;
     status = record_read(path, &old, error);
@@ -93,13 +101,10 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,
                             const char *pattern_name, at_error *error)
 {
-    char folder[RECORD_PATH_BYTES];
     *s = (record_store){.lock = -1};
     at_status status = record_path(results_dir, gpu->name, pattern_name, s->path, sizeof s->path, error);
     if (!status)
-        status = record_make_folder(results_dir, gpu->name, folder, sizeof folder, error);
-    if (!status)
-        status = file_lock_folder(folder, RECORD_LOCK_TIMEOUT_MS, &s->lock, error);
+        status = record_lock_folder(results_dir, gpu->name, &s->lock, error);
     if (status)
         return status;
     status = read_or_start(s->path, gpu, pattern_name, &s->old, error);

@@ -143,32 +143,33 @@ static at_status check_verdict(validation *v, const json_t *entry, const json_t 
                              "'autotune verify' races them");
 }
 
+/* A part of the entry that has a time, and other configurations than the winner's. */
+static at_status check_part(validation *v, const json_t *entry, const json_t *part, const char *pointer)
+{
+    char place[128];
+    snprintf(place, sizeof place, "%s/configuration", pointer);
+    at_status status = part == entry ? AT_OK : check_names(v, entry, json_object_get(part, "configuration"), place);
+    snprintf(place, sizeof place, "%s/time", pointer);
+    return status ? status : check_order(v, json_object_get(part, "time"), place);
+}
+
 static at_status check_entry(validation *v, const json_t *entry, size_t place)
 {
-    char pointer[128];
+    char pointer[64];
     const json_t *contenders = json_object_get(entry, "contenders");
-    const json_t *baseline = json_object_get(entry, "baseline");
     snprintf(pointer, sizeof pointer, "/entries/%zu", place);
     at_status status = check_figures(v, entry, pointer);
-    snprintf(pointer, sizeof pointer, "/entries/%zu/time", place);
     if (!status)
-        status = check_order(v, json_object_get(entry, "time"), pointer);
-    snprintf(pointer, sizeof pointer, "/entries/%zu/baseline/time", place);
+        status = check_part(v, entry, entry, pointer);
+    snprintf(pointer, sizeof pointer, "/entries/%zu/baseline", place);
     if (!status)
-        status = check_order(v, json_object_get(baseline, "time"), pointer);
-    snprintf(pointer, sizeof pointer, "/entries/%zu/baseline/configuration", place);
-    if (!status)
-        status = check_names(v, entry, json_object_get(baseline, "configuration"), pointer);
+        status = check_part(v, entry, json_object_get(entry, "baseline"), pointer);
     for (size_t i = 0; i < json_array_size(contenders) && !status; i++) {
         const json_t *c = json_array_get(contenders, i);
         snprintf(pointer, sizeof pointer, "/entries/%zu/contenders/%zu", place, i);
         status = check_verdict(v, entry, c, pointer);
-        snprintf(pointer, sizeof pointer, "/entries/%zu/contenders/%zu/configuration", place, i);
         if (!status)
-            status = check_names(v, entry, json_object_get(c, "configuration"), pointer);
-        snprintf(pointer, sizeof pointer, "/entries/%zu/contenders/%zu/time", place, i);
-        if (!status)
-            status = check_order(v, json_object_get(c, "time"), pointer);
+            status = check_part(v, entry, c, pointer);
     }
     return status;
 }
