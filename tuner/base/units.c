@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Digits after the point that make four significant ones of a number from 1 to 999. */
 static int decimals_for(double v)

@@ -1,6 +1,5 @@
 /* autotune devices: what can be tuned on here. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/json_text.h"
 #include "bench/client.h"
@@ -12,11 +11,9 @@ enum { MOST_DEVICES = 64 };
 
 static at_status print_devices(const device_properties *d, size_t count, at_error *error)
 {
-    static const char *const heads[] = {"device", "name", "arch", "SMs", "memory", "L2", "shared/blk", "driver"};
     table t;
     table_init(&t);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_add_column(&t, heads[i], i < 3 || i == 7 ? TABLE_LEFT : TABLE_RIGHT);
+    table_add_columns(&t, "<device,<name,<arch,SMs,memory,L2,shared/blk,<driver");
     for (size_t i = 0; i < count; i++) {
         table_add_cell(&t, "%s", d[i].spec);
         table_add_cell(&t, "%s", d[i].limits.name);

@@ -1,7 +1,6 @@
 #include "cuda/queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Resident blocks of support kernels an SM: enough warps to saturate memory on every chip. */
 enum { SUPPORT_BLOCKS_PER_SM = 8 };

@@ -1,6 +1,5 @@
 /* Our own journals (journal/journal.h): JSON lines, of which the last of each variant counts. A cost is the
  * median of the samples. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

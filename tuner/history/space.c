@@ -1,7 +1,6 @@
 #include "history/space.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <xxhash.h>
 

@@ -259,14 +259,13 @@ static void fill_measured(const page *p, table *t)
     bool predicted = p->summary->device.predicted;
     snprintf(head, sizeof head, "%s %s", predicted ? "pred." : "time",
              choose_unit(p->rows[0]->time.median_ns).name);
-    static const char *const resources[] = {"regs", "spill", "shared", "occup"};
     table_add_column(t, "", TABLE_RIGHT);
     table_add_column(t, head, TABLE_RIGHT);
     table_add_column(t, "+-", TABLE_RIGHT);
     add_rate_columns(p, predicted, t);
     table_add_column(t, "vs best", TABLE_RIGHT);
-    for (size_t i = 0; i < (p->narrow ? 0 : sizeof resources / sizeof *resources); i++)
-        table_add_column(t, resources[i], TABLE_RIGHT);
+    if (!p->narrow)
+        table_add_columns(t, "regs,spill,shared,occup");
     add_parameter_columns(p, t);
     for (size_t i = 0; i < p->row_count; i++) {
         char rank[16];
@@ -324,10 +323,7 @@ static int compare_compiled(const void *a, const void *b)
 
 static void fill_compiled(const page *p, table *t)
 {
-    static const char *const heads[] = {"regs", "spill", "shared", "occup", "blocks/SM"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_add_column(t, heads[i], TABLE_RIGHT);
-    table_add_column(t, "limit", TABLE_LEFT);
+    table_add_columns(t, "regs,spill,shared,occup,blocks/SM,<limit");
     add_parameter_columns(p, t);
     for (size_t i = 0; i < p->row_count; i++) {
         const run_result *r = p->rows[i];

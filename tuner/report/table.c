@@ -68,6 +68,18 @@ void table_add_column(table *t, const char *head, table_align align)
     t->column_count++;
 }
 
+void table_add_columns(table *t, const char *heads)
+{
+    for (size_t length = strcspn(heads, ",");; heads += length + 1, length = strcspn(heads, ",")) {
+        char head[CELL_BYTES];
+        bool left = *heads == '<';
+        snprintf(head, sizeof head, "%.*s", (int)(length - left), heads + left);
+        table_add_column(t, head, left ? TABLE_LEFT : TABLE_RIGHT);
+        if (!heads[length])
+            return;
+    }
+}
+
 void table_add_cell(table *t, const char *format, ...)
 {
     if (t->failed || t->column_count == 0)

@@ -42,6 +42,9 @@ void table_deinit(table *t);
  * then have no cells for them. */
 void table_add_column(table *t, const char *head, table_align align);
 
+/* Declares several: their heads with commas between, '<' before those whose column is on the left. */
+void table_add_columns(table *t, const char *heads);
+
 /* Adds the next cell, in reading order. */
 void table_add_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -1,6 +1,5 @@
 /* autotune importance: which parameters decide, and which of them only together. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 
@@ -20,11 +19,7 @@ static at_status print_tables(const char *path, const recorded *r, const importa
     printf("%s%s%s: %zu configurations that work%s; log(%s) varies by %.3f\n\n", *r->kernel ? r->kernel : path,
            *r->device ? " on " : "", r->device, m->measured,
            m->whole ? ", the whole space" : "", r->objective, m->deviation);
-    table_add_column(&t, "parameter", TABLE_LEFT);
-    table_add_column(&t, "total", TABLE_RIGHT);
-    table_add_column(&t, "alone", TABLE_RIGHT);
-    table_add_column(&t, "worst value costs", TABLE_RIGHT);
-    table_add_column(&t, "best", TABLE_LEFT);
+    table_add_columns(&t, "<parameter,total,alone,worst value costs,<best");
     for (size_t i = 0; i < m->parameter_count; i++) {
         const importance_parameter *p = &m->parameters[i];
         char text[64];

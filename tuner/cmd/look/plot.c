@@ -256,10 +256,23 @@ static void print_blocks(const drawing *d, const size_t *rows, size_t row_count,
             shades[3]);
 }
 
+/* The values of a parameter along an axis. */
+static void put_tics(const drawing *d, const char *axis, const size_t *levels, size_t count, size_t parameter)
+{
+    char text[VALUE_BYTES];
+    fprintf(d->to, "set %s (", axis);
+    for (size_t i = 0; i < count; i++) {
+        value_text(d, levels[i], parameter, text);
+        fputs(i ? ", " : "", d->to);
+        put_text(d->to, text);
+        fprintf(d->to, " %zu", i);
+    }
+    fputs(")\n", d->to);
+}
+
 static at_status draw_heatmap(const drawing *d, at_error *error)
 {
     size_t rows, columns, *row = levels_of(d, d->by[0], &rows), *column = levels_of(d, d->by[1], &columns);
-    char text[VALUE_BYTES];
     at_status status = row && column ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status && d->q->format == PLOT_TERMINAL) {
         print_blocks(d, row, rows, column, columns);
@@ -273,21 +286,10 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
                 else
                     fprintf(d->to, "%zu %zu %g \"%.1f\"\n", x, y, fmax(v, 0.1), v);
             }
-        fputs("EOD\nset xtics (", d->to);
-        for (size_t x = 0; x < columns; x++) {
-            value_text(d, column[x], d->by[1], text);
-            fputs(x ? ", " : "", d->to);
-            put_text(d->to, text);
-            fprintf(d->to, " %zu", x);
-        }
-        fputs(")\nset ytics (", d->to);
-        for (size_t y = 0; y < rows; y++) {
-            value_text(d, row[y], d->by[0], text);
-            fputs(y ? ", " : "", d->to);
-            put_text(d->to, text);
-            fprintf(d->to, " %zu", y);
-        }
-        fputs(")\nset xlabel ", d->to);
+        fputs("EOD\n", d->to);
+        put_tics(d, "xtics", column, columns, d->by[1]);
+        put_tics(d, "ytics", row, rows, d->by[0]);
+        fputs("set xlabel ", d->to);
         put_text(d->to, d->r->names[d->by[1]]);
         fputs("\nset ylabel ", d->to);
         put_text(d->to, d->r->names[d->by[0]]);

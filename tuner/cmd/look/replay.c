@@ -1,7 +1,6 @@
 /* autotune replay: a strategy searches recorded measurements instead of a GPU. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <jansson.h>
 

@@ -375,11 +375,7 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
 {
     table t;
     table_init(&t);
-    table_add_column(&t, "", TABLE_LEFT);
-    table_add_column(&t, "B takes", TABLE_LEFT);
-    table_add_column(&t, "A us", TABLE_RIGHT);
-    table_add_column(&t, "B us", TABLE_RIGHT);
-    table_add_column(&t, "problem", TABLE_LEFT);
+    table_add_columns(&t, "<,<B takes,A us,B us,<problem");
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
         table_add_cell(&t, "%s", judge_name(c->verdict));

@@ -106,11 +106,7 @@ static at_status print_table(const difference *all, size_t count, at_error *erro
     table t;
     size_t same = 0;
     table_init(&t);
-    table_add_column(&t, "", TABLE_LEFT);
-    table_add_column(&t, "pattern", TABLE_LEFT);
-    table_add_column(&t, "A us", TABLE_RIGHT);
-    table_add_column(&t, "B us", TABLE_RIGHT);
-    table_add_column(&t, "problem", TABLE_LEFT);
+    table_add_columns(&t, "<,<pattern,A us,B us,<problem");
     for (size_t i = 0; i < count; i++) {
         const difference *d = &all[i];
         char problem[TEXT_BYTES];

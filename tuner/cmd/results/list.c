@@ -48,11 +48,7 @@ static at_status print_record(const options *o, const record *r, size_t *shown, 
     table t;
     size_t columns = terminal_page();
     table_init(&t);
-    table_add_column(&t, "us", TABLE_RIGHT);
-    table_add_column(&t, "reaches", TABLE_RIGHT);
-    table_add_column(&t, "speed-up", TABLE_RIGHT);
-    table_add_column(&t, "date", TABLE_LEFT);
-    table_add_column(&t, "problem", TABLE_LEFT);
+    table_add_columns(&t, "us,reaches,speed-up,<date,<problem");
     size_t rows = 0, before = width_before_problem(r);
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];

@@ -240,11 +240,7 @@ static at_status print_table(const verification *v, at_error *error)
     table t;
     size_t counts[STANDINGS];
     table_init(&t);
-    table_add_column(&t, "", TABLE_LEFT);
-    table_add_column(&t, "pattern", TABLE_LEFT);
-    table_add_column(&t, "us then", TABLE_RIGHT);
-    table_add_column(&t, "us now", TABLE_RIGHT);
-    table_add_column(&t, "problem", TABLE_LEFT);
+    table_add_columns(&t, "<,<pattern,us then,us now,<problem");
     for (size_t i = 0; i < v->answered; i++) {
         const standing_question *q = &v->questions[i];
         const standing_answer *a = &v->answers[i];
@@ -360,12 +356,9 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = verify_part(o, &v, true, shown, error);
     progress_free(shown);
     v.wall_s = (double)(clock_now_ns() - start_ns) / 1e9;
-    at_error printing = {0};
-    at_status printed = o->json ? print_json(&v, &printing) : print_table(&v, &printing);
-    if (printed && !status) {
-        *error = printing;
-        status = printed;
-    }
+    at_error *unsaid = status ? NULL : error;
+    at_status printed = o->json ? print_json(&v, unsaid) : print_table(&v, unsaid);
+    status = status ? status : printed;
     count_verdicts(&v, counts);
     for (int s = 0; s < STANDINGS; s++)
         if (fails[s] && counts[s] > 0)

@@ -159,8 +159,6 @@ static void print_thresholds(const inspected *a)
 
 static at_status print_rows(const inspected *a, at_error *error)
 {
-    static const char *const heads[NUMBERS] = {"registers", "spill st", "spill ld", "stack",
-                                               "shared mem", "threads", "occupancy"};
     char text[CONFIGURATION_BYTES], head[CONFIGURATION_BYTES + NAME_BYTES];
     table t;
     script_format_configuration(a->script, a->sweep.base, text, sizeof text);
@@ -170,9 +168,7 @@ static at_status print_rows(const inspected *a, at_error *error)
     table_init(&t);
     for (size_t i = 0; i < a->sweep.axis_count; i++)
         table_add_column(&t, axis_name(a, i), TABLE_RIGHT);
-    for (int i = 0; i < NUMBERS; i++)
-        table_add_column(&t, heads[i], TABLE_RIGHT);
-    table_add_column(&t, "limited by", TABLE_LEFT);
+    table_add_columns(&t, "registers,spill st,spill ld,stack,shared mem,threads,occupancy,<limited by");
     for (size_t i = 0; i < a->sweep.row_count; i++)
         add_row(a, i, &t);
     at_status status = terminal_print_table(&t, error);

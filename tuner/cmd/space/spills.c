@@ -181,18 +181,14 @@ static bool says_nothing_new(const spill_map *m, size_t line, size_t before, siz
 
 static at_status print_line_table(const explored *x, size_t line, at_error *error)
 {
-    static const char *const heads[] = {"regs", "stored", "loaded", "stack", "shared", "occup"};
     table t;
     table_init(&t);
     table_add_column(&t, x->map.axes[0].name, TABLE_RIGHT);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_add_column(&t, heads[i], TABLE_RIGHT);
+    table_add_columns(&t, "regs,stored,loaded,stack,shared,occup");
     if (x->timed)
         table_add_column(&t, "time", TABLE_RIGHT);
     if (x->map.shared_spills) {
-        table_add_column(&t, "| local", TABLE_RIGHT);
-        table_add_column(&t, "shared", TABLE_RIGHT);
-        table_add_column(&t, "occup", TABLE_RIGHT);
+        table_add_columns(&t, "| local,shared,occup");
         if (x->timed)
             table_add_column(&t, "time", TABLE_RIGHT);
     }

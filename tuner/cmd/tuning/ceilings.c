@@ -2,7 +2,6 @@
  * tuned as any other (lua/ceilings). */
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"
@@ -173,13 +172,11 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
 
 static at_status run(const options *o, int *exit_code, at_error *error)
 {
-    static const char *const heads[] = {"ceiling", "rate", "+-", "by"};
     paths own;
     workers shared = {0};
     sheet on = {.ceilings = json_object()};
     table_init(&on.rows);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_add_column(&on.rows, heads[i], i == 1 || i == 2 ? TABLE_RIGHT : TABLE_LEFT);
+    table_add_columns(&on.rows, "<ceiling,rate,+-,<by");
     at_status status = check_names(o, error);
     if (!status)
         status = paths_find(&own, error);
@@ -192,12 +189,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
             measured += !status;
         }
     /* What was measured until then is said. */
-    at_error trouble = {0};
-    at_status printed = measured ? print(o, &on, &shared.properties, &trouble) : AT_OK;
-    if (printed && !status) {
-        status = printed;
-        *error = trouble;
-    }
+    at_status printed = measured ? print(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
+    status = status ? status : printed;
     *exit_code = on.missed ? 1 : 0;
     workers_close(&shared);
     table_deinit(&on.rows);

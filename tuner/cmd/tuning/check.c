@@ -1,7 +1,6 @@
 /* autotune check: variants run on a simulated device with every fault watched. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 

@@ -1,7 +1,6 @@
 /* autotune sweep: tune along variables of the problem, one run after the other with the same workers.
  * (The axes of --over that inspect takes are in cmd/space/sweep.c.) */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/file.h"
 #include "cmd/line/commands.h"
@@ -200,12 +199,8 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     }
     workers_close(&shared);
     if (curve_found(found)) {
-        at_error trouble = {0};
-        at_status printed = print(o, found, &trouble);
-        if (printed && !status) {
-            status = printed;
-            *error = trouble;
-        }
+        at_status printed = print(o, found, status ? NULL : error);
+        status = status ? status : printed;
     } else if (!status) {
         *exit_code = 1;
         status = first.status;

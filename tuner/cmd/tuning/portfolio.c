@@ -161,11 +161,7 @@ static at_status print_problems(const portfolio_found *f, const ranges *r, at_er
     table_init(&t);
     for (size_t a = 0; a < r->count; a++)
         table_add_column(&t, r->axes[a].name, TABLE_RIGHT);
-    table_add_column(&t, "best us", TABLE_RIGHT);
-    table_add_column(&t, "gives", TABLE_RIGHT);
-    table_add_column(&t, "loses", TABLE_RIGHT);
-    table_add_column(&t, "default", TABLE_RIGHT);
-    table_add_column(&t, "", TABLE_LEFT);
+    table_add_columns(&t, "best us,gives,loses,default,<");
     for (size_t i = 0; i < f->tried_count; i++) {
         const portfolio_tried *p = &f->tried[i];
         for (size_t a = 0; a < r->count; a++) {

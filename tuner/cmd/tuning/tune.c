@@ -26,14 +26,10 @@ static at_status tune_and_print(const options *o, const settings *asked, int *ex
     if (!t)
         return status;
     const run_summary *s = tune_summary(t);
-    at_error trouble = {0};
     /* An error before anything was tried says all there is to say. */
     bool empty = status && !s->result_count;
-    at_status printed = empty ? AT_OK : print(o, s, &trouble);
-    if (printed && !status) {
-        status = printed;
-        *error = trouble;
-    }
+    at_status printed = empty ? AT_OK : print(o, s, status ? NULL : error);
+    status = status ? status : printed;
     *exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
     tune_free(t);
     return status;
@@ -43,7 +39,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 {
     settings asked = o->run;
     gpu_models models = {0};
-    at_error trouble = {0};
     at_status status = AT_OK;
     /* Of several ranks the session finds the GPUs. */
     if (models_asked(asked.device) && !getenv(CLUSTER_VARIABLE)) {
@@ -63,11 +58,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (status)
         return status;
     status = tune_and_print(o, &asked, exit_code, error);
-    at_status closed = trace_close(asked.trace, &trouble);
-    if (status || !closed)
-        return status;
-    *error = trouble;
-    return closed;
+    at_status closed = trace_close(asked.trace, status ? NULL : error);
+    return status ? status : closed;
 }
 
 const command cmd_tune = {

@@ -1,6 +1,5 @@
 /* autotune emit: the CUDA source, or the PTX, of one variant. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cmd/line/commands.h"
 #include "cmd/line/known.h"

@@ -266,11 +266,9 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
     table_init(&t);
     if (x->launch.launch_count > 1)
         printf("\nLaunch %u of %u: %s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry);
-    table_add_column(&t, "counted", TABLE_LEFT);
-    table_add_column(&t, "GPU", TABLE_RIGHT);
+    table_add_columns(&t, "<counted,GPU");
     if (x->is_simulated) {
-        table_add_column(&t, "simulated", TABLE_RIGHT);
-        table_add_column(&t, "differs", TABLE_RIGHT);
+        table_add_columns(&t, "simulated,differs");
     }
     for (size_t i = 0; i < x->name_count; i++) {
         double measured = counter(x, launch, i), simulated = simulated_count(x, launch, x->names[i]);

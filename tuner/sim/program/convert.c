@@ -1,6 +1,5 @@
 #include <fenv.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/half.h"
 #include "sim/program/operations.h"
