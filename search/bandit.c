@@ -118,7 +118,7 @@ static void bandit_learn(strategy *s, size_t trial)
 
 const strategy_kind strategy_bandit = {
     .name = "bandit",
-    .summary = "several strategies, each used by what it brings in",
+    .summary = "several strategies, each used the more the better it does",
     .size_bytes = sizeof(bandit),
     .init = bandit_init,
     .deinit = bandit_deinit,

@@ -70,7 +70,7 @@ static void greedy_learn(strategy *s, size_t trial)
 
 const strategy_kind strategy_greedy = {
     .name = "greedy",
-    .summary = "iterated local search: the first better neighbour, kicked where there is none",
+    .summary = "iterated local search: takes the first better neighbour, jumps where there is none",
     .size_bytes = sizeof(greedy),
     .init = greedy_init,
     .deinit = greedy_deinit,

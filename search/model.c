@@ -153,7 +153,7 @@ static bool model_propose(strategy *s, uint64_t *configuration)
 
 const strategy_kind strategy_model = {
     .name = "model",
-    .summary = "what a model of the device predicts fastest, corrected by what was measured",
+    .summary = "tries what a model of the device predicts to be fastest, corrected by measurements",
     .wants_prior = true,
     .size_bytes = sizeof(model),
     .init = model_init,

@@ -11,11 +11,11 @@ load helpers
     says '"ok": 3'
 }
 
-@test "a new pattern has nothing odd" {
+@test "lint has no warnings about a new pattern" {
     tool new mine
     tool lint mine.lua --arch sm_90
     succeeds
-    says "nothing is odd"
+    says "no warnings"
 }
 
 @test "new writes over nothing" {
@@ -47,7 +47,7 @@ load helpers
     fails_with 2 "did you mean 'templates'?"
 }
 
-@test "lint says what is odd" {
+@test "lint warns of likely mistakes" {
     cp "$FIXTURES"/scale* .
     sed -i 's/vec   = { 1, 2, 4 }/vec = { 1, 2, 4, 1024 }, unread = { 1, 2 }/; s/"cached or vec > 1",/"cached or vec > 1", "block > 1",/; /ragged  =/d; s/scale_ref.cu.tmpl/scale.cu.tmpl/' scale.lua
     tool lint scale.lua --arch sm_90

@@ -579,9 +579,9 @@ const command cmd_report = {
     .operand = "[PATTERN...]",
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write one HTML page of what won, and why",
-    .details = "Of the records of these patterns (without any: of all) in --results. The page needs nothing but itself:\n"
-               "no network, no other file. Why a winner wins is counted on a simulated device, baseline and winner\n"
-               "side by side; pictures are drawn where the space was recorded in <gpu>/landscapes and gnuplot is here.\n"
+    .details = "Reports on the records of these patterns (default: all) in --results. The page needs no network and no\n"
+               "other file. Counts of a simulated device, of baseline and winner side by side, show why the winner is\n"
+               "faster. There are pictures where the space was recorded in <gpu>/landscapes, if gnuplot is installed.\n"
                "\n"
                "  autotune report transpose -o report.html\n",
     .options = OPTIONS(OPTION_OUTPUT, OPTION_RESULTS),

@@ -1,4 +1,4 @@
-/* autotune lint: what is odd about a script that loads. */
+/* autotune lint: warnings about a script that loads. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct linting {
     script *script;
     space *space;
     uint16_t *one, *other;
-    size_t odd;
+    size_t warnings;
 } linting;
 
 static void lint_kernels(linting *l)
@@ -25,7 +25,7 @@ static void lint_kernels(linting *l)
     if (p->reference_path && strcmp(p->reference_path, p->template_path) == 0) {
         printf("the reference is made by the template of the variants (%s): a mistake in it is in both "
                "and never found\n", p->template_path);
-        l->odd++;
+        l->warnings++;
     }
 }
 
@@ -38,7 +38,7 @@ static void lint_constraints(linting *l)
             continue;
         printf("%s:%d: this constraint removes nothing here, or what others remove already: %s\n",
                p->path, c->line, c->text);
-        l->odd++;
+        l->warnings++;
     }
 }
 
@@ -52,7 +52,7 @@ static void lint_values(linting *l)
                 continue;
             value_format(p->parameters[i].values[v], text, sizeof text);
             printf("%s=%s: no valid configuration has it\n", p->parameters[i].name, text);
-            l->odd++;
+            l->warnings++;
         }
 }
 
@@ -62,7 +62,7 @@ static at_status lint_ragged(linting *l, at_error *error)
     uint64_t unchecked = 0;
     if (p->measurable && p->ragged_count == 0) {
         puts("there is no ragged problem: the edges of the variants are never checked");
-        l->odd++;
+        l->warnings++;
     }
     if (space_is_sample(l->space))
         return AT_OK;
@@ -71,7 +71,7 @@ static at_status lint_ragged(linting *l, at_error *error)
         printf("%" PRIu64 " of %" PRIu64 " configurations break a constraint on every ragged problem and "
                "are checked on none: give another one, ragged = { { ... }, { ... } }\n",
                unchecked, space_count(l->space));
-        l->odd++;
+        l->warnings++;
     }
     return status;
 }
@@ -122,7 +122,7 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
     if (!status && same && pairs > 0) {
         printf("%s: no template, launch or option reads it: of %zu pairs of variants that differ in it "
                "alone both are the same\n", p->name, pairs);
-        l->odd++;
+        l->warnings++;
     }
     return status;
 }
@@ -152,8 +152,8 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     status = lint_ragged(&l, error);
     for (size_t i = 0; !status && i < width; i++)
         status = lint_parameter(&l, i, error);
-    if (!status && l.odd == 0)
-        puts("nothing is odd");
+    if (!status && l.warnings == 0)
+        puts("no warnings");
     else if (!status && space_is_sample(l.space))
         puts("(the space is too large to enumerate: constraints and values were not looked at)");
 cleanup:
@@ -167,10 +167,10 @@ cleanup:
 const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
-    .summary = "Say what is odd about a script; needs no GPU",
-    .details = "Constraints that exclude nothing, values that no valid configuration has, parameters that\n"
-               "change no variant, variants that no ragged problem checks, a reference that shares the\n"
-               "template. An odd script need not be wrong: another problem or GPU may need it.\n",
+    .summary = "Warn of likely mistakes in a script; needs no GPU",
+    .details = "Warns of constraints that exclude nothing, values that no valid configuration has, parameters\n"
+               "that change no variant, variants that no ragged problem checks, and a reference that shares the\n"
+               "template. A warning need not be a mistake: another problem or GPU may need it.\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH),
     .run = run,
 };

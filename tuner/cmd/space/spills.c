@@ -447,18 +447,18 @@ const command cmd_spills = {
     .operand = "SCRIPT",
     .summary = "Find where variants begin to spill registers; needs no GPU",
     .details =
-        "Registers, spills, stack and occupancy along what --over names first, for every combination of what\n"
-        "it names after that (three at most). 'registers' is the cap of registers a thread, 16 to 255, for\n"
-        "any kernel; without --over it is what is swept. The threshold is bisected with about a tenth of the\n"
-        "compilations; the others look for a response that goes back and forth, which is then compiled\n"
-        "everywhere and said. A single cap that spills amid others that do not may escape it; --whole does not\n"
-        "let it. Without values --over goes over all that the parameter has.\n"
+        "Prints registers, spills, stack and occupancy along the first --over, for every combination of the\n"
+        "others (three at most). 'registers' is the cap of registers a thread, 16 to 255, for any kernel; it\n"
+        "is swept by default. The threshold is bisected, with about a tenth of all compilations; some more\n"
+        "look for spills that come and go along the line, which are reported, and every point is then\n"
+        "compiled. A single cap that spills among others that do not can be missed; --whole compiles every\n"
+        "point. Without values --over takes all values of the parameter.\n"
         "\n"
         "  autotune spills transpose.lua --arch sm_80,sm_90,sm_100\n"
         "  autotune spills spill.lua --over registers --over live --arch sm_90\n"
         "  autotune spills spill.lua --over registers --shared-spills --device cuda:0 --config live=128\n"
         "\n"
-        "With --device what was compiled is checked and timed too, side by side: does spilling pay?\n",
+        "With --device the compiled variants are also checked, and timed side by side: does spilling pay?\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE,
                        OPTION_SHARED_SPILLS, OPTION_WHOLE, OPTION_SET, OPTION_SEED, OPTION_JOBS,
                        OPTION_NO_CACHE, OPTION_JSON),

@@ -237,7 +237,7 @@ const command cmd_explain = {
                "Nsight Compute would count. Then it checks the variant as 'autotune check' does: a fault\n"
                "comes first in the verdict, and the exit code is 1. The problem is the script's\n"
                "'simulated' one unless --set says otherwise. Needs NVRTC and no GPU. Of grids of more than\n"
-               "four million threads a sample of the blocks is counted. Several launches are shown apart.\n",
+               "four million threads a sample of the blocks is counted. Several launches are shown separately.\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON),
     .run = run,
 };
