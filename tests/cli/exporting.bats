@@ -124,7 +124,7 @@ twist.h" ]
 END
     done
     tool export scale scale_a
-    fails_with 2 "would both have AUTOTUNE_SCALE_A_B_X"
+    fails_with 2 "would both define AUTOTUNE_SCALE_A_B_X"
 }
 
 @test "json has the records whole and keeps to its schema" {
@@ -275,7 +275,7 @@ none" ]
 @test "what has no kernels in a file is refused with the reason" {
     record results/nvidia-h200 "NVIDIA H200" 9.0
     tool export scale --format cuda -o scale.cu
-    fails_with 2 "the kernels of 'scale' are made from its script, which is not found"
+    fails_with 2 "the kernels of 'scale' are made from its script, which was not found"
     tool export transfer --format cuda -o transfer.cu
     fails_with 2 "'transfer' moves data between host and device"
     tool export transpose --format cuda

@@ -53,7 +53,7 @@ static at_status refuse(const host_block *b, const char *why, at_error *error)
 {
     size_t count;
     return error_set(error, AT_NO_MEMORY,
-                     "%.1f MiB of %s host memory are not to be had: %s; choose a smaller problem",
+                     "cannot allocate %.1f MiB of %s host memory: %s; choose a smaller problem",
                      (double)b->size_bytes / 1048576.0, host_memory_names(&count)[b->memory], why);
 }
 
@@ -64,7 +64,7 @@ static at_status try_allocate(const cuda_driver *cuda, host_block *b, at_error *
     void *bytes = NULL;
     if (b->memory == HOST_PAGEABLE) {
         b->bytes = aligned_alloc(PAGE_BYTES, (b->size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
-        return b->bytes ? AT_OK : refuse(b, "malloc has no more", error);
+        return b->bytes ? AT_OK : refuse(b, "malloc failed", error);
     }
     CUresult result = cuda->cuMemHostAlloc(&bytes, (size_t)b->size_bytes, flags[b->memory]);
     if (result == CUDA_ERROR_OUT_OF_MEMORY)

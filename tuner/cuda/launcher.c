@@ -169,7 +169,7 @@ static at_status get_texture(const cuda_launcher *l, const cuda_driver *cuda, co
                              const cuda_range *buffers, CUtexObject *out, at_error *error)
 {
     if (!l->textures)
-        return error_set(error, AT_COMPILE, "the kernel reads a texture, which is not made here");
+        return error_set(error, AT_COMPILE, "the kernel reads a texture, which is not supported here");
     return cuda_textures_get(l->textures, cuda, view, buffers[view->buffer].address, out, error);
 }
 

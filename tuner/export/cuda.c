@@ -208,10 +208,10 @@ static at_status check_model(const export_model *m, at_error *error)
 {
     if (!m->launch.statements)
         return error_set(error, AT_USAGE,
-                         "the kernels of '%s' are made from its script, which is not found", m->pattern);
+                         "the kernels of '%s' are made from its script, which was not found", m->pattern);
     if (m->kernels.use_count == 0)
         return error_set(error, AT_USAGE,
-                         "no configuration of '%s' that is known is possible for any of the problems",
+                         "no recorded configuration of '%s', nor its default, is possible for any of the problems",
                          m->pattern);
     return AT_OK;
 }

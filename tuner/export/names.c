@@ -99,7 +99,7 @@ at_status export_check_names(const export_model *const *models, size_t count, at
     for (size_t i = 1; i < list.count && !status; i++)
         if (list.names[i].of != list.names[i - 1].of && by_text(&list.names[i - 1], &list.names[i]) == 0)
             status = error_set(error, AT_USAGE,
-                               "'%s' and '%s' would both have %s: they cannot share a program",
+                               "'%s' and '%s' would both define %s: they cannot share a program",
                                list.names[i - 1].of->pattern, list.names[i].of->pattern,
                                list.names[i].text);
     for (size_t i = 0; i < list.count; i++)

@@ -71,7 +71,7 @@ static at_status read_names(recorded *out, const char *path, at_error *error)
         names[p] = json_string_value(json_array_get(keys, p));
         if (!names[p])
             return error_set_at(error, AT_FORMAT, path, 0,
-                                "'tune_params_keys' holds something that is no name");
+                                "'tune_params_keys' has an entry that is not a name");
     }
     return recorded_set_names(out, names, count, error);
 }

@@ -13,7 +13,7 @@
 at_status recorded_set_names(recorded *r, const char *const *names, size_t count, at_error *error)
 {
     if (count == 0 || count > RECORDED_MAX_PARAMETERS)
-        return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are understood", count,
+        return error_set(error, AT_FORMAT, "%zu parameters: 1 to %d are supported", count,
                          RECORDED_MAX_PARAMETERS);
     r->names = malloc(count * sizeof *r->names);
     if (!r->names)

@@ -34,7 +34,7 @@ static at_status read_head(recorded *out, const json_t *head, const char *path, 
     const char *objective = json_string_value(json_object_get(head, "objective"));
     size_t count = json_array_size(parameters);
     if (!version || strcmp(version, "1.0") != 0)
-        return error_set_at(error, AT_FORMAT, path, 1, "wisdom of version '%.40s'; 1.0 is understood",
+        return error_set_at(error, AT_FORMAT, path, 1, "wisdom of version '%.40s'; 1.0 is supported",
                             version ? version : "");
     if (!objective || count == 0 || count > RECORDED_MAX_PARAMETERS)
         return error_set_at(error, AT_FORMAT, path, 1,

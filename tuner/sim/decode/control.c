@@ -181,7 +181,7 @@ static int32_t target_of(decoder *d, int label)
 {
     const ptx_label *l = &d->module->labels[label];
     if (l->statement == PTX_NONE)
-        decode_fail(d, "%.*s is not a place to branch to",
+        decode_fail(d, "%.*s is not a label to branch to",
                     (int)(l->name.length > 60 ? 60 : l->name.length), l->name.at);
     return -(l->statement - d->frame->function->first_statement) - 1;
 }

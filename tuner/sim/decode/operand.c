@@ -142,7 +142,7 @@ int32_t decode_source(decoder *d, const ptx_operand *o, uint32_t width, ptx_type
     case PTX_OPERAND_REGISTER: {
         uint32_t own = decode_register_width(d, o);
         if (own == 0) {
-            decode_fail(d, "a predicate where a value must be");
+            decode_fail(d, "a predicate where a value is expected");
             return SIM_NO_SLOT;
         }
         int32_t slot = decode_register_slot(d, o);

@@ -57,7 +57,7 @@ static bool find_needed(sim_block *b, sim_warp *w, const sim_instruction *c, int
     uint32_t most = (b->thread_count + SIM_LANES - 1) / SIM_LANES * SIM_LANES;
     if (threads == 0 || threads % SIM_LANES != 0 || threads > most)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it waits for %u threads: whole warps, of a block of %u, are possible",
+                        "it waits for %u threads: only whole warps, of a block of %u, are possible",
                         threads, b->thread_count);
     *needed = threads == most ? 0 : threads / SIM_LANES;
     return true;
@@ -82,7 +82,7 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
                         s->needed ? s->needed : sim_warps_left(b));
     if (is_reduction(c) != is_reduction(other) || (is_reduction(c) && c->op != other->op))
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
-                        "it meets another kind of barrier (PTX line %d) under the same number",
+                        "another kind of barrier (PTX line %d) has the same number",
                         other->line);
     return true;
 }

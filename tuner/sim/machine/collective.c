@@ -14,7 +14,7 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
                             "its mask 0x%08x leaves out lane %d, which executes it", members[l], l);
         if (missing)
             return sim_fail(b, w, c, l, SIM_FAULT_SHUFFLE,
-                            "its mask 0x%08x names lane %d, which is not here", members[l],
+                            "its mask 0x%08x names lane %d, which does not execute it", members[l],
                             __builtin_ctz(missing));
     }
     return true;
