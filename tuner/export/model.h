@@ -99,9 +99,6 @@ at_status export_model_add_problem(export_model *m, const record_values *problem
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
 
-/* Adds a buffer to the launch, by a name that C can have. */
-void export_launch_add_buffer(export_launch *l, const char *name, bool is_input);
-
 /* Does this problem have exactly the model's variables, this configuration its parameters? */
 bool export_has_variables(const export_model *m, const record_values *problem);
 bool export_has_parameters(const export_model *m, const record_values *configuration);

@@ -127,7 +127,6 @@ static void read_problem(lua_State *L, script *s)
         s->pattern.has_problem[PROBLEM_RAGGED + i] = true;
 }
 
-/* Returns the baseline, so far as the script spells it out. */
 /* Everywhere a configuration is text it has this much room: what is longer is refused here. */
 static void check_text(lua_State *L, const script *s)
 {
@@ -148,6 +147,7 @@ static void check_text(lua_State *L, const script *s)
                       (int)longest, CONFIGURATION_BYTES);
 }
 
+/* Returns the baseline, as far as the script spells it out. */
 static uint16_t *read_parameters(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "parameters");

@@ -7,6 +7,7 @@
 #include "cmd/line/series.h"
 #include "device/field.h"
 #include "export/cuda_source.h"
+#include "export/identifier.h"
 #include "library/pattern.h"
 #include "record/pick.h"
 #include "run/setup/setup.h"
