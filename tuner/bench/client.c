@@ -63,7 +63,7 @@ void device_worker_free(device_worker *w)
     message_reader_deinit(&w->reader);
     request_queue_deinit(&w->queue);
     device_watch_forget_setup(w);
-    device_watch_forget_events(w);
+    device_events_deinit(&w->events);
     free(w);
 }
 
@@ -85,7 +85,7 @@ static int until_deadline_ms(const device_worker *w)
 void device_worker_poll(const device_worker *w, poll_set *set)
 {
     poll_set_add(set, w->process.fd, w->queue.unsent != NULL);
-    poll_set_shorten(set, device_watch_find(w, NULL) ? 0 : until_deadline_ms(w));
+    poll_set_shorten(set, device_events_has(&w->events, NULL) ? 0 : until_deadline_ms(w));
 }
 
 size_t device_worker_pending(const device_worker *w)
@@ -121,7 +121,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
 {
     int64_t end_ns = clock_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
     for (;;) {
-        if (device_watch_pop(w, question, out))
+        if (device_events_pop(&w->events, question, out))
             return AT_OK;
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
@@ -129,7 +129,7 @@ static at_status take(device_worker *w, const device_question *question, int tim
         at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
         if (status)
             return status;
-        if (device_watch_find(w, question) || w->failed)
+        if (device_events_has(&w->events, question) || w->failed)
             continue;
         /* Go on while there is something to read, whatever the time. */
         struct pollfd p = {.fd = w->process.fd, .events = POLLIN};

@@ -21,77 +21,11 @@ static const int64_t start_limit_ns = INT64_C(120) * 1000000000;
 /* From a request's arrival to its first note. */
 static const int64_t request_limit_ns = INT64_C(30) * 1000000000;
 
-/* Events. */
-
-void device_event_deinit(device_event *e)
-{
-    free(e->message);
-    free(e->ids);
-    free(e->samples_ns);
-    free(e->counters);
-    *e = (device_event){0};
-}
-
 /* Takes over what `e` owns; `r` is the request that it answers, or NULL. */
 static at_status push_event(device_worker *w, const request *r, device_event *e, at_error *error)
 {
-    event_link *link = malloc(sizeof *link);
-    if (!link || !e->message) {
-        free(link);
-        device_event_deinit(e);
-        return error_set(error, AT_NO_MEMORY, "no memory for an event of the device worker");
-    }
     e->restarts = w->restarts;
-    *link = (event_link){.event = *e};
-    if (r) {
-        link->number = r->number;
-        link->claimed = r->claimed;
-    }
-    *w->events_end = link;
-    w->events_end = &link->next;
-    return AT_OK;
-}
-
-static bool is_wanted(const event_link *link, const device_question *question)
-{
-    return question ? link->claimed && link->number == question->number &&
-                          link->event.kind == question->kind
-                    : !link->claimed;
-}
-
-const event_link *device_watch_find(const device_worker *w, const device_question *question)
-{
-    const event_link *link = w->events;
-    while (link && !is_wanted(link, question))
-        link = link->next;
-    return link;
-}
-
-bool device_watch_pop(device_worker *w, const device_question *question, device_event *out)
-{
-    event_link **at = &w->events;
-    while (*at && !is_wanted(*at, question))
-        at = &(*at)->next;
-    event_link *link = *at;
-    if (!link)
-        return false;
-    *out = link->event;
-    *at = link->next;
-    if (!*at)
-        w->events_end = at;
-    free(link);
-    return true;
-}
-
-void device_watch_forget_events(device_worker *w)
-{
-    while (w->events) {
-        event_link *next = w->events->next;
-        device_event_deinit(&w->events->event);
-        free(w->events);
-        w->events = next;
-    }
-    w->events_end = &w->events;
+    return device_events_push(&w->events, r, e, error);
 }
 
 /* Held variants. */
@@ -645,7 +579,6 @@ void device_watch_send(device_worker *w)
 
 at_status device_watch_start(device_worker *w, at_error *error)
 {
-    w->events_end = &w->events;
     return start_process(w, error);
 }
 

@@ -7,15 +7,9 @@
 #define AUTOTUNE_BENCH_SUPERVISE_H
 
 #include "bench/client.h"
+#include "bench/events.h"
 #include "process/request_queue.h"
 #include "process/process.h"
-
-typedef struct event_link {
-    struct event_link *next;
-    uint64_t number; /* of the question that it answers; 0: of none */
-    bool claimed;
-    device_event event;
-} event_link;
 
 /* What a process has said so far, in this order. */
 typedef enum device_phase {
@@ -40,7 +34,7 @@ struct device_worker {
     request_queue queue;
     request *setup;          /* kept for replays; NULL before it was answered */
     request *held;           /* kept for replays: a list in the order held */
-    event_link *events, **events_end;
+    device_events events;
     bool opened;             /* DEVICE_OPENED was made */
     bool failed;             /* DEVICE_FAILED was made */
     at_error failure;        /* what it said */
@@ -77,13 +71,5 @@ at_status device_watch_expire(device_worker *w, at_error *error);
 
 /* Claims the answer to the latest request, which has not been taken yet. */
 device_question device_watch_claim(device_worker *w);
-
-/* Finds the event that answers a claimed question, or (NULL) the oldest that is not claimed; NULL if there
- * is none. */
-const event_link *device_watch_find(const device_worker *w, const device_question *question);
-
-/* Takes that event; false if there is none. */
-bool device_watch_pop(device_worker *w, const device_question *question, device_event *out);
-void device_watch_forget_events(device_worker *w);
 
 #endif
