@@ -36,6 +36,21 @@ END
     says '"why": "breaks line'
 }
 
+@test "what was no faster than the default nearby is not given, and pick says where" {
+    record
+    sed -i 's/"cached": true}},/"cached": true}, "time": {"median_ns": 1005, "low_ns": 995, "high_ns": 1015}},/' \
+        results/nvidia-h200/scale.json
+    tool pick "$FIXTURES/scale.lua" --set n=8192 --gpu nvidia-h200
+    succeeds
+    says "rule      default"
+    says "not       nearest_problem, n=4096"
+    says "no faster than the default beyond noise at n=4096"
+    tool emit "$FIXTURES/scale.lua" --best --set n=8192 --arch sm_90
+    says "// scale: block=256,vec=1,cached=true"
+    tool pick "$FIXTURES/scale.lua" --set n=4096 --gpu nvidia-h200
+    says "rule      exact"
+}
+
 @test "a GPU that nothing is recorded of is told with those that are" {
     record
     tool pick "$FIXTURES/scale.lua" --gpu nonsense

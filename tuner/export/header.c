@@ -55,8 +55,9 @@ static void print_intro(const export_model *m, FILE *to)
             " *     autotune_%s_choice choice = autotune_%s_find(&device, &problem);\n"
             " *\n"
             " * The launch is choice.config; choice.rule says how it was found. What the pattern's\n"
-            " * constraints forbid on this device or for this problem is never given, nor what was slower\n"
-            " * than the default on a neighbouring problem; AUTOTUNE_RULE_NONE says that nothing is left.\n"
+            " * constraints forbid on this device or for this problem is never given; what was no faster\n"
+            " * than the default on a neighbouring problem, beyond noise, only where the default is impossible.\n"
+            " * AUTOTUNE_RULE_NONE says that nothing is left.\n"
             " * In C++ all of it is constexpr, in CUDA for host and device. Fill autotune_device in with\n"
             " * autotune_device_of(), where <cuda_runtime.h> is included before; of its fields%s",
             m->pattern, m->pattern, m->constraint_count ? "\n * these are read: name major minor" : "");
@@ -296,37 +297,35 @@ static void print_has(const export_model *m, const export_column *c, const char 
 static void print_seen(const export_model *m, FILE *to)
 {
     export_print_text(m,
-               "\n/* Was a GPU's configuration slower than the default on the nearest problem on which both\n"
-               " * were timed? */\n"
-               "AUTOTUNE_FUNCTION bool autotune_$_slower(\n"
-               "    const char *gpu, const autotune_$_problem *problem,\n"
-               "    const autotune_$_config *config)\n"
+               "\n/* Was an entry's configuration faster than the default, beyond noise, on the nearest problem on\n"
+               " * which its GPU has timed both? So too where it has timed them on none. */\n"
+               "AUTOTUNE_FUNCTION bool autotune_$_faster(int entry, const autotune_$_problem *problem)\n"
                "{\n"
-               "    bool slower = false;\n"
-               "    (void)gpu;\n"
-               "    (void)problem;\n"
-               "    (void)config;\n",
+               "    bool faster = true;\n"
+               "    (void)entry;\n"
+               "    (void)problem;\n",
                to);
     fputs(m->seen_count ? "    double distance = 0, nearest = -1;\n" : "", to);
     for (size_t i = 0; i < m->seen_count; i++) {
         const export_seen *s = &m->seen[i];
-        fputs("    if (autotune_same_text(gpu, ", to);
-        export_print_literal(s->from->gpu, to);
-        fputs(")", to);
-        for (size_t c = 0; c < m->parameter_count; c++)
-            print_has(m, &m->parameters[c], " &&\n        ", s->configuration, to);
+        const char *or = "    if (";
+        for (size_t r = 0; r < m->row_count; r++)
+            if (export_tells_of(s, &m->rows[r])) {
+                fprintf(to, "%sentry == %zu", or, r);
+                or = " || ";
+            }
         export_print_text(m, ") {\n        const autotune_$_problem seen = ", to);
-        export_print_values(m, m->variables, m->variable_count, s->problem, 12, to);
+        export_print_values(m, m->variables, m->variable_count, s->seen->problem, 12, to);
         export_print_text(m, ";\n        distance = autotune_$_distance(&seen, problem);\n", to);
         fprintf(to,
                 "        if (nearest < 0 || distance < nearest) {\n"
                 "            nearest = distance;\n"
-                "            slower = %s;\n"
+                "            faster = %s;\n"
                 "        }\n"
                 "    }\n",
-                s->slower ? "true" : "false");
+                s->seen->standing == RECORD_FASTER ? "true" : "false");
     }
-    fputs("    return slower;\n}\n", to);
+    fputs("    return faster;\n}\n", to);
 }
 
 static void print_distance(const export_model *m, FILE *to)
@@ -441,26 +440,34 @@ static void print_find(const export_model *m, FILE *to)
         m,
         "\n/* The best configuration known for a device and a problem: measured on this GPU and\n"
         " * problem, else of this GPU's portfolio, else on this GPU for the nearest problem, else on a\n"
-        " * GPU of the same compute capability, else of the same major one, else the default. */\n"
+        " * GPU of the same compute capability, else of the same major one, else the default; and the\n"
+        " * default where that is no faster. */\n"
         "AUTOTUNE_FUNCTION autotune_$_choice\n"
         "autotune_$_find(const autotune_device *device, const autotune_$_problem *problem)\n"
         "{\n"
+        "    const autotune_$_choice fallback = {AUTOTUNE_RULE_DEFAULT, autotune_$_default(), -1};\n"
         "    autotune_$_choice best = {AUTOTUNE_RULE_NONE, autotune_$_default(), -1};\n"
+        "    autotune_rule rank = AUTOTUNE_RULE_NONE;\n"
+        "    bool has_default = false;\n"
         "    double nearest = 0;\n"
         "    int i = 0;\n"
-        "    if (autotune_$_fits(device, problem, &best.config)",
+        "    if (autotune_$_fits(device, problem, &fallback.config)",
         to);
     if (m->launch.statements)
-        export_print_text(m, " &&\n        autotune_$_kernel(device, problem, &best.config) >= 0", to);
+        export_print_text(m, " &&\n        autotune_$_kernel(device, problem, &fallback.config) >= 0", to);
     export_print_text(
         m,
-        ")\n"
-        "        best.rule = AUTOTUNE_RULE_DEFAULT;\n"
+        ") {\n"
+        "        has_default = true;\n"
+        "        best = fallback;\n"
+        "        rank = best.rule;\n"
+        "    }\n"
         "    for (i = 0; i < autotune_$_count(); i++) {\n"
         "        const autotune_$_entry e = autotune_$_at(i);\n"
         "        autotune_rule rule = AUTOTUNE_RULE_OTHER;\n"
         "        int place = autotune_$_place(e.portfolio, e.place, problem);\n"
         "        double distance = e.portfolio < 0 ? autotune_$_distance(&e.problem, problem) : place;\n"
+        "        bool as_good = false; /* the default */\n"
         "        if (place < 0)\n"
         "            continue;\n"
         "        if (autotune_same_text(e.gpu, device->name))\n"
@@ -488,16 +495,30 @@ static void print_find(const export_model *m, FILE *to)
                           to);
     export_print_text(
         m,
-        "        if (rule > best.rule || (rule == best.rule && distance >= nearest))\n"
+        "        if (rule > rank || (rule == rank && distance >= nearest))\n"
         "            continue;\n"
-        "        if (!autotune_$_fits(device, problem, &e.config) ||\n"
-        "            (rule != AUTOTUNE_RULE_EXACT &&\n"
-        "             autotune_$_slower(e.gpu, problem, &e.config)))\n"
+        "        if (!autotune_$_fits(device, problem, &e.config))\n"
+        "            continue;\n"
+        "        as_good = has_default && rule != AUTOTUNE_RULE_EXACT &&\n"
+        "                  !autotune_$_faster(i, problem);\n",
+        to);
+    fprintf(to,
+            "        /* Other configurations of a portfolio come before the default in its place. */\n"
+            "        if (as_good && e.portfolio >= 0)\n"
+            "            distance += %d;\n",
+            RECORD_MAX_KEPT);
+    export_print_text(
+        m,
+        "        if (rule == rank && distance >= nearest)\n"
+        "            continue;\n"
+        "        rank = rule;\n"
+        "        nearest = distance;\n"
+        "        best = fallback;\n"
+        "        if (as_good)\n"
         "            continue;\n"
         "        best.rule = rule;\n"
         "        best.config = e.config;\n"
         "        best.entry = i;\n"
-        "        nearest = distance;\n"
         "    }\n"
         "    return best;\n"
         "}\n",

@@ -123,7 +123,7 @@ static at_status visit_recorded(export_model *m, export_column *c, bool paramete
     for (size_t i = 0; !parameter && !status && i < m->portfolio_count; i++)
         status = visit_portfolio(m, c, m->portfolios[i], visit, error);
     for (size_t i = 0; !parameter && !status && i < m->seen_count; i++)
-        status = visit(m, c, *record_get(m->seen[i].problem, c->name), error);
+        status = visit(m, c, *record_get(m->seen[i].seen->problem, c->name), error);
     const value *v = parameter ? record_get(&m->defaults, c->name) : NULL;
     return status || !v ? status : visit(m, c, *v, error);
 }
@@ -329,21 +329,25 @@ static void sort_by_preference(export_model *m)
     }
 }
 
-/* What was seen of the rows' configurations that were slower than the default anywhere. */
+bool export_tells_of(const export_seen *s, const export_row *r)
+{
+    return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache) &&
+           record_same_values(r->configuration, s->seen->configuration);
+}
+
+/* What was seen of the rows' configurations that were no faster than the default anywhere. */
 static void choose_seen(export_model *m, const record *from)
 {
     for (size_t i = 0; i < from->seen_count; i++) {
-        const record_seen *s = &from->seen[i];
-        bool slower = false, is_row = false;
-        for (size_t j = 0; j < from->seen_count && !slower; j++)
-            slower = from->seen[j].slower &&
-                     record_same_values(from->seen[j].configuration, s->configuration);
-        for (size_t r = 0; slower && r < m->row_count && !is_row; r++)
-            is_row = m->rows[r].from == from &&
-                     record_same_values(m->rows[r].configuration, s->configuration);
-        if (is_row && export_has_variables(m, s->problem))
-            m->seen[m->seen_count++] =
-                (export_seen){from, s->problem, s->configuration, s->slower};
+        const export_seen s = {from, &from->seen[i]};
+        bool matters = false, is_row = false;
+        for (size_t j = 0; j < from->seen_count && !matters; j++)
+            matters = from->seen[j].standing != RECORD_FASTER && from->seen[j].warm_cache == s.seen->warm_cache &&
+                      record_same_values(from->seen[j].configuration, s.seen->configuration);
+        for (size_t r = 0; matters && r < m->row_count && !is_row; r++)
+            is_row = export_tells_of(&s, &m->rows[r]);
+        if (is_row && export_has_variables(m, s.seen->problem))
+            m->seen[m->seen_count++] = s;
     }
 }
 

@@ -56,8 +56,7 @@ typedef struct export_constraint {
 /* A problem on which a GPU has timed a configuration beside the default. */
 typedef struct export_seen {
     const record *from;
-    const record_values *problem, *configuration;
-    bool slower;
+    const record_seen *seen;
 } export_seen;
 
 typedef struct export_model {
@@ -70,7 +69,7 @@ typedef struct export_model {
     export_row *rows;                      /* owned; in the records' order, cold and for time first */
     size_t portfolio_count;
     const record_portfolio **portfolios;   /* owned array */
-    size_t seen_count;                     /* of configurations that were slower than the default somewhere */
+    size_t seen_count;                     /* of configurations that were no faster than the default somewhere */
     export_seen *seen;                     /* owned */
     size_t constraint_count;               /* of export_model_add_constraint() */
     export_constraint *constraints;        /* owned */
@@ -108,6 +107,9 @@ const export_column *export_find_variable(const export_model *m, const char *nam
 
 /* Is the row an entry, and the first choice among those of its GPU and problem? */
 bool export_is_first(const export_model *m, size_t row);
+
+/* Does what was seen tell of the row's configuration? */
+bool export_tells_of(const export_seen *s, const export_row *r);
 
 /* The word for a value's text; NULL when the column has none. */
 const export_word *export_find_word(const export_column *c, value v);

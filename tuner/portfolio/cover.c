@@ -11,10 +11,9 @@ static const double exact_sets = 20000;
 /* What a configuration loses on a problem; infinite where it does not serve it. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
 {
-    double ratio = m->ratios[problem * m->configuration_count + configuration];
-    double fallback = m->defaults[problem];
-    return ratio > 0 && (fallback <= 0 || ratio <= fallback * (1 + PORTFOLIO_NOISE)) ? ratio - 1
-                                                                                    : INFINITY;
+    return portfolio_serves(m, problem, configuration)
+               ? m->ratios[problem * m->configuration_count + configuration] - 1
+               : INFINITY;
 }
 
 double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen, size_t count)

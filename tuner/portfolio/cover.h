@@ -1,7 +1,7 @@
 /* Chooses a few configurations for many problems: facility location, in which every problem uses the
  * chosen configuration that is fastest on it.
  *
- * A problem on which all chosen configurations are impossible, or slower than the script's default, uses
+ * A problem on which all chosen configurations are impossible, or no faster than the script's default, uses
  * the default, which is not counted. Exact if the number of sets is small; else greedy, each size
  * followed by exchanges of one for one until none helps (Teitz & Bart,
  * "Heuristic methods for estimating the generalized vertex median of a weighted graph", 1968). */

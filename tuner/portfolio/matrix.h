@@ -2,7 +2,10 @@
 #ifndef AUTOTUNE_PORTFOLIO_MATRIX_H
 #define AUTOTUNE_PORTFOLIO_MATRIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "record/record.h"
 
 /* Ratios are times over the time of the problem's own best: 1 or more. 0: impossible there. */
 typedef struct portfolio_matrix {
@@ -11,9 +14,14 @@ typedef struct portfolio_matrix {
     const double *defaults; /* of the script's default, one a problem */
 } portfolio_matrix;
 
-/* A configuration is slower than the default only by more than this: there is just one median of each.
- * Readers of records use the same margin. */
-#define PORTFOLIO_NOISE 0.01
+/* Is a reader of the record given the configuration on the problem: possible there, and faster than the
+ * default? Else the next one, at last the default. */
+static inline bool portfolio_serves(const portfolio_matrix *m, size_t problem, size_t configuration)
+{
+    double ratio = m->ratios[problem * m->configuration_count + configuration];
+    double fallback = m->defaults[problem];
+    return ratio > 0 && (fallback <= 0 || ratio * (1 + RECORD_NOISE) < fallback);
+}
 
 /* The ratio of a problem on which nothing is possible, not even the default. */
 #define PORTFOLIO_UNCOVERED 1000.0

@@ -109,13 +109,13 @@ static void order_leaf(const grower *g, const double *before, const size_t *rows
     }
 }
 
-/* What a row loses at a leaf. `known`: it is known where a configuration is slower than the default. */
+/* What a row loses at a leaf. `known`: it is known where a configuration is faster than the default. */
 static double loss_in_order(const portfolio_matrix *m, size_t row, const uint8_t *order, bool known)
 {
     double fallback = m->defaults[row];
     for (size_t i = 0; i < m->configuration_count; i++) {
         double ratio = m->ratios[row * m->configuration_count + order[i]];
-        if (ratio > 0 && (!known || fallback <= 0 || ratio <= fallback * (1 + PORTFOLIO_NOISE)))
+        if (known ? portfolio_serves(m, row, order[i]) : ratio > 0)
             return ratio - 1;
     }
     return fallback > 0 ? fallback - 1 : PORTFOLIO_UNCOVERED;

@@ -21,7 +21,7 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                          at_error *error);
 
 /* The loss of the problem with the tree. A reader takes the first configuration of its leaf that is
- * possible and not slower than the default; else the default. */
+ * possible and faster than the default; else the default. */
 double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                            const record_node *nodes, const value *problems, size_t problem);
 

@@ -176,15 +176,16 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
     return s.found;
 }
 
-/* The nearest problem on which the record's GPU has timed the configuration; NULL: none. */
-static const record_seen *nearest_seen(const record *r, const record_values *configuration,
-                                       const record_values *problem)
+/* The nearest problem on which the candidate's GPU has timed it beside the default; NULL: none. What was
+ * measured with the data in the L2 tells of nothing else. */
+static const record_seen *nearest_seen(const pick_candidate *c, const record_values *problem)
 {
     const record_seen *nearest = NULL;
+    const bool warm_cache = c->entry && c->entry->warm_cache;
     double least = 0;
-    for (size_t i = 0; i < r->seen_count; i++) {
-        const record_seen *s = &r->seen[i];
-        if (!record_same_values(s->configuration, configuration))
+    for (size_t i = 0; i < c->from->seen_count; i++) {
+        const record_seen *s = &c->from->seen[i];
+        if (s->warm_cache != warm_cache || !record_same_values(s->configuration, c->configuration))
             continue;
         double distance = pick_distance(s->problem, problem);
         if (!nearest || distance < least) {
@@ -195,33 +196,50 @@ static const record_seen *nearest_seen(const record *r, const record_values *con
     return nearest;
 }
 
+static bool is_possible(const pick_target *target, const record_values *configuration)
+{
+    return !target->fits || target->fits(target->context, configuration);
+}
+
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen)
 {
-    if (target->fits && !target->fits(target->context, c->configuration))
+    if (!is_possible(target, c->configuration))
         return PICK_IMPOSSIBLE;
     if (!c->from || c->rule == PICK_EXACT)
         return PICK_GOOD;
-    const record_seen *s = nearest_seen(c->from, c->configuration, target->problem);
-    if (!s || !s->slower)
+    const record_seen *s = nearest_seen(c, target->problem);
+    if (!s || s->standing == RECORD_FASTER)
         return PICK_GOOD;
     if (seen)
         *seen = s;
-    return PICK_SLOWER;
+    return s->standing == RECORD_SLOWER ? PICK_SLOWER : PICK_LEVEL;
 }
 
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out)
 {
+    const record_values *fallback = target->fallback ? target->fallback : pick_default(set);
+    const bool has_default = fallback && is_possible(target, fallback);
+    bool as_good = false; /* the default */
     pick_candidate next;
     const pick_candidate *after = NULL;
     while (pick_next(set, target, after, &next)) {
+        const record_seen *seen = NULL;
+        if (as_good && (next.entry || next.rule != out->rule))
+            break;
+        pick_verdict verdict = pick_judge(target, &next, &seen);
         *out = next;
-        if (pick_judge(target, out, NULL) == PICK_GOOD)
-            return out->rule;
         after = out;
+        if (verdict == PICK_GOOD || (verdict != PICK_IMPOSSIBLE && !has_default))
+            return out->rule;
+        if (target->refused)
+            target->refused(target->context, out, verdict, seen);
+        as_good = as_good || verdict != PICK_IMPOSSIBLE;
     }
-    *out = (pick_candidate){.rule = PICK_NONE};
-    return PICK_NONE;
+    as_good = as_good && is_possible(target, fallback); /* asked again, since the last that fits is kept */
+    *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback}
+                   : (pick_candidate){.rule = PICK_NONE};
+    return out->rule;
 }
 
 const record_values *pick_default(const record_set *set)

@@ -4,9 +4,12 @@
  * this order: same GPU and problem; the same GPU's portfolio, as its tree says; same GPU, nearest
  * problem; same compute capability, then same major one (a portfolio before the nearest problem); the
  * pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
- * impossible, nor one that was slower than the default on the nearest problem on which both were
- * timed. Deterministic: of equals the first in the records' order. The exported header holds the same
- * rules as C text (export/header.c), and a test holds them together. */
+ * impossible. The first that is possible decides: what was measured on another problem is only given if
+ * it was faster than the default, beyond noise, on the nearest problem on which its GPU has timed both;
+ * else the default is, where that is possible. Only other configurations of portfolios are tried before,
+ * since they were timed on the same problems. What was never timed beside the default is taken: there the
+ * default was wrong, or not tried. Deterministic: of equals the first in the records' order. The
+ * exported header holds the same rules as C text (export/header.c), and a test holds them together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 
@@ -35,17 +38,28 @@ enum { PICK_RULES = PICK_NONE + 1 };
 /* What the configurations of another GPU's portfolio have as distance, plus their place. */
 #define PICK_PORTFOLIO_FIRST (-1000.0)
 
+typedef struct pick_candidate pick_candidate;
+
+typedef enum pick_verdict {
+    PICK_GOOD,
+    PICK_IMPOSSIBLE,
+    PICK_LEVEL, /* neither faster nor slower than the default there, beyond noise */
+    PICK_SLOWER
+} pick_verdict;
+
 typedef struct pick_target {
     const char *gpu; /* the device's own name */
     int major, minor;
     const record_values *problem;
-    /* Is a configuration possible? NULL: any is. */
+    /* Is a configuration possible? Asked last of what is given. NULL: any is. */
     bool (*fits)(void *context, const record_values *configuration);
     void *context;
     const record_values *fallback; /* the pattern's default; NULL: as recorded last */
+    /* Is told of what is not given, and where that was (NULL: impossible here). NULL: no one is. */
+    void (*refused)(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen);
 } pick_target;
 
-typedef struct pick_candidate {
+struct pick_candidate {
     pick_rule rule;
     double distance; /* of the problems; of a portfolio the place in the tree's order */
     int preference;
@@ -53,9 +67,7 @@ typedef struct pick_candidate {
     const record *from;        /* NULL: the default */
     const record_entry *entry; /* NULL: of a portfolio, or the default */
     const record_values *configuration; /* NULL: PICK_NONE */
-} pick_candidate;
-
-typedef enum pick_verdict { PICK_GOOD, PICK_IMPOSSIBLE, PICK_SLOWER } pick_verdict;
+};
 
 /* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
  * "none"; static storage. */
@@ -76,11 +88,11 @@ int pick_preference(const record_entry *e);
 bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
                pick_candidate *out);
 
-/* *seen, where it is given and the verdict is PICK_SLOWER: where that was. */
+/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the default. */
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen);
 
-/* The first candidate whose verdict is good. */
+/* What is given for the target, by the rules above. */
 pick_rule pick(const record_set *set, const pick_target *target, pick_candidate *out);
 
 /* The latest recorded baseline of the pattern; NULL when none is recorded. */

@@ -6,9 +6,6 @@
 #include "record/record.h"
 #include "record/schema.h"
 
-/* What portfolios measured is one median each: less than this is noise. */
-static const double noise = 0.01;
-
 static at_status read_order(const record_reading *r, const json_t *j, const record_portfolio *p,
                             record_node *out)
 {
@@ -148,19 +145,42 @@ at_status record_read_portfolios(const record_reading *r, const json_t *root, re
 /* ---- what was seen beside the default ---- */
 
 static void note(record *out, const record_values *problem, const record_values *configuration,
-                 bool slower)
+                 bool warm_cache, record_standing standing)
 {
-    out->seen[out->seen_count++] = (record_seen){problem, configuration, slower};
+    out->seen[out->seen_count++] = (record_seen){problem, configuration, warm_cache, standing};
 }
 
+static record_standing compare_medians(double median, double baseline)
+{
+    return median * (1 + RECORD_NOISE) < baseline   ? RECORD_FASTER
+           : median > baseline * (1 + RECORD_NOISE) ? RECORD_SLOWER
+                                                    : RECORD_LEVEL;
+}
+
+/* Faster by less than what is noise is no promise for another problem, even if the intervals are apart. */
+static record_standing compare_times(const record_entry *e, int64_t low_ns, int64_t median_ns, int64_t high_ns)
+{
+    if (low_ns > e->baseline_high_ns)
+        return RECORD_SLOWER;
+    return high_ns < e->baseline_low_ns &&
+                   compare_medians((double)median_ns, (double)e->baseline_ns) == RECORD_FASTER
+               ? RECORD_FASTER
+               : RECORD_LEVEL;
+}
+
+/* Without a time of the default (it was wrong, or not tried) nothing is known of it, but for a speedup. */
 static void note_entry(record *out, const record_entry *e)
 {
-    if (!e->baseline_high_ns || e->energy || e->warm_cache)
+    const bool warm = e->warm_cache;
+    if (e->energy || (!e->baseline_ns && e->speedup <= 0))
         return;
-    note(out, &e->problem, &e->configuration, e->time_low_ns > e->baseline_high_ns);
-    for (size_t i = 0; i < e->contender_count; i++)
-        note(out, &e->problem, &e->contenders[i].configuration,
-             e->contenders[i].time_low_ns > e->baseline_high_ns);
+    note(out, &e->problem, &e->configuration, warm,
+         e->baseline_ns ? compare_times(e, e->time_low_ns, e->time_ns, e->time_high_ns)
+                        : compare_medians(1, e->speedup));
+    for (size_t i = 0; i < e->contender_count && e->baseline_ns; i++) {
+        const record_contender *c = &e->contenders[i];
+        note(out, &e->problem, &c->configuration, warm, compare_times(e, c->time_low_ns, c->time_ns, c->time_high_ns));
+    }
 }
 
 /* {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}, null for what was impossible. */
@@ -178,8 +198,8 @@ static at_status note_problem(const record_reading *r, const json_t *j, const re
     for (size_t i = 0; i < p->configuration_count && baseline > 0; i++) {
         const json_t *time = json_array_get(times, i);
         if (json_is_integer(time))
-            note(out, problem, &p->configurations[i],
-                 (double)json_integer_value(time) > baseline * (1 + noise));
+            note(out, problem, &p->configurations[i], false,
+                 compare_medians((double)json_integer_value(time), baseline));
     }
     return AT_OK;
 }

@@ -107,7 +107,6 @@ static at_status read_time(const record_reading *r, const json_t *of, int64_t *m
 
 static at_status read_baseline(const record_reading *r, const json_t *baseline, record_entry *out)
 {
-    int64_t median;
     /* null: the run ended before the default was tried. */
     if (!baseline || json_is_null(baseline))
         return AT_OK;
@@ -115,7 +114,7 @@ static at_status read_baseline(const record_reading *r, const json_t *baseline, 
                                           "baseline.configuration", &out->baseline);
     if (status || !json_object_get(baseline, "time"))
         return status;
-    return read_time(r, baseline, &median, &out->baseline_low_ns, &out->baseline_high_ns);
+    return read_time(r, baseline, &out->baseline_ns, &out->baseline_low_ns, &out->baseline_high_ns);
 }
 
 static at_status read_contenders(const record_reading *r, const json_t *list, record_entry *out)

@@ -50,7 +50,7 @@ typedef struct record_entry {
     record_values problem;
     record_values configuration;
     record_values baseline;                     /* the pattern's default; count 0: not recorded */
-    int64_t baseline_low_ns, baseline_high_ns;  /* its interval; 0: not recorded */
+    int64_t baseline_ns, baseline_low_ns, baseline_high_ns; /* its median and interval; 0: not recorded */
     size_t place;                               /* among the file's entries, from 0 */
     size_t contender_count;                     /* what came next to the best, best first */
     record_contender contenders[RECORD_MAX_CONTENDERS];
@@ -89,11 +89,22 @@ typedef struct record_portfolio {
     size_t place;        /* among the file's portfolios, from 0 */
 } record_portfolio;
 
+/* A difference of two medians that is less than this share of them is noise. */
+#define RECORD_NOISE 0.01
+
+/* How a configuration compares with the pattern's default. */
+typedef enum record_standing {
+    RECORD_LEVEL, /* neither of the others */
+    RECORD_FASTER,
+    RECORD_SLOWER
+} record_standing;
+
 /* A configuration that was timed beside the pattern's default. */
 typedef struct record_seen {
     const record_values *problem;
     const record_values *configuration;
-    bool slower; /* than the default, beyond the noise */
+    bool warm_cache; /* measured with the data in the L2 */
+    record_standing standing;
 } record_seen;
 
 typedef struct record {

@@ -108,7 +108,7 @@ static void add_starts(starts *to, const record_set *known, const pick_target *t
     for (int contenders = 0; contenders < 2; contenders++) {
         pick_candidate next, last, *after = NULL;
         while (to->count < to->most && pick_next(known, target, after, &next)) {
-            if (next.from && !contenders && pick_judge(target, &next, NULL) == PICK_GOOD)
+            if (next.from && !contenders && pick_judge(target, &next, NULL) != PICK_SLOWER)
                 add_start(to, next.configuration);
             for (size_t i = 0; contenders && next.entry && i < next.entry->contender_count; i++)
                 add_start(to, &next.entry->contenders[i].configuration);

@@ -143,7 +143,7 @@ static void a_consumer_in_c_and_cpp_finds_the_configuration(void **state)
 }
 
 /* Ends the entries and appends a portfolio of three for floats, with a tree over n, and what was timed
- * on a few problems: of some of the three that they were slower than the default. */
+ * on a few problems: of some of the three that they were slower than the default, or as fast. */
 static int write_portfolio(rng *r, char *text, size_t size)
 {
     int used = snprintf(
@@ -161,8 +161,8 @@ static int write_portfolio(rng *r, char *text, size_t size)
         used += snprintf(text + used, size - (size_t)used,
                          "%s{\"problem\": {\"n\": %d, \"m\": 1.5, \"dtype\": \"float\"},"
                          " \"baseline_ns\": 100, \"times_ns\": [%d, %d, null]}",
-                         i ? "," : "", 1 << rng_below(r, 14), 90 + (int)rng_below(r, 2) * 20,
-                         90 + (int)rng_below(r, 2) * 20);
+                         i ? "," : "", 1 << rng_below(r, 14), 90 + (int)rng_below(r, 3) * 10,
+                         90 + (int)rng_below(r, 3) * 10);
     return used + snprintf(text + used, size - (size_t)used, "]}]");
 }
 
@@ -200,6 +200,11 @@ static void the_header_picks_what_pick_picks(void **state)
     enum { ENTRIES = 12, QUERIES = 400 };
     static const char *const gpus[][2] = {{"A", "8.0"}, {"B", "8.6"}, {"C", "9.0"}, {"D", "9.0"}};
     static const char *const types[] = {"float", "double", "half"};
+    /* Not timed; the entry is faster; as fast; slower. */
+    static const char *const baselines[] = {
+        "", ", \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}",
+        ", \"time\": {\"median_ns\": 1005, \"low_ns\": 995, \"high_ns\": 1015}",
+        ", \"time\": {\"median_ns\": 500, \"low_ns\": 490, \"high_ns\": 510}"};
     rng r = rng_seeded(7);
     int unique = 0;
     for (size_t g = 0; g < 3; g++) {
@@ -211,11 +216,12 @@ static void the_header_picks_what_pick_picks(void **state)
         for (int e = 0; e < ENTRIES; e++)
             used += snprintf(text + used, sizeof text - (size_t)used,
                              "%s{\"problem\": {\"n\": %d, \"m\": %d.5, \"dtype\": \"%s\"},"
-                             " \"configuration\": {\"id\": %d},"
-                             " \"baseline\": {\"configuration\": {\"id\": 0}},"
-                             " \"time\": {\"median_ns\": 1, \"low_ns\": 1, \"high_ns\": 1}}",
+                             " \"configuration\": {\"id\": %d}, \"measured\": {\"cache\": \"%s\"},"
+                             " \"baseline\": {\"configuration\": {\"id\": 0}%s},"
+                             " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}",
                              e ? "," : "", 1 << rng_below(&r, 14), (int)rng_below(&r, 4),
-                             types[rng_below(&r, 2)], ++unique);
+                             types[rng_below(&r, 2)], rng_below(&r, 4) ? ++unique : 1 + (int)rng_below(&r, 9),
+                             rng_below(&r, 4) ? "cold" : "warm", baselines[rng_below(&r, 4)]);
         if (g != 1)
             used += write_portfolio(&r, text + used, sizeof text - (size_t)used);
         else
@@ -288,6 +294,46 @@ static void the_header_picks_what_pick_picks(void **state)
     }
     free(queries);
     free(expected);
+}
+
+/* Vectors of 4 were twice as fast at n = 8, and as fast as the default at n = 64. */
+static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state)
+{
+    fixture *f = *state;
+    static const char entry[] =
+        "{\"problem\": {\"n\": %d}, \"configuration\": {\"vec\": 4}, \"baseline\": {\"configuration\":"
+        " {\"vec\": 1}, \"time\": {\"median_ns\": %d, \"low_ns\": %d, \"high_ns\": %d}},"
+        " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}";
+    char text[2048];
+    int used = snprintf(text, sizeof text,
+                        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+                        " \"compute_capability\": \"9.0\", \"entries\": [");
+    used += snprintf(text + used, sizeof text - (size_t)used, entry, 8, 2000, 1990, 2010);
+    used += snprintf(text + used, sizeof text - (size_t)used, ", ");
+    used += snprintf(text + used, sizeof text - (size_t)used, entry, 64, 1000, 990, 1010);
+    snprintf(text + used, sizeof text - (size_t)used, "]}");
+    add_record(f, text);
+    free(write_export(f, "p", NULL));
+    for (size_t c = 0; c < 2; c++) {
+        char *out = run_consumer(
+            f, compilers[c],
+            "#ifdef __cplusplus\n"
+            "constexpr autotune_p_problem large = {32};\n"
+            "constexpr autotune_device device = autotune_device_named(\"G\", 9, 0);\n"
+            "static_assert(autotune_p_find(&device, &large).rule == AUTOTUNE_RULE_DEFAULT, \"\");\n"
+            "#endif\n",
+            "    const int sizes[] = {8, 9, 32, 64};\n"
+            "    size_t i;\n"
+            "    for (i = 0; i < 8; i++) {\n"
+            "        autotune_device d = autotune_device_named(i < 4 ? \"G\" : \"H\", 9, 0);\n"
+            "        autotune_p_problem p = {sizes[i % 4]};\n"
+            "        autotune_p_choice c = autotune_p_find(&d, &p);\n"
+            "        printf(\"%s %d\\n\", autotune_rule_name(c.rule), c.config.vec);\n"
+            "    }\n");
+        assert_string_equal(out, "exact 4\nnearest_problem 4\ndefault 1\nexact 4\n"
+                                 "same_capability 4\nsame_capability 4\ndefault 1\ndefault 1\n");
+        free(out);
+    }
 }
 
 static void in_cpp_a_choice_can_be_a_template_argument(void **state)
@@ -553,6 +599,7 @@ int main(void)
         TEST(a_consumer_in_c_and_cpp_finds_the_configuration),
         TEST(a_portfolio_can_be_asked_of_what_it_was_made_on),
         TEST(the_header_picks_what_pick_picks),
+        TEST(what_was_no_faster_than_the_default_nearby_is_not_given),
         TEST(in_cpp_a_choice_can_be_a_template_argument),
         TEST(no_record_can_put_code_into_the_header),
         TEST(words_that_look_alike_stay_apart),

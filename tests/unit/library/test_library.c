@@ -119,6 +119,32 @@ static void each_rule_has_its_turn(void **state)
     assert_string_equal(at_rule_name(AT_RULE_CAPABILITY), "same_capability");
 }
 
+/* Vectors of 4 were as fast as the default at n = 4096, on this GPU. */
+static void what_was_no_faster_than_the_default_nearby_is_not_given(void **state)
+{
+    fixture *f = *state;
+    static const char record[] =
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": \"NVIDIA H200\","
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096}, \"configuration\":"
+        " {\"block\": 256, \"vec\": 4, \"shared\": 0}, \"baseline\": {\"configuration\": {\"block\": 64, \"vec\": 1,"
+        " \"shared\": 0}, \"time\": {\"median_ns\": 2000, \"low_ns\": 1990, \"high_ns\": 2010}},"
+        " \"time\": {\"median_ns\": 1995, \"low_ns\": 1985, \"high_ns\": 2005}}]}";
+    char path[TEMPORARY_BYTES + 32];
+    snprintf(path, sizeof path, "%s/nvidia-h200", f->folder);
+    assert_ok(file_make_folder(path, &f->error), f->error);
+    snprintf(path, sizeof path, "%s/nvidia-h200/copied.json", f->folder);
+    assert_ok(file_replace(path, record, strlen(record), &f->error), f->error);
+    at_close(f->results);
+    f->results = NULL;
+    assert_ok(at_open(f->folder, &f->results, &f->error), f->error);
+    pick_size(f, &h200, 8192);
+    assert_int_equal(at_choice_rule(f->choice), AT_RULE_DEFAULT);
+    assert_string_equal(at_choice_text(f->choice), "block=64,vec=1,shared=0");
+    pick_size(f, &h200, 4096);
+    assert_int_equal(at_choice_rule(f->choice), AT_RULE_EXACT);
+    assert_string_equal(at_choice_text(f->choice), "block=256,vec=4,shared=0");
+}
+
 static void a_choice_keeps_nothing_of_the_callers(void **state)
 {
     fixture *f = *state;
@@ -431,6 +457,7 @@ int main(void)
         TEST(the_rule_and_the_values_are_told),
         TEST(without_a_folder_the_known_ones_are_searched),
         TEST(each_rule_has_its_turn),
+        TEST(what_was_no_faster_than_the_default_nearby_is_not_given),
         TEST(a_choice_keeps_nothing_of_the_callers),
         TEST(a_pipe_among_the_records_is_not_waited_for),
         TEST(what_is_not_recorded_is_not_found),

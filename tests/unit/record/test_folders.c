@@ -133,7 +133,7 @@ static void a_damaged_entry_costs_only_itself(void **state)
     assert_int_equal(r->portfolio_count, 1);
     assert_int_equal(r->portfolios[0].place, 1);
     assert_int_equal(r->seen_count, 1);
-    assert_true(r->seen[0].slower);
+    assert_int_equal(r->seen[0].standing, RECORD_SLOWER);
     const record_faults *faults = &f->set.faults;
     assert_int_equal(faults->count, 3);
     assert_string_equal(faults->items[0].pointer, "/entries/1");

@@ -174,6 +174,10 @@ static void what_is_impossible_is_never_picked(void **state)
     assert_null(found.configuration);
 }
 
+#define TIME(median, low, high)                                                                       \
+    "\"time\": {\"median_ns\": " #median ", \"low_ns\": " #low ", \"high_ns\": " #high "}"
+#define BASELINE "\"baseline\": {\"configuration\": {\"tile\": 0}, " TIME(1000, 990, 1010) "}"
+
 /* A portfolio of tiles 1 to 3 for floats: the tree tries 3, 1, 2 below 4096 rows, else 2, 1, 3; tile 2
  * was slower than the default at 5000 rows. */
 static const char portfolio[] =
@@ -187,6 +191,10 @@ static const char portfolio[] =
     " {\"order\": [2, 0, 1]}, {\"order\": [1, 0, 2]}], \"problems\": ["
     "{\"problem\": {\"rows\": 5000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
     " \"times_ns\": [90, 110, null]},"
+    "{\"problem\": {\"rows\": 20000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
+    " \"times_ns\": [100, 100, 100]},"
+    "{\"problem\": {\"rows\": 66, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
+    " \"times_ns\": [null, null, 50]},"
     "{\"problem\": {\"rows\": 50000, \"dtype\": \"float\"}, \"baseline_ns\": 100,"
     " \"times_ns\": [90, 80, null]}]}]}";
 
@@ -209,6 +217,9 @@ static void a_portfolio_is_asked_by_its_tree(void **state)
                  {"G", 0, 40000, "float", PICK_PORTFOLIO, 2},
                  /* Slower than the default nearby, so that the next in order is taken. */
                  {"G", 0, 6000, "float", PICK_PORTFOLIO, 1},
+                 /* No faster than the default, which has tile 8. */
+                 {"G", 0, 20001, "float", PICK_DEFAULT, 8},
+                 {"H", 0, 20001, "float", PICK_DEFAULT, 8},
                  {"G", 0, 6000, "double", PICK_NEAREST, 9},
                  {"H", 0, 65, "float", PICK_CAPABILITY, 3},
                  {"H", 2, 40000, "float", PICK_MAJOR, 2}};
@@ -223,6 +234,114 @@ static void a_portfolio_is_asked_by_its_tree(void **state)
         assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
     }
     record_deinit(&r);
+}
+
+/* Of 8192 rows on G: tile 1, and the next as contender, beside the default's 1000 ns; of 1024 rows tile 5,
+ * which was twice as fast. On H, of the same capability, tile 6 was, of 8000 rows. */
+static const char beside_default[] =
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"%s\","
+    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": %d},"
+    " \"configuration\": {\"tile\": %d}, %s}, {\"problem\": {\"rows\": 1024},"
+    " \"configuration\": {\"tile\": 5}, " BASELINE ", " TIME(500, 490, 510) "}]}";
+
+typedef struct asked {
+    int least;
+    int64_t last; /* tile that was possible */
+} asked;
+
+static bool note_at_least(void *context, const record_values *configuration)
+{
+    asked *a = context;
+    int64_t tile = record_get(configuration, "tile")->integer;
+    a->last = tile >= a->least ? tile : a->last;
+    return tile >= a->least;
+}
+
+static pick_rule pick_beside_default(const char *measured, int64_t rows, int least, int64_t *tile)
+{
+    char texts[2][2048];
+    at_error error = {0};
+    fixture f = {.set = {2, f.records}};
+    snprintf(texts[0], sizeof *texts, beside_default, "G", 8192, 1, measured);
+    snprintf(texts[1], sizeof *texts, beside_default, "H", 8000, 6, BASELINE ", " TIME(500, 490, 510));
+    for (int i = 0; i < 2; i++)
+        assert_ok(record_parse(texts[i], strlen(texts[i]), "r.json", &f.records[i], &error), error);
+    record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = rows}}};
+    record_values problem = {1, pairs};
+    asked a = {least, -1};
+    pick_candidate found;
+    pick_rule rule = pick(&f.set,
+                          &(pick_target){.gpu = "G", .major = 9, .problem = &problem, .fits = note_at_least, .context = &a},
+                          &found);
+    *tile = found.configuration ? record_get(found.configuration, "tile")->integer : -1;
+    assert_int_equal(a.last, *tile);
+    for (int i = 0; i < 2; i++)
+        record_deinit(&f.records[i]);
+    return rule;
+}
+
+/* The default is tile 0. */
+static void of_another_problem_only_what_was_faster_than_the_default_is_picked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *measured;
+        bool is_given;
+    } cases[] = {
+        {BASELINE ", " TIME(900, 890, 910), true},
+        {BASELINE ", " TIME(1000, 990, 1010), false},
+        /* Intervals that meet; medians that hardly differ. */
+        {BASELINE ", " TIME(950, 940, 995), false},
+        {BASELINE ", " TIME(980, 979, 981), true},
+        {BASELINE ", " TIME(991, 985, 989), false},
+        {BASELINE ", " TIME(1100, 1090, 1110), false},
+        /* The winner there was the default. */
+        {"\"baseline\": {\"configuration\": {\"tile\": 1}, " TIME(900, 890, 910) "}, " TIME(900, 890, 910), false},
+        /* Without a time of the default what is said of it holds; it may have been wrong. */
+        {"\"baseline\": {\"configuration\": {\"tile\": 0}}, " TIME(900, 890, 910), true},
+        {"\"baseline\": null, " TIME(900, 890, 910), true},
+        {"\"speedup\": 1.001, " TIME(900, 890, 910), false},
+        {"\"speedup\": 1.2, " TIME(900, 890, 910), true},
+        {BASELINE ", \"measured\": {\"cache\": \"warm\"}, " TIME(1000, 990, 1010), false},
+        /* What it takes in time does not matter to who wants energy. */
+        {BASELINE ", \"measured\": {\"objective\": \"energy\"}, " TIME(1000, 990, 1010), true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t tile;
+        pick_rule rule = pick_beside_default(cases[i].measured, 8000, 0, &tile);
+        if (rule != (cases[i].is_given ? PICK_NEAREST : PICK_DEFAULT))
+            fail_msg("%s: %s", cases[i].measured, pick_rule_name(rule));
+        if (cases[i].is_given)
+            assert_int_equal(tile, 1);
+    }
+}
+
+static void the_record_of_the_very_problem_holds(void **state)
+{
+    (void)state;
+    int64_t tile;
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8192, 0, &tile), PICK_EXACT);
+    assert_int_equal(tile, 1);
+}
+
+/* Not what was faster farther away, or on another GPU: nearby the default was as good as anything. */
+static void the_first_that_is_possible_decides(void **state)
+{
+    (void)state;
+    int64_t tile;
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 0, &tile), PICK_DEFAULT);
+    assert_int_equal(tile, 0);
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 1000, 0, &tile), PICK_NEAREST);
+    assert_int_equal(tile, 5);
+}
+
+/* Then nothing is better than what is no better than the default. */
+static void where_the_default_is_impossible_nothing_has_to_be_faster(void **state)
+{
+    (void)state;
+    int64_t tile;
+    assert_int_equal(pick_beside_default(BASELINE ", " TIME(1000, 990, 1010), 8000, 1, &tile), PICK_NEAREST);
+    assert_int_equal(tile, 1);
 }
 
 /* What a tree asks first, and of which rows (of 64 columns) it is so. */
@@ -311,6 +430,10 @@ int main(void)
         TEST(warm_results_stand_back_behind_cold_ones),
         TEST(what_is_impossible_is_never_picked),
         cmocka_unit_test(a_portfolio_is_asked_by_its_tree),
+        cmocka_unit_test(of_another_problem_only_what_was_faster_than_the_default_is_picked),
+        cmocka_unit_test(the_record_of_the_very_problem_holds),
+        cmocka_unit_test(the_first_that_is_possible_decides),
+        cmocka_unit_test(where_the_default_is_impossible_nothing_has_to_be_faster),
         cmocka_unit_test(a_tree_asks_for_divisors_and_products),
         cmocka_unit_test(damaged_portfolios_are_refused),
         cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),

@@ -82,9 +82,10 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
                     char *text, size_t size_bytes)
 {
     char problem[LINE_BYTES];
-    if (verdict == PICK_SLOWER) {
+    if (seen) {
         record_format_values(seen->problem, problem, sizeof problem);
-        snprintf(text, size_bytes, "slower than the default at %s", problem);
+        snprintf(text, size_bytes, "%s than the default%s at %s", verdict == PICK_SLOWER ? "slower" : "no faster",
+                 verdict == PICK_SLOWER ? "" : " beyond noise", problem);
     } else if (check->broken) {
         snprintf(text, size_bytes, "breaks line %d: %s", check->broken->line, check->broken->text);
     } else {
@@ -100,34 +101,29 @@ typedef struct refusal {
 
 /* What comes of asking. */
 typedef struct answer {
+    library_check check;
     pick_candidate choice;
     size_t refused_count;
     refusal *refused; /* owned */
+    bool no_memory;
 } answer;
 
-static at_status ask(const record_set *records, pick_target *target, library_check *check,
-                     answer *out, at_error *error)
+static bool fits(void *context, const record_values *configuration)
 {
-    pick_candidate next, *after = NULL, last;
-    *out = (answer){.choice = {.rule = PICK_NONE}};
-    while (pick_next(records, target, after, &next)) {
-        const record_seen *seen = NULL;
-        pick_verdict verdict = pick_judge(target, &next, &seen);
-        if (verdict == PICK_GOOD) {
-            out->choice = next;
-            break;
-        }
-        refusal *grown = array_grow(out->refused, out->refused_count, sizeof *grown);
-        if (!grown)
-            return error_set(error, AT_NO_MEMORY, "out of memory");
-        out->refused = grown;
-        grown[out->refused_count].candidate = next;
-        say_why(check, verdict, seen, grown[out->refused_count].why, sizeof grown->why);
-        out->refused_count++;
-        last = next;
-        after = &last;
-    }
-    return AT_OK;
+    return library_fits(&((answer *)context)->check, configuration);
+}
+
+static void refused(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen)
+{
+    answer *a = context;
+    refusal *grown = array_grow(a->refused, a->refused_count, sizeof *grown);
+    a->no_memory = a->no_memory || !grown;
+    if (!grown)
+        return;
+    a->refused = grown;
+    grown[a->refused_count].candidate = *c;
+    say_why(&a->check, verdict, seen, grown[a->refused_count].why, sizeof grown->why);
+    a->refused_count++;
 }
 
 static void print_text(const char *pattern_name, const arch_limits *gpu,
@@ -202,20 +198,23 @@ static at_status run(const options *o, int *exit_code, at_error *error)
             records.records[i] = records.records[own.count];
             records.records[own.count++] = moved;
         }
-    library_check check = {.script = s};
+    a.check.script = s;
     const record_values problem = library_problem(p, pairs);
     const record_values fallback = library_default(p, defaults);
     pick_target target = {.gpu = gpu.name,
                           .major = gpu.major,
                           .minor = gpu.minor,
                           .problem = &problem,
-                          .fits = library_fits,
-                          .context = &check,
-                          .fallback = &fallback};
-    status = ask(&own, &target, &check, &a, error);
-    if (!status && o->json)
+                          .fits = fits,
+                          .context = &a,
+                          .fallback = &fallback,
+                          .refused = refused};
+    pick(&own, &target, &a.choice);
+    if (a.no_memory)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    else if (o->json)
         status = print_json(p->name, &gpu, &problem, &a, error);
-    else if (!status)
+    else
         print_text(p->name, &gpu, &problem, &a);
     *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
@@ -233,8 +232,9 @@ const command cmd_pick = {
         "The rules, in this order: 'exact', measured on this GPU and problem; 'portfolio', by the tree\n"
         "of a portfolio of this GPU; 'nearest_problem', on this GPU; 'same_capability' and 'same_major',\n"
         "on a GPU like this one; 'default', the script's; 'other_gpu', where the default is impossible;\n"
-        "'none'. Configurations that the script's constraints forbid, or that were slower than the\n"
-        "default on the nearest problem on which both were timed, are left out, with the reason. The\n"
+        "'none'. Configurations that the script's constraints forbid are left out, with the reason. If the\n"
+        "first that is left was no faster than the default, beyond noise, on the nearest problem on which\n"
+        "both were timed, the default is given. Other configurations of a portfolio are tried before. The\n"
         "library and exported headers pick by the same rules. The exit code is 1 for 'none'.\n"
         "\n"
         "  autotune pick transpose --set rows=8190 --set cols=8190 --gpu nvidia-h200\n",

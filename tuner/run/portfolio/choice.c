@@ -309,7 +309,7 @@ portfolio_regret portfolio_sum_up(const portfolio *p, bool held_out)
         sum.mean += t->regret;
         sum.worst = fmax(sum.worst, t->regret);
         sum.slower += t->baseline_ns &&
-                      (double)t->time_ns > (double)t->baseline_ns * (1 + PORTFOLIO_NOISE);
+                      (double)t->time_ns > (double)t->baseline_ns * (1 + RECORD_NOISE);
     }
     sum.mean /= sum.count ? (double)sum.count : 1;
     return sum;
