@@ -3,7 +3,8 @@ load helpers
 @test "a space that ends in every way names each outcome and finds the right winner" {
     # The fixture's first right variant is much the fastest on a GPU; on a simulated device the
     # problem is too small to tell the right ones apart.
-    tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --json --quiet
+    # In evaluations: without a budget a simulated device has 40 seconds.
+    tool "$FIXTURES/mixed_outcomes.lua" --device sim:sm_90 --budget 12 --json --quiet
     succeeds
     for expected in '"ok": 5' '"compile_error": 4' '"wrong_result": 1' '"crashed": 1' '"timeout": 1'; do
         says "$expected"

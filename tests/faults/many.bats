@@ -53,12 +53,12 @@ measured_by() { # measured_by ORDINAL: variants of the journal
 lose_gpu() {
     lines=$1
     shift
-    export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=2000
+    export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=4000
     "$AUTOTUNE" "$@" --quiet >out.txt 2>err.txt &
     pid=$!
     for _ in $(seq 600); do
-        [ "$("$lines")" -ge 5 ] && break
-        sleep 0.05
+        [ "$("$lines")" -ge 2 ] && break
+        sleep 0.02
     done
     echo "$LOST" >gone
     # Whichever of the workers has it.
