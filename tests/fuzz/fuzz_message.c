@@ -92,7 +92,7 @@ static void decode(message *m)
 static void frame_and_decode(const uint8_t *data, size_t size, size_t piece)
 {
     message m, back;
-    message_init(&m, COMPILE_RESULT);
+    m = (message){.type = COMPILE_RESULT};
     unsigned char *at = pack_grow(&m.body, size);
     check(at != NULL);
     if (size > 0)

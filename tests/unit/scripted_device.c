@@ -97,8 +97,7 @@ static void say_again(player *p, size_t back)
 
 static void say_opened(player *p)
 {
-    message m;
-    message_init(&m, REPLY_OPENED);
+    message m = {.type = REPLY_OPENED};
     device_put_properties(&m.body, &(device_properties){.kind = "cuda", .spec = "cuda:0"});
     say(p, &m);
     p->opened = true;
@@ -106,8 +105,7 @@ static void say_opened(player *p)
 
 static void say_note(player *p, uint64_t number, const char *what, int64_t limit_ns)
 {
-    message m;
-    message_init(&m, REPLY_NOTE);
+    message m = {.type = REPLY_NOTE};
     device_put_note(&m.body,
                     &(device_note){.number = number, .what = what, .limit_ns = limit_ns});
     say(p, &m);
@@ -115,8 +113,7 @@ static void say_note(player *p, uint64_t number, const char *what, int64_t limit
 
 static void say_failed(player *p)
 {
-    message m;
-    message_init(&m, REPLY_FAILED);
+    message m = {.type = REPLY_FAILED};
     pack_put_u32(&m.body, AT_DEVICE);
     pack_put_string(&m.body, "the device is busy");
     say(p, &m);
@@ -139,8 +136,7 @@ static void say_answer(player *p, const received *r, device_answer a)
     else
         a.sample_count = 0;
     a.samples_ns = samples_ns;
-    message m;
-    message_init(&m, REPLY_ANSWER);
+    message m = {.type = REPLY_ANSWER};
     device_put_answer(&m.body, &a);
     say(p, &m);
 }
@@ -426,8 +422,7 @@ static void step(player *p, scripted_step s)
         say_failed(p);
         break;
     case STEP_UNKNOWN: {
-        message m;
-        message_init(&m, 99);
+        message m = {.type = 99};
         say(p, &m);
         break;
     }

@@ -298,7 +298,7 @@ static at_status set_up(device_bench *b, const device_image *support,
     b->stage_count = stages;
     b->slot_count = slots;
     notify(b, "the set-up", 0, setup_limit_ns);
-    at_status status = b->api->set_support(b->device, support, error);
+    at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
         device_slot *s = slot_at(b, i);
         status = device_slot_init(s, b->api, b->device, &problems[i], error);

@@ -20,12 +20,9 @@ typedef struct child {
 
 static at_status send_note(int fd, const device_note *note)
 {
-    message m;
-    message_init(&m, REPLY_NOTE);
+    message m = {.type = REPLY_NOTE};
     device_put_note(&m.body, note);
-    at_status status = message_send(fd, &m, NULL);
-    message_deinit(&m);
-    return status;
+    return message_post(fd, &m, NULL);
 }
 
 /* A note that cannot be sent has no reader: the next answer will find that out. */
@@ -39,22 +36,17 @@ static void pass_note(void *context, const device_note *note)
 
 static void send_failure(int fd, at_status status, const at_error *error)
 {
-    message m;
-    message_init(&m, REPLY_FAILED);
+    message m = {.type = REPLY_FAILED};
     pack_put_u32(&m.body, status);
     pack_put_string(&m.body, error->message);
-    message_send(fd, &m, NULL);
-    message_deinit(&m);
+    message_post(fd, &m, NULL);
 }
 
 static at_status send_opened(child *c, at_error *error)
 {
-    message m;
-    message_init(&m, REPLY_OPENED);
+    message m = {.type = REPLY_OPENED};
     device_put_properties(&m.body, c->api->properties(c->bench.device));
-    at_status status = message_send(c->fd, &m, error);
-    message_deinit(&m);
-    return status;
+    return message_post(c->fd, &m, error);
 }
 
 static at_status open_device(child *c, const device_worker_options *options, at_error *error)
@@ -73,7 +65,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     if (!status && c->api->start)
         status = c->api->start(c->bench.device, error);
     /* While the tuner compiles what the set-up needs. */
-    if (!status)
+    if (!status && c->api->warm_up)
         status = c->api->warm_up(c->bench.device, error);
     const device_note idle = {.what = ""};
     return status ? status : send_note(c->fd, &idle);
@@ -212,12 +204,9 @@ static const handler handlers[] = {
 
 static at_status send_answer(child *c, const device_answer *answer, at_error *error)
 {
-    message m;
-    message_init(&m, REPLY_ANSWER);
+    message m = {.type = REPLY_ANSWER};
     device_put_answer(&m.body, answer);
-    at_status status = message_send(c->fd, &m, error);
-    message_deinit(&m);
-    return status;
+    return message_post(c->fd, &m, error);
 }
 
 /* One request; *go is false when the device is of no use any more. */
@@ -330,13 +319,11 @@ static int list(int fd, pack *settings)
         free(found);
         return 1;
     }
-    message m;
-    message_init(&m, REPLY_LIST);
+    message m = {.type = REPLY_LIST};
     pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         device_put_properties(&m.body, &found[i]);
-    status = message_send(fd, &m, &error);
-    message_deinit(&m);
+    status = message_post(fd, &m, &error);
     free(found);
     return status ? 1 : 0;
 }

@@ -159,7 +159,7 @@ device_question device_worker_claim(device_worker *w)
 /* Begins the message of a request: what all of them open with. */
 static void begin_request(device_worker *w, message *m, device_message type, uint64_t id)
 {
-    message_init(m, type);
+    *m = (message){.type = type};
     pack_put_u64(&m->body, ++w->last_number);
     pack_put_u64(&m->body, id);
 }

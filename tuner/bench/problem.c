@@ -37,11 +37,7 @@ static at_status blame(const char *kernel, at_status status, at_error *error)
     return error_prefix(error, "%s", kernel);
 }
 
-static at_status blame_reference(at_status status, at_error *error)
-{
-    return blame("the reference kernel", status, error);
-}
-
+static const char reference_name[] = "the reference kernel";
 static const char filler_name[] = "the kernel that prepares inputs";
 
 at_status device_slot_init(device_slot *s, const device_api *api, device *d,
@@ -68,7 +64,7 @@ at_status device_slot_init(device_slot *s, const device_api *api, device *d,
         return status;
     status = api->kernel_new(d, &problem->reference, &s->reference_launch, &s->reference, error);
     if (status)
-        return blame_reference(status, error);
+        return blame(reference_name, status, error);
     if (problem->filler.size_bytes)
         status = api->kernel_new(d, &problem->filler, &s->filler_launch, &s->filler, error);
     return blame(filler_name, status, error);
@@ -113,23 +109,35 @@ static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *er
     return s->api->fill(s->device, b, &plan, buffer_seed(s, i), error);
 }
 
-static at_status run_filler(device_slot *s, at_error *error)
+/* Runs the reference or the filler. */
+static at_status launch(device_slot *s, const char *name, device_kernel *k, const launch_plan *plan,
+                        device_buffer *const *buffers, at_error *error)
 {
+    at_status status = s->api->launch(s->device, k, plan, buffers, error);
     outcome result;
-    at_status status = blame(
-        filler_name, s->api->launch(s->device, s->filler, &s->filler_launch, s->buffers, error), error);
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)
-        status = blame(filler_name, error_set(error, AT_DEVICE, "%s", complaint), error);
-    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
-        device_guard_report report;
-        status = s->api->guards(s->device, s->buffers[i], &report, error);
-        if (!status && !report.intact)
-            status = error_set(error, AT_SCRIPT, "%s writes %" PRIu64 " bytes %s buffer %s",
-                               filler_name, report.distance_bytes,
-                               report.before ? "before" : "past", s->plan.buffers[i].name);
-    }
+        status = error_set(error, AT_DEVICE, "%s", complaint);
+    return blame(name, status, error);
+}
+
+/* Whether the kernel called `name` left the memory around the contents of b, its buffer i, alone. */
+static at_status check_guards(device_slot *s, const char *name, uint32_t i, const device_buffer *b, at_error *error)
+{
+    device_guard_report report;
+    at_status status = s->api->guards(s->device, b, &report, error);
+    if (status || report.intact)
+        return status;
+    return error_set(error, AT_SCRIPT, "%s writes %" PRIu64 " bytes %s buffer %s", name, report.distance_bytes,
+                     report.before ? "before" : "past", s->plan.buffers[i].name);
+}
+
+static at_status run_filler(device_slot *s, at_error *error)
+{
+    at_status status = launch(s, filler_name, s->filler, &s->filler_launch, s->buffers, error);
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        status = check_guards(s, filler_name, i, s->buffers[i], error);
     return status;
 }
 
@@ -175,13 +183,7 @@ static at_status run_reference(device_slot *s, int pattern, at_error *error)
     }
     int64_t start_ns = clock_now_ns();
     if (!status)
-        status = blame_reference(
-            s->api->launch(s->device, s->reference, &s->reference_launch, view, error), error);
-    outcome result;
-    const char *complaint =
-        !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
-    if (complaint)
-        status = blame_reference(error_set(error, AT_DEVICE, "%s", complaint), error);
+        status = launch(s, reference_name, s->reference, &s->reference_launch, view, error);
     s->reference_wall_ns = clock_now_ns() - start_ns;
     return status;
 }
@@ -206,19 +208,10 @@ static at_status sum_inputs(device_slot *s, uint64_t *sums, at_error *error)
 
 static at_status check_reference_guards(device_slot *s, at_error *error)
 {
-    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
-        device_guard_report report;
-        const device_buffer *b = s->expected[i] ? s->expected[i] : s->buffers[i];
-        at_status status = s->api->guards(s->device, b, &report, error);
-        if (status)
-            return status;
-        if (!report.intact)
-            return error_set(error, AT_SCRIPT,
-                             "the reference kernel writes %" PRIu64 " bytes %s buffer %s",
-                             report.distance_bytes, report.before ? "before" : "past",
-                             s->plan.buffers[i].name);
-    }
-    return AT_OK;
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++)
+        status = check_guards(s, reference_name, i, s->expected[i] ? s->expected[i] : s->buffers[i], error);
+    return status;
 }
 
 at_status device_slot_seed(device_slot *s, uint64_t seed, at_error *error)

@@ -22,7 +22,7 @@ typedef struct task {
 
 static void reply_with(compiler *c, task *t, const compile_result *result)
 {
-    message_init(&t->reply, COMPILE_RESULT);
+    t->reply = (message){.type = COMPILE_RESULT};
     compile_wire_put_result(&t->reply.body, result);
     compiler_store(c, t->key, result);
     t->answered = true;

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* asprintf */
 #include "compile/compiler.h"
 
 #include <stdio.h>
@@ -78,13 +79,10 @@ static void ask_ptxas(const compiler *c, const compile_request *r, compile_way w
     if (!compile_source_place(r->source, strstr(out->log, "shared data") ? "__shared__" : kernel, place,
                               sizeof place))
         return;
-    size_t place_bytes = strlen(place), log_bytes = strlen(out->log) + 1;
-    char *longer = realloc(out->log, place_bytes + log_bytes + 2);
-    if (!longer)
+    char *longer;
+    if (asprintf(&longer, "%s: %s", place, out->log) < 0)
         return;
-    memmove(longer + place_bytes + 2, longer, log_bytes);
-    memcpy(longer, place, place_bytes);
-    memcpy(longer + place_bytes, ": ", 2);
+    free(out->log);
     out->log = longer;
 }
 
@@ -185,11 +183,9 @@ void compiler_compile(compiler *c, const compile_request *r, nvrtc_output *o, co
 
 void compiler_warn(const compiler *c, const char *text)
 {
-    message m;
-    message_init(&m, COMPILE_WARNING);
+    message m = {.type = COMPILE_WARNING};
     pack_put_string(&m.body, text);
-    message_send(c->fd, &m, NULL);
-    message_deinit(&m);
+    message_post(c->fd, &m, NULL);
 }
 
 void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
@@ -269,7 +265,7 @@ bool compiler_fetch(compiler *c, compile_key key, uint64_t id, message *reply)
     if (whole) {
         kept.id = id;
         kept.cached = true;
-        message_init(reply, COMPILE_RESULT);
+        *reply = (message){.type = COMPILE_RESULT};
         compile_wire_put_result(&reply->body, &kept);
     }
     free(bytes);

@@ -10,29 +10,23 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/text.h"
 
 /* Newest first; the name without a version exists only where the development files are installed.
  */
 static const char *const sonames[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
 enum { SONAMES = sizeof sonames / sizeof sonames[0] };
 
-typedef struct attempts {
-    char text[2048]; /* one line each */
-    size_t used;
-} attempts;
+/* A line of each library that was tried, and why it is not used. */
+enum { TRIED_BYTES = 2048 };
 
-static void note_attempt(attempts *tried, const char *path, const char *why)
+static void note_attempt(char *tried, const char *path, const char *why)
 {
     /* The loader repeats the path in front of its reason. */
     size_t n = strlen(path);
     if (why && strncmp(why, path, n) == 0 && strncmp(why + n, ": ", 2) == 0)
         why += n + 2;
-    int written = snprintf(tried->text + tried->used, sizeof tried->text - tried->used,
-                           "\n  %s: %s", path, why ? why : "cannot be opened");
-    if (written > 0)
-        tried->used += (size_t)written;
-    if (tried->used >= sizeof tried->text)
-        tried->used = sizeof tried->text - 1;
+    text_add(tried, TRIED_BYTES, "\n  %s: %s", path, why ? why : "cannot be opened");
 }
 
 /* POSIX has dlsym return a function as an object pointer; ISO C has no such conversion. */
@@ -125,7 +119,7 @@ static bool open_builtins(const nvrtc_library *n)
            dlopen(path + folder_bytes, RTLD_LAZY | RTLD_LOCAL);
 }
 
-static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
+static bool open_one(nvrtc_library *n, const char *path, char *tried)
 {
     n->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!n->handle) {
@@ -155,7 +149,7 @@ static bool open_one(nvrtc_library *n, const char *path, attempts *tried)
     return true;
 }
 
-static bool open_in(nvrtc_library *n, const char *dir, const char *subdir, attempts *tried)
+static bool open_in(nvrtc_library *n, const char *dir, const char *subdir, char *tried)
 {
     if (!dir || !*dir)
         return false;
@@ -171,29 +165,27 @@ static bool open_in(nvrtc_library *n, const char *dir, const char *subdir, attem
 at_status nvrtc_library_open(nvrtc_library *out, at_error *error)
 {
     *out = (nvrtc_library){0};
-    attempts tried = {.used = 0};
+    char tried[TRIED_BYTES] = "";
     const char *given = getenv("AUTOTUNE_NVRTC");
     if (given && *given) {
-        if (open_one(out, given, &tried))
+        if (open_one(out, given, tried))
             return AT_OK;
         return error_set(error, AT_NO_TOOLCHAIN,
                          "NVRTC, CUDA's run-time compiler, cannot be opened. AUTOTUNE_NVRTC names:"
                          "%s\nPoint AUTOTUNE_NVRTC at a libnvrtc.so.13 or .12, or unset it.",
-                         tried.text);
+                         tried);
     }
     for (int i = 0; i < SONAMES; i++)
-        if (open_one(out, sonames[i], &tried))
+        if (open_one(out, sonames[i], tried))
             return AT_OK;
-    if (open_in(out, AUTOTUNE_CUDA_LIBRARY_DIR, "", &tried) ||
-        open_in(out, "/usr/local/cuda", "/lib64", &tried) ||
-        open_in(out, getenv("CUDA_HOME"), "/lib64", &tried) ||
-        open_in(out, getenv("CUDA_PATH"), "/lib64", &tried))
+    if (open_in(out, AUTOTUNE_CUDA_LIBRARY_DIR, "", tried) || open_in(out, "/usr/local/cuda", "/lib64", tried) ||
+        open_in(out, getenv("CUDA_HOME"), "/lib64", tried) || open_in(out, getenv("CUDA_PATH"), "/lib64", tried))
         return AT_OK;
     return error_set(error, AT_NO_TOOLCHAIN,
                      "NVRTC, CUDA's run-time compiler, cannot be opened. Tried:%s\n"
                      "Install the CUDA Toolkit 12.8 or newer (Debian package cuda-nvrtc-13-0 is "
                      "enough), or set AUTOTUNE_NVRTC to the library's path.",
-                     tried.text);
+                     tried);
 }
 
 static char *fetch_log(const nvrtc_library *n, nvrtcProgram program, nvrtcResult code)

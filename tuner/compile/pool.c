@@ -471,8 +471,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
                              request->options[i]);
     if (request->header_count > SOURCE_HEADERS_MAX)
         return error_set(error, AT_SCRIPT, "more than %d included files", SOURCE_HEADERS_MAX);
-    message m;
-    message_init(&m, COMPILE_REQUEST);
+    message m = {.type = COMPILE_REQUEST};
     compile_request numbered = *request;
     numbered.id = ++pool->last_number;
     compile_wire_put_request(&m.body, &numbered);

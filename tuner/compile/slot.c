@@ -45,8 +45,7 @@ compile_job *compile_queue_pop(compile_queue *q)
 
 static at_status encode_batch(compile_batch *b)
 {
-    message m;
-    message_init(&m, COMPILE_BATCH);
+    message m = {.type = COMPILE_BATCH};
     pack_put_u32(&m.body, (uint32_t)b->jobs.count);
     unsigned char *head;
     size_t head_bytes;

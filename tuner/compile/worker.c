@@ -62,17 +62,14 @@ static void disable_nvrtc_cache(void)
 
 static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refusal)
 {
-    message m;
-    message_init(&m, refusal ? COMPILE_REFUSED : COMPILE_HELLO);
+    message m = {.type = refusal ? COMPILE_REFUSED : COMPILE_HELLO};
     if (refusal) {
         pack_put_string(&m.body, refusal->message);
     } else {
         pack_put_string(&m.body, nvrtc->version);
         pack_put_string(&m.body, nvrtc->path);
     }
-    at_status status = message_send(fd, &m, NULL);
-    message_deinit(&m);
-    return status;
+    return message_post(fd, &m, NULL);
 }
 
 /* NVRTC looks for headers in the current folder first, where the user's own may lie. */

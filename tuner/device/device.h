@@ -77,12 +77,12 @@ typedef struct device_api {
      * says why there are none. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
 
-    /* `support` is device-side helper code (fill, poison, compare ...) compiled for this device;
-     * an implementation that needs none ignores it (size 0). */
     at_status (*open)(const char *spec, device **out, at_error *error);
     /* Open only finds and describes the device; this makes it ready for everything below. NULL:
      * nothing is left to do. */
     at_status (*start)(device *d, at_error *error);
+    /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device. NULL: it
+     * needs none. */
     at_status (*set_support)(device *d, const device_image *support, at_error *error);
     void (*close)(device *d);
     const device_properties *(*properties)(const device *d);
@@ -152,7 +152,8 @@ typedef struct device_api {
     at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
                               at_error *error);
 
-    /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. */
+    /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. NULL: it
+     * has none that change. */
     at_status (*warm_up)(device *d, at_error *error);
     /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the next: the
      * device's energy is not known. */

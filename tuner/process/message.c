@@ -16,11 +16,6 @@ enum { MAGIC = 0x324d5441 };
 /* Larger than any kernel image or log; a header that asks for more is corrupt. */
 static const uint64_t max_payload_bytes = 256u << 20;
 
-void message_init(message *m, uint32_t type)
-{
-    *m = (message){.type = type};
-}
-
 void message_deinit(message *m)
 {
     pack_deinit(&m->body);
@@ -62,7 +57,7 @@ static at_status decode_header(const unsigned char header[MESSAGE_HEADER_BYTES],
                                at_error *error)
 {
     uint64_t size = pack_load(header + 8, 8);
-    message_init(out, (uint32_t)pack_load(header + 4, 4));
+    *out = (message){.type = (uint32_t)pack_load(header + 4, 4)};
     if (pack_load(header, 4) != first_word(header) || size > max_payload_bytes)
         return error_set(error, AT_WORKER, "the worker sent a corrupt frame header");
     if (size > 0 && !pack_grow(&out->body, (size_t)size)) {
@@ -89,6 +84,13 @@ at_status message_send(int fd, const message *m, at_error *error)
     message_header(m, header);
     at_status status = write_all(fd, header, sizeof header, error);
     return status ? status : write_all(fd, m->body.bytes, m->body.size_bytes, error);
+}
+
+at_status message_post(int fd, message *m, at_error *error)
+{
+    at_status status = message_send(fd, m, error);
+    message_deinit(m);
+    return status;
 }
 
 /* `deadline_ms` < 0: none. */
@@ -123,7 +125,7 @@ static at_status read_all(int fd, unsigned char *bytes, size_t size_bytes, int64
 
 at_status message_receive(int fd, int timeout_ms, message *out, at_error *error)
 {
-    message_init(out, 0);
+    *out = (message){0};
     int64_t deadline_ms = timeout_ms < 0 ? -1 : clock_now_ms() + timeout_ms;
     unsigned char header[MESSAGE_HEADER_BYTES];
     at_status status = read_all(fd, header, sizeof header, deadline_ms, error);
@@ -196,7 +198,7 @@ static at_status read_some(int fd, unsigned char *bytes, size_t *got, size_t wan
 
 at_status message_reader_take(message_reader *r, int fd, message *out, at_error *error)
 {
-    message_init(out, 0);
+    *out = (message){0};
     bool new_header = r->header_got_bytes < sizeof r->header;
     at_status status = read_some(fd, r->header, &r->header_got_bytes, sizeof r->header, error);
     if (!status && new_header)

@@ -13,12 +13,12 @@
 #include "base/error.h"
 #include "base/pack.h"
 
+/* Only with its type set, it has an empty body and holds no memory yet. */
 typedef struct message {
     uint32_t type;
     pack body;
 } message;
 
-void message_init(message *m, uint32_t type); /* an empty body, nothing allocated yet */
 void message_deinit(message *m);
 
 enum { MESSAGE_HEADER_BYTES = 24 };
@@ -28,6 +28,8 @@ void message_header(const message *m, unsigned char header[MESSAGE_HEADER_BYTES]
 
 /* Blocking write of a whole frame. AT_WORKER when the peer is gone. */
 at_status message_send(int fd, const message *m, at_error *error);
+/* The same, and frees the message's body. */
+at_status message_post(int fd, message *m, at_error *error);
 
 /* Blocking read of a whole frame. `timeout_ms` < 0 waits for ever. AT_WORKER when the peer is gone
  * or the frame is corrupt, AT_NOT_FOUND on time-out with nothing read. *out is initialised by this

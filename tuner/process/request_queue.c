@@ -19,8 +19,7 @@ at_status request_new(message *m, uint64_t id, request **out, at_error *error)
 
 at_status request_replay(const request *r, request **out, at_error *error)
 {
-    message copy;
-    message_init(&copy, r->message.type);
+    message copy = {.type = r->message.type};
     size_t size_bytes = r->message.body.size_bytes;
     unsigned char *at = pack_grow(&copy.body, size_bytes);
     if (at && size_bytes)

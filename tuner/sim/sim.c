@@ -59,14 +59,6 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     return AT_OK;
 }
 
-static at_status set_support(device *d, const device_image *support, at_error *error)
-{
-    (void)d;
-    (void)support;
-    (void)error;
-    return AT_OK;
-}
-
 static const device_properties *properties(const device *d)
 {
     return &d->properties;
@@ -446,13 +438,6 @@ static at_status sample_copy(device *d, device_buffer *to, const device_buffer *
     return AT_OK;
 }
 
-static at_status warm_up(device *d, at_error *error)
-{
-    (void)d;
-    (void)error;
-    return AT_OK;
-}
-
 static at_status floor_time(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *error)
 {
     (void)error;
@@ -466,7 +451,6 @@ const device_api device_sim_api = {
     .in_process = true,
     .list = list,
     .open = open_device,
-    .set_support = set_support,
     .close = close_device,
     .properties = properties,
     .buffer_new = sim_buffer_new,
@@ -483,6 +467,5 @@ const device_api device_sim_api = {
     .complaint = complaint,
     .sample = sample,
     .sample_copy = sample_copy,
-    .warm_up = warm_up,
     .floor = floor_time,
 };

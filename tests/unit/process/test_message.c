@@ -37,7 +37,7 @@ static void fields_cross_a_process_unchanged(void **state)
     static unsigned char large[3 << 20];
     memset(large, 0xa5, sizeof large);
     message m, back;
-    message_init(&m, 42);
+    m = (message){.type = 42};
     pack_put_u32(&m.body, 7);
     pack_put_u64(&m.body, UINT64_MAX);
     pack_put_f64(&m.body, -0.1);
@@ -66,7 +66,7 @@ static void any_flipped_bit_is_told_at_once(void **state)
 {
     (void)state;
     message m, back;
-    message_init(&m, 3);
+    m = (message){.type = 3};
     pack_put_string(&m.body, "payload");
     at_error error = {0};
     unsigned char *frame;
@@ -94,9 +94,9 @@ static void a_frame_that_arrives_in_pieces_is_whole_in_the_end(void **state)
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     message m, empty, back;
-    message_init(&m, 9);
+    m = (message){.type = 9};
     pack_put_string(&m.body, "in pieces");
-    message_init(&empty, 10);
+    empty = (message){.type = 10};
     unsigned char *frame, *empty_frame;
     size_t frame_bytes, empty_bytes;
     assert_ok(message_encode(&m, &frame, &frame_bytes, &error), error);
@@ -134,7 +134,7 @@ static void an_empty_frame_crosses(void **state)
     int ends[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     message m, back;
-    message_init(&m, 11);
+    m = (message){.type = 11};
     assert_ok(message_send(ends[0], &m, &error), error);
     assert_ok(message_receive(ends[1], 1000, &back, &error), error);
     assert_int_equal(back.type, 11);

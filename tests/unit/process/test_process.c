@@ -33,8 +33,7 @@ static int count_descriptors(int fd, pack *settings)
         count += e->d_name[0] != '.' && atoi(e->d_name) != dirfd(d);
     if (d)
         closedir(d);
-    message m;
-    message_init(&m, 1);
+    message m = {.type = 1};
     pack_put_u32(&m.body, count);
     message_send(fd, &m, NULL);
     message_deinit(&m);
@@ -81,8 +80,7 @@ static void start_late(void)
 
 static int answer_once(int fd, pack *settings)
 {
-    message m;
-    message_init(&m, 7);
+    message m = {.type = 7};
     message_send(fd, &m, NULL);
     return wait_for_ever(fd, settings);
 }
@@ -188,8 +186,7 @@ static void a_worker_does_not_outlive_its_parent(void **state)
 
 static int tell_threads(int fd, pack *settings)
 {
-    message m;
-    message_init(&m, 1);
+    message m = {.type = 1};
     DIR *d = opendir("/proc/self/task");
     uint32_t count = 0;
     for (struct dirent *e; d && (e = readdir(d));)

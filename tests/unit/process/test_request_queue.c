@@ -13,7 +13,7 @@ static request *make(uint64_t id, size_t size_bytes)
     message m;
     at_error error = {0};
     request *r;
-    message_init(&m, 7);
+    m = (message){.type = 7};
     pack_put_u64(&m.body, id);
     pack_put_bytes(&m.body, filler, size_bytes);
     assert_ok(request_new(&m, id, &r, &error), error);
