@@ -120,6 +120,51 @@ PY
     succeeds
 }
 
+@test "a GPU's ceilings are merged too, the newer of each, and a folder may have nothing else" {
+    mkdir -p mine/g there
+    ceilings='{"schema": "autotune-device", "version": 1, "gpu": "G", "ceilings": {%s}}\n'
+    printf "$ceilings" '"copy": {"rate": 10, "date": "2026-01-01"}, "read": {"rate": 20, "date": "2026-03-01"}' \
+        >mine/g/device.json
+    printf "$ceilings" '"copy": {"rate": 11, "date": "2026-02-01"}, "read": {"rate": 21, "date": "2026-02-01"},
+        "fp32": {"rate": 30}' >there/device.json
+    cp mine/g/device.json before.json
+    tool results merge there --results mine --dry-run
+    succeeds
+    cmp mine/g/device.json before.json
+    tool results merge there --results mine
+    succeeds
+    [ -z "$errors" ]
+    says 'replaced  ceiling copy of G: the newer one is taken'
+    says 'kept      ceiling read of G: the newer one is taken'
+    says 'added     ceiling fp32 of G'
+    says '1 added, 1 replaced, 1 kept'
+    python3 -c 'import json
+rates = {k: v["rate"] for k, v in json.load(open("mine/g/device.json"))["ceilings"].items()}
+assert rates == {"copy": 11, "read": 20, "fp32": 30}, rates'
+    tool results merge mine --results new --json
+    succeeds
+    says '"ceiling": "fp32"'
+    says '"kind": "ceiling"'
+    python3 -c 'import json; assert json.load(open("new/g/device.json")) == json.load(open("mine/g/device.json"))'
+    tool results merge mine --results new
+    says '0 added, 0 replaced, 0 kept, 3 as they were'
+}
+
+@test "ceilings that cannot be read are left out and named; where they would go to, nothing is touched" {
+    mkdir -p there/g there/h results/h
+    echo '{' >there/g/device.json
+    printf '{"schema": "autotune-device", "version": 1, "gpu": "H", "ceilings": {"copy": {"rate": 1}}}' \
+        >there/h/device.json
+    tool results merge there --results new
+    succeeds
+    grep -F 'left out: there/g/device.json' err.txt
+    says '1 added'
+    echo '{' >results/h/device.json
+    tool results merge there
+    fails_with 4 'results/h/device.json'
+    [ "$(cat results/h/device.json)" = '{' ]
+}
+
 @test "a merge that finds no room on the disk leaves the old file" {
     [ -w /dev/full ] || skip 'there is no /dev/full'
     one 'r["entries"] = r["entries"][:1]'

@@ -1,10 +1,13 @@
 #include "record/ceilings.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json_text.h"
@@ -88,7 +91,7 @@ static at_status file_path(const char *results_dir, const char *gpu, char path[P
                : error_set(error, AT_USAGE, "the path of the results folder is too long");
 }
 
-/* *root is NULL where there is no file; else the caller's. */
+/* *root is NULL where there is no file; else the caller's. `gpu` NULL: of any. */
 static at_status read_file(const char *path, const char *gpu, ceiling_rates *out, json_t **root, at_error *error)
 {
     char *text;
@@ -105,7 +108,7 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
     status = parse(text, size_bytes, path, out, root, error);
     free(text);
     const char *of = json_string_value(json_object_get(*root, "gpu"));
-    if (!status && strcmp(of, gpu) != 0) {
+    if (!status && gpu && strcmp(of, gpu) != 0) {
         status = error_set_at(error, AT_FORMAT, path, 0,
                               "these ceilings are of another GPU, '%s'; move the file away or choose another "
                               "results folder",
@@ -193,5 +196,111 @@ at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_
     if (!status)
         snprintf(path, path_bytes, "%s", file);
     file_unlock(lock);
+    return status;
+}
+
+/* ---- from another folder ---- */
+
+typedef struct combining {
+    const char *results_dir;
+    bool dry;
+    ceilings_tell *tell;
+    void *context;
+} combining;
+
+static const char *date_of(const json_t *ceiling)
+{
+    const char *date = json_string_value(json_object_get(ceiling, "date"));
+    return date ? date : "";
+}
+
+/* ISO dates in UTC order as texts do. */
+static combine_change change_of(const json_t *one, const json_t *there)
+{
+    if (!there)
+        return COMBINE_ADDED;
+    if (json_equal(one, there))
+        return COMBINE_SAME;
+    return strcmp(date_of(one), date_of(there)) > 0 ? COMBINE_REPLACED : COMBINE_KEPT;
+}
+
+static at_status combine(const combining *c, json_t *from, const char *gpu, const char *path, at_error *error)
+{
+    ceiling_rates before;
+    json_t *root, *one;
+    const char *name;
+    bool changed = false, done = true;
+    at_status status = read_file(path, gpu, &before, &root, error);
+    if (status)
+        return status;
+    if (!root) {
+        root = json_copy(from);
+        done = root && json_object_set_new(root, "ceilings", json_object()) == 0;
+    }
+    json_t *into = json_object_get(root, "ceilings");
+    json_object_foreach(json_object_get(from, "ceilings"), name, one)
+    {
+        /* Another version may have written it: what is no name is not printed. */
+        if (!done || !record_is_name(name))
+            continue;
+        const combine_change change = change_of(one, json_object_get(into, name));
+        const bool taken = change == COMBINE_ADDED || change == COMBINE_REPLACED;
+        c->tell(c->context, gpu, name, change,
+                change == COMBINE_REPLACED || change == COMBINE_KEPT ? "the newer one is taken" : "");
+        changed = changed || taken;
+        done = !taken || json_object_set(into, name, one) == 0;
+    }
+    if (!done)
+        status = error_set(error, AT_NO_MEMORY, "no memory to merge ceilings");
+    if (!status && changed && !c->dry)
+        status = record_replace(path, root, reads_ceilings, error);
+    json_decref(root);
+    return status;
+}
+
+static at_status combine_file(const combining *c, const char *path, record_faults *faults, size_t *count,
+                              at_error *error)
+{
+    char to[PATH_BYTES];
+    ceiling_rates rates;
+    json_t *from;
+    int lock = -1;
+    at_error why = {0};
+    at_status status = read_file(path, NULL, &rates, &from, &why);
+    if (!status && !from)
+        return AT_OK;
+    if (status)
+        return record_faults_add(faults, path, "", &why, error);
+    ++*count;
+    const char *gpu = json_string_value(json_object_get(from, "gpu"));
+    status = file_path(c->results_dir, gpu, to, error);
+    if (!status && !c->dry)
+        status = record_lock_folder(c->results_dir, gpu, &lock, error);
+    if (!status)
+        status = combine(c, from, gpu, to, error);
+    file_unlock(lock);
+    json_decref(from);
+    return status;
+}
+
+at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell, void *context,
+                           record_faults *faults, size_t *count, at_error *error)
+{
+    const combining c = {results_dir, dry, tell, context};
+    char path[PATH_BYTES];
+    DIR *folder = opendir(from);
+    at_status status = AT_OK;
+    *count = 0;
+    if (!folder)
+        return error_set_errno(error, errno, "cannot open the folder %s", from);
+    /* Of the folder itself, which is ".", and of those in it. */
+    for (struct dirent *e; !status && (e = readdir(folder));) {
+        struct stat s;
+        int n = snprintf(path, sizeof path, "%s/%s/" CEILINGS_FILE, from, e->d_name);
+        if ((e->d_name[0] != '.' || strcmp(e->d_name, ".") == 0) && n > 0 && n < PATH_BYTES &&
+            stat(path, &s) == 0)
+            status = combine_file(&c, path, faults, count, error);
+    }
+    closedir(folder);
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "device/ceiling.h"
+#include "record/combine.h"
 #include "record/summary.h"
 
 /* The name of the file; no pattern's record has it. */
@@ -31,5 +32,15 @@ at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, 
  * predicted times or without a best; otherwise as ceilings_read(). */
 at_status ceilings_merge(const char *results_dir, const run_summary *s, ceiling_kind kind, char *path,
                          size_t path_bytes, at_error *error);
+
+/* Is told what is done with a ceiling, and why. */
+typedef void ceilings_tell(void *context, const char *gpu, const char *ceiling, combine_change change,
+                           const char *why);
+
+/* Merges the ceilings in the folder `from`, of one GPU or all, into those under `results_dir`: of two the
+ * newer one is taken. `dry`: only reports. *count is how many files were read; those that cannot be are
+ * noted in `faults`. Otherwise as ceilings_read(), of files under `results_dir`. */
+at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell, void *context,
+                           record_faults *faults, size_t *count, at_error *error);
 
 #endif

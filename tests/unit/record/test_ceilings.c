@@ -7,6 +7,7 @@
 #include "check.h"
 #include "record/ceilings.h"
 #include "record/record.h"
+#include "record/schema.h"
 #include "sample_run.h"
 #include "temporary.h"
 
@@ -155,6 +156,56 @@ static void a_damaged_file_is_an_error_and_stays(void **state)
     }
 }
 
+static void count(void *context, const char *gpu, const char *ceiling, combine_change change, const char *why)
+{
+    size_t *counts = context;
+    assert_string_equal(gpu, "NVIDIA H200");
+    assert_true(record_is_name(ceiling));
+    assert_true((*why != '\0') == (change == COMBINE_REPLACED || change == COMBINE_KEPT));
+    counts[change]++;
+}
+
+/* Into a folder with a ceiling of the first of May; what the folder `from` has is no other's. */
+static void of_two_ceilings_the_newer_is_taken_whoever_wrote_it(void **state)
+{
+    static const struct {
+        const char *from;
+        combine_change change;
+        double copy;
+    } cases[] = {{"\"copy\": {\"rate\": 2, \"date\": \"2026-04-30T00:00:00Z\"}", COMBINE_KEPT, 1},
+                 {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-02T00:00:00Z\"}", COMBINE_REPLACED, 2},
+                 {"\"copy\": {\"rate\": 2, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_KEPT, 1},
+                 {"\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}", COMBINE_SAME, 1},
+                 {"\"copy\": {\"rate\": 2}", COMBINE_KEPT, 1},
+                 {"\"tensor\": 5", COMBINE_ADDED, 1},
+                 {"\"no name\": {}, \"l2\": {\"rate\": 3}", COMBINE_ADDED, 1}};
+    static const char file[] =
+        "{\"schema\": \"autotune-device\", \"version\": 1, \"gpu\": \"NVIDIA H200\", \"ceilings\": {%s}}";
+    fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t counts[COMBINE_REMOVED + 1] = {0}, files, all = 0;
+        char text[512], folder[TEMPORARY_BYTES + 64], path[TEMPORARY_BYTES + 96];
+        record_faults faults = {0};
+        snprintf(text, sizeof text, file, "\"copy\": {\"rate\": 1, \"date\": \"2026-05-01T00:00:00Z\"}");
+        write_file(f, text);
+        snprintf(folder, sizeof folder, "%s/from", f->folder);
+        assert_ok(file_make_folder(folder, &f->error), f->error);
+        snprintf(path, sizeof path, "%s/device.json", folder);
+        snprintf(text, sizeof text, file, cases[i].from);
+        assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
+        assert_ok(ceilings_combine(folder, f->folder, true, count, counts, &faults, &files, &f->error), f->error);
+        assert_true(kept(f).rates[CEILING_COPY] == 1);
+        assert_ok(ceilings_combine(folder, f->folder, false, count, counts, &faults, &files, &f->error), f->error);
+        assert_int_equal(files, 1);
+        assert_int_equal(faults.count, 0);
+        assert_true(kept(f).rates[CEILING_COPY] == cases[i].copy);
+        for (int c = 0; c <= COMBINE_REMOVED; c++)
+            all += counts[c];
+        assert_int_equal(counts[cases[i].change], 2);
+        assert_int_equal(all, 2);
+    }
+}
+
 static void predictions_are_no_ceilings(void **state)
 {
     fixture *f = *state;
@@ -186,6 +237,7 @@ int main(void)
         TEST(the_file_says_where_a_figure_is_from),
         TEST(what_another_version_wrote_is_kept),
         TEST(a_damaged_file_is_an_error_and_stays),
+        TEST(of_two_ceilings_the_newer_is_taken_whoever_wrote_it),
         TEST(predictions_are_no_ceilings),
         TEST(it_is_not_taken_for_a_record),
     };

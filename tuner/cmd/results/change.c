@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "cmd/results/entry.h"
 #include "cmd/results/results.h"
+#include "record/ceilings.h"
 #include "record/combine.h"
 #include "run/setup/setup.h"
 #include "script/emit.h"
@@ -48,6 +49,17 @@ static void tell(void *context, const record *r, const record_entry *e, const re
                e ? problem : "portfolio ", e ? "" : problem, *why ? ": " : "", why);
 }
 
+static void tell_ceiling(void *context, const char *gpu, const char *ceiling, combine_change change, const char *why)
+{
+    account *a = context;
+    a->counts[change]++;
+    if (a->options->json)
+        json_append(&a->list, json_pack("{ss ss ss ss ss}", "change", change_names[change], "gpu", gpu, "kind",
+                                        "ceiling", "ceiling", ceiling, "why", why));
+    else if (change != COMBINE_SAME)
+        printf("%-8s  ceiling %s of %s%s%s\n", change_names[change], ceiling, gpu, *why ? ": " : "", why);
+}
+
 static at_status conclude(account *a, at_error *error)
 {
     const size_t *n = a->counts;
@@ -66,11 +78,15 @@ at_status results_merge(const options *o, int *exit_code, at_error *error)
 {
     (void)exit_code;
     record_set from = {0};
+    size_t ceilings = 0;
     if (o->operand_count != 2)
         return error_set(error, AT_USAGE, "'autotune results merge' needs FROM: one folder of records");
     account a = {.options = o, .list = o->json ? json_array() : NULL};
     at_status status = record_load_all(o->operands[1], NULL, &from, error);
-    if (!status && from.count == 0)
+    if (!status)
+        status = ceilings_combine(o->operands[1], o->run.results_dir, o->dry_run, tell_ceiling, &a, &from.faults,
+                                  &ceilings, error);
+    if (!status && from.count + ceilings == 0)
         status = error_set(error, AT_USAGE, "there are no records in %s", o->operands[1]);
     for (size_t i = 0; i < from.faults.count; i++)
         fprintf(stderr, "autotune: warning: left out: %s\n", from.faults.items[i].text);

@@ -41,7 +41,7 @@ const command cmd_results = {
         "  diff A B               two records or folders: what was added, removed, changed, became faster or slower\n"
         "  merge FROM             a folder of another machine into --results: for each problem the newer entry, but\n"
         "                         the older one if script and template are the same, it is surely faster, and the\n"
-        "                         newer run did not time it\n"
+        "                         newer run did not time it; and for each ceiling of a GPU the newer one\n"
         "  validate [FILE|DIR...] each fault with file, line, JSON pointer and remedy\n"
         "  prune [PATTERN...]     removes entries from --results: --stale and --older-than say which\n"
         "\n"
