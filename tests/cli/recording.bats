@@ -2,12 +2,13 @@ load helpers
 
 RECORDS="$BATS_TEST_DIRNAME/../../results"
 
-# one EDIT: ./results with the H200's record of the transpose, changed by Python (`r`, and `e`, its first entry)
+# one EDIT: ./results with the H200's record of two square transposes, changed by Python (`r`, and `e`, its first entry)
 one() {
     mkdir -p results/nvidia-h200
     python3 - "$RECORDS/nvidia-h200/transpose.json" "${1:-}" >results/nvidia-h200/transpose.json <<'PY'
 import json, sys
 r = json.load(open(sys.argv[1]))
+r["entries"] = [x for x in r["entries"] if x["problem"]["rows"] == x["problem"]["cols"]]
 e = r["entries"][0]
 exec(sys.argv[2])
 json.dump(r, sys.stdout, indent=2)

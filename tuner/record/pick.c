@@ -230,7 +230,9 @@ pick_rule pick(const record_set *set, const pick_target *target, pick_candidate 
         pick_verdict verdict = pick_judge(target, &next, &seen);
         *out = next;
         after = out;
-        if (verdict == PICK_GOOD || (verdict != PICK_IMPOSSIBLE && !has_default))
+        /* Better slow than nothing, where the default is impossible; where none is known, the next may do. */
+        bool will_do = verdict == PICK_LEVEL || (verdict == PICK_SLOWER && fallback);
+        if (verdict == PICK_GOOD || (will_do && !has_default))
             return out->rule;
         if (target->refused)
             target->refused(target->context, out, verdict, seen);
