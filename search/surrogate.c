@@ -18,21 +18,27 @@
 
 /* What bounds the time of a decision. Of more outcomes than KEPT_ROWS the model keeps the better
  * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
-enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FIT_STEPS = 25 };
+enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
-/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones,
- * for extremes are slower than most; then each the farthest, of a few random ones, from those before it. A
+/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones with
+ * few least values, for extremes are slower than most; then each the farthest, of a few random ones, from
+ * those before it. A
  * tenth of the budget goes into it. */
 enum {
-    DESIGN_LEAST = 4,
+    DESIGN_LEAST = 3,
     DESIGN_MOST = 10,
     DESIGN_SHARE = 10,
     DESIGN_TRIES = 16,
-    DESIGN_SUCCESSES = 4,
+    DESIGN_SUCCESSES = 3,
     CENTRE_TRIES = 64
 };
 
-/* Outcomes at which the kernel is fitted again grow by this factor. */
+/* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1 element
+ * a thread, the smallest block or tile are what a kernel is before it is tuned. Outcomes soon tell where that
+ * is wrong. */
+static const double least_penalty = 0.25;
+
+/* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this factor. */
 static const double fit_growth = 1.3;
 
 typedef struct surrogate {
@@ -85,6 +91,12 @@ static void surrogate_deinit(strategy *s)
     free(g->points);
 }
 
+/* The score that is expected where nothing is known; the model learns the difference from it. */
+static double expected_score(const surrogate *g, const float *point)
+{
+    return least_penalty * (double)encoding_least(&g->encoding, point);
+}
+
 static double nearest_trial(surrogate *g, const float *point)
 {
     const ledger *l = &g->base.ledger;
@@ -104,7 +116,7 @@ static size_t design_count(const surrogate *g)
     return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
 }
 
-/* The one with the least sum of distances to all others. */
+/* The one with the least mean distance to all others, and few least values. */
 static uint64_t propose_centre(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -119,6 +131,7 @@ static uint64_t propose_centre(surrogate *g)
         double sum = 0;
         for (size_t j = 0; j < CENTRE_TRIES; j++)
             sum += encoding_distance(&g->encoding, points[i], points[j]);
+        sum = sum / CENTRE_TRIES + expected_score(g, points[i]);
         if (sum < least) {
             least = sum;
             central = drawn[i];
@@ -205,6 +218,12 @@ static bool choose_trials(surrogate *g, size_t *count)
     return true;
 }
 
+/* What a row of the model has for a trial; NAN without an outcome. */
+static double row_value(const surrogate *g, const float *point, double cost)
+{
+    return isnan(cost) ? NAN : cost_scale_score(&g->scale, cost) - expected_score(g, point);
+}
+
 static bool fit_kernel(surrogate *g, size_t count)
 {
     const ledger *l = &g->base.ledger;
@@ -213,8 +232,9 @@ static bool fit_kernel(surrogate *g, size_t count)
         if (!is_even_pick(i, count, FITTED_ROWS))
             continue;
         const ledger_trial *t = &l->trials[g->chosen[i]];
-        encoding_point(&g->encoding, t->configuration, g->points + used * features);
-        g->costs[used++] = cost_scale_score(&g->scale, t->cost);
+        float *point = g->points + used * features;
+        encoding_point(&g->encoding, t->configuration, point);
+        g->costs[used++] = row_value(g, point, t->cost);
     }
     return gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points,
                   g->costs, used, FIT_STEPS);
@@ -226,7 +246,7 @@ static void add_row(surrogate *g, size_t trial)
     float point[GP_MAX_FEATURES];
     encoding_point(&g->encoding, t->configuration, point);
     g->row_trial[g->model.rows] = trial;
-    gp_add(&g->model, point, isnan(t->cost) ? NAN : cost_scale_score(&g->scale, t->cost));
+    gp_add(&g->model, point, row_value(g, point, t->cost));
     g->stale = true;
 }
 
@@ -247,7 +267,7 @@ static bool fit(surrogate *g)
             add_row(g, i);
     g->next_trial = l->trial_count;
     g->fitted_successes = g->successes;
-    g->next_fit = (size_t)ceil((double)g->successes * fit_growth);
+    g->next_fit = g->successes < FITTED_EACH ? g->successes + 1 : (size_t)ceil((double)g->successes * fit_growth);
     g->ready = true;
     return true;
 }
@@ -292,9 +312,10 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
-        double gain =
-            expected_improvement(best, gp_mean(&g->model, c), gp_deviation(&g->model, c)) *
-            feasibility_chance(&g->feasibility, c);
+        double mean = gp_mean(&g->model, c) +
+                      expected_score(g, g->pool.points + c * g->encoding.features);
+        double gain = expected_improvement(best, mean, gp_deviation(&g->model, c)) *
+                      feasibility_chance(&g->feasibility, c);
         if (gain > most) {
             most = gain;
             *configuration = g->pool.configurations[c];
@@ -315,7 +336,8 @@ static void surrogate_learn(strategy *s, size_t trial)
         return;
     for (size_t r = g->model.rows; r-- > 0;)
         if (g->row_trial[r] == trial) {
-            gp_set(&g->model, r, cost_scale_score(&g->scale, cost));
+            const float *point = g->model.points + r * g->encoding.features;
+            gp_set(&g->model, r, row_value(g, point, cost));
             g->stale = true;
             return;
         }

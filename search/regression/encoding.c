@@ -133,3 +133,13 @@ double encoding_distance(const encoding *e, const float *a, const float *b)
     }
     return sum;
 }
+
+size_t encoding_least(const encoding *e, const float *point)
+{
+    size_t count = 0;
+    for (size_t p = 0; p < e->parameter_count; p++) {
+        const struct encoded_parameter *ep = &e->parameters[p];
+        count += ep->count == 2 && point[ep->first] <= 0;
+    }
+    return count;
+}

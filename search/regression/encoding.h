@@ -30,4 +30,7 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Squared distance of two points by positions; parameters without one count 1 when they differ. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
+/* How many of the parameters of three numbers or more have their least value at the point. */
+size_t encoding_least(const encoding *e, const float *point);
+
 #endif

@@ -450,6 +450,61 @@ static double mean_best(const space *s, uint64_t budget, size_t evaluations)
     return sum / SEEDS;
 }
 
+static size_t least_values(const space *s, uint64_t configuration)
+{
+    uint16_t at[PARAMETERS];
+    size_t count = 0;
+    space_at(s, configuration, at);
+    for (size_t p = 0; p < PARAMETERS; p++)
+        count += at[p] == 0;
+    return count;
+}
+
+static double cost_of_least_values(const space *s, uint64_t configuration)
+{
+    return 10 + (double)least_values(s, configuration);
+}
+
+static double cost_without_least_values(const space *s, uint64_t configuration)
+{
+    return 10 - (double)least_values(s, configuration);
+}
+
+/* Of `evaluations` each for 40 seeds, how many configurations with a least value were tried. */
+static size_t tries_of_least_values(const space *s, cost_function cost, uint64_t evaluations, size_t *found)
+{
+    enum { SEEDS = 40 };
+    const strategy_kind *kind;
+    at_error error = {0};
+    size_t tries = 0;
+    double best = STRATEGY_FAILED;
+    for (uint64_t i = 0; i < space_count(s); i++)
+        best = cost(s, i) < best ? cost(s, i) : best;
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    *found = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        drive d = {.batch = 1, .seed = seed, .evaluations = evaluations};
+        run_outcome out = run(kind, s, cost, &d, NULL);
+        for (size_t i = 0; i < out.count; i++)
+            tries += least_values(s, out.order[i]) > 0;
+        *found += out.best == best;
+        free(out.order);
+    }
+    return tries;
+}
+
+/* They are in half of all configurations. */
+static void least_values_are_held_to_be_slow_until_outcomes_say_otherwise(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    size_t found, tries = tries_of_least_values(s, cost_of_least_values, 10, &found);
+    assert_true(tries < 80); /* of 400 */
+    tries_of_least_values(s, cost_without_least_values, 40, &found);
+    assert_true(found > 30); /* of 40 searches */
+    space_free(s);
+}
+
 static void a_small_budget_is_not_spent_on_filling_the_space(void **state)
 {
     (void)state;
@@ -497,6 +552,7 @@ int main(void)
         cmocka_unit_test(other_seeds_give_other_orders),
         cmocka_unit_test(what_is_predicted_not_to_work_is_tried_last),
         cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
+        cmocka_unit_test(least_values_are_held_to_be_slow_until_outcomes_say_otherwise),
         cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
         cmocka_unit_test(extremes_are_not_tried_first),
         cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),

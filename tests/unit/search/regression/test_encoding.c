@@ -63,6 +63,32 @@ static void a_distance_adds_positions_and_differences_of_texts(void **state)
     space_free(s);
 }
 
+static void least_values_are_counted_of_three_numbers_or_more(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    static const value four[] = {{.integer = 0}, {.integer = 1}, {.integer = 2}, {.integer = 4}};
+    static const space_parameter parameters[] = {
+        {"tile", tiles, 3}, {"name", names, 3}, {"flag", flags, 2}, {"pad", four, 4}};
+    static const struct {
+        uint16_t indices[4];
+        size_t least;
+    } cases[] = {{{0, 0, 0, 0}, 2}, {{0, 0, 0, 1}, 1}, {{2, 0, 0, 0}, 1}, {{1, 0, 0, 3}, 0}};
+    space *s = NULL;
+    encoding e;
+    assert_ok(space_new(parameters, 4, NULL, 0, NULL, NULL, 0, &s, &error), error);
+    assert_ok(encoding_init(&e, s, 64, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t index;
+        float point[64];
+        assert_true(space_find(s, cases[i].indices, &index));
+        encoding_point(&e, index, point);
+        assert_int_equal(encoding_least(&e, point), cases[i].least);
+    }
+    encoding_deinit(&e);
+    space_free(s);
+}
+
 static void no_more_features_are_made_than_there_is_room_for(void **state)
 {
     (void)state;
@@ -83,6 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_position_and_category_texts_only_a_category),
         cmocka_unit_test(a_distance_adds_positions_and_differences_of_texts),
+        cmocka_unit_test(least_values_are_counted_of_three_numbers_or_more),
         cmocka_unit_test(no_more_features_are_made_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

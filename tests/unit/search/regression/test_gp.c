@@ -155,12 +155,30 @@ static void values_without_any_spread_are_no_trouble(void **state)
     assert_true(isfinite(k.weight[0]) && isfinite(k.noise) && scale > 0);
 }
 
+/* What the first outcomes say of single features is of use where all of the others differ. */
+static void before_lengths_are_fitted_one_outcome_says_something_of_far_points(void **state)
+{
+    (void)state;
+    enum { MANY = 8 };
+    static const bool numbers[MANY] = {false};
+    const float here[MANY] = {0}, there[MANY] = {.6f, .6f, .6f, .6f, .6f, .6f, .6f, .6f};
+    gp_kernel k = gp_prior_kernel(MANY);
+    gp g;
+    assert_true(gp_init(&g, MANY, numbers, 1, there, 1));
+    gp_reset(&g, &k, 1, 1);
+    assert_true(gp_add(&g, here, 1));
+    gp_update_means(&g);
+    assert_true(gp_mean(&g, 0) > 0.5 && gp_mean(&g, 0) < 0.9);
+    gp_deinit(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_are_those_of_the_textbook),
         cmocka_unit_test(a_value_not_known_yet_moves_no_mean_but_narrows_the_deviation),
         cmocka_unit_test(fitting_tells_features_that_matter_from_those_that_do_not),
+        cmocka_unit_test(before_lengths_are_fitted_one_outcome_says_something_of_far_points),
         cmocka_unit_test(values_without_any_spread_are_no_trouble),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
