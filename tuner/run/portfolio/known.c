@@ -166,18 +166,6 @@ at_status known_leave_out(known *k, size_t problem, const char *why, at_error *e
     return k->problems[problem].left_out ? AT_OK : no_memory(error);
 }
 
-size_t known_best(const known *k, size_t problem)
-{
-    size_t best = SIZE_MAX;
-    for (size_t i = 0; i < k->count; i++) {
-        double time_ns = k->items[i].times_ns[problem];
-        if (time_ns > 0 && !k->items[i].condemned &&
-            (best == SIZE_MAX || time_ns < k->items[best].times_ns[problem]))
-            best = i;
-    }
-    return best;
-}
-
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank)
 {
     double time_ns = k->items[configuration].times_ns[problem];

@@ -59,9 +59,6 @@ at_status known_leave_out(known *k, size_t problem, const char *why, at_error *e
 /* Is this a configuration of the script that its constraints allow for the problem it is loaded for? */
 bool known_fits(script *s, const char *text);
 
-/* The place of the configuration that was fastest on the problem; SIZE_MAX: none. */
-size_t known_best(const known *k, size_t problem);
-
 /* Was it timed on the problem, with exactly `rank` faster configurations there that failed nowhere? */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 

@@ -80,6 +80,14 @@ static double time_of(const fixture *f, size_t problem, const char *text)
     return -1;
 }
 
+static bool is_fastest(const fixture *f, size_t problem, const char *text)
+{
+    for (size_t i = 0; i < f->known.count; i++)
+        if (strcmp(f->known.items[i].text, text) == 0)
+            return known_has_rank(&f->known, i, problem, 0);
+    return false;
+}
+
 static void times_are_those_of_pairs(void **state)
 {
     fixture *f = *state;
@@ -88,8 +96,8 @@ static void times_are_those_of_pairs(void **state)
     assert_float_equal(time_of(f, 0, "tile=2"), 110, 1e-9);
     assert_float_equal(f->known.problems[0].best_ns, 100, 1e-9);
     assert_float_equal(f->known.problems[0].baseline_ns, 150, 1e-9);
-    assert_string_equal(f->known.items[known_best(&f->known, 0)].text, "tile=1");
-    assert_int_equal(known_best(&f->known, 1), SIZE_MAX);
+    assert_true(is_fastest(f, 0, "tile=1"));
+    assert_false(is_fastest(f, 1, "tile=1"));
 }
 
 static void predictions_are_taken_as_they_are(void **state)
@@ -114,7 +122,7 @@ static void who_was_wrong_once_is_best_nowhere(void **state)
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);
     learn(f, 1, (seen[]){{2, OUTCOME_OK, 100, 1}, {1, OUTCOME_WRONG_RESULT, 0, 0}}, 2, 8);
-    assert_string_equal(f->known.items[known_best(&f->known, 0)].text, "tile=2");
+    assert_true(is_fastest(f, 0, "tile=2"));
     assert_float_equal(time_of(f, 1, "tile=1"), 0, 0);
 }
 
@@ -123,7 +131,7 @@ static void what_does_not_compile_somewhere_may_be_good_elsewhere(void **state)
     fixture *f = *state;
     learn(f, 0, (seen[]){{1, OUTCOME_OK, 100, 1}, {2, OUTCOME_OK, 110, 1.1}}, 2, 8);
     learn(f, 1, (seen[]){{2, OUTCOME_OK, 100, 1}, {1, OUTCOME_LAUNCH_ERROR, 0, 0}}, 2, 8);
-    assert_string_equal(f->known.items[known_best(&f->known, 0)].text, "tile=1");
+    assert_true(is_fastest(f, 0, "tile=1"));
 }
 
 int main(void)
