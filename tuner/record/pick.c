@@ -236,7 +236,7 @@ pick_rule pick(const record_set *set, const pick_target *target, pick_candidate 
             return out->rule;
         if (target->refused)
             target->refused(target->context, out, verdict, seen);
-        as_good = as_good || verdict != PICK_IMPOSSIBLE;
+        as_good = as_good || (has_default && verdict != PICK_IMPOSSIBLE);
     }
     as_good = as_good && is_possible(target, fallback); /* asked again, since the last that fits is kept */
     *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback}

@@ -344,6 +344,27 @@ static void where_the_default_is_impossible_nothing_has_to_be_faster(void **stat
     assert_int_equal(tile, 1);
 }
 
+/* Of no entry is a default known: the portfolio was slower than one, and the entry is for what it is for. */
+static void where_no_default_is_known_what_was_slower_than_one_is_passed_over(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"rows\": 64}, \"configuration\":"
+        " {\"tile\": 9}, " TIME(5, 4, 6) "}], \"portfolios\": [{\"fixed\": {}, \"configurations\": [{\"tile\": 1}],"
+        " \"tree\": [{\"order\": [0]}], \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5,"
+        " \"times_ns\": [9]}]}]}";
+    at_error error = {0};
+    fixture f = {.set = {1, f.records}};
+    assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+    record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
+    record_values problem = {1, pairs};
+    pick_candidate found;
+    assert_int_equal(pick(&f.set, &(pick_target){.gpu = "G", .major = 9, .problem = &problem}, &found), PICK_NEAREST);
+    assert_int_equal(record_get(found.configuration, "tile")->integer, 9);
+    record_deinit(&f.records[0]);
+}
+
 /* What a tree asks first, and of which rows (of 64 columns) it is so. */
 static void a_tree_asks_for_divisors_and_products(void **state)
 {
@@ -434,6 +455,7 @@ int main(void)
         cmocka_unit_test(the_record_of_the_very_problem_holds),
         cmocka_unit_test(the_first_that_is_possible_decides),
         cmocka_unit_test(where_the_default_is_impossible_nothing_has_to_be_faster),
+        cmocka_unit_test(where_no_default_is_known_what_was_slower_than_one_is_passed_over),
         cmocka_unit_test(a_tree_asks_for_divisors_and_products),
         cmocka_unit_test(damaged_portfolios_are_refused),
         cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),
