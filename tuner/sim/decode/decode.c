@@ -6,6 +6,7 @@
 
 #include "ptx/flow.h"
 #include "sim/decode/decoder.h"
+#include "sim/decode/reshape.h"
 
 /* More than any GPU has; what a kernel asks for beyond it cannot be launched anyway. */
 static const uint64_t max_shared_bytes = 1u << 20;
@@ -131,6 +132,9 @@ static at_status decode_function(decoder *d, const ptx_function *f)
         decode_no_memory(d);
         goto cleanup;
     }
+    d->status = reshape_accesses(d->module, f, d->program->addresses, &here.shapes, d->error);
+    if (d->status)
+        goto cleanup;
     for (int i = 0; i < f->register_count; i++)
         here.slots[i] = SIM_NO_SLOT;
     d->frame = &here;
@@ -145,6 +149,7 @@ static at_status decode_function(decoder *d, const ptx_function *f)
 cleanup:
     free(here.slots);
     free(here.label_pc);
+    free(here.shapes);
     return d->status;
 }
 

@@ -23,6 +23,7 @@ typedef struct frame {
     const ptx_function *function;
     int32_t *slots;        /* of its registers; SIM_NO_SLOT until used */
     int32_t *label_pc;     /* of its statements: where each begins */
+    sim_shape *shapes;     /* of its statements */
     struct frame *outer;
 } frame;
 

@@ -138,6 +138,7 @@ static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer 
     c->type = (uint8_t)t->type;
     c->vector = t->count;
     c->width = (uint8_t)t->width;
+    c->shape = d->frame->shapes[d->statement - &d->module->statements[d->frame->function->first_statement]];
     c->list = (int32_t)d->program->list_count;
     for (int i = 0; i < t->count; i++)
         decode_list(d, slots[i]);

@@ -298,33 +298,48 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 }
 
 static void count_access(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
-                         const places *p, uint32_t bytes)
+                         const uint64_t *address, uint32_t bytes)
 {
     sim_counter *n = b->counters ? &b->counters[c - b->program->code] : NULL;
     if (space == PTX_SPACE_SHARED && n) {
         if (c->kind == SIM_ATOMIC)
-            sim_counter_add_shared_atomic(n, p->address, mask, bytes);
+            sim_counter_add_shared_atomic(n, address, mask, bytes);
         else
-            sim_counter_add_shared(n, p->address, mask, bytes, c->kind == SIM_STORE);
+            sim_counter_add_shared(n, address, mask, bytes, c->kind == SIM_STORE);
     } else if (space == PTX_SPACE_LOCAL && n) {
         /* Local memory is interleaved so that lanes at the same offset share sectors. */
         n->requests++;
         n->bytes += (uint64_t)__builtin_popcount(mask) * bytes;
         n->sectors += ((uint64_t)__builtin_popcount(mask) * bytes + 31) / 32;
     } else if (space == PTX_SPACE_CONST && n) {
-        sim_counter_add_constant(n, p->address, mask);
+        sim_counter_add_constant(n, address, mask);
     } else if (space == PTX_SPACE_GLOBAL && (n || b->launch->observer)) {
         sim_sectors s;
-        sim_sectors_collect(p->address, mask, bytes, &s);
+        sim_sectors_collect(address, mask, bytes, &s);
         if (n)
             sim_counter_add_sectors(n, &s);
         if (n && c->kind == SIM_ATOMIC)
-            sim_counter_add_turns(n, p->address, mask);
+            sim_counter_add_turns(n, address, mask);
         if (b->launch->observer)
             b->launch->observer(b->launch->observer_context, c,
                                 c->kind == SIM_STORE || c->kind == SIM_ATOMIC ||
                                     c->kind == SIM_BULK_STORE,
                                 &s);
+    }
+}
+
+/* Counts what the GPU makes of the access. */
+static void count_shape(sim_block *b, const sim_instruction *c, uint32_t mask, ptx_space space,
+                        const uint64_t *address, uint32_t bytes)
+{
+    if (!c->shape.reshaped) {
+        count_access(b, c, mask, space, address, bytes);
+        return;
+    }
+    for (int i = 0; i < c->shape.count; i++) {
+        uint64_t moved[SIM_LANES];
+        SIM_EACH_LANE(l) moved[l] = address[l] + (uint64_t)(int64_t)c->shape.pieces[i].skip;
+        count_access(b, c, mask, space, moved, c->shape.pieces[i].bytes);
     }
 }
 
@@ -334,7 +349,7 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     uint32_t bytes = ptx_type_bytes((ptx_type)c->type), total = bytes * c->vector;
     if (!resolve(b, w, c, mask, space, total, c->kind != SIM_LOAD, p))
         return false;
-    count_access(b, c, mask, space, p, total);
+    count_shape(b, c, mask, space, p->address, total);
     if (c->kind == SIM_LOAD)
         return load(b, w, c, mask, space, p, bytes);
     if (c->kind == SIM_STORE)
@@ -378,7 +393,7 @@ static bool resolve_bulk(sim_block *b, sim_warp *w, const sim_instruction *c, in
         places piece;
         uint32_t left = (bytes - at) / 16, lanes = left >= SIM_LANES ? UINT32_MAX : (1u << left) - 1;
         SIM_EACH_LANE(l) piece.address[l] = address + at + 16u * (uint32_t)l;
-        count_access(b, c, lanes, PTX_SPACE_GLOBAL, &piece, 16);
+        count_access(b, c, lanes, PTX_SPACE_GLOBAL, piece.address, 16);
     }
     return true;
 }
@@ -439,7 +454,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     if (!resolve(b, w, c, mask, PTX_SPACE_SHARED, bytes, true, &to))
         return false;
     if (reading)
-        count_access(b, c, reading, PTX_SPACE_GLOBAL, &from, bytes);
+        count_access(b, c, reading, PTX_SPACE_GLOBAL, from.address, bytes);
     SIM_EACH_OF(l, mask) {
         sim_copy copy = {.lane = (uint32_t)l, .to = (uint32_t)to.address[l], .bytes = bytes,
                          .group = w->copy_group};

@@ -92,6 +92,18 @@ typedef enum sim_hint { /* of a load from global memory: what the caches are ask
     SIM_HINT_NONE, SIM_HINT_STREAMING, SIM_HINT_NO_ALLOCATE, SIM_HINT_WIDE, SIM_HINT_COUNT
 } sim_hint;
 
+/* A load or store as the GPU carries it out, for counting: see sim/decode/reshape.h. */
+typedef struct sim_piece {
+    int8_t skip;   /* from the address that is written */
+    uint8_t bytes;
+} sim_piece;
+
+typedef struct sim_shape {
+    bool reshaped; /* false: as it is written */
+    uint8_t count; /* 0: another instruction's piece has all of it, or nothing needs it */
+    sim_piece pieces[4];
+} sim_shape;
+
 typedef struct sim_instruction {
     uint8_t kind;         /* sim_kind */
     uint8_t count_class;  /* sim_class */
@@ -125,6 +137,7 @@ typedef struct sim_instruction {
         sim_compute compute;
         sim_compare compare;
     };
+    sim_shape shape;      /* loads and stores of shared and global memory */
     int32_t line;         /* of the PTX */
     int32_t location;     /* ptx_module.locations */
     int32_t statement;    /* ptx_module.statements */
