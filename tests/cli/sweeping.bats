@@ -35,7 +35,7 @@ assert eval(sys.argv[1].replace("\n", " ")), points' "$1"
 @test "the curve of a sweep can be had from the records, and drawn" {
     mkdir results
     cp -r "$FIXTURES/../../results/nvidia-h200" results/ # the curve of each GPU is an object of its own
-    tool sweep strided --over stride=1,2,4,64 --recorded --json
+    tool sweep strided --over stride=1,2,4,128 --recorded --json
     succeeds
     holds 'points[2]["config"] and points[3]["message"] == "not recorded"'
     command -v gnuplot || skip "gnuplot is not installed"

@@ -22,6 +22,7 @@ typedef struct sim_test {
     sim_counter *counters;
     sim_totals totals; /* of the last run */
     sim_fault fault;
+    int threads; /* of the host; 0: two. One runs blocks in their order */
 } sim_test;
 
 /* PTX that NVRTC makes of CUDA source; freed by the caller. */

@@ -239,6 +239,8 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     const int32_t *slots = b->program->lists + c->list;
     for (int v = 0; v < c->vector; v++)
         load_element(w, c, mask, p, slots[v], (uint32_t)v * bytes, bytes);
+    if (c->strong && space == PTX_SPACE_GLOBAL)
+        sim_global_acquire(b);
     return true;
 }
 
@@ -288,6 +290,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type, operand, other);
         old32[l] = (uint32_t)old[l];
     }
+    if (space == PTX_SPACE_GLOBAL)
+        sim_global_acquire(b);
     if (c->d2 == 0)
         return true;
     if (c->width == 8)

@@ -9,8 +9,8 @@
 typedef enum readers { READERS_ONE, READERS_WARP, READERS_MANY } readers;
 
 /* Who touched a piece of global memory last. Threads of one block are ordered by its barriers; blocks
- * are ordered by nothing but a fence that the earlier one passed, with an atomic behind it that is
- * taken on trust. */
+ * are ordered by nothing but a fence that the earlier one passed, a strong write behind it, and then a strong
+ * access of the later one. That both meet at one address is taken on trust. */
 typedef struct cell {
     uint32_t write_block, read_block; /* + 1; 0: no thread */
     uint32_t write_fence, read_fence; /* fences that block had passed then */
@@ -23,6 +23,16 @@ typedef struct cell {
     uint8_t readers;
 } cell;
 
+enum { RELEASES = 4 };
+
+/* What a block has published and seen, by the clock of the launch, which ticks with every release. */
+typedef struct passage {
+    uint64_t acquired;           /* when it last finished a strong access */
+    uint64_t released[RELEASES]; /* when it began the first strong write behind ... */
+    uint32_t fence[RELEASES];    /* ... so many fences, ascending */
+    uint32_t count;              /* of its releases; later ones than fit are not kept */
+} passage;
+
 enum {
     STRIPES = 256,
     STRIPE_CELLS = 64,          /* neighbours under one lock */
@@ -34,6 +44,8 @@ struct sim_watch {
     const sim_memory *memory;
     cell **cells; /* by region; NULL: not watched */
     uint32_t *fences; /* passed, by block */
+    passage *passages; /* by block */
+    uint64_t clock;
     uint32_t cell_bytes;
     bool concurrent;
     bool locks[STRIPES];
@@ -53,6 +65,7 @@ void sim_watch_free(sim_watch *watch)
             munmap(watch->cells[i], cell_count(watch, &watch->memory->regions[i]) * sizeof(cell));
     free(watch->cells);
     free(watch->fences);
+    free(watch->passages);
     free(watch);
 }
 
@@ -69,7 +82,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
                      .cell_bytes = launch->program->global_cell_bytes};
     w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
     w->fences = calloc((size_t)blocks + 1, sizeof *w->fences);
-    bool failed = !w->cells || !w->fences;
+    w->passages = calloc((size_t)blocks + 1, sizeof *w->passages);
+    bool failed = !w->cells || !w->fences || !w->passages;
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
@@ -99,6 +113,38 @@ static uint32_t fences_of(const sim_watch *watch, uint32_t block)
     return __atomic_load_n(&watch->fences[block], __ATOMIC_RELAXED);
 }
 
+/* Before a strong write, which others may see as soon as it is made. */
+static void note_release(const sim_block *b)
+{
+    passage *p = &b->watch->passages[b->index];
+    uint32_t passed = fences_of(b->watch, (uint32_t)b->index), n = p->count;
+    if (n == RELEASES || passed == (n ? p->fence[n - 1] : 0))
+        return;
+    p->fence[n] = passed;
+    p->released[n] = __atomic_add_fetch(&b->watch->clock, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&p->count, n + 1, __ATOMIC_RELEASE);
+}
+
+void sim_global_acquire(sim_block *b)
+{
+    if (!b->watch)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    b->watch->passages[b->index].acquired = __atomic_load_n(&b->watch->clock, __ATOMIC_SEQ_CST);
+}
+
+/* Had the other block published what it did before its fence number `fence` + 1 when this one last looked? Of
+ * a release that was not kept it is taken to have been seen. */
+static bool has_seen(const sim_block *b, uint32_t other, uint32_t fence)
+{
+    const passage *p = &b->watch->passages[other];
+    uint32_t count = __atomic_load_n(&p->count, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++)
+        if (p->fence[i] > fence)
+            return p->released[i] <= b->watch->passages[b->index].acquired;
+    return count == RELEASES;
+}
+
 /* An access in progress. */
 typedef struct access {
     sim_block *block;
@@ -122,7 +168,7 @@ static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t e
     const sim_block *b = a->block;
     uint32_t t = thread_of(a);
     if (block - 1 != b->index)
-        return fences_of(b->watch, block - 1) > fence;
+        return fences_of(b->watch, block - 1) > fence && has_seen(b, block - 1, fence);
     return epoch != b->epoch || t == thread || a->warp->observed > 0 ||
            (thread / SIM_LANES == t / SIM_LANES && sim_warp_orders(a->warp, t, thread, order));
 }
@@ -137,7 +183,7 @@ static bool report_race(const access *a, const char *what, uint32_t block, uint3
                     "byte %llu of %s: %s thread (%u,%u,%u) of block (%u,%u,%u) without a %s between",
                     (unsigned long long)a->offset, a->region->name, what, position[0], position[1],
                     position[2], index % grid[0], index / grid[0] % grid[1],
-                    index / grid[0] / grid[1], index == b->index ? "barrier" : "fence");
+                    index / grid[0] / grid[1], index == b->index ? "barrier" : "fence and an atomic");
 }
 
 static bool read_ordered(const access *a, const cell *c)
@@ -216,9 +262,11 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 {
     sim_watch *watch = b->watch;
     cell *cells = watch->cells[region - watch->memory->regions];
+    bool strong = touch == SIM_TOUCH_ATOMIC || c->strong, fine = true;
+    if (strong && touch != SIM_TOUCH_READ)
+        note_release(b);
     if (!cells)
         return true;
-    bool strong = touch == SIM_TOUCH_ATOMIC || c->strong, fine = true;
     uint32_t step = watch->cell_bytes;
     for (uint64_t at = offset; fine && at < offset + bytes; at += step) {
         access a = {b, w, c, lane, region, at};

@@ -186,6 +186,9 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
 /* A fence: what the block did so far is visible to other blocks. */
 void sim_global_fence(sim_block *b);
 
+/* The block has made a strong access: it has seen what others published before. */
+void sim_global_acquire(sim_block *b);
+
 /* Records a fault of one lane; returns false, so that a handler can return it. */
 bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
               sim_fault_kind kind, const char *format, ...) __attribute__((format(printf, 6, 7)));

@@ -11,15 +11,22 @@ static void assert_story(const sim_test *t, const char *part)
 }
 
 /* Runs a kernel of (int *in, int *out) on `blocks` of `threads`, 64 elements a buffer. */
-static sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
+static sim_fault_kind run_on(int host_threads, sim_test *t, const char *source, uint32_t blocks,
+                             uint32_t threads)
 {
     static int in[64], out[64];
     for (int i = 0; i < 64; i++)
         in[i] = i;
     sim_test_init(t, source, "sm_90", NULL);
+    t->threads = host_threads;
     sim_test_u64(t, sim_test_buffer(t, "in", in, sizeof in, true));
     sim_test_u64(t, sim_test_buffer(t, "out", out, sizeof out, false));
     return sim_test_run(t, blocks, 1, threads, 1, 0);
+}
+
+static sim_fault_kind run_grid(sim_test *t, const char *source, uint32_t blocks, uint32_t threads)
+{
+    return run_on(0, t, source, blocks, threads);
 }
 
 static sim_fault_kind run(sim_test *t, const char *source, uint32_t threads)
@@ -327,9 +334,36 @@ static void what_another_block_wrote_needs_a_fence(void **state)
     snprintf(body, sizeof body, form, "__threadfence();");
     assert_fault(body, 4, 32, SIM_FAULT_NONE, NULL);
     snprintf(body, sizeof body, form, "");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence between");
+    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
     snprintf(body, sizeof body, form, "__threadfence_block();");
-    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence between");
+    assert_fault(body, 4, 32, SIM_FAULT_RACE, "without a fence and an atomic between");
+}
+
+/* Blocks run in their order: the reader is the last and finds all values there. */
+static void what_another_block_published_counts_once_an_atomic_has_seen_it(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
+        " %s out[blockIdx.x] = blockIdx.x; __threadfence(); %s"
+        " if (blockIdx.x == 3) { %s int s = 0; for (int i = 0; i < 4; i++) s += __ldcg(out + i); out[8] = s; } } }";
+    static const struct {
+        const char *before, *behind, *reader;
+        sim_fault_kind wanted;
+    } cases[] = {{"", "atomicAdd(in, 1);", "", SIM_FAULT_NONE},
+                 {"", "*(volatile int *)in = 1;", "while (*(volatile int *)in == 0);", SIM_FAULT_NONE},
+                 {"", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
+                 {"atomicAdd(in, 1);", "", "atomicAdd(in, 1);", SIM_FAULT_RACE},
+                 {"", "if (blockIdx.x < 3) atomicAdd(in, 1);", "", SIM_FAULT_RACE}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char source[768];
+        sim_test t;
+        snprintf(source, sizeof source, form, cases[i].before, cases[i].behind, cases[i].reader);
+        assert_int_equal(run_on(1, &t, source, 4, 32), cases[i].wanted);
+        if (cases[i].wanted == SIM_FAULT_RACE)
+            assert_story(&t, "without a fence and an atomic between");
+        sim_test_deinit(&t);
+    }
 }
 
 static void a_block_that_overwrites_what_another_read_races(void **state)
@@ -457,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_copy_that_is_not_waited_for_is_seen),
         cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),
         cmocka_unit_test(what_another_block_wrote_needs_a_fence),
+        cmocka_unit_test(what_another_block_published_counts_once_an_atomic_has_seen_it),
         cmocka_unit_test(a_block_that_overwrites_what_another_read_races),
         cmocka_unit_test(threads_of_a_block_share_global_memory_by_barriers),
         cmocka_unit_test(a_warp_barrier_orders_the_lanes_of_its_mask_alone),
