@@ -7,25 +7,12 @@
 #include "run/race/verify.h"
 #include "run/tune_state.h"
 
-/* Of a run that was interrupted: is the fastest one that only the tuned problem has been tried on? */
-static bool winner_is_unchecked(const tune *t)
-{
-    const race_result *r = t->end == RUN_END_INTERRUPTED && t->driver ? race_driver_result(t->driver) : NULL;
-    const candidate *winner = r && r->has_winner ? race_driver_candidate(t->driver, r->winner) : NULL;
-    return winner && (candidate_waits(winner) || candidate_is_unchecked(winner));
-}
-
 static at_status keep(tune *t, at_error *error)
 {
     const settings *o = t->settings;
     if (!o->record || !session_measures(&t->session) ||
         !t->summary.best_found)
         return AT_OK;
-    if (winner_is_unchecked(t)) {
-        run_summary_warn(&t->summary, "nothing is recorded: the fastest so far has not been checked on the ragged "
-                                      "problems, which the race would have done");
-        return AT_OK;
-    }
     record_change change;
     at_status status = record_merge(o->results_dir, &t->summary, &change, error);
     if (!status && change == RECORD_KEPT)

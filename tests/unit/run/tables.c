@@ -1,6 +1,5 @@
 #include "run/tables.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -327,8 +326,6 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
     size_t count = the_tables.samples ? the_tables.samples : sample_count;
     count = what == OUTCOME_OK ? count : 0;
     the_tables.tried += !w->simulated;
-    if (the_tables.interrupt_at && the_tables.tried == the_tables.interrupt_at)
-        raise(SIGINT);
     push(w, (device_event){.kind = DEVICE_TRIED, .id = id, .outcome = what, .check_ns = 5000,
                            .measure_ns = 7000, .samples_ns = samples_of(w, id, count),
                            .sample_count = count});

@@ -27,7 +27,6 @@ typedef struct tables {
     outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     size_t samples;            /* that a try brings; 0: as many as asked for */
-    size_t interrupt_at;       /* this try, counted from 1, finds SIGINT raised; 0: none */
     bool slow;                 /* the device has one answer at a time, and every other time none */
     int restarts;              /* of the device worker, as its events tell */
     const char *no_device;     /* opening it fails with these words */

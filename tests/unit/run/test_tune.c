@@ -89,22 +89,6 @@ static void a_budget_ends_the_search_and_not_the_race(void **state)
     assert_true(s->best_found);
 }
 
-/* Of a space that is so large, most are checked on ragged problems when they race. */
-static void what_an_interrupted_run_has_not_checked_on_ragged_problems_is_not_recorded(void **state)
-{
-    fixture *f = *state;
-    const char *scripts[] = {"scale.lua", "../../lua/rgb.lua"};
-    for (int large = 0; large < 2; large++) {
-        snprintf(f->script, sizeof f->script, "%s/tests/fixtures/%s", TEST_SOURCE_DIR, scripts[large]);
-        the_tables.tried = 0;
-        the_tables.interrupt_at = 20;
-        assert_int_equal(run_it(f), AT_INTERRUPTED);
-        const run_summary *s = tune_summary(f->tune);
-        assert_true(s->best_found);
-        assert_int_equal(strcmp(s->record_path, "") == 0, large);
-    }
-}
-
 static void without_anything_that_works_there_is_no_winner_and_no_record(void **state)
 {
     fixture *f = *state;
@@ -163,7 +147,6 @@ int main(void)
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_budget_ends_the_search_and_not_the_race),
-        TEST(what_an_interrupted_run_has_not_checked_on_ragged_problems_is_not_recorded),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),
         TEST(a_device_that_is_not_there_is_told_with_the_remedy),
         TEST(an_architecture_alone_compiles_everything_and_measures_nothing),
