@@ -27,6 +27,7 @@ enum { RELEASES = 4 };
 
 /* What a block has published and seen, by the clock of the launch, which ticks with every release. */
 typedef struct passage {
+    uint32_t fences;             /* that it has passed */
     uint64_t acquired;           /* when it last finished a strong access */
     uint64_t released[RELEASES]; /* when it began the first strong write behind ... */
     uint32_t fence[RELEASES];    /* ... so many fences, ascending */
@@ -43,7 +44,6 @@ enum {
 struct sim_watch {
     const sim_memory *memory;
     cell **cells; /* by region; NULL: not watched */
-    uint32_t *fences; /* passed, by block */
     passage *passages; /* by block */
     uint64_t clock;
     uint32_t cell_bytes;
@@ -64,7 +64,6 @@ void sim_watch_free(sim_watch *watch)
         if (watch->cells[i])
             munmap(watch->cells[i], cell_count(watch, &watch->memory->regions[i]) * sizeof(cell));
     free(watch->cells);
-    free(watch->fences);
     free(watch->passages);
     free(watch);
 }
@@ -81,9 +80,8 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     *w = (sim_watch){.memory = launch->memory, .concurrent = concurrent,
                      .cell_bytes = launch->program->global_cell_bytes};
     w->cells = calloc(launch->memory->count + 1, sizeof *w->cells);
-    w->fences = calloc((size_t)blocks + 1, sizeof *w->fences);
     w->passages = calloc((size_t)blocks + 1, sizeof *w->passages);
-    bool failed = !w->cells || !w->fences || !w->passages;
+    bool failed = !w->cells || !w->passages;
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
@@ -105,12 +103,12 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
 void sim_global_fence(sim_block *b)
 {
     if (b->watch)
-        __atomic_fetch_add(&b->watch->fences[b->index], 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&b->watch->passages[b->index].fences, 1, __ATOMIC_RELAXED);
 }
 
 static uint32_t fences_of(const sim_watch *watch, uint32_t block)
 {
-    return __atomic_load_n(&watch->fences[block], __ATOMIC_RELAXED);
+    return __atomic_load_n(&watch->passages[block].fences, __ATOMIC_RELAXED);
 }
 
 /* Before a strong write, which others may see as soon as it is made. */
@@ -133,8 +131,8 @@ void sim_global_acquire(sim_block *b)
     b->watch->passages[b->index].acquired = __atomic_load_n(&b->watch->clock, __ATOMIC_SEQ_CST);
 }
 
-/* Had the other block published what it did before its fence number `fence` + 1 when this one last looked? Of
- * a release that was not kept it is taken to have been seen. */
+/* Had the other block published what it did when it had passed `fence` fences, and had this one looked since? A
+ * release that was not kept is taken to have been seen. */
 static bool has_seen(const sim_block *b, uint32_t other, uint32_t fence)
 {
     const passage *p = &b->watch->passages[other];
@@ -142,7 +140,7 @@ static bool has_seen(const sim_block *b, uint32_t other, uint32_t fence)
     for (uint32_t i = 0; i < count; i++)
         if (p->fence[i] > fence)
             return p->released[i] <= b->watch->passages[b->index].acquired;
-    return count == RELEASES;
+    return count == RELEASES && fences_of(b->watch, other) > fence;
 }
 
 /* An access in progress. */
@@ -168,7 +166,7 @@ static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t e
     const sim_block *b = a->block;
     uint32_t t = thread_of(a);
     if (block - 1 != b->index)
-        return fences_of(b->watch, block - 1) > fence && has_seen(b, block - 1, fence);
+        return has_seen(b, block - 1, fence);
     return epoch != b->epoch || t == thread || a->warp->observed > 0 ||
            (thread / SIM_LANES == t / SIM_LANES && sim_warp_orders(a->warp, t, thread, order));
 }
@@ -206,7 +204,7 @@ static bool check_write(const access *a, cell *c, bool strong, bool same_value)
     if (c->read_block && !benign && !read_ordered(a, c))
         return report_race(a, "written by this thread after a read by", c->read_block, c->reader);
     if (c->past_block && !benign && c->past_block - 1 != a->block->index &&
-        fences_of(a->block->watch, c->past_block - 1) <= c->past_fence)
+        !has_seen(a->block, c->past_block - 1, c->past_fence))
         return report_race(a, "written by this thread after a read by", c->past_block, c->reader);
     uint32_t index = (uint32_t)a->block->index;
     c->write_block = index + 1;

@@ -366,6 +366,26 @@ static void what_another_block_published_counts_once_an_atomic_has_seen_it(void 
     }
 }
 
+/* Two blocks read, in their order; the third overwrites what they read. */
+static void every_block_that_read_has_to_publish_that_before_a_write(void **state)
+{
+    (void)state;
+    static const char form[] =
+        "extern \"C\" __global__ void k(int *in, int *out) { if (threadIdx.x == 0) {"
+        " if (blockIdx.x < 2) { out[blockIdx.x] = __ldcg(in + 8); __threadfence(); if (%s) atomicAdd(in, 1); }"
+        " else { atomicAdd(in, 1); in[8] = -1; } } }";
+    static const char *const publish[] = {"true", "blockIdx.x == 0", "blockIdx.x == 1"};
+    for (size_t i = 0; i < sizeof publish / sizeof *publish; i++) {
+        char source[768];
+        sim_test t;
+        snprintf(source, sizeof source, form, publish[i]);
+        assert_int_equal(run_on(1, &t, source, 3, 32), i ? SIM_FAULT_RACE : SIM_FAULT_NONE);
+        if (i)
+            assert_story(&t, "written by this thread after a read by");
+        sim_test_deinit(&t);
+    }
+}
+
 static void a_block_that_overwrites_what_another_read_races(void **state)
 {
     (void)state;
@@ -492,6 +512,7 @@ int main(void)
         cmocka_unit_test(blocks_that_write_different_values_to_one_place_race),
         cmocka_unit_test(what_another_block_wrote_needs_a_fence),
         cmocka_unit_test(what_another_block_published_counts_once_an_atomic_has_seen_it),
+        cmocka_unit_test(every_block_that_read_has_to_publish_that_before_a_write),
         cmocka_unit_test(a_block_that_overwrites_what_another_read_races),
         cmocka_unit_test(threads_of_a_block_share_global_memory_by_barriers),
         cmocka_unit_test(a_warp_barrier_orders_the_lanes_of_its_mask_alone),
