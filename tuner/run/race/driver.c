@@ -132,12 +132,12 @@ static at_status ask_board(race_driver *c, uint64_t *throttle, at_error *error)
     device_event e;
     at_status status = device_worker_energy(c->session->workers->device, 0, 0, error);
     if (!status)
-        status = race_driver_await_latest(c, &e, error);
+        status = question_await_latest(c, &e, error);
     if (status)
         return status;
     c->board_asked = true;
     *throttle = e.throttle;
-    race_driver_note_others(c, e.others);
+    question_note_others(c, e.others);
     device_event_deinit(&e);
     return AT_OK;
 }
@@ -181,14 +181,14 @@ static at_status sample_block(race_driver *c, const race_question *q, const uint
         c->ids[i] = order[i];
     at_status status = device_worker_block(c->session->workers->device, c->ids, count, true, error);
     if (!status)
-        status = race_driver_await_latest(c, &e, error);
+        status = question_await_latest(c, &e, error);
     if (status)
         return status;
     size_t place = 0;
     while (place < count && order[place] != e.id)
         place++;
     e.id = place;
-    race_log_keep(c->log, q, race_driver_stage(c), &e);
+    race_log_keep(c->log, q, question_stage(c), &e);
     status = use_block(c, order, count, &e, error);
     device_event_deinit(&e);
     return status;
@@ -253,7 +253,7 @@ static void keep_winner(race_driver *c)
     device_event known = {0};
     if (!result->has_winner)
         return;
-    race_question q = race_driver_question(c, "winner", 0, result->winner);
+    race_question q = question_of(c, "winner", 0, result->winner);
     if (!race_log_find(c->log, &q, &known))
         race_log_keep(c->log, &q, "record", &(device_event){.outcome = OUTCOME_OK});
     device_event_deinit(&known);

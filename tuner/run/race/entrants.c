@@ -60,43 +60,16 @@ void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *m
     entrants_leave_out(c, entrant);
 }
 
-static at_status await(race_driver *c, device_question question, device_event *out, at_error *error)
-{
-    at_status status;
-    do {
-        error_clear(error);
-        status = device_worker_await(c->session->workers->device, question, STEP_MS, out, error);
-    } while (status == AT_NOT_FOUND);
-    return status;
-}
-
-at_status race_driver_await_latest(race_driver *c, device_event *out, at_error *error)
-{
-    return await(c, device_worker_claim(c->session->workers->device), out, error);
-}
-
-race_question race_driver_question(const race_driver *c, const char *what, uint64_t number,
-                                 uint32_t entrant)
-{
-    return (race_question){
-        .asked = what, .number = number, .variants = &c->entrants[entrant], .count = 1};
-}
-
-const char *race_driver_stage(const race_driver *c)
-{
-    return race_progress(c->race, NULL, NULL) < RACE_FINALS ? "race" : "finals";
-}
-
 at_status entrants_await(race_driver *c, const race_request *waiting, size_t count, at_error *error)
 {
     for (size_t i = 0; i < count; i++) {
         device_event e;
-        at_status status = await(c, waiting[i].question, &e, error);
+        at_status status = question_await(c, waiting[i].question, &e, error);
         if (status)
             return status;
         e.id = 0;
         if (!waiting[i].is_load || e.outcome != OUTCOME_OK)
-            race_log_keep(c->log, &waiting[i].logged, race_driver_stage(c), &e);
+            race_log_keep(c->log, &waiting[i].logged, question_stage(c), &e);
         candidate *one = c->entrants[waiting[i].entrant];
         if (e.outcome != OUTCOME_OK)
             entrants_exclude(c, waiting[i].entrant, e.outcome, e.message);
@@ -128,7 +101,7 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
     size_t waiting = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t entrant = order[i];
-        race_question load = race_driver_question(c, "load", 0, entrant);
+        race_question load = question_of(c, "load", 0, entrant);
         device_variant variant;
         at_status status = AT_OK;
         if (is_fit(c, entrant))
@@ -165,10 +138,4 @@ at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_
 {
     at_status status = ensure_images(c, order, count, error);
     return status ? status : hold_block(c, order, count, error);
-}
-
-void race_driver_note_others(race_driver *c, uint32_t others)
-{
-    if (others > c->state.others)
-        c->state.others = others;
 }

@@ -13,7 +13,7 @@ static at_status begin_check(race_driver *c, uint32_t entrant, race_request *che
                              at_error *error)
 {
     device_event e;
-    race_question q = race_driver_question(c, "check", c->seed + 1, entrant);
+    race_question q = question_of(c, "check", c->seed + 1, entrant);
     if (race_log_find(c->log, &q, &e)) {
         if (e.outcome != OUTCOME_OK)
             entrants_exclude(c, entrant, e.outcome, e.message);
@@ -97,7 +97,7 @@ at_status finalists_check(race_driver *c, at_error *error)
 static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunks, device_event *out,
                                 at_error *error)
 {
-    race_question q = race_driver_question(c, "energy", chunks, entrant);
+    race_question q = question_of(c, "energy", chunks, entrant);
     *out = (device_event){0};
     if (race_log_find(c->log, &q, out))
         return AT_OK;
@@ -106,10 +106,10 @@ static at_status measure_energy(race_driver *c, uint32_t entrant, uint32_t chunk
         return status;
     status = device_worker_energy(c->session->workers->device, entrant, chunks, error);
     if (!status)
-        status = race_driver_await_latest(c, out, error);
+        status = question_await_latest(c, out, error);
     /* What could not be told, or others had a part in, may be known another time. */
     if (!status && out->energy.launch_j > 0 && !out->others)
-        race_log_keep(c->log, &q, race_driver_stage(c), out);
+        race_log_keep(c->log, &q, question_stage(c), out);
     return status;
 }
 
@@ -129,7 +129,7 @@ at_status finalists_measure_energy(race_driver *c, at_error *error)
         at_status status = measure_energy(c, entrant, chunks, &e, error);
         if (status)
             return status;
-        race_driver_note_others(c, e.others);
+        question_note_others(c, e.others);
         /* The board's energy is theirs too. */
         if (!e.others)
             c->energies[entrant] = e.energy;

@@ -1,7 +1,8 @@
 /* What the files of the race driver share; no one else includes this.
  *
  * From the top down: driver.c has blocks sampled; finalists.c checks, proves and reads the energy of who
- * reached the finals; entrants.c loads entrants onto the device and takes those out that fail. */
+ * reached the finals; entrants.c loads entrants onto the device and takes those out that fail; question.c
+ * waits for answers and says how the log knows a question. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
 
@@ -47,6 +48,19 @@ typedef struct race_request {
     bool is_load; /* which is done again when it is needed: only a failure is worth a line */
 } race_request;
 
+/* ---- question.c ---- */
+
+/* Waits for the answer to a question, or to what was asked of the device last. */
+at_status question_await(race_driver *c, device_question question, device_event *out, at_error *error);
+at_status question_await_latest(race_driver *c, device_event *out, at_error *error);
+
+/* A question about one entrant, as the log knows it; the stage that its answer is logged with. */
+race_question question_of(const race_driver *c, const char *what, uint64_t number, uint32_t entrant);
+const char *question_stage(const race_driver *c);
+
+/* Notes how many other processes compute on the GPU. */
+void question_note_others(race_driver *c, uint32_t others);
+
 /* ---- entrants.c ---- */
 
 /* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
@@ -62,16 +76,6 @@ at_status entrants_await(race_driver *c, const race_request *waiting, size_t cou
 /* Takes an entrant out: with an outcome, or one that has its outcome. */
 void entrants_exclude(race_driver *c, uint32_t entrant, outcome o, const char *message);
 void entrants_leave_out(race_driver *c, uint32_t entrant);
-
-/* The answer to what was asked of the device last. */
-at_status race_driver_await_latest(race_driver *c, device_event *out, at_error *error);
-
-/* A question about one entrant, as the log knows it; the stage that its answer is logged with. */
-race_question race_driver_question(const race_driver *c, const char *what, uint64_t number, uint32_t entrant);
-const char *race_driver_stage(const race_driver *c);
-
-/* Notes how many other processes compute on the GPU. */
-void race_driver_note_others(race_driver *c, uint32_t others);
 
 /* ---- finalists.c ---- */
 

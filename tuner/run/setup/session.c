@@ -101,17 +101,19 @@ problem_kind session_problem(const session *s, size_t slot)
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
-/* Compile results of the set-up are known by these ids, which are no candidate's. */
+/* Of the compile result of the device's own kernels; no candidate has this id. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 
 /* Everything is there that the set-up needs. */
-static at_status send_to_all(session *s, const device_image *support, at_error *error)
+static at_status send_to_all(session *s, at_error *error)
 {
     const bool ptx = s->workers->properties.predicted;
-    at_status status = problem_set_send(&s->problems, s->workers->device, support, ptx, error);
+    const device_image support = result_image(&s->support, false);
+    at_status status = problem_set_send(&s->problems, s->workers->device, &support, ptx, error);
     for (size_t i = 0; !status && i < s->workers->other_count; i++)
-        status = problem_set_send(&s->problems, s->workers->others[i], support, ptx, error);
+        status = problem_set_send(&s->problems, s->workers->others[i], &support, ptx, error);
     problem_set_sent(&s->problems);
+    compile_result_deinit(&s->support);
     return status;
 }
 
@@ -120,36 +122,33 @@ bool session_owns(uint64_t compile_id)
     return compile_id == SUPPORT_ID;
 }
 
-at_status session_take(session *s, const compile_result *r, at_error *error)
+at_status session_take(session *s, compile_result *r, at_error *error)
 {
     s->support_waits = false;
-    if (r->outcome != COMPILE_OK)
+    s->support = *r;
+    *r = (compile_result){0};
+    if (s->support.outcome != COMPILE_OK)
         return error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled (%s):\n%s",
-                         compile_outcome_name(r->outcome), r->log ? r->log : "");
-    device_image support = result_image(r, false);
-    return send_to_all(s, &support, error);
+                         compile_outcome_name(s->support.outcome), s->support.log ? s->support.log : "");
+    return s->problems.waiting > 0 ? AT_OK : send_to_all(s, error);
 }
 
-/* The support code may come before the last reference: then it is kept until all are there. */
-static at_status take_references(session *s, at_error *error)
+/* Takes the references and, if the session is to be settled, the device's own kernels. */
+static at_status take_results(session *s, bool settled, at_error *error)
 {
-    compile_result early = {0};
     at_status status = AT_OK;
-    while (!status && s->problems.waiting > 0) {
-        compile_result r;
+    while (!status && (s->problems.waiting > 0 || (settled && s->support_waits))) {
+        compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status == AT_NOT_FOUND) {
             error_clear(error);
             status = AT_OK;
-        } else if (!status && session_owns(r.id)) {
-            early = r;
         } else if (!status) {
-            status = problem_set_take(&s->problems, r.id, &r, error);
+            status = session_owns(r.id) ? session_take(s, &r, error)
+                                        : problem_set_take(&s->problems, r.id, &r, error);
         }
+        compile_result_deinit(&r);
     }
-    if (!status && early.id)
-        status = session_take(s, &early, error);
-    compile_result_deinit(&early);
     return status;
 }
 
@@ -173,26 +172,14 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
                                     s->reference_hash, s->reference_place,
                                     sizeof s->reference_place, error);
     if (!status)
-        status = take_references(s, error);
+        status = take_results(s, false, error);
     s->slots = status ? 0 : slots;
-    return status || !ptx ? status : send_to_all(s, &(device_image){0}, error);
+    return status || s->support_waits ? status : send_to_all(s, error);
 }
 
 at_status session_settle(session *s, at_error *error)
 {
-    at_status status = AT_OK;
-    while (!status && s->support_waits) {
-        compile_result r;
-        status = compile_take(s->workers->pool, STEP_MS, &r, error);
-        if (status == AT_NOT_FOUND) {
-            error_clear(error);
-            status = AT_OK;
-        } else if (!status) {
-            status = session_take(s, &r, error);
-            compile_result_deinit(&r);
-        }
-    }
-    return status;
+    return take_results(s, true, error);
 }
 
 at_status session_init(const settings *o, progress *shown, session *out, at_error *error)
@@ -219,6 +206,7 @@ at_status session_open(const settings *o, progress *shown, session *out, at_erro
 void session_deinit(session *s)
 {
     problem_set_deinit(&s->problems);
+    compile_result_deinit(&s->support);
     space_free(s->space);
     script_free(s->script);
     workers_close(&s->own);

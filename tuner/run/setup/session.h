@@ -36,7 +36,8 @@ typedef struct session {
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
-    bool support_waits;    /* the set-up is not sent yet (session_take()) */
+    bool support_waits;    /* the device's own kernels are to come (session_take()) */
+    compile_result support; /* they, until the set-up is sent */
 } session;
 
 /* Opens a session. With an architecture and no device only the compiler is opened. Errors name the remedy:
@@ -48,8 +49,8 @@ at_status session_open(const settings *o, progress *shown, session *out, at_erro
 /* Is a result of the pool the session's? */
 bool session_owns(uint64_t compile_id);
 
-/* Takes it, and sends the devices their set-up. */
-at_status session_take(session *s, const compile_result *r, at_error *error);
+/* Takes it, with its bytes, and sends the devices their set-up. */
+at_status session_take(session *s, compile_result *r, at_error *error);
 
 /* Waits for what session_open() left to come, while nothing else compiles. */
 at_status session_settle(session *s, at_error *error);
