@@ -1,7 +1,6 @@
 /* The check of a variant on a slot (bench/problem.h). */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "bench/problem.h"

@@ -1,6 +1,5 @@
 /* T4: what is recorded of each GPU and problem as results of an auto-tuner (history/t4.c has the
  * format): the fastest, those that came next to it, and the default. */
-#include <string.h>
 
 #include "base/json_text.h"
 #include "base/paths.h"

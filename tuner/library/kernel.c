@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include <string.h>
 
 #include "cuda/launcher.h"
 #include "base/error.h"

@@ -1,13 +1,10 @@
 #include "record/ceilings.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json_text.h"
@@ -19,41 +16,39 @@
 
 enum { CEILINGS_VERSION = 1, PATH_BYTES = 4096, RATE_DIGITS = 5, FILE_LIMIT_BYTES = 1 << 20 };
 
-static at_status read_version(const record_reading *r, const json_t *root)
+static void read_version(record_reading *r, const json_t *root)
 {
     const char *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *version = json_object_get(root, "version");
     if (!schema || strcmp(schema, CEILINGS_SCHEMA) != 0 || !json_is_integer(version))
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "not a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
-                            "\"); move it away or choose another results folder");
-    if (json_integer_value(version) != CEILINGS_VERSION)
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "ceilings of version %" JSON_INTEGER_FORMAT
-                            "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
-                            "results folder",
-                            json_integer_value(version), version_text(), CEILINGS_VERSION);
-    return AT_OK;
+        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
+                                 "not a device's ceilings (no \"schema\": \"" CEILINGS_SCHEMA
+                                 "\"); move it away or choose another results folder");
+    else if (json_integer_value(version) != CEILINGS_VERSION)
+        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
+                                 "ceilings of version %" JSON_INTEGER_FORMAT
+                                 "; autotune %s reads version %d: use the autotune that wrote it, or choose another "
+                                 "results folder",
+                                 json_integer_value(version), version_text(), CEILINGS_VERSION);
 }
 
 /* Ceilings that another version knows are passed over. */
-static at_status read_root(const record_reading *r, const json_t *root, ceiling_rates *out)
+static void read_root(record_reading *r, const json_t *root, ceiling_rates *out)
 {
     const json_t *ceilings = json_object_get(root, "ceilings");
     const char *gpu = json_string_value(json_object_get(root, "gpu"));
-    at_status status = read_version(r, root);
-    if (!status && (!gpu || !*gpu || !record_is_text(gpu)))
-        status = record_bad(r, "gpu", "the GPU's name");
-    if (!status && !json_is_object(ceilings))
-        status = record_bad(r, "ceilings", "an object");
-    for (int i = CEILING_COPY; i < CEILING_KINDS && !status; i++) {
+    read_version(r, root);
+    if (!gpu || !*gpu || !record_is_text(gpu))
+        record_bad(r, "gpu", "the GPU's name");
+    if (!json_is_object(ceilings))
+        record_bad(r, "ceilings", "an object");
+    for (int i = CEILING_COPY; i < CEILING_KINDS; i++) {
         const json_t *one = json_object_get(ceilings, ceiling_get((ceiling_kind)i)->name);
         const double rate = json_number_value(json_object_get(one, "rate"));
         if (one && !(isfinite(rate) && rate > 0))
-            status = record_bad(r, "ceilings.*.rate", "a number above 0");
+            record_bad(r, "ceilings.*.rate", "a number above 0");
         out->rates[i] = one ? rate : 0;
     }
-    return status;
 }
 
 static at_status parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, json_t **root,
@@ -63,14 +58,14 @@ static at_status parse(const char *text, size_t size_bytes, const char *path, ce
     at_status status = json_text_parse(text, size_bytes, path, root, error);
     if (status)
         return status;
-    const record_reading r = {.path = path, .error = error};
-    status = read_root(&r, *root, out);
-    if (status) {
+    record_reading r = {.path = path, .error = error};
+    read_root(&r, *root, out);
+    if (r.status) {
         json_decref(*root);
         *root = NULL;
         *out = (ceiling_rates){0};
     }
-    return status;
+    return r.status;
 }
 
 at_status ceilings_parse(const char *text, size_t size_bytes, const char *path, ceiling_rates *out, at_error *error)
@@ -206,6 +201,8 @@ typedef struct combining {
     bool dry;
     ceilings_tell *tell;
     void *context;
+    record_faults *faults;
+    size_t *count;
 } combining;
 
 static const char *date_of(const json_t *ceiling)
@@ -258,20 +255,21 @@ static at_status combine(const combining *c, json_t *from, const char *gpu, cons
     return status;
 }
 
-static at_status combine_file(const combining *c, const char *path, record_faults *faults, size_t *count,
-                              at_error *error)
+static at_status combine_folder(void *context, const char *folder, at_error *error)
 {
-    char to[PATH_BYTES];
+    const combining *c = context;
+    char path[PATH_BYTES + sizeof "/" CEILINGS_FILE], to[PATH_BYTES];
     ceiling_rates rates;
     json_t *from;
     int lock = -1;
     at_error why = {0};
+    snprintf(path, sizeof path, "%s/" CEILINGS_FILE, folder);
     at_status status = read_file(path, NULL, &rates, &from, &why);
     if (!status && !from)
         return AT_OK;
     if (status)
-        return record_faults_add(faults, path, "", &why, error);
-    ++*count;
+        return record_faults_add(c->faults, path, "", &why, error);
+    ++*c->count;
     const char *gpu = json_string_value(json_object_get(from, "gpu"));
     status = file_path(c->results_dir, gpu, to, error);
     if (!status && !c->dry)
@@ -286,21 +284,9 @@ static at_status combine_file(const combining *c, const char *path, record_fault
 at_status ceilings_combine(const char *from, const char *results_dir, bool dry, ceilings_tell *tell, void *context,
                            record_faults *faults, size_t *count, at_error *error)
 {
-    const combining c = {results_dir, dry, tell, context};
-    char path[PATH_BYTES];
-    DIR *folder = opendir(from);
-    at_status status = AT_OK;
+    combining c = {results_dir, dry, tell, context, faults, count};
     *count = 0;
-    if (!folder)
-        return error_set_errno(error, errno, "cannot open the folder %s", from);
-    /* Of the folder itself, which is ".", and of those in it. */
-    for (struct dirent *e; !status && (e = readdir(folder));) {
-        struct stat s;
-        int n = snprintf(path, sizeof path, "%s/%s/" CEILINGS_FILE, from, e->d_name);
-        if ((e->d_name[0] != '.' || strcmp(e->d_name, ".") == 0) && n > 0 && n < PATH_BYTES &&
-            stat(path, &s) == 0)
-            status = combine_file(&c, path, faults, count, error);
-    }
-    closedir(folder);
-    return status;
+    /* The folder itself may be that of one GPU. */
+    at_status status = combine_folder(&c, from, error);
+    return status ? status : record_each_gpu(from, combine_folder, &c, error);
 }

@@ -6,104 +6,100 @@
 #include "record/record.h"
 #include "record/schema.h"
 
-static at_status read_order(const record_reading *r, const json_t *j, const record_portfolio *p,
-                            record_node *out)
+static void read_order(record_reading *r, const json_t *j, const record_portfolio *p, record_node *out)
 {
     bool used[RECORD_MAX_KEPT] = {false};
     if (!json_is_array(j) || json_array_size(j) != p->configuration_count)
-        return record_bad(r, "order", "an array of all the portfolio's configurations");
-    for (size_t i = 0; i < p->configuration_count; i++) {
+        record_bad(r, "order", "an array of all the portfolio's configurations");
+    for (size_t i = 0; i < p->configuration_count && !r->status; i++) {
         const json_t *at = json_array_get(j, i);
         json_int_t place = json_integer_value(at);
         if (!json_is_integer(at) || place < 0 || (size_t)place >= p->configuration_count ||
-            used[place])
-            return record_bad(r, "order", "each configuration's place, from 0, once");
+            used[place]) {
+            record_bad(r, "order", "each configuration's place, from 0, once");
+            return;
+        }
         used[place] = true;
         out->order[i] = (uint8_t)place;
     }
-    return AT_OK;
 }
 
 /* A tree in the file is a list of nodes, in which children come behind their parents: so it ends. */
-static at_status read_node(const record_reading *r, const json_t *j, const record_portfolio *p,
-                           size_t at, record_node *out)
+static void read_node(record_reading *r, const json_t *j, const record_portfolio *p, size_t at, record_node *out)
 {
     const json_t *variable = json_object_get(j, "variable");
-    if (!variable)
-        return read_order(r, json_object_get(j, "order"), p, out);
+    if (!variable) {
+        read_order(r, json_object_get(j, "order"), p, out);
+        return;
+    }
     const json_t *below = json_object_get(j, "below"), *is = json_object_get(j, "is");
     const json_t *times = json_object_get(j, "times"), *multiple = json_object_get(j, "multiple_of");
     const json_t *then = json_object_get(j, "then"), *otherwise = json_object_get(j, "else");
     out->variable = json_string_value(variable);
     if (!out->variable || !record_is_name(out->variable))
-        return record_bad(r, "variable", "an identifier");
+        record_bad(r, "variable", "an identifier");
     out->times = json_string_value(times);
     if (times && (!below || !out->times || !record_is_name(out->times)))
-        return record_bad(r, "times", "an identifier, beside a number \"below\"");
+        record_bad(r, "times", "an identifier, beside a number \"below\"");
     out->multiple_of = json_integer_value(multiple);
     if (multiple && (!json_is_integer(multiple) || out->multiple_of < 1 || below || is))
-        return record_bad(r, "multiple_of", "a whole number from 1 on, alone");
+        record_bad(r, "multiple_of", "a whole number from 1 on, alone");
     if (multiple)
         out->bound = (value){.kind = VALUE_INTEGER, .integer = out->multiple_of};
     else if (below ? !json_to_value(below, &out->bound) || !json_is_number(below)
                    : !json_to_value(is, &out->bound) || json_is_number(is))
-        return record_bad(r, "a node of the tree",
-                          "with a number \"below\", a text \"is\" or a number \"multiple_of\"");
+        record_bad(r, "a node of the tree",
+                   "with a number \"below\", a text \"is\" or a number \"multiple_of\"");
     out->then = (size_t)json_integer_value(then);
     out->otherwise = (size_t)json_integer_value(otherwise);
     if (!json_is_integer(then) || !json_is_integer(otherwise) || json_integer_value(then) < 0 ||
         json_integer_value(otherwise) < 0 || out->then <= at || out->otherwise <= at ||
         out->then >= p->node_count || out->otherwise >= p->node_count)
-        return record_bad(r, "\"then\" and \"else\"", "places of nodes further down the list");
-    return AT_OK;
+        record_bad(r, "\"then\" and \"else\"", "places of nodes further down the list");
 }
 
-static at_status read_configurations(const record_reading *r, const json_t *list,
-                                     record_portfolio *out)
+static void read_configurations(record_reading *r, const json_t *list, record_portfolio *out)
 {
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count == 0 || count > RECORD_MAX_KEPT)
-        return record_bad(r, "configurations", "an array of 1 to 16");
+        record_bad(r, "configurations", "an array of 1 to 16");
+    if (r->status)
+        return;
     out->configurations = calloc(count, sizeof *out->configurations);
     if (!out->configurations)
-        return record_no_memory(r);
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = record_read_values(r, json_array_get(list, i), "configurations",
-                                    &out->configurations[out->configuration_count++]);
-    return status;
+        record_no_memory(r);
+    for (size_t i = 0; i < count && !r->status; i++)
+        record_read_values(r, json_array_get(list, i), "configurations",
+                           &out->configurations[out->configuration_count++]);
 }
 
-static at_status read_tree(const record_reading *r, const json_t *list, record_portfolio *out)
+static void read_tree(record_reading *r, const json_t *list, record_portfolio *out)
 {
     size_t count = json_array_size(list);
     if (!json_is_array(list) || count == 0 || count > RECORD_MAX_NODES)
-        return record_bad(r, "tree", "an array of 1 to 255 nodes");
+        record_bad(r, "tree", "an array of 1 to 255 nodes");
+    if (r->status)
+        return;
     out->nodes = calloc(count, sizeof *out->nodes);
     if (!out->nodes)
-        return record_no_memory(r);
+        record_no_memory(r);
     out->node_count = count;
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++)
-        status = read_node(r, json_array_get(list, i), out, i, &out->nodes[i]);
-    return status;
+    for (size_t i = 0; i < count && !r->status; i++)
+        read_node(r, json_array_get(list, i), out, i, &out->nodes[i]);
 }
 
-static at_status read_portfolio(const record_reading *r, const json_t *j, record_portfolio *out)
+static void read_portfolio(record_reading *r, const json_t *j, record_portfolio *out)
 {
     const json_t *regret = json_object_get(j, "regret");
     const char *date = json_string_value(json_object_get(j, "date"));
-    out->date = date ? date : "";
-    at_status status = record_read_values(r, json_object_get(j, "fixed"), "fixed", &out->fixed);
-    if (!status)
-        status = read_configurations(r, json_object_get(j, "configurations"), out);
-    if (!status)
-        status = read_tree(r, json_object_get(j, "tree"), out);
     json_int_t held_out = json_integer_value(json_object_get(regret, "held_out"));
+    out->date = date ? date : "";
+    record_read_values(r, json_object_get(j, "fixed"), "fixed", &out->fixed);
+    read_configurations(r, json_object_get(j, "configurations"), out);
+    read_tree(r, json_object_get(j, "tree"), out);
     out->held_out = held_out > 0 ? (size_t)held_out : 0;
     out->mean_regret = json_number_value(json_object_get(regret, "mean"));
     out->worst_regret = json_number_value(json_object_get(regret, "worst"));
-    return status;
 }
 
 static void portfolio_deinit(record_portfolio *p)
@@ -116,30 +112,30 @@ static void portfolio_deinit(record_portfolio *p)
     *p = (record_portfolio){0};
 }
 
-at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out)
+void record_read_portfolios(record_reading *r, const json_t *root, record *out)
 {
     const json_t *list = json_object_get(root, "portfolios");
     size_t count = json_array_size(list);
-    if (!list || json_is_null(list))
-        return AT_OK;
-    if (!json_is_array(list) || count > RECORD_MAX_ENTRIES)
-        return record_leave_out(r, record_bad(r, "portfolios", "an array of 10000 at most"),
-                                "portfolios", 0);
+    if (!list || json_is_null(list) || r->status)
+        return;
+    if (!json_is_array(list) || count > RECORD_MAX_ENTRIES) {
+        record_bad(r, "portfolios", "an array of 10000 at most");
+        record_leave_out(r, "portfolios", 0);
+        return;
+    }
     out->portfolios = calloc(count ? count : 1, sizeof *out->portfolios);
     if (!out->portfolios)
-        return record_no_memory(r);
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++) {
+        record_no_memory(r);
+    for (size_t i = 0; i < count && !r->status; i++) {
         record_portfolio *p = &out->portfolios[out->portfolio_count++];
         p->place = i;
-        status = read_portfolio(r, json_array_get(list, i), p);
-        if (status) {
+        read_portfolio(r, json_array_get(list, i), p);
+        if (r->status) {
             portfolio_deinit(p);
             out->portfolio_count--;
-            status = record_leave_out(r, status, "portfolios", i);
+            record_leave_out(r, "portfolios", i);
         }
     }
-    return status;
 }
 
 /* ---- what was seen beside the default ---- */
@@ -184,24 +180,20 @@ static void note_entry(record *out, const record_entry *e)
 }
 
 /* {"problem": {}, "baseline_ns": 1, "times_ns": [1, null, ...]}, null for what was impossible. */
-static at_status note_problem(const record_reading *r, const json_t *j, const record_portfolio *p,
-                              record *out)
+static void note_problem(record_reading *r, const json_t *j, const record_portfolio *p, record *out)
 {
     record_values *problem = &out->seen_problems[out->seen_problem_count++];
     const json_t *times = json_object_get(j, "times_ns");
     double baseline = (double)json_integer_value(json_object_get(j, "baseline_ns"));
-    at_status status = record_read_values(r, json_object_get(j, "problem"), "problem", problem);
-    if (status)
-        return status;
+    record_read_values(r, json_object_get(j, "problem"), "problem", problem);
     if (!json_is_array(times) || json_array_size(times) != p->configuration_count)
-        return record_bad(r, "times_ns", "an array with a time for each configuration");
-    for (size_t i = 0; i < p->configuration_count && baseline > 0; i++) {
+        record_bad(r, "times_ns", "an array with a time for each configuration");
+    for (size_t i = 0; i < p->configuration_count && baseline > 0 && !r->status; i++) {
         const json_t *time = json_array_get(times, i);
         if (json_is_integer(time))
             note(out, problem, &p->configurations[i], false,
                  compare_medians((double)json_integer_value(time), baseline));
     }
-    return AT_OK;
 }
 
 static const json_t *problems_of(const json_t *portfolios, const record_portfolio *p)
@@ -209,32 +201,33 @@ static const json_t *problems_of(const json_t *portfolios, const record_portfoli
     return json_object_get(json_array_get(portfolios, p->place), "problems");
 }
 
-at_status record_note_seen(const record_reading *r, const json_t *root, record *out)
+void record_note_seen(record_reading *r, const json_t *root, record *out)
 {
     const json_t *portfolios = json_object_get(root, "portfolios");
     size_t problems = 0;
     for (size_t i = 0; i < out->portfolio_count; i++)
         problems += json_array_size(problems_of(portfolios, &out->portfolios[i]));
     if (problems > RECORD_MAX_ENTRIES)
-        return record_bad(r, "problems", "10000 at most");
+        record_bad(r, "problems", "10000 at most");
+    if (r->status)
+        return;
     out->seen = calloc(out->entry_count * (RECORD_MAX_CONTENDERS + 1) +
                            problems * RECORD_MAX_KEPT + 1,
                        sizeof *out->seen);
     out->seen_problems = calloc(problems + 1, sizeof *out->seen_problems);
-    if (!out->seen || !out->seen_problems)
-        return record_no_memory(r);
+    if (!out->seen || !out->seen_problems) {
+        record_no_memory(r);
+        return;
+    }
     for (size_t i = 0; i < out->entry_count; i++)
         note_entry(out, &out->entries[i]);
-    at_status status = AT_OK;
     for (size_t i = 0; i < out->portfolio_count; i++) {
         const json_t *list = problems_of(portfolios, &out->portfolios[i]);
-        for (size_t p = 0; p < json_array_size(list) && !status; p++) {
-            status = note_problem(r, json_array_get(list, p), &out->portfolios[i], out);
-            if (status)
-                status = record_leave_out(r, status, "portfolios", out->portfolios[i].place);
+        for (size_t p = 0; p < json_array_size(list) && !r->status; p++) {
+            note_problem(r, json_array_get(list, p), &out->portfolios[i], out);
+            record_leave_out(r, "portfolios", out->portfolios[i].place);
         }
     }
-    return status;
 }
 
 void record_portfolios_deinit(record *r)

@@ -39,19 +39,20 @@ bool record_is_text(const char *text)
     return true;
 }
 
-at_status record_bad(const record_reading *r, const char *what, const char *expected)
+void record_bad(record_reading *r, const char *what, const char *expected)
 {
+    char entry[32] = "";
+    if (r->status)
+        return;
     if (r->entry)
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "entry %zu: %s must be %s; correct the file or move it away", r->entry,
-                            what, expected);
-    return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                        "%s must be %s; correct the file or move it away", what, expected);
+        snprintf(entry, sizeof entry, "entry %zu: ", r->entry);
+    r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
+                             "%s%s must be %s; correct the file or move it away", entry, what, expected);
 }
 
-at_status record_no_memory(const record_reading *r)
+void record_no_memory(record_reading *r)
 {
-    return error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
+    r->status = error_set(r->error, AT_NO_MEMORY, "no memory to read %s", r->path);
 }
 
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
@@ -91,30 +92,31 @@ void record_faults_deinit(record_faults *faults)
     *faults = (record_faults){0};
 }
 
-at_status record_leave_out(const record_reading *r, at_status status, const char *list,
-                           size_t place)
+void record_leave_out(record_reading *r, const char *list, size_t place)
 {
     char pointer[64];
-    if (status != AT_FORMAT || !r->faults)
-        return status;
+    if (r->status != AT_FORMAT || !r->faults)
+        return;
     snprintf(pointer, sizeof pointer, "/%s/%zu", list, place);
-    status = record_faults_add(r->faults, r->path, pointer, r->error, r->error);
-    if (!status)
+    r->status = record_faults_add(r->faults, r->path, pointer, r->error, r->error);
+    if (!r->status)
         error_clear(r->error);
-    return status;
 }
 
-at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
-                             record_values *out)
+void record_read_values(record_reading *r, const json_t *object, const char *what, record_values *out)
 {
     size_t count = json_object_size(object);
     if (!json_is_object(object))
-        return record_bad(r, what, "an object");
+        record_bad(r, what, "an object");
     if (count > RECORD_MAX_VALUES)
-        return record_bad(r, what, "64 names at most");
+        record_bad(r, what, "64 names at most");
+    if (r->status)
+        return;
     out->pairs = calloc(count ? count : 1, sizeof *out->pairs);
-    if (!out->pairs)
-        return record_no_memory(r);
+    if (!out->pairs) {
+        record_no_memory(r);
+        return;
+    }
     const char *name;
     json_t *member;
     /* jansson's iteration takes a mutable object, and does not change it. */
@@ -122,14 +124,13 @@ at_status record_read_values(const record_reading *r, const json_t *object, cons
     {
         record_pair *p = &out->pairs[out->count];
         if (!record_is_name(name))
-            return record_bad(r, what, "named by identifiers of 63 letters at most");
+            record_bad(r, what, "named by identifiers of 63 letters at most");
         if (!json_to_value(member, &p->value) ||
             (json_is_string(member) && !record_is_text(p->value.string)))
-            return record_bad(r, what, "numbers, booleans and short strings without control characters");
+            record_bad(r, what, "numbers, booleans and short strings without control characters");
         p->name = name;
         out->count++;
     }
-    return AT_OK;
 }
 
 const value *record_get(const record_values *values, const char *name)

@@ -44,140 +44,100 @@ at_status record_path(const char *results_dir, const char *gpu, const char *patt
 }
 
 /* An optional member that is a number of at least 0. */
-static at_status read_number(const record_reading *r, const json_t *object, const char *name, double *out)
+static void read_number(record_reading *r, const json_t *object, const char *name, double *out)
 {
     const json_t *j = json_object_get(object, name);
-    *out = 0;
-    if (!j || json_is_null(j))
-        return AT_OK;
     *out = json_number_value(j);
-    if (!json_is_number(j) || !isfinite(*out) || *out < 0)
-        return record_bad(r, name, "a number, not negative");
-    return AT_OK;
+    if (j && !json_is_null(j) && (!json_is_number(j) || !isfinite(*out) || *out < 0))
+        record_bad(r, name, "a number, not negative");
 }
 
 /* An optional member that is a short text; "" without it. */
-static at_status read_text(const record_reading *r, const json_t *object, const char *name,
-                           const char **out)
+static const char *read_text(record_reading *r, const json_t *object, const char *name)
 {
     const json_t *j = json_object_get(object, name);
-    *out = "";
-    if (!j || json_is_null(j))
-        return AT_OK;
-    if (!json_is_string(j) || !record_is_text(json_string_value(j)))
-        return record_bad(r, name, "a short text without control characters");
-    *out = json_string_value(j);
-    return AT_OK;
+    const char *text = json_is_string(j) ? json_string_value(j) : "";
+    if ((j && !json_is_null(j) && !json_is_string(j)) || !record_is_text(text))
+        record_bad(r, name, "a short text without control characters");
+    return text;
 }
 
 /* One of two words; the first without the member. */
-static at_status read_choice(const record_reading *r, const json_t *object, const char *name,
-                             const char *first, const char *second, bool *is_second)
+static void read_choice(record_reading *r, const json_t *object, const char *name, const char *first,
+                        const char *second, bool *is_second)
 {
-    const char *text;
-    at_status status = read_text(r, object, name, &text);
-    if (status)
-        return status;
+    const char *text = read_text(r, object, name);
     *is_second = strcmp(text, second) == 0;
     if (!*is_second && *text && strcmp(text, first) != 0)
-        return record_bad(r, name, "one of the words that results/README.md lists");
-    return AT_OK;
+        record_bad(r, name, "one of the words that results/README.md lists");
 }
 
-static at_status read_ns(const record_reading *r, const json_t *object, const char *name,
-                         int64_t *out)
+static void read_ns(record_reading *r, const json_t *object, const char *name, int64_t *out)
 {
     const json_t *j = json_object_get(object, name);
     *out = json_integer_value(j);
     if (!json_is_integer(j) || *out <= 0)
-        return record_bad(r, name, "a whole number of nanoseconds above 0, under \"time\"");
-    return AT_OK;
+        record_bad(r, name, "a whole number of nanoseconds above 0, under \"time\"");
 }
 
 /* Median and interval. */
-static at_status read_time(const record_reading *r, const json_t *of, int64_t *median, int64_t *low,
-                           int64_t *high)
+static void read_time(record_reading *r, const json_t *of, int64_t *median, int64_t *low, int64_t *high)
 {
     const json_t *time = json_object_get(of, "time");
-    at_status status = read_ns(r, time, "median_ns", median);
-    if (!status)
-        status = read_ns(r, time, "low_ns", low);
-    return status ? status : read_ns(r, time, "high_ns", high);
+    read_ns(r, time, "median_ns", median);
+    read_ns(r, time, "low_ns", low);
+    read_ns(r, time, "high_ns", high);
 }
 
-static at_status read_baseline(const record_reading *r, const json_t *baseline, record_entry *out)
+static void read_baseline(record_reading *r, const json_t *baseline, record_entry *out)
 {
     /* null: the run ended before the default was tried. */
     if (!baseline || json_is_null(baseline))
-        return AT_OK;
-    at_status status = record_read_values(r, json_object_get(baseline, "configuration"),
-                                          "baseline.configuration", &out->baseline);
-    if (status || !json_object_get(baseline, "time"))
-        return status;
-    return read_time(r, baseline, &out->baseline_ns, &out->baseline_low_ns, &out->baseline_high_ns);
+        return;
+    record_read_values(r, json_object_get(baseline, "configuration"), "baseline.configuration", &out->baseline);
+    if (json_object_get(baseline, "time"))
+        read_time(r, baseline, &out->baseline_ns, &out->baseline_low_ns, &out->baseline_high_ns);
 }
 
-static at_status read_contenders(const record_reading *r, const json_t *list, record_entry *out)
+static void read_contenders(record_reading *r, const json_t *list, record_entry *out)
 {
     if (!list || json_is_null(list))
-        return AT_OK;
+        return;
     if (!json_is_array(list) || json_array_size(list) > RECORD_MAX_CONTENDERS)
-        return record_bad(r, "contenders", "an array of 16 at most");
-    at_status status = AT_OK;
-    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        record_bad(r, "contenders", "an array of 16 at most");
+    for (size_t i = 0; i < json_array_size(list) && !r->status; i++) {
         const json_t *j = json_array_get(list, i);
         record_contender *c = &out->contenders[out->contender_count++];
-        status = record_read_values(r, json_object_get(j, "configuration"),
-                                    "contenders.configuration", &c->configuration);
-        if (!status)
-            status = read_time(r, j, &c->time_ns, &c->time_low_ns, &c->time_high_ns);
+        record_read_values(r, json_object_get(j, "configuration"), "contenders.configuration", &c->configuration);
+        read_time(r, j, &c->time_ns, &c->time_low_ns, &c->time_high_ns);
     }
-    return status;
 }
 
-static at_status read_entry(const record_reading *r, const json_t *entry, record_entry *out)
+static void read_entry(record_reading *r, const json_t *entry, record_entry *out)
 {
     const json_t *measured = json_object_get(entry, "measured"), *hashes = json_object_get(entry, "hashes");
-    const struct {
-        const char *name;
-        double *out;
-    } numbers[] = {{"gbps", &out->gbps},
-                   {"gflops", &out->gflops},
-                   {"gitems", &out->gitems},
-                   {"ceiling_fraction", &out->ceiling_fraction},
-                   {"speedup", &out->speedup}};
-    const struct {
-        const json_t *of;
-        const char *name, **out;
-    } texts[] = {{entry, "item", &out->item},
-                 {entry, "ceiling", &out->ceiling},
-                 {entry, "date", &out->date},
-                 {entry, "tool", &out->tool},
-                 {json_object_get(entry, "search"), "effort", &out->effort},
-                 {hashes, "script", &out->script_hash},
-                 {hashes, "template", &out->template_hash},
-                 {hashes, "source", &out->source_hash}};
-    at_status status = json_is_object(entry) ? AT_OK : record_bad(r, "it", "an object");
-    if (!status)
-        status = record_read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
-    if (!status)
-        status = record_read_values(r, json_object_get(entry, "configuration"), "configuration",
-                             &out->configuration);
-    if (!status)
-        status = read_baseline(r, json_object_get(entry, "baseline"), out);
-    if (!status)
-        status = read_time(r, entry, &out->time_ns, &out->time_low_ns, &out->time_high_ns);
-    if (!status)
-        status = read_contenders(r, json_object_get(entry, "contenders"), out);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++)
-        status = read_number(r, entry, numbers[i].name, numbers[i].out);
-    if (!status)
-        status = read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
-    if (!status)
-        status = read_choice(r, measured, "objective", "time", "energy", &out->energy);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts && !status; i++)
-        status = read_text(r, texts[i].of, texts[i].name, texts[i].out);
-    return status;
+    if (!json_is_object(entry))
+        record_bad(r, "it", "an object");
+    record_read_values(r, json_object_get(entry, "problem"), "problem", &out->problem);
+    record_read_values(r, json_object_get(entry, "configuration"), "configuration", &out->configuration);
+    read_baseline(r, json_object_get(entry, "baseline"), out);
+    read_time(r, entry, &out->time_ns, &out->time_low_ns, &out->time_high_ns);
+    read_contenders(r, json_object_get(entry, "contenders"), out);
+    read_number(r, entry, "gbps", &out->gbps);
+    read_number(r, entry, "gflops", &out->gflops);
+    read_number(r, entry, "gitems", &out->gitems);
+    read_number(r, entry, "ceiling_fraction", &out->ceiling_fraction);
+    read_number(r, entry, "speedup", &out->speedup);
+    read_choice(r, measured, "cache", "cold", "warm", &out->warm_cache);
+    read_choice(r, measured, "objective", "time", "energy", &out->energy);
+    out->item = read_text(r, entry, "item");
+    out->ceiling = read_text(r, entry, "ceiling");
+    out->date = read_text(r, entry, "date");
+    out->tool = read_text(r, entry, "tool");
+    out->effort = read_text(r, json_object_get(entry, "search"), "effort");
+    out->script_hash = read_text(r, hashes, "script");
+    out->template_hash = read_text(r, hashes, "template");
+    out->source_hash = read_text(r, hashes, "source");
 }
 
 /* "9.0" exactly. */
@@ -192,43 +152,35 @@ static bool read_capability(const char *text, int *major, int *minor)
 
 /* The schema and its version come first: a file of another version is named as that, whatever else
  * it holds. */
-static at_status read_version(const record_reading *r, const json_t *root)
+static void read_version(record_reading *r, const json_t *root)
 {
-    const json_t *schema = json_object_get(root, "schema");
+    const char *schema = json_string_value(json_object_get(root, "schema"));
     const json_t *version = json_object_get(root, "version");
-    if (!json_is_string(schema) || strcmp(json_string_value(schema), RECORD_SCHEMA) != 0 ||
-        !json_is_integer(version))
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
-                            "\"); move it away or choose another results folder");
-    if (json_integer_value(version) < 1)
-        return record_bad(r, "version", "a whole number from 1 on");
-    if (json_integer_value(version) > RECORD_VERSION)
-        return error_set_at(r->error, AT_FORMAT, r->path, 0,
-                            "a record of version %" JSON_INTEGER_FORMAT
-                            ", which a newer autotune wrote; autotune %s reads versions up to %d: "
-                            "update autotune, or choose another results folder",
-                            json_integer_value(version), version_text(), RECORD_VERSION);
-    return AT_OK;
+    if (!schema || strcmp(schema, RECORD_SCHEMA) != 0 || !json_is_integer(version))
+        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
+                                 "not a record of autotune (no \"schema\": \"" RECORD_SCHEMA
+                                 "\"); move it away or choose another results folder");
+    else if (json_integer_value(version) < 1)
+        record_bad(r, "version", "a whole number from 1 on");
+    else if (json_integer_value(version) > RECORD_VERSION)
+        r->status = error_set_at(r->error, AT_FORMAT, r->path, 0,
+                                 "a record of version %" JSON_INTEGER_FORMAT
+                                 ", which a newer autotune wrote; autotune %s reads versions up to %d: "
+                                 "update autotune, or choose another results folder",
+                                 json_integer_value(version), version_text(), RECORD_VERSION);
 }
 
-static at_status read_head(const record_reading *r, const json_t *root, record *out)
+static void read_head(record_reading *r, const json_t *root, record *out)
 {
-    const char *capability;
-    at_status status = read_version(r, root);
-    if (!status)
-        status = read_text(r, root, "pattern", &out->pattern);
-    if (!status && !record_is_name(out->pattern))
-        status = record_bad(r, "pattern", "an identifier");
-    if (!status)
-        status = read_text(r, root, "gpu", &out->gpu);
-    if (!status && !*out->gpu)
-        status = record_bad(r, "gpu", "the GPU's name");
-    if (!status)
-        status = read_text(r, root, "compute_capability", &capability);
-    if (!status && !read_capability(capability, &out->major, &out->minor))
-        status = record_bad(r, "compute_capability", "a text like \"9.0\"");
-    return status;
+    read_version(r, root);
+    out->pattern = read_text(r, root, "pattern");
+    if (!record_is_name(out->pattern))
+        record_bad(r, "pattern", "an identifier");
+    out->gpu = read_text(r, root, "gpu");
+    if (!*out->gpu)
+        record_bad(r, "gpu", "the GPU's name");
+    if (!read_capability(read_text(r, root, "compute_capability"), &out->major, &out->minor))
+        record_bad(r, "compute_capability", "a text like \"9.0\"");
 }
 
 static void entry_deinit(record_entry *e)
@@ -241,44 +193,43 @@ static void entry_deinit(record_entry *e)
     *e = (record_entry){0};
 }
 
-static at_status read_entries(record_reading *r, const json_t *entries, record *out)
+static void read_entries(record_reading *r, const json_t *entries, record *out)
 {
     size_t count = json_array_size(entries);
     if (!json_is_array(entries) || count > RECORD_MAX_ENTRIES)
-        return record_bad(r, "entries", "an array of 10000 entries at most");
+        record_bad(r, "entries", "an array of 10000 entries at most");
+    if (r->status)
+        return;
     out->entries = calloc(count ? count : 1, sizeof *out->entries);
     if (!out->entries)
-        return record_no_memory(r);
-    at_status status = AT_OK;
-    for (size_t i = 0; i < count && !status; i++) {
+        record_no_memory(r);
+    for (size_t i = 0; i < count && !r->status; i++) {
         record_entry *e = &out->entries[out->entry_count++];
         r->entry = i + 1;
         e->place = i;
-        status = read_entry(r, json_array_get(entries, i), e);
-        if (status) {
+        read_entry(r, json_array_get(entries, i), e);
+        if (r->status) {
             entry_deinit(e);
             out->entry_count--;
-            status = record_leave_out(r, status, "entries", i);
+            record_leave_out(r, "entries", i);
         }
     }
     r->entry = 0;
-    return status;
 }
 
 static at_status read_root(const char *path, record_faults *faults, record *out, at_error *error)
 {
     record_reading r = {.path = path, .faults = faults, .error = error};
-    const json_t *root = out->root;
-    at_status status = read_head(&r, root, out);
-    if (status)
-        return status;
+    read_head(&r, out->root, out);
+    if (r.status)
+        return r.status;
     out->path = strdup(path);
     if (!out->path)
-        return record_no_memory(&r);
-    status = read_entries(&r, json_object_get(root, "entries"), out);
-    if (!status)
-        status = record_read_portfolios(&r, root, out);
-    return status ? status : record_note_seen(&r, root, out);
+        record_no_memory(&r);
+    read_entries(&r, json_object_get(out->root, "entries"), out);
+    record_read_portfolios(&r, out->root, out);
+    record_note_seen(&r, out->root, out);
+    return r.status;
 }
 
 at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
@@ -367,19 +318,24 @@ static bool is_record_file(const char *name, const char *pattern_name)
            (strlen(pattern_name) == length - 5 && strncmp(name, pattern_name, length - 5) == 0);
 }
 
-static at_status load_folder(const char *folder, const char *pattern_name, record_set *set,
-                             at_error *error)
+typedef struct loading {
+    const char *pattern_name;
+    record_set *set;
+} loading;
+
+static at_status load_folder(void *context, const char *folder, at_error *error)
 {
+    const loading *l = context;
     at_status status = AT_OK;
     DIR *d = opendir(folder);
     if (!d)
         return error_set_errno(error, errno, "cannot open the folder %s", folder);
     for (struct dirent *e; !status && (e = readdir(d));) {
         char path[PATH_BYTES + 300];
-        if (!is_record_file(e->d_name, pattern_name))
+        if (!is_record_file(e->d_name, l->pattern_name))
             continue;
         snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        status = set_add(set, path, error);
+        status = set_add(l->set, path, error);
     }
     closedir(d);
     return status;
@@ -392,10 +348,8 @@ static int compare_records(const void *a, const void *b)
     return by_gpu ? by_gpu : strcmp(x->pattern, y->pattern);
 }
 
-at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
-                          at_error *error)
+at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context, at_error *error)
 {
-    *out = (record_set){0};
     at_status status = AT_OK;
     DIR *d = opendir(results_dir);
     if (!d && errno == ENOENT)
@@ -409,12 +363,21 @@ at_status record_load_all(const char *results_dir, const char *pattern_name, rec
         if (e->d_name[0] == '.' || n < 0 || n >= PATH_BYTES)
             continue;
         if (stat(folder, &s) == 0 && S_ISDIR(s.st_mode))
-            status = load_folder(folder, pattern_name, out, error);
+            status = visit(context, folder, error);
     }
     closedir(d);
+    return status;
+}
+
+at_status record_load_all(const char *results_dir, const char *pattern_name, record_set *out,
+                          at_error *error)
+{
+    loading l = {pattern_name, out};
+    *out = (record_set){0};
+    at_status status = record_each_gpu(results_dir, load_folder, &l, error);
     /* The folder of one GPU. */
     if (!status && out->count == 0 && out->faults.count == 0)
-        status = load_folder(results_dir, pattern_name, out, error);
+        status = load_folder(&l, results_dir, error);
     if (status)
         record_set_deinit(out);
     else if (out->count)

@@ -11,11 +11,13 @@
 
 #define RECORD_SCHEMA "autotune-record"
 
-/* What is being read, for messages. */
+/* What is being read. The first failure is kept: what is read after it is not looked at, so that readers
+ * need not check after each member. */
 typedef struct record_reading {
     const char *path;
     size_t entry; /* 1-based; 0: the head of the file */
     record_faults *faults; /* NULL: the first thing that cannot be understood ends the reading */
+    at_status status;
     at_error *error;
 } record_reading;
 
@@ -26,20 +28,23 @@ bool record_is_name(const char *text);
 bool record_is_text(const char *text);
 
 /* "entry 3: WHAT must be EXPECTED". */
-at_status record_bad(const record_reading *r, const char *what, const char *expected);
-at_status record_no_memory(const record_reading *r);
+void record_bad(record_reading *r, const char *what, const char *expected);
+void record_no_memory(record_reading *r);
 
-/* If faults are collected, notes that `list` has a bad element at `place` ("entries", 2), which is left
- * out, and returns AT_OK. Otherwise returns `status`. */
-at_status record_leave_out(const record_reading *r, at_status status, const char *list,
-                           size_t place);
+/* If faults are collected, a bad element of `list` at `place` ("entries", 2) is noted as left out, and reading
+ * goes on. */
+void record_leave_out(record_reading *r, const char *list, size_t place);
 
 /* An object of values, by names; *out is the caller's, also after an error. */
-at_status record_read_values(const record_reading *r, const json_t *object, const char *what,
-                             record_values *out);
+void record_read_values(record_reading *r, const json_t *object, const char *what, record_values *out);
 
 /* Merging takes milliseconds: a process that holds a folder's lock longer is stuck. */
 enum { RECORD_LOCK_TIMEOUT_MS = 30000 };
+
+/* Calls `visit` with the folder of each GPU under `results_dir`, and ends at its first failure. AT_NOT_FOUND,
+ * AT_IO of `results_dir` itself. */
+typedef at_status record_visitor(void *context, const char *folder, at_error *error);
+at_status record_each_gpu(const char *results_dir, record_visitor *visit, void *context, at_error *error);
 
 /* Members of what is written of a run; new references, NULL when out of memory. */
 json_t *record_pack_problem(const run_summary *s);
@@ -64,8 +69,8 @@ at_status record_replace(const char *path, const json_t *root, record_reader *re
 at_status record_write(const char *path, const json_t *root, at_error *error);
 
 /* The record's portfolios, and what was seen beside the default there and in its entries. */
-at_status record_read_portfolios(const record_reading *r, const json_t *root, record *out);
-at_status record_note_seen(const record_reading *r, const json_t *root, record *out);
+void record_read_portfolios(record_reading *r, const json_t *root, record *out);
+void record_note_seen(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
 #endif

@@ -1,7 +1,6 @@
 #include "script/emit.h"
 
 #include <lauxlib.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 

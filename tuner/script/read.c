@@ -3,7 +3,6 @@
 #include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "script/state.h"

@@ -1,5 +1,4 @@
 /* Evaluates tensor maps and textures among the arguments of a kernel. */
-#include <string.h>
 
 #include "script/state.h"
 

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include "sim/program/bits.h"
 #include "sim/device.h"
 #include "sim/fill.h"
 

@@ -6,7 +6,6 @@
 #define AUTOTUNE_CMD_LOOK_PLOT_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "base/error.h"
 #include "history/history.h"

@@ -1,6 +1,5 @@
 /* autotune results show: an entry in words. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"

@@ -1,6 +1,5 @@
 #include "cmd/space/spill_map.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,4 @@
 /* What one variant was found to do, for people and for programs. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json_text.h"

@@ -1,8 +1,5 @@
 #include "run/setup/session.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/clock.h"
 #include "record/ceilings.h"
 #include "run/setup/setup.h"

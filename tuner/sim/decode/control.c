@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "sim/decode/decoder.h"
 
 struct named_op {

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "base/cores.h"
 #include "sim/machine/machine.h"
