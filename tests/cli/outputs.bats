@@ -62,12 +62,12 @@ all_fail_at() { # all_fail_at OUT
 @test "a pipe that is read takes what a file would" {
     mkfifo pipe
     for line in "emit $FIXTURES/scale.lua -o OUT" "convert $LANDSCAPE --format t4 -o OUT"; do
-        # Opened both ways it has a reader before the other one comes.
-        exec 5<>pipe
-        timeout 20 cat pipe >got.txt 5>&- &
+        # Opened both ways it is waited for by nobody; what is written into it stays there for the reader.
+        exec 5<>pipe 6<pipe
+        timeout 20 cat <&6 >got.txt 5>&- 6<&- &
         # shellcheck disable=SC2086 # words are arguments
-        "$AUTOTUNE" ${line//OUT/pipe} 5>&-
-        exec 5>&-
+        "$AUTOTUNE" ${line//OUT/pipe} 5>&- 6<&-
+        exec 5>&- 6<&-
         wait
         # shellcheck disable=SC2086 # words are arguments
         "$AUTOTUNE" ${line//OUT/want.txt}

@@ -81,7 +81,8 @@ END
     for i in "${!pids[@]}"; do
         ended "${pids[i]}" || { echo "${lines[i]}: $(tail -n 3 err.$i)"; return 1; }
     done
-    [ ! -e out.svg ] && [ -z "$(find . -name '*.tmp')" ]
+    left=$(find . -name '*.tmp' -o -name out.svg)
+    [ -z "$left" ] || { echo "left behind: $left"; return 1; }
 }
 
 @test "the next point of a sweep is no harder to interrupt than the first" {

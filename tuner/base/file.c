@@ -214,18 +214,24 @@ static at_status write_beside_and_rename(const char *path, const void *bytes, si
     return status;
 }
 
-/* A signal that ends the process waits until the temporary file has its name. */
+/* A signal that ends the process waits until the temporary file is no more: it has its name, or is removed. */
+static void hold_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
 static at_status replace_regular(const char *path, const void *bytes, size_t size_bytes,
                                  at_error *error)
 {
     char folder[PATH_BYTES];
     const char *name;
-    sigset_t all, before;
+    sigset_t before;
     at_status status = split(path, folder, &name, error);
     if (status)
         return status;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
+    hold_signals(&before);
     status = write_beside_and_rename(path, bytes, size_bytes, error);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status ? status : sync_folder(folder, error);
@@ -326,14 +332,17 @@ at_status file_check_writable(const char *folder, at_error *error)
         return path_too_long(error, folder);
     snprintf(path, sizeof path, "%s/probe", folder);
     int fd;
+    sigset_t before;
+    hold_signals(&before);
     at_status status = create_beside(path, temporary, &fd, error);
-    if (status)
-        return status;
-    /* Creating an empty file succeeds on a full disk; a block of data does not. */
-    char block[PROBE_BYTES];
-    memset(block, 'x', sizeof block);
-    status = fill_and_close(fd, folder, block, sizeof block, error);
-    unlink(temporary);
+    if (!status) {
+        /* Creating an empty file succeeds on a full disk; a block of data does not. */
+        char block[PROBE_BYTES];
+        memset(block, 'x', sizeof block);
+        status = fill_and_close(fd, folder, block, sizeof block, error);
+        unlink(temporary);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return status;
 }
 
