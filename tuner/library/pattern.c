@@ -98,13 +98,11 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
 
 /* ---- which configuration ---- */
 
-/* The script's value indices of a recorded configuration; false when a parameter or value is not
- * the script's (any more). */
-static bool find_indices(const pattern *p, const record_values *values, uint16_t *indices)
+bool library_indices(const pattern *p, const record_values *configuration, uint16_t *indices)
 {
     for (size_t i = 0; i < p->parameter_count; i++) {
         const space_parameter *parameter = &p->parameters[i];
-        const value *v = record_get(values, parameter->name);
+        const value *v = record_get(configuration, parameter->name);
         size_t at = 0;
         while (v && at < parameter->value_count && !value_equal(parameter->values[at], *v))
             at++;
@@ -112,7 +110,7 @@ static bool find_indices(const pattern *p, const record_values *values, uint16_t
             return false;
         indices[i] = (uint16_t)at;
     }
-    return values->count == p->parameter_count;
+    return configuration->count == p->parameter_count;
 }
 
 /* A configuration that was best elsewhere may be impossible here: cut vectors, too much memory. */
@@ -124,13 +122,11 @@ bool library_fits(void *context, const record_values *configuration)
     uint16_t indices[RECORD_MAX_VALUES];
     const pattern *p = script_pattern(check->script);
     check->broken = NULL;
-    if (!find_indices(p, configuration, indices) ||
+    if (!library_indices(p, configuration, indices) ||
         script_valid(check->script, PROBLEM_TUNED, indices, &valid, &broken, NULL))
         return false;
     if (!valid)
         check->broken = &p->constraints[broken];
-    else if (check->indices)
-        memcpy(check->indices, indices, p->parameter_count * sizeof *indices);
     return valid;
 }
 

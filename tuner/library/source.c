@@ -18,7 +18,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                         at_error *error)
 {
     const pattern *p = script_pattern(s);
-    library_check check = {.script = s, .indices = indices};
+    library_check check = {.script = s};
     record_pair pairs[RECORD_MAX_VALUES];
     pick_candidate found;
     if (p->parameter_count > RECORD_MAX_VALUES)
@@ -33,7 +33,9 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&c->records, &target, &found);
-    return *rule != PICK_NONE ? AT_OK : library_refuse(c, s, error);
+    if (*rule == PICK_NONE || !library_indices(p, found.configuration, indices))
+        return library_refuse(c, s, error);
+    return AT_OK;
 }
 
 /* ---- compiling ---- */

@@ -238,7 +238,6 @@ pick_rule pick(const record_set *set, const pick_target *target, pick_candidate 
             target->refused(target->context, out, verdict, seen);
         as_good = as_good || (has_default && verdict != PICK_IMPOSSIBLE);
     }
-    as_good = as_good && is_possible(target, fallback); /* asked again, since the last that fits is kept */
     *out = as_good ? (pick_candidate){.rule = PICK_DEFAULT, .configuration = fallback}
                    : (pick_candidate){.rule = PICK_NONE};
     return out->rule;

@@ -51,7 +51,7 @@ typedef struct pick_target {
     const char *gpu; /* the device's own name */
     int major, minor;
     const record_values *problem;
-    /* Is a configuration possible? Asked last of what is given. NULL: any is. */
+    /* Is a configuration possible? NULL: any is. */
     bool (*fits)(void *context, const record_values *configuration);
     void *context;
     const record_values *fallback; /* the pattern's default; NULL: as recorded last */

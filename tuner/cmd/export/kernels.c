@@ -254,13 +254,14 @@ static at_status add_configuration(making *k, const uint16_t *indices,
 static at_status add_for_target(making *k, pick_target target, at_error *error)
 {
     uint16_t indices[RECORD_MAX_VALUES];
-    library_check check = {.script = k->script, .indices = indices};
+    library_check check = {.script = k->script};
     pick_candidate found;
     target.problem = k->problem;
     target.fits = library_fits;
     target.context = &check;
     target.fallback = &k->m->defaults;
-    if (pick(k->records, &target, &found) == PICK_NONE)
+    if (pick(k->records, &target, &found) == PICK_NONE ||
+        !library_indices(script_pattern(k->script), found.configuration, indices))
         return AT_OK;
     return add_configuration(k, indices, found.configuration, error);
 }

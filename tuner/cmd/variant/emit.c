@@ -71,7 +71,7 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
     at_status status = known_records(o, p->name, true, &records, error);
     if (status)
         return status;
-    library_check check = {.script = s, .indices = indices};
+    library_check check = {.script = s};
     const record_values problem = library_problem(p, pairs), fallback = library_default(p, defaults);
     const pick_target target = {.gpu = gpu->name,
                                 .major = gpu->major,
@@ -81,8 +81,9 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&records, &target, &found);
+    const bool is_found = *rule != PICK_NONE && library_indices(p, found.configuration, indices);
     record_set_deinit(&records);
-    if (*rule != PICK_NONE)
+    if (is_found)
         return AT_OK;
     return error_set_at(error, AT_USAGE, p->path, 0,
                         "nothing that is known is possible for this problem; 'autotune pick %s' says "

@@ -336,8 +336,11 @@ static bool has_kernel(void *context, const record_values *configuration)
         const subject *s;
         library_check check;
     } *c = context;
+    uint16_t indices[RECORD_MAX_VALUES];
     library_check check = c->check;
-    return library_fits(&check, configuration) && source_of(c->s, check.script, check.indices) >= 0;
+    return library_fits(&check, configuration) &&
+           library_indices(script_pattern(check.script), configuration, indices) &&
+           source_of(c->s, check.script, indices) >= 0;
 }
 
 /* What the library picks of that for which there is a kernel, and what it launches. */
@@ -349,7 +352,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
     struct {
         const subject *s;
         library_check check;
-    } check = {s, {.script = with, .indices = indices}};
+    } check = {s, {.script = with}};
     const pick_target target = {.gpu = "NVIDIA H200",
                                 .major = 9,
                                 .minor = 0,
@@ -365,6 +368,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
         fputs("none\n", to);
         return;
     }
+    assert_true(library_indices(script_pattern(with), found.configuration, indices));
     int source = source_of(s, with, indices);
     assert_ok(script_launch_plan(with, PROBLEM_TUNED, indices, &plan, &error), error);
     assert_ok(script_problem_plan(with, PROBLEM_TUNED, indices, 1, &buffers, &error), error);
