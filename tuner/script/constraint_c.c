@@ -20,7 +20,7 @@ enum { MOST_NESTED = 100, MOST_PIECES = 2048, MOST_ARGUMENTS = 8, MOST_BYTES = 6
 typedef struct piece {
     c_type type;
     const char *text, *when;
-    bool literal; /* a text or number as the script writes it */
+    bool literal; /* a text as the script writes it */
 } piece;
 
 typedef struct translator {
@@ -106,12 +106,8 @@ static bool translate_number(translator *t, piece *out)
     errno = 0;
     bool hexadecimal = strpbrk(digits, "xX") != NULL;
     long long whole = strtoll(digits, &end, hexadecimal ? 16 : 10);
-    out->literal = true;
-    if (!*end && !errno) {
-        bool done = give(out, C_WHOLE, keep(t, "INT64_C(%lld)", whole));
-        out->literal = true;
-        return done;
-    }
+    if (!*end && !errno)
+        return give(out, C_WHOLE, keep(t, "INT64_C(%lld)", whole));
     if (hexadecimal)
         return false;
     errno = 0;
@@ -174,35 +170,23 @@ static bool call_whole(translator *t, const char *name, const arguments *a, piec
         const char *name;
         size_t count;
         c_type result;
-        const char *format;
+        const char *rest; /* of its arguments in C */
     } functions[] = {
-        {"ceil_div", 2, C_WHOLE, "autotune_ceil_div(%s, %s, failed)"},
-        {"round_up", 2, C_WHOLE, "autotune_round_up(%s, %s, failed)"},
-        {"log2", 1, C_WHOLE, "autotune_log2(%s, failed)"},
-        {"is_pow2", 1, C_TRUTH, "autotune_is_pow2(%s)"},
-        {"floor", 1, C_WHOLE, "%s"},
-        {"ceil", 1, C_WHOLE, "%s"},
+        {"ceil_div", 2, C_WHOLE, ", failed"},
+        {"round_up", 2, C_WHOLE, ", failed"},
+        {"log2", 1, C_WHOLE, ", failed"},
+        {"is_pow2", 1, C_TRUTH, ""},
     };
     for (size_t i = 0; i < a->count; i++)
         if (!is_value(&a->of[i], C_WHOLE))
             return false;
-    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++) {
-        if (strcmp(functions[f].name, name) != 0 || functions[f].count != a->count)
-            continue;
-        char text[64];
-        const char *first = strstr(functions[f].format, "%s");
-        if (a->count == 1) {
-            snprintf(text, sizeof text, "%.*s", (int)(first - functions[f].format),
-                     functions[f].format);
+    for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
+        if (strcmp(functions[f].name, name) == 0 && functions[f].count == a->count)
             return give(out, functions[f].result,
-                        keep(t, "%s%s%s", text, a->of[0].text, first + 2));
-        }
-        snprintf(text, sizeof text, "%.*s", (int)(first - functions[f].format),
-                 functions[f].format);
-        return give(out, functions[f].result,
-                    keep(t, "%s%s, %s, failed)", text, a->of[0].text, a->of[1].text));
-    }
-    return false;
+                        keep(t, "autotune_%s(%s%s%s%s)", name, a->of[0].text, a->count > 1 ? ", " : "",
+                             a->count > 1 ? a->of[1].text : "", functions[f].rest));
+    bool rounds = a->count == 1 && (strcmp(name, "floor") == 0 || strcmp(name, "ceil") == 0);
+    return rounds && give(out, C_WHOLE, a->of[0].text);
 }
 
 static bool call_text(translator *t, const char *name, const arguments *a, piece *out)
@@ -278,13 +262,9 @@ static bool translate_device(translator *t, const char *field, piece *out)
 
 static bool is_input(const translator *t, const char *name)
 {
-    for (size_t i = 0; i < t->e->input_count; i++) {
-        expression_input input = t->e->inputs[i];
-        const char *own = input.is_parameter ? t->s->parameters[input.index].name
-                                             : t->s->problems[PROBLEM_TUNED][input.index].name;
-        if (strcmp(own, name) == 0)
+    for (size_t i = 0; i < t->e->input_count; i++)
+        if (strcmp(expression_input_name(t->s, t->e->inputs[i]), name) == 0)
             return true;
-    }
     return false;
 }
 

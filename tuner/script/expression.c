@@ -291,24 +291,15 @@ int expression_push(script *s, const expression *e, problem_kind problem, const 
         expression_input input = e->inputs[i];
         value v = input.is_parameter ? s->parameters[input.index].values[indices[input.index]]
                                      : s->problems[problem][input.index].value;
-        switch (v.kind) {
-        case VALUE_INTEGER:
-            lua_pushinteger(L, v.integer);
-            break;
-        case VALUE_NUMBER:
-            lua_pushnumber(L, v.number);
-            break;
-        case VALUE_BOOLEAN:
-            lua_pushboolean(L, v.boolean);
-            break;
-        case VALUE_STRING: /* from a table, because making a string may allocate */
-            lua_rawgeti(L, LUA_REGISTRYINDEX,
-                        input.is_parameter ? s->value_tables[input.index]
-                                           : s->problem_tables[problem]);
-            lua_rawgeti(L, -1, (input.is_parameter ? indices[input.index] : input.index) + 1);
-            lua_remove(L, -2);
-            break;
+        if (v.kind != VALUE_STRING) {
+            script_push_value(L, v);
+            continue;
         }
+        /* From a table, because making a string may allocate. */
+        lua_rawgeti(L, LUA_REGISTRYINDEX,
+                    input.is_parameter ? s->value_tables[input.index] : s->problem_tables[problem]);
+        lua_rawgeti(L, -1, (input.is_parameter ? indices[input.index] : input.index) + 1);
+        lua_remove(L, -2);
     }
     return (int)e->input_count;
 }

@@ -100,21 +100,7 @@ static int host_nearest(lua_State *L)
 /* host.parse(text): what a person typed, as a Lua value. */
 static int host_parse(lua_State *L)
 {
-    value v = value_parse(luaL_checkstring(L, 1));
-    switch (v.kind) {
-    case VALUE_INTEGER:
-        lua_pushinteger(L, v.integer);
-        break;
-    case VALUE_NUMBER:
-        lua_pushnumber(L, v.number);
-        break;
-    case VALUE_BOOLEAN:
-        lua_pushboolean(L, v.boolean);
-        break;
-    case VALUE_STRING:
-        lua_pushstring(L, v.string);
-        break;
-    }
+    script_push_value(L, value_parse(luaL_checkstring(L, 1)));
     return 1;
 }
 

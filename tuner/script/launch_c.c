@@ -7,75 +7,71 @@
 
 #include "script/state.h"
 
+/* The first failure is kept; what is written after it is thrown away. */
 typedef struct writer {
     const script *s;
     c_spelling spell;
     void *context;
     FILE *to;
+    at_status status;
     at_error *error;
 } writer;
 
-static at_status refuse(const writer *w, const expression *e, const char *why)
+static void refuse(writer *w, const expression *e, const char *why)
 {
-    return error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s", e->what, why, e->text);
+    if (!w->status)
+        w->status = error_set_at(w->error, AT_SCRIPT, w->s->path, e->line, "%s: %s: %.200s", e->what, why, e->text);
 }
 
-/* The expression in C; *out is the caller's. */
-static at_status translate(const writer *w, const expression *e, c_type *type, char **out)
+/* The expression in C; NULL after a failure, else the caller's. */
+static char *translate(writer *w, const expression *e, c_type *type)
 {
-    at_status status = script_expression_c(w->s, e, w->spell, w->context, type, out, w->error);
-    return status || *out ? status : refuse(w, e, "this cannot be translated to C");
+    char *c = NULL;
+    if (!w->status)
+        w->status = script_expression_c(w->s, e, w->spell, w->context, type, &c, w->error);
+    if (!c)
+        refuse(w, e, "this cannot be translated to C");
+    return c;
 }
 
-static at_status translate_number(const writer *w, const expression *e, c_type *type, char **out)
+static char *translate_number(writer *w, const expression *e, c_type *type)
 {
-    at_status status = translate(w, e, type, out);
-    if (status || *type == C_WHOLE || *type == C_NUMBER)
-        return status;
-    free(*out);
-    return refuse(w, e, "this is not a number");
+    char *c = translate(w, e, type);
+    if (c && *type != C_WHOLE && *type != C_NUMBER)
+        refuse(w, e, "this is not a number");
+    return c;
 }
 
 /* A whole number from `least` to `most`. */
-static at_status print_whole(const writer *w, const expression *e, int64_t least, int64_t most)
+static void print_whole(writer *w, const expression *e, int64_t least, int64_t most)
 {
     c_type type;
-    char *c;
-    at_status status = translate_number(w, e, &type, &c);
-    if (status)
-        return status;
-    fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
-            type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
-            least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
+    char *c = translate_number(w, e, &type);
+    if (c)
+        fprintf(w->to, "autotune_within(%s%s%s, INT64_C(%" PRId64 ")%s, INT64_C(%" PRId64 "), failed)",
+                type == C_NUMBER ? "autotune_whole(" : "", c, type == C_NUMBER ? ", failed)" : "",
+                least == INT64_MIN ? least + 1 : least, least == INT64_MIN ? " - 1" : "", most);
     free(c);
-    return AT_OK;
 }
 
-static at_status print_number(const writer *w, const expression *e)
+static void print_number(writer *w, const expression *e)
 {
     c_type type;
-    char *c;
-    at_status status = translate_number(w, e, &type, &c);
-    if (status)
-        return status;
-    fprintf(w->to, "(double)(%s)", c);
+    char *c = translate_number(w, e, &type);
+    if (c)
+        fprintf(w->to, "(double)(%s)", c);
     free(c);
-    return AT_OK;
 }
 
-static at_status print_typed(const writer *w, const expression *e, c_type wanted)
+static void print_typed(writer *w, const expression *e, c_type wanted)
 {
     c_type type;
-    char *c;
-    at_status status = translate(w, e, &type, &c);
-    if (status)
-        return status;
-    if (type != wanted)
-        status = refuse(w, e, wanted == C_TEXT ? "this is not a text" : "this is neither true nor false");
-    else
+    char *c = translate(w, e, &type);
+    if (c && type != wanted)
+        refuse(w, e, wanted == C_TEXT ? "this is not a text" : "this is neither true nor false");
+    else if (c)
         fputs(c, w->to);
     free(c);
-    return status;
 }
 
 /* ---- arguments ---- */
@@ -99,91 +95,83 @@ static const struct {
     [ARGUMENT_DOUBLE] = {0, 0, 8, "double"},
 };
 
-static at_status print_whole_value(const writer *w, const expression *e, argument_type type)
+static void print_whole_value(writer *w, const expression *e, argument_type type)
 {
     fputs("autotune_whole_value(", w->to);
-    at_status status = print_whole(w, e, types[type].least, types[type].most);
+    print_whole(w, e, types[type].least, types[type].most);
     fprintf(w->to, ", %u)", types[type].size_bytes);
-    return status;
 }
 
-static at_status print_truth_value(const writer *w, const expression *e)
+static void print_truth_value(writer *w, const expression *e)
 {
     fputs("autotune_truth_value(", w->to);
-    at_status status = print_typed(w, e, C_TRUTH);
+    print_typed(w, e, C_TRUTH);
     fputs(")", w->to);
-    return status;
 }
 
 /* Without a type of its own it is an int or a bool, as script/launch.c has it. */
-static at_status print_plain_value(const writer *w, const expression *e)
+static void print_plain_value(writer *w, const expression *e)
 {
     c_type type;
-    char *c;
-    at_status status = translate(w, e, &type, &c);
-    if (status)
-        return status;
+    char *c = translate(w, e, &type);
+    if (c && type == C_WHOLE)
+        print_whole_value(w, e, ARGUMENT_INT32);
+    else if (c && type == C_TRUTH)
+        print_truth_value(w, e);
+    else
+        refuse(w, e, "an argument without a type is a whole number or a truth");
     free(c);
-    if (type != C_WHOLE && type != C_TRUTH)
-        return refuse(w, e, "an argument without a type is a whole number or a truth");
-    return type == C_WHOLE ? print_whole_value(w, e, ARGUMENT_INT32) : print_truth_value(w, e);
 }
 
-static at_status print_value(const writer *w, const script_argument *a)
+static void print_value(writer *w, const script_argument *a)
 {
-    if (a->type == ARGUMENT_PLAIN)
-        return print_plain_value(w, &a->value);
-    if (a->type == ARGUMENT_BOOL)
-        return print_truth_value(w, &a->value);
-    if (!types[a->type].floating)
-        return print_whole_value(w, &a->value, a->type);
-    fprintf(w->to, "autotune_%s_value(", types[a->type].floating);
-    at_status status = print_number(w, &a->value);
-    fputs(", failed)", w->to);
-    return status;
+    if (a->type == ARGUMENT_PLAIN) {
+        print_plain_value(w, &a->value);
+    } else if (a->type == ARGUMENT_BOOL) {
+        print_truth_value(w, &a->value);
+    } else if (!types[a->type].floating) {
+        print_whole_value(w, &a->value, a->type);
+    } else {
+        fprintf(w->to, "autotune_%s_value(", types[a->type].floating);
+        print_number(w, &a->value);
+        fputs(", failed)", w->to);
+    }
 }
 
-static at_status print_argument(const writer *w, const script_argument *a)
+static void print_argument(writer *w, const script_argument *a)
 {
-    at_status status = AT_OK;
     if (a->type == ARGUMENT_BUFFER) {
         fprintf(w->to, "        autotune_add_buffer(plan, %u);\n", (unsigned)a->buffer);
-        return AT_OK;
-    }
-    if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
-        return refuse(w, &a->view->size[0], "exported kernels cannot take tensor maps or textures: export a "
-                      "header, and launch them yourself, or by at_launch");
-    if (a->type != ARGUMENT_STRUCT) {
+    } else if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE) {
+        refuse(w, &a->view->size[0], "exported kernels cannot take tensor maps or textures: export a "
+               "header, and launch them yourself, or by at_launch");
+    } else if (a->type == ARGUMENT_STRUCT) {
+        fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);
+        for (size_t i = 0; i < a->member_count; i++) {
+            fprintf(w->to, "            members[%zu] = ", i);
+            print_value(w, &a->members[i]);
+            fputs(";\n", w->to);
+        }
+        fprintf(w->to, "            autotune_add_struct(plan, members, %zu, failed);\n        }\n",
+                a->member_count);
+    } else {
         fputs("        autotune_add_value(plan, ", w->to);
-        status = print_value(w, a);
+        print_value(w, a);
         fputs(");\n", w->to);
-        return status;
     }
-    fprintf(w->to, "        {\n            autotune_value members[%zu];\n", a->member_count);
-    for (size_t i = 0; i < a->member_count && !status; i++) {
-        fprintf(w->to, "            members[%zu] = ", i);
-        status = print_value(w, &a->members[i]);
-        fputs(";\n", w->to);
-    }
-    fprintf(w->to, "            autotune_add_struct(plan, members, %zu, failed);\n        }\n",
-            a->member_count);
-    return status;
 }
 
 /* ---- launches ---- */
 
-static at_status print_shape(const writer *w, const char *name, const expression from[3],
-                             const int64_t most[3])
+static void print_shape(writer *w, const char *name, const expression from[3], const int64_t most[3])
 {
-    at_status status = AT_OK;
-    for (int i = 0; i < 3 && !status; i++) {
+    for (int i = 0; i < 3; i++) {
         if (!from[i].text)
             continue;
         fprintf(w->to, "        launch->%s[%d] = (unsigned)", name, i);
-        status = print_whole(w, &from[i], 1, most[i]);
+        print_whole(w, &from[i], 1, most[i]);
         fputs(";\n", w->to);
     }
-    return status;
 }
 
 static size_t entry_of(launch_c *out, const char *entry)
@@ -196,48 +184,41 @@ static size_t entry_of(launch_c *out, const char *entry)
     return i;
 }
 
-static at_status print_launch(const writer *w, const script_launch *l, launch_c *out)
+static void print_launch(writer *w, const script_launch *l, launch_c *out)
 {
-    at_status status = AT_OK;
     fputs("    ", w->to);
     if (l->when.text) {
         fputs("if (", w->to);
-        status = print_typed(w, &l->when, C_TRUTH);
+        print_typed(w, &l->when, C_TRUTH);
         fputs(") ", w->to);
     }
     fprintf(w->to, "{\n        autotune_launch *launch = autotune_launch_new(plan, %zu);\n",
             entry_of(out, l->entry));
-    if (!status)
-        status = print_shape(w, "grid", l->grid, script_most_blocks);
-    if (!status)
-        status = print_shape(w, "block", l->block, script_most_threads);
-    if (!status)
-        status = print_shape(w, "cluster", l->cluster, script_most_cluster);
-    if (!status && l->shared.text) {
+    print_shape(w, "grid", l->grid, script_most_blocks);
+    print_shape(w, "block", l->block, script_most_threads);
+    print_shape(w, "cluster", l->cluster, script_most_cluster);
+    if (l->shared.text) {
         fputs("        launch->shared_bytes = (unsigned)", w->to);
-        status = print_whole(w, &l->shared, 0, INT32_MAX);
+        print_whole(w, &l->shared, 0, INT32_MAX);
         fputs(";\n", w->to);
     }
-    if (!status && l->cooperative.text) {
+    if (l->cooperative.text) {
         fputs("        launch->cooperative = ", w->to);
-        status = print_typed(w, &l->cooperative, C_TRUTH);
+        print_typed(w, &l->cooperative, C_TRUTH);
         fputs(";\n", w->to);
     }
-    for (size_t i = 0; i < l->argument_count && !status; i++)
-        status = print_argument(w, &l->arguments[i]);
+    for (size_t i = 0; i < l->argument_count; i++)
+        print_argument(w, &l->arguments[i]);
     fputs("        autotune_launch_checked(launch, failed);\n    }\n", w->to);
-    return status;
 }
 
-static at_status print_buffer(const writer *w, const script_buffer *b)
+static void print_buffer(writer *w, const script_buffer *b)
 {
     fputs("    autotune_add_size(plan, ", w->to);
-    at_status status = print_whole(w, &b->count, 1, (int64_t)PLAN_MAX_ELEMENTS);
+    print_whole(w, &b->count, 1, (int64_t)PLAN_MAX_ELEMENTS);
     fputs(", autotune_sizeof(", w->to);
-    if (!status)
-        status = print_typed(w, &b->type, C_TEXT);
+    print_typed(w, &b->type, C_TEXT);
     fputs(", failed));\n", w->to);
-    return status;
 }
 
 at_status script_launch_c(const script *s, c_spelling spell, void *context, launch_c *out,
@@ -245,24 +226,23 @@ at_status script_launch_c(const script *s, c_spelling spell, void *context, laun
 {
     size_t size_bytes;
     *out = (launch_c){.buffer_count = s->buffer_count, .constant_count = s->kernel.constant_count};
-    writer w = {s, spell, context, open_memstream(&out->statements, &size_bytes), error};
+    writer w = {s, spell, context, open_memstream(&out->statements, &size_bytes), AT_OK, error};
     if (!w.to)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = AT_OK;
-    for (size_t i = 0; i < s->buffer_count && !status; i++) {
+    for (size_t i = 0; i < s->buffer_count; i++) {
         out->buffers[i] = s->buffers[i].name;
         out->is_input[i] = s->buffers[i].role == BUFFER_INPUT;
-        status = print_buffer(&w, &s->buffers[i]);
+        print_buffer(&w, &s->buffers[i]);
     }
-    for (size_t i = 0; i < s->kernel.launch_count && !status; i++)
-        status = print_launch(&w, &s->kernel.launches[i], out);
+    for (size_t i = 0; i < s->kernel.launch_count; i++)
+        print_launch(&w, &s->kernel.launches[i], out);
     for (size_t i = 0; i < s->kernel.constant_count; i++)
         out->constants[i] = s->kernel.constants[i];
     bool failed = ferror(w.to) != 0;
     failed = fclose(w.to) != 0 || failed;
-    if (!status && failed)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-    if (status)
+    if (!w.status && failed)
+        w.status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (w.status)
         free(out->statements);
-    return status;
+    return w.status;
 }

@@ -31,13 +31,19 @@ static bool read_boolean(lua_State *L, const char *field)
     return b;
 }
 
-/* Pushes the list `field` and returns its length; 0 pushes nothing. */
+/* The place among `names` of the word `field`. */
+static int read_word(lua_State *L, const char *field, const char *const names[])
+{
+    lua_getfield(L, -1, field);
+    int place = luaL_checkoption(L, -1, NULL, names);
+    lua_pop(L, 1);
+    return place;
+}
+
+/* Pushes the list `field`, or nil where there is none, and returns its length. */
 static size_t enter_list(lua_State *L, const char *field)
 {
-    if (lua_getfield(L, -1, field) == LUA_TTABLE && lua_rawlen(L, -1) > 0)
-        return lua_rawlen(L, -1);
-    lua_pop(L, 1);
-    return 0;
+    return lua_getfield(L, -1, field) == LUA_TTABLE ? lua_rawlen(L, -1) : 0;
 }
 
 /* The scalar on top of the stack; strings are copied. */
@@ -82,11 +88,7 @@ static expression read_expression_field(lua_State *L, const char *field, express
 static size_t read_expression_list(lua_State *L, const char *field, expression_reach reach, expression *out,
                                    size_t capacity)
 {
-    size_t count = enter_list(L, field);
-    if (count == 0)
-        return 0;
-    if (count > capacity)
-        count = capacity;
+    size_t length = enter_list(L, field), count = length < capacity ? length : capacity;
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         out[i] = read_expression(L, reach);
@@ -116,8 +118,7 @@ static void read_problem(lua_State *L, script *s)
         s->problem_tables[kind] = luaL_ref(L, LUA_REGISTRYINDEX);
         s->pattern.problems[kind] = s->problems[kind];
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     s->pattern.has_problem[PROBLEM_TUNED] = true;
     s->pattern.has_problem[PROBLEM_SIMULATED] = read_boolean(L, "has_simulated");
     s->pattern.has_problem[PROBLEM_SMALL] = s->pattern.has_problem[PROBLEM_SIMULATED];
@@ -192,8 +193,7 @@ static void read_derived(lua_State *L, script *s)
         s->derived[i].value = read_text(L);
         lua_pop(L, 2);
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     s->derived_count = count;
     for (size_t i = 0; i < count; i++)
         script_derive(L, &s->derived[i]);
@@ -210,8 +210,7 @@ static void read_cases(lua_State *L, script_choice *choice)
         choice->cases[i].first = (uint16_t)(read_integer(L, "first") - 1);
         lua_pop(L, 1);
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     choice->case_count = count;
 }
 
@@ -313,8 +312,7 @@ static void read_constraints(lua_State *L, script *s)
             constraints[total].conditional = f == 0;
             lua_pop(L, 1);
         }
-        if (count)
-            lua_pop(L, 1);
+        lua_pop(L, 1);
     }
     for (size_t i = 0; i < only_count; i++, total++)
         constraints[total] = read_only(L, s, &s->options.only[i], &s->constraint_tests[total]);
@@ -362,15 +360,6 @@ static void complete_baseline(lua_State *L, script *s, uint16_t *baseline)
         choose(L, s, baseline, i, states);
 }
 
-static buffer_role read_role(lua_State *L)
-{
-    static const char *const names[] = {"input", "output", "inout", "scratch", NULL};
-    lua_getfield(L, -1, "role");
-    buffer_role role = (buffer_role)luaL_checkoption(L, -1, NULL, names);
-    lua_pop(L, 1);
-    return role;
-}
-
 static void read_layout(lua_State *L, script *s)
 {
     int line = read_integer(L, "layout_line");
@@ -385,8 +374,7 @@ static void read_layout(lua_State *L, script *s)
                           "layout: its parameters have more than %d combinations of values",
                           SCRIPT_MAX_LAYOUTS);
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
 }
 
 static script_tolerance read_tolerance(lua_State *L)
@@ -396,9 +384,7 @@ static script_tolerance read_tolerance(lua_State *L)
                                         [TOLERANCE_ULPS] = "ulps",         [TOLERANCE_KINDS] = NULL};
     script_tolerance t = {0};
     if (lua_getfield(L, -1, "tolerance") == LUA_TTABLE) {
-        lua_getfield(L, -1, "how");
-        t.kind = (tolerance_kind)luaL_checkoption(L, -1, NULL, names);
-        lua_pop(L, 1);
+        t.kind = (tolerance_kind)read_word(L, "how", names);
         t.limit = read_expression_field(L, "limit", REACH_PROBLEM);
     }
     lua_pop(L, 1);
@@ -407,6 +393,7 @@ static script_tolerance read_tolerance(lua_State *L)
 
 static void read_buffers(lua_State *L, script *s)
 {
+    static const char *const roles[] = {"input", "output", "inout", "scratch", NULL};
     size_t count = enter_list(L, "buffers");
     s->buffers = script_allocate(L, count * sizeof *s->buffers);
     for (size_t i = 0; i < count; i++) {
@@ -414,7 +401,7 @@ static void read_buffers(lua_State *L, script *s)
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         b->name = read_string(L, "name");
         b->line = read_integer(L, "line");
-        b->role = read_role(L);
+        b->role = (buffer_role)read_word(L, "role", roles);
         b->type = read_expression_field(L, "dtype", REACH_LAYOUT);
         b->count = read_expression_field(L, "count", REACH_LAYOUT);
         b->fill = read_expression_field(L, "fill", REACH_LAYOUT);
@@ -427,8 +414,7 @@ static void read_buffers(lua_State *L, script *s)
                                                         PLAN_MAX_VALUES);
         lua_pop(L, 1);
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     s->buffer_count = count;
 }
 
@@ -462,9 +448,7 @@ static void read_argument(lua_State *L, script_argument *a, expression_reach rea
         [ARGUMENT_BFLOAT16] = "bfloat16", [ARGUMENT_FLOAT] = "float", [ARGUMENT_DOUBLE] = "double",
         [ARGUMENT_BOOL] = "bool",     [ARGUMENT_TENSOR] = "tensor",  [ARGUMENT_TEXTURE] = "texture",
         [ARGUMENT_TYPES] = NULL};
-    lua_getfield(L, -1, "type");
-    a->type = (argument_type)luaL_checkoption(L, -1, NULL, names);
-    lua_pop(L, 1);
+    a->type = (argument_type)read_word(L, "type", names);
     if (a->type == ARGUMENT_BUFFER || a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
         a->buffer = (uint32_t)read_integer(L, "buffer") - 1;
     if (a->type == ARGUMENT_TENSOR || a->type == ARGUMENT_TEXTURE)
@@ -485,8 +469,7 @@ static size_t read_arguments(lua_State *L, const char *field, expression_reach r
         read_argument(L, &(*out)[i], reach);
         lua_pop(L, 1);
     }
-    if (count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     return count;
 }
 
@@ -512,8 +495,7 @@ static void read_constants(lua_State *L, script_kernel *k)
         k->constants[i].buffer = (uint32_t)read_integer(L, "buffer") - 1;
         lua_pop(L, 1);
     }
-    if (k->constant_count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
 }
 
 static void find_template(lua_State *L, script *s, script_kernel *k)
@@ -540,8 +522,7 @@ static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_re
         read_launch(L, &k->launches[i], reach);
         lua_pop(L, 1);
     }
-    if (k->launch_count)
-        lua_pop(L, 1);
+    lua_pop(L, 1);
     read_constants(L, k);
     k->option_count = read_expression_list(L, "options", reach, k->options, SCRIPT_MAX_OPTIONS);
     find_template(L, s, k);

@@ -34,6 +34,16 @@ const char *script_copy(lua_State *L, const char *text)
     return memcpy(script_allocate(L, size_bytes), text, size_bytes);
 }
 
+void script_push_value(lua_State *L, value v)
+{
+    switch (v.kind) {
+    case VALUE_INTEGER: lua_pushinteger(L, v.integer); break;
+    case VALUE_NUMBER: lua_pushnumber(L, v.number); break;
+    case VALUE_BOOLEAN: lua_pushboolean(L, v.boolean); break;
+    case VALUE_STRING: lua_pushstring(L, v.string); break;
+    }
+}
+
 const char *script_intern(lua_State *L, const char *text)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, script_of(L)->interned);
@@ -46,12 +56,11 @@ const char *script_intern(lua_State *L, const char *text)
         return copy;
     }
     lua_pop(L, 1);
-    char *made = script_allocate(L, strlen(text) + 1);
-    strcpy(made, text);
-    lua_pushlightuserdata(L, made);
+    copy = script_copy(L, text);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)copy);
     lua_rawset(L, -3);
     lua_pop(L, 1);
-    return made;
+    return copy;
 }
 
 at_status script_read_file(const char *path, script_range *out, at_error *error)

@@ -168,6 +168,8 @@ const char *script_copy(lua_State *L, const char *text);
 /* The same copy for equal texts. */
 const char *script_intern(lua_State *L, const char *text);
 
+void script_push_value(lua_State *L, value v);
+
 script *script_of(lua_State *L);
 
 /* Opens and reads a whole regular file of at most SCRIPT_MAX_FILE_BYTES; the caller frees
