@@ -98,21 +98,6 @@ at_status library_load_script(const at_choice *c, const at_kernel_options *o,
 
 /* ---- which configuration ---- */
 
-bool library_indices(const pattern *p, const record_values *configuration, uint16_t *indices)
-{
-    for (size_t i = 0; i < p->parameter_count; i++) {
-        const space_parameter *parameter = &p->parameters[i];
-        const value *v = record_get(configuration, parameter->name);
-        size_t at = 0;
-        while (v && at < parameter->value_count && !value_equal(parameter->values[at], *v))
-            at++;
-        if (!v || at == parameter->value_count)
-            return false;
-        indices[i] = (uint16_t)at;
-    }
-    return configuration->count == p->parameter_count;
-}
-
 /* A configuration that was best elsewhere may be impossible here: cut vectors, too much memory. */
 bool library_fits(void *context, const record_values *configuration)
 {
@@ -122,7 +107,7 @@ bool library_fits(void *context, const record_values *configuration)
     uint16_t indices[RECORD_MAX_VALUES];
     const pattern *p = script_pattern(check->script);
     check->broken = NULL;
-    if (!library_indices(p, configuration, indices) ||
+    if (configuration->count != p->parameter_count || !record_indices(p, configuration, indices) ||
         script_valid(check->script, PROBLEM_TUNED, indices, &valid, &broken, NULL))
         return false;
     if (!valid)

@@ -21,10 +21,6 @@ typedef struct library_check {
     const space_constraint *broken; /* by the last that did not fit; NULL: it is not of the script's space */
 } library_check;
 
-/* The script's value indices of a recorded configuration; false when a parameter or value is not the script's
- * (any more). */
-bool library_indices(const pattern *p, const record_values *configuration, uint16_t *indices);
-
 /* pick_target.fits for a library_check: is the configuration in the script's space and valid? */
 bool library_fits(void *check, const record_values *configuration);
 

@@ -33,7 +33,7 @@ static at_status choose(const at_choice *c, script *s, uint16_t *indices, pick_r
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&c->records, &target, &found);
-    if (*rule == PICK_NONE || !library_indices(p, found.configuration, indices))
+    if (*rule == PICK_NONE || !record_indices(p, found.configuration, indices))
         return library_refuse(c, s, error);
     return AT_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"
+#include "space/pattern.h"
 
 bool record_is_name(const char *text)
 {
@@ -139,6 +140,21 @@ const value *record_get(const record_values *values, const char *name)
         if (strcmp(values->pairs[i].name, name) == 0)
             return &values->pairs[i].value;
     return NULL;
+}
+
+bool record_indices(const pattern *p, const record_values *configuration, uint16_t *indices)
+{
+    for (size_t i = 0; i < p->parameter_count; i++) {
+        const space_parameter *parameter = &p->parameters[i];
+        const value *v = record_get(configuration, parameter->name);
+        size_t at = 0;
+        while (v && at < parameter->value_count && !value_equal(parameter->values[at], *v))
+            at++;
+        if (!v || at == parameter->value_count)
+            return false;
+        indices[i] = (uint16_t)at;
+    }
+    return true;
 }
 
 bool record_same_values(const record_values *a, const record_values *b)

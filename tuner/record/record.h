@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/value.h"
 
+struct pattern;     /* space/pattern.h */
 struct run_summary; /* record/summary.h */
 
 enum {
@@ -203,6 +204,10 @@ bool record_same_question(const record_entry *a, const record_entry *b);
 
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);
+
+/* The places of a recorded configuration's values among those of the pattern's parameters; false where a parameter
+ * has none, or one that the script does not list (any more). */
+bool record_indices(const struct pattern *p, const record_values *configuration, uint16_t *indices);
 
 /* Writes "tile=64,vec=4,..." in the file's order, as far as it fits. */
 void record_format_values(const record_values *values, char *text, size_t size_bytes);

@@ -57,7 +57,6 @@ typedef struct feeder {
     job *compiling;      /* `flight` places; the id of a compile request is its place */
     size_t *places;      /* that are free, a stack */
     size_t place_count, flight;
-    uint16_t *indices;   /* scratch: one configuration */
 } feeder;
 
 /* A thread: takes jobs until there are no more. */
@@ -220,7 +219,6 @@ static void feeder_deinit(feeder *f)
     free(f->order);
     free(f->compiling);
     free(f->places);
-    free(f->indices);
 }
 
 static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
@@ -231,8 +229,7 @@ static at_status feeder_init(feeder *f, double *times_ns, at_error *error)
     f->order = calloc((size_t)f->total + 1, sizeof *f->order);
     f->compiling = calloc(f->flight, sizeof *f->compiling);
     f->places = calloc(f->flight, sizeof *f->places);
-    f->indices = calloc(space_parameter_count(s->space) + 1, sizeof *f->indices);
-    if (!f->order || !f->compiling || !f->places || !f->indices)
+    if (!f->order || !f->compiling || !f->places)
         return error_set(error, AT_NO_MEMORY, "no memory for predictions");
     for (uint64_t i = 0; i < f->total; i++)
         f->order[i] = i;
@@ -250,14 +247,15 @@ static at_status begin(feeder *f, at_error *error)
 {
     session *s = f->session;
     emitted source = {0};
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     size_t place = f->places[f->place_count - 1];
     job *j = &f->compiling[place];
     *j = (job){.configuration = f->order[f->begun]};
-    space_at(s->space, j->configuration, f->indices);
-    j->layout = problem_set_layout(&s->problems, f->indices);
-    at_status status = script_launch_plan(s->script, s->problem, f->indices, &j->launch, error);
+    space_at(s->space, j->configuration, indices);
+    j->layout = problem_set_layout(&s->problems, indices);
+    at_status status = script_launch_plan(s->script, s->problem, indices, &j->launch, error);
     if (!status)
-        status = emit_variant(s->script, s->problem, f->indices, true, &source, error);
+        status = emit_variant(s->script, s->problem, indices, true, &source, error);
     if (!status)
         status = submit_source(s->workers->pool, place, &source, script_pattern(s->script)->template_path,
                                &j->launch, s->workers->properties.arch, true, error);

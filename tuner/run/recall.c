@@ -69,32 +69,17 @@ at_status recall_fill(const record *r, const record_entry *entry, run_summary *s
 /* Those found so far. */
 typedef struct starts {
     const session *session;
-    uint16_t *indices;
     uint64_t *found;
     size_t count, most;
 } starts;
 
-static bool find_value(const space_parameter *p, const value *wanted, uint16_t *index)
-{
-    for (size_t i = 0; wanted && i < p->value_count; i++)
-        if (value_equal(p->values[i], *wanted)) {
-            *index = (uint16_t)i;
-            return true;
-        }
-    return false;
-}
-
 /* Notes a recorded configuration if it is one of the space, and is not noted yet. */
 static void add_start(starts *to, const record_values *configuration)
 {
-    const space *s = to->session->space;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t found;
-    for (size_t i = 0; i < space_parameter_count(s); i++) {
-        const space_parameter *p = space_get_parameter(s, i);
-        if (!find_value(p, record_get(configuration, p->name), &to->indices[i]))
-            return;
-    }
-    if (to->count == to->most || !space_find(s, to->indices, &found))
+    if (to->count == to->most || !record_indices(script_pattern(to->session->script), configuration, indices) ||
+        !space_find(to->session->space, indices, &found))
         return;
     for (size_t i = 0; i < to->count; i++)
         if (to->found[i] == found)
@@ -134,9 +119,8 @@ at_status recall_starts(const session *s, const char *results_dir, uint64_t *out
     const pattern *p = script_pattern(s->script);
     record_set known = {0};
     record_values problem = {.count = p->problem_count, .pairs = calloc(p->problem_count + 1, sizeof *problem.pairs)};
-    starts to = {.session = s, .found = out, .most = most,
-                 .indices = calloc(p->parameter_count + 1, sizeof *to.indices)};
-    at_status status = problem.pairs && to.indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    starts to = {.session = s, .found = out, .most = most};
+    at_status status = problem.pairs ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; !status && i < p->problem_count; i++)
         problem.pairs[i] = (record_pair){p->problems[s->problem][i].name, p->problems[s->problem][i].value};
     /* A record that cannot be read is no start. */
@@ -149,6 +133,5 @@ at_status recall_starts(const session *s, const char *results_dir, uint64_t *out
     *count = to.count;
     record_set_deinit(&known);
     free(problem.pairs);
-    free(to.indices);
     return status;
 }

@@ -11,7 +11,7 @@
 typedef struct builder {
     const summarise_input *in;
     run_summary *out;
-    uint16_t *indices;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     bool *added; /* by candidate id */
 } builder;
 
@@ -390,9 +390,8 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
 {
     builder b = {.in = in, .out = out};
     at_status status = AT_OK;
-    b.indices = calloc(space_parameter_count(in->session->space) + 1, sizeof *b.indices);
     b.added = calloc(pipeline_candidates(in->pipeline)->count + 1, sizeof *b.added);
-    if (!b.indices || !b.added) {
+    if (!b.added) {
         status = error_set(error, AT_NO_MEMORY, "out of memory");
         goto cleanup;
     }
@@ -412,7 +411,6 @@ at_status summarise(const summarise_input *in, run_summary *out, at_error *error
     warn(&b);
     out->wall_s = (double)(clock_now_ns() - in->start_ns) / 1e9;
 cleanup:
-    free(b.indices);
     free(b.added);
     return status;
 }

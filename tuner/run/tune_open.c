@@ -142,15 +142,12 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
 static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
 {
     const settings *o = t->settings;
-    const pattern *p = script_pattern(t->session.script);
-    uint16_t *indices = calloc(p->parameter_count + 1, sizeof *indices);
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t configuration;
     *count = 0;
     *out = calloc(1 + o->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
-    if (!*out || !indices) {
-        free(indices);
+    if (!*out)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
     if (t->has_baseline)
         add_start(*out, count, t->baseline);
     /* What was good on another problem may be no configuration of this one. */
@@ -160,7 +157,6 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
             add_start(*out, count, configuration);
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
         add_start(*out, count, t->warm.configurations[i]);
-    free(indices);
     uint64_t recorded_starts[RECORDED_STARTS];
     size_t recorded_count = 0;
     at_status status = AT_OK;

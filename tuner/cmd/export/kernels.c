@@ -261,7 +261,7 @@ static at_status add_for_target(making *k, pick_target target, at_error *error)
     target.context = &check;
     target.fallback = &k->m->defaults;
     if (pick(k->records, &target, &found) == PICK_NONE ||
-        !library_indices(script_pattern(k->script), found.configuration, indices))
+        !record_indices(script_pattern(k->script), found.configuration, indices))
         return AT_OK;
     return add_configuration(k, indices, found.configuration, error);
 }

@@ -214,10 +214,8 @@ static at_status compile_side(session *s, const char *configuration, compile_res
 {
     const pattern *p = script_pattern(s->script);
     emitted source = {0};
-    uint16_t *indices = calloc(p->parameter_count + 1, sizeof *indices);
-    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    if (!status)
-        status = script_parse_configuration(s->script, configuration, indices, error);
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    at_status status = script_parse_configuration(s->script, configuration, indices, error);
     if (!status) {
         out->layout = (uint32_t)problem_set_layout(&s->problems, indices);
         status = script_launch_plan(s->script, s->problem, indices, &out->launch, error);
@@ -234,7 +232,6 @@ static at_status compile_side(session *s, const char *configuration, compile_res
         status = error_set(error, AT_COMPILE, "%s does not compile:\n%s", configuration, r->log ? r->log : "");
     out->image = result_image(r, s->workers->properties.predicted);
     emitted_deinit(&source);
-    free(indices);
     return status;
 }
 

@@ -129,9 +129,7 @@ at_status inspect_run(script *s, const sweep *w, const arch_limits *arch, compil
 {
     size_t waiting = 0;
     at_status status = AT_OK;
-    uint16_t *indices = calloc(w->width + 1, sizeof *indices);
-    if (!indices)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     for (size_t i = 0; !status && i < w->row_count; i++) {
         bool submitted;
         launch_plan launch;
@@ -149,6 +147,5 @@ at_status inspect_run(script *s, const sweep *w, const arch_limits *arch, compil
         compile_result_deinit(&r);
         waiting--;
     }
-    free(indices);
     return status;
 }

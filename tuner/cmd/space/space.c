@@ -111,28 +111,15 @@ static at_status print_json(const script *s, const space *sp, double enumerate_s
         2, stdout, error);
 }
 
-/* One line each, however long the values are. */
+/* One line each. */
 static at_status print_list(const script *s, const space *sp, at_error *error)
 {
     at_status status = AT_OK;
-    size_t text_bytes = 2048;
-    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
-    char *text = malloc(text_bytes);
-    if (!indices || !text)
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    char text[CONFIGURATION_BYTES];
     for (uint64_t i = 0; !status && i < space_count(sp); i++) {
         space_at(sp, i, indices);
-        size_t length = (size_t)script_format_configuration(s, indices, text, text_bytes);
-        if (length >= text_bytes) {
-            text_bytes = 2 * length;
-            char *moved = realloc(text, text_bytes);
-            if (!moved) {
-                status = error_set(error, AT_NO_MEMORY, "out of memory");
-                break;
-            }
-            text = moved;
-            script_format_configuration(s, indices, text, text_bytes);
-        }
+        script_format_configuration(s, indices, text, sizeof text);
         /* The reader has left (head), or the disk is full. */
         if (puts(text) == EOF)
             status = error_set(error, AT_IO, "stdout could not be written");
@@ -141,8 +128,6 @@ static at_status print_list(const script *s, const space *sp, at_error *error)
         fprintf(stderr, "autotune: the space is too large to enumerate: these are %" PRIu64
                         " of its valid configurations\n",
                 space_count(sp));
-    free(indices);
-    free(text);
     return status;
 }
 

@@ -205,13 +205,9 @@ static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bo
     inspect_row *row = shared ? &p->shared : &p->row;
     inspect_change change = {.shared_spills = shared, .want_ptx = m->want_ptx};
     launch_plan *launch = calloc(1, sizeof *launch);
-    uint16_t *indices = calloc(m->sweep.width + 1, sizeof *indices);
-    at_status status = AT_OK;
-    if (!launch || !indices) {
-        free(launch);
-        free(indices);
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    if (!launch)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
     memcpy(indices, m->sweep.base, m->sweep.width * sizeof *indices);
     for (size_t i = 0; i < m->axis_count; i++) {
         const spill_axis *a = &m->axes[i];
@@ -222,14 +218,13 @@ static at_status submit(spill_map *m, size_t line, size_t place, bool shared, bo
             change.most_registers = a->caps[at];
     }
     uint64_t id = 2 * (line * m->line_length + place) + shared;
-    status = inspect_submit(m->script, m->problem, indices, m->arch, m->pool, id, &change, row, launch,
-                            submitted, error);
+    at_status status = inspect_submit(m->script, m->problem, indices, m->arch, m->pool, id, &change, row, launch,
+                                      submitted, error);
     p->asked = true;
     if (m->keep_images && !p->launch)
         p->launch = launch;
     else
         free(launch);
-    free(indices);
     if (!*submitted)
         row->valid = false;
     return status;

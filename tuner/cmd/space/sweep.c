@@ -89,9 +89,8 @@ at_status sweep_init(script *s, const char *configuration, const script_setting 
 {
     const pattern *p = script_pattern(s);
     *out = (sweep){.row_count = 1, .width = p->parameter_count};
-    out->base = calloc(p->parameter_count + 1, sizeof *out->base);
     out->axes = calloc(over_count + 1, sizeof *out->axes);
-    if (!out->base || !out->axes)
+    if (!out->axes)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     bool is_swept[PATTERN_MAX_PARAMETERS] = {false};
     at_status status = AT_OK;
@@ -111,7 +110,6 @@ void sweep_deinit(sweep *w)
     for (size_t i = 0; w->axes && i < w->axis_count; i++)
         free(w->axes[i].values);
     free(w->axes);
-    free(w->base);
     *w = (sweep){0};
 }
 

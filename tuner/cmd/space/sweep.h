@@ -21,7 +21,7 @@ typedef struct sweep {
     sweep_axis *axes;
     size_t axis_count;
     size_t row_count;     /* product of the axes' counts; 1 without axes */
-    uint16_t *base;       /* what is not swept */
+    uint16_t base[PATTERN_MAX_PARAMETERS];       /* what is not swept */
     size_t width;         /* parameters */
 } sweep;
 

@@ -1,13 +1,11 @@
 #include "cmd/space/unchecked.h"
 
-#include <stdlib.h>
-
 at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *error)
 {
     const pattern *p = script_pattern(s);
     space *ragged[PATTERN_MAX_RAGGED] = {0};
-    uint16_t *indices = calloc(space_parameter_count(sp) + 1, sizeof *indices);
-    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    at_status status = AT_OK;
     *out = 0;
     for (size_t i = 0; !status && i < p->ragged_count; i++) {
         at_error none = {0};
@@ -28,6 +26,5 @@ at_status count_unchecked(script *s, const space *sp, uint64_t *out, at_error *e
     }
     for (size_t i = 0; i < PATTERN_MAX_RAGGED; i++)
         space_free(ragged[i]);
-    free(indices);
     return status;
 }

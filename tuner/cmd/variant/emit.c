@@ -14,7 +14,7 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
                            const arch_limits *arch, FILE *to, at_error *error)
 {
     compile_pool *pool = NULL;
-    compile_result result = {0};
+    compile_result result;
     launch_plan launch;
     const pattern *p = script_pattern(s);
     at_status status = script_launch_plan(s, PROBLEM_TUNED, indices, &launch, error);
@@ -24,17 +24,9 @@ static at_status print_ptx(const emitted *source, script *s, const uint16_t *ind
         status = compile_pool_new(&(compile_options){.jobs = 1, .use_cache = true}, &pool, error);
     if (status)
         return status;
-    status = submit_source(pool, 0, source, p->template_path, &launch, arch->name, true, error);
+    status = compile_source(pool, source, p->template_path, &launch, arch->name, true, &result, error);
     if (!status)
-        status = compile_take(pool, -1, &result, error);
-    if (status)
-        goto cleanup;
-    if (result.outcome != COMPILE_OK)
-        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
-                           compile_outcome_name(result.outcome), result.log ? result.log : "");
-    else
         fputs(result.ptx, to);
-cleanup:
     compile_result_deinit(&result);
     compile_pool_free(pool);
     return status;
@@ -81,7 +73,7 @@ static at_status find_best(const options *o, script *s, const arch_limits *gpu, 
                                 .context = &check,
                                 .fallback = &fallback};
     *rule = pick(&records, &target, &found);
-    const bool is_found = *rule != PICK_NONE && library_indices(p, found.configuration, indices);
+    const bool is_found = *rule != PICK_NONE && record_indices(p, found.configuration, indices);
     record_set_deinit(&records);
     if (is_found)
         return AT_OK;
@@ -163,7 +155,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     (void)exit_code;
     arch_limits arch;
     script *s = NULL;
-    uint16_t *indices = NULL;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     emitted source = {0};
     FILE *to = NULL;
     char *text = NULL;
@@ -177,12 +169,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = target_load_script(&o->run, &arch, &s, error);
     if (status)
         return status;
-    const pattern *p = script_pattern(s);
-    indices = calloc(p->parameter_count ? p->parameter_count : 1, sizeof *indices);
-    if (!indices) {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
     status = o->best ? find_best(o, s, &arch, indices, &rule, error)
                      : setup_choose_configuration(s, PROBLEM_TUNED, o->configuration, NULL, indices,
                                                   error);
@@ -212,7 +198,6 @@ cleanup:
         status = terminal_or_file(o->output, text, size_bytes, error);
     free(text);
     emitted_deinit(&source);
-    free(indices);
     script_free(s);
     return status;
 }

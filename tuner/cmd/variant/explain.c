@@ -29,7 +29,6 @@ void explained_deinit(explained *x)
         free(x->places[i]);
     free(x->places);
     free(x->wrong);
-    free(x->indices);
     compile_pool_free(x->pool);
     script_free(x->script);
 }
@@ -46,16 +45,9 @@ static at_status compile(explained *x, at_error *error)
     char name[NAME_BYTES];
     at_status status =
         compile_pool_new(&(compile_options){.jobs = 2, .use_cache = true}, &x->pool, error);
-    if (!status)
-        status = submit_source(x->pool, 0, &x->source, source_name(x, name), &x->launch,
-                               x->chip.arch, true, error);
-    if (!status)
-        status = compile_take(x->pool, -1, &x->compiled, error);
-    if (!status && x->compiled.outcome != COMPILE_OK)
-        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
-                           compile_outcome_name(x->compiled.outcome),
-                           x->compiled.log ? x->compiled.log : "");
-    return status;
+    return status ? status
+                  : compile_source(x->pool, &x->source, source_name(x, name), &x->launch, x->chip.arch, true,
+                                   &x->compiled, error);
 }
 
 /* Where the lines of the source come from: the same source with its #line directives tells. */
@@ -81,27 +73,6 @@ static at_status find_places(explained *x, at_error *error)
         at += length + (at[length] == '\n');
     }
     emitted_deinit(&marked);
-    return status;
-}
-
-static at_status read_configuration(explained *x, const char *text, at_error *error)
-{
-    const pattern *p = script_pattern(x->script);
-    x->indices = calloc(p->parameter_count ? p->parameter_count : 1, sizeof *x->indices);
-    if (!x->indices)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = setup_choose_configuration(x->script, x->problem, text, NULL, x->indices, error);
-    bool valid;
-    size_t broken;
-    if (!status)
-        status = script_valid(x->script, x->problem, x->indices, &valid, &broken, error);
-    if (!status && !valid)
-        return error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
-                            "the configuration breaks a constraint: %s",
-                            p->constraints[broken].text);
-    if (!status)
-        script_format_configuration(x->script, x->indices, x->configuration,
-                                    sizeof x->configuration);
     return status;
 }
 
@@ -189,9 +160,11 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
                             "nothing explains a transfer: no simulated device has a host to move data "
                             "from or to");
     x->problem = simulated && p->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED : PROBLEM_TUNED;
-    status = read_configuration(x, configuration, error);
-    if (!status)
-        status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
+    status = setup_choose_valid(x->script, x->problem, configuration, x->indices, error);
+    if (status)
+        return status;
+    script_format_configuration(x->script, x->indices, x->configuration, sizeof x->configuration);
+    status = script_problem_plan(x->script, x->problem, x->indices, 1, &x->plan, error);
     if (!status)
         status = script_launch_plan(x->script, x->problem, x->indices, &x->launch, error);
     if (!status)

@@ -22,7 +22,7 @@ typedef struct explained {
     script *script;
     problem_kind problem;
     compile_pool *pool;
-    uint16_t *indices;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     char configuration[CONFIGURATION_BYTES];
     emitted source;
     char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */

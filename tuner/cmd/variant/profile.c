@@ -46,7 +46,7 @@ static const struct {
 
 typedef struct profiled {
     session session;
-    uint16_t *indices;
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
     char configuration[CONFIGURATION_BYTES];
     launch_plan launch;
     compile_result compiled;
@@ -108,22 +108,11 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     session *s = &x->session;
     const pattern *p = script_pattern(s->script);
     emitted source = {0};
-    bool valid = true;
-    size_t broken = 0;
     if (p->transfers)
         return error_set_at(error, AT_USAGE, p->path, 0,
                             "counters are of launches, and what this pattern moves between host and device "
                             "the driver copies");
-    x->indices = calloc(p->parameter_count + 1, sizeof *x->indices);
-    if (!x->indices)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status =
-        setup_choose_configuration(s->script, s->problem, o->configuration, NULL, x->indices, error);
-    if (!status)
-        status = script_valid(s->script, s->problem, x->indices, &valid, &broken, error);
-    if (!status && !valid)
-        return error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
-                            "the configuration breaks a constraint: %s", p->constraints[broken].text);
+    at_status status = setup_choose_valid(s->script, s->problem, o->configuration, x->indices, error);
     if (!status) {
         script_format_configuration(s->script, x->indices, x->configuration, sizeof x->configuration);
         status = script_launch_plan(s->script, s->problem, x->indices, &x->launch, error);
@@ -131,15 +120,9 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
     if (!status)
         status = emit_variant(s->script, s->problem, x->indices, true, &source, error);
     if (!status)
-        status = submit_source(s->workers->pool, 0, &source, p->template_path, &x->launch, s->workers->properties.arch, false,
-                               error);
-    if (!status)
-        status = compile_take(s->workers->pool, -1, &x->compiled, error);
+        status = compile_source(s->workers->pool, &source, p->template_path, &x->launch, s->workers->properties.arch, false,
+                                &x->compiled, error);
     emitted_deinit(&source);
-    if (!status && x->compiled.outcome != COMPILE_OK)
-        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
-                           compile_outcome_name(x->compiled.outcome),
-                           x->compiled.log ? x->compiled.log : "");
     return status;
 }
 
@@ -267,9 +250,8 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
     if (x->launch.launch_count > 1)
         printf("\nLaunch %u of %u: %s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry);
     table_add_columns(&t, "<counted,GPU");
-    if (x->is_simulated) {
+    if (x->is_simulated)
         table_add_columns(&t, "simulated,differs");
-    }
     for (size_t i = 0; i < x->name_count; i++) {
         double measured = counter(x, launch, i), simulated = simulated_count(x, launch, x->names[i]);
         if (isnan(measured))
@@ -357,7 +339,6 @@ static void profiled_deinit(profiled *x)
     explained_deinit(&x->simulated);
     compile_result_deinit(&x->compiled);
     session_deinit(&x->session);
-    free(x->indices);
     free(x->names_text);
     free(x->counters);
     free(x);

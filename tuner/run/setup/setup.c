@@ -99,6 +99,20 @@ at_status setup_choose_configuration(script *s, problem_kind problem, const char
     return status;
 }
 
+at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices, at_error *error)
+{
+    const pattern *p = script_pattern(s);
+    bool valid = true;
+    size_t broken = 0;
+    at_status status = setup_choose_configuration(s, problem, text, NULL, indices, error);
+    if (!status)
+        status = script_valid(s, problem, indices, &valid, &broken, error);
+    if (!status && !valid)
+        status = error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
+                              "the configuration breaks a constraint: %s", p->constraints[broken].text);
+    return status;
+}
+
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes)
 {
     const char *adjective = kind >= PROBLEM_RAGGED ? "ragged" : kind == PROBLEM_TUNED ? "tuned" : "small";
@@ -137,6 +151,19 @@ at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, 
                                              .header_count = source->includes.count,
                                              .want_ptx = want_ptx},
                           error);
+}
+
+at_status compile_source(compile_pool *pool, const emitted *source, const char *name, const launch_plan *launch,
+                         const char *arch, bool want_ptx, compile_result *out, at_error *error)
+{
+    *out = (compile_result){0};
+    at_status status = submit_source(pool, 0, source, name, launch, arch, want_ptx, error);
+    if (!status)
+        status = compile_take(pool, -1, out, error);
+    if (!status && out->outcome != COMPILE_OK)
+        status = error_set(error, AT_COMPILE, "the variant does not compile (%s):\n%s",
+                           compile_outcome_name(out->outcome), out->log ? out->log : "");
+    return status;
 }
 
 device_image result_image(const compile_result *r, bool ptx)

@@ -34,6 +34,9 @@ at_status target_load_script(const settings *o, const arch_limits *limits, scrip
 at_status setup_choose_configuration(script *s, problem_kind problem, const char *text,
                                      const bool *is_swept, uint16_t *indices, at_error *error);
 
+/* The same, of which AT_USAGE is told where it breaks a constraint. */
+at_status setup_choose_valid(script *s, problem_kind problem, const char *text, uint16_t *indices, at_error *error);
+
 /* Writes what a problem is called in messages: "the ragged problem rows=204 cols=308", with the
  * variables that differ from the tuned problem's. */
 void problem_label(const pattern *p, problem_kind kind, char *text, size_t size_bytes);
@@ -47,6 +50,11 @@ void setup_show_space(void *context, const space_progress *progress);
  * device. Errors as compile_submit(). */
 at_status submit_source(compile_pool *pool, uint64_t id, const emitted *source, const char *name,
                         const launch_plan *launch, const char *arch, bool want_ptx, at_error *error);
+
+/* The same at once, where nothing else is being compiled: AT_COMPILE with what the compiler says. *out is the
+ * caller's, also after a failure. */
+at_status compile_source(compile_pool *pool, const emitted *source, const char *name, const launch_plan *launch,
+                         const char *arch, bool want_ptx, compile_result *out, at_error *error);
 
 /* The image of a result for a device: machine code, or PTX for a simulated one. Borrows the result's bytes.
  */

@@ -339,7 +339,7 @@ static bool has_kernel(void *context, const record_values *configuration)
     uint16_t indices[RECORD_MAX_VALUES];
     library_check check = c->check;
     return library_fits(&check, configuration) &&
-           library_indices(script_pattern(check.script), configuration, indices) &&
+           record_indices(script_pattern(check.script), configuration, indices) &&
            source_of(c->s, check.script, indices) >= 0;
 }
 
@@ -368,7 +368,7 @@ static void expect_launches(FILE *to, const subject *s, script *with)
         fputs("none\n", to);
         return;
     }
-    assert_true(library_indices(script_pattern(with), found.configuration, indices));
+    assert_true(record_indices(script_pattern(with), found.configuration, indices));
     int source = source_of(s, with, indices);
     assert_ok(script_launch_plan(with, PROBLEM_TUNED, indices, &plan, &error), error);
     assert_ok(script_problem_plan(with, PROBLEM_TUNED, indices, 1, &buffers, &error), error);
