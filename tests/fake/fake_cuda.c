@@ -225,19 +225,29 @@ CUresult cuGetErrorString(CUresult result, const char **text)
 
 /* Devices. */
 
+/* What $CUDA_VISIBLE_DEVICES names as the GPU `ordinal`; -1: nothing. Without it, or with "", every GPU as it is numbered. */
+static int shown(int ordinal)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    int there = (int)setting("FAKE_CUDA_DEVICES", 1);
+    if (visible && *visible) {
+        const char *entry = piece(visible, ordinal);
+        ordinal = entry ? atoi(entry) : -1;
+    }
+    return ordinal < there ? ordinal : -1;
+}
+
 CUresult cuDeviceGetCount(int *count)
 {
-    *count = (int)setting("FAKE_CUDA_DEVICES", 1);
+    for (*count = 0; shown(*count) >= 0;)
+        ++*count;
     return fake.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-    *device = ordinal;
-    if (ordinal == gone_ordinal())
-        return CUDA_ERROR_INVALID_DEVICE;
-    return ordinal < (int)setting("FAKE_CUDA_DEVICES", 1) ? CUDA_SUCCESS
-                                                          : CUDA_ERROR_INVALID_DEVICE;
+    *device = shown(ordinal);
+    return *device < 0 || *device == gone_ordinal() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 
 CUresult cuDeviceGetName(char *name, int length, CUdevice device)

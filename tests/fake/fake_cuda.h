@@ -2,7 +2,8 @@
  * time is what kernels say they take. It checks what its caller does as strictly as it can and
  * fails the way a driver fails.
  *
- * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1),
+ * Environment: FAKE_CUDA_INIT (error code that cuInit returns), FAKE_CUDA_DEVICES (how many, 1), of which
+ * CUDA_VISIBLE_DEVICES ("1,0") names those that are shown,
  * FAKE_CUDA_NAMES ("Fake A,Fake A,Fake B": of the devices), FAKE_CUDA_SPEEDS ("100,300": what each takes of
  * a kernel's time, in percent), FAKE_CUDA_SERIAL (which of several hosts this is, 0), FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
  * FAKE_CUDA_GONE (once this file exists there is no device any more, or, if it

@@ -16,6 +16,8 @@ measured_by() { # measured_by ORDINAL: variants of the journal
 
 @test "GPUs of a model share the screening, and the race runs on one" {
     gpus "Fake A,Fake A"
+    # One is open long before the other where the machine is busy.
+    export FAKE_CUDA_TIME_US=20000
     tool "$TIMED" --device all --quiet
     succeeds
     found_the_best
@@ -119,6 +121,19 @@ start_many() {
     tool "$TIMED" --device all --verify-on all --quiet
     succeeds
     says 'verified: on 2 of 2 other GPUs'
+}
+
+@test "a GPU has its place in CUDA_VISIBLE_DEVICES as its number, alone and beside others" {
+    gpus "Fake A,Fake B,Fake C"
+    export CUDA_VISIBLE_DEVICES=2,0
+    tool "$TIMED" --device cuda:1 --quiet
+    succeeds
+    [ "$(ls results)" = fake-a ]
+    tool "$TIMED" --device all --quiet
+    succeeds
+    [ "$(ls results | tr '\n' ' ')" = "fake-a fake-c " ]
+    tool "$TIMED" --device cuda:2 --quiet
+    fails_with 3 "there is no cuda:2"
 }
 
 @test "a device that does not exist, or is named twice, is told" {

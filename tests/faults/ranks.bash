@@ -61,7 +61,14 @@ killed() { # killed RANK LINES [OPTION]...
     all_gone
 }
 
+# The same command goes on; where the run went on to its end without the rank, which mpirun tells by its exit code all the
+# same, there is nothing to go on with.
 goes_on() {
+    if grep -qs '"finished"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl; then
+        output=$(cat out.txt)
+        found_the_best && nothing_twice
+        return
+    fi
     status=0
     launch || status=$?
     output=$(cat out.txt) errors=$(cat err.txt)

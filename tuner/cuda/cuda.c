@@ -1,5 +1,6 @@
 #include "cuda/cuda.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "cuda/queue.h"
 #include "cuda/timer.h"
 #include "cuda/transfer.h"
+#include "cuda/visible.h"
 
 /* Properties. */
 
@@ -80,11 +82,12 @@ static void format_uuid(const CUuuid *uuid, char *out, size_t size_bytes)
                  (unsigned)(unsigned char)uuid->bytes[i]);
 }
 
-static at_status read_properties(const cuda_driver *cuda, int ordinal, CUdevice *handle,
+/* Of the GPU that the driver shows as `shown`, and users call cuda:`ordinal`. */
+static at_status read_properties(const cuda_driver *cuda, int shown, int ordinal, CUdevice *handle,
                                  device_properties *out, at_error *error)
 {
     *out = (device_properties){.kind = "cuda", .cuda_version = cuda->cuda_version};
-    at_status status = cuda_check(cuda, cuda->cuDeviceGet(handle, ordinal), AT_NO_DEVICE,
+    at_status status = cuda_check(cuda, cuda->cuDeviceGet(handle, shown), AT_NO_DEVICE,
                                   "cannot find the device", error);
     if (status)
         return status;
@@ -123,7 +126,7 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     status = count_devices(&cuda, &present, error);
     for (int i = 0; !status && i < present && *count < capacity; i++) {
         CUdevice handle;
-        status = read_properties(&cuda, i, &handle, &out[*count], error);
+        status = read_properties(&cuda, i, i, &handle, &out[*count], error);
         if (!status)
             ++*count;
     }
@@ -133,16 +136,13 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
 
 /* Opening and closing. */
 
-static at_status parse_ordinal(const char *spec, int present, int *ordinal, at_error *error)
+static at_status parse_ordinal(const char *spec, int *ordinal, at_error *error)
 {
     const char *digits = strncmp(spec, "cuda:", 5) == 0 ? spec + 5 : "0";
     char *end;
     long v = strtol(digits, &end, 10);
-    if (*end || end == digits || v < 0)
+    if (*end || end == digits || v < 0 || v > INT_MAX)
         return error_set(error, AT_USAGE, "%s is not a device; write cuda:0, cuda:1, ...", spec);
-    if (v >= present)
-        return error_set(error, AT_NO_DEVICE, "there is no %s: the CUDA driver sees %d GPU%s", spec,
-                         present, present == 1 ? "" : "s");
     *ordinal = (int)v;
     return AT_OK;
 }
@@ -175,17 +175,22 @@ static at_status open_device(const char *spec, device **out, at_error *error)
     device *d = calloc(1, sizeof *d);
     if (!d)
         return error_set(error, AT_NO_MEMORY, "no memory for device %s", spec);
-    int present, ordinal = 0;
-    /* Lazy loading would put a kernel's first load into its first sample. A process that opens a
-     * device is there for that alone; a library's caller owns his environment. */
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1);
-    at_status status = cuda_driver_open(&d->cuda, error);
+    int present = 0, ordinal = 0, shown = 0;
+    at_status status = parse_ordinal(spec, &ordinal, error);
+    if (!status) {
+        /* Lazy loading would put a kernel's first load into its first sample. A process that opens a
+         * device is there for that alone; a library's caller owns his environment. */
+        setenv("CUDA_MODULE_LOADING", "EAGER", 1);
+        shown = visible_show_alone(visible_present(), ordinal);
+        status = cuda_driver_open(&d->cuda, error);
+    }
     if (!status)
         status = count_devices(&d->cuda, &present, error);
+    if (!status && shown >= present)
+        status = error_set(error, AT_NO_DEVICE, "there is no %s: the CUDA driver sees %d GPU%s", spec,
+                           present, present == 1 ? "" : "s");
     if (!status)
-        status = parse_ordinal(spec, present, &ordinal, error);
-    if (!status)
-        status = read_properties(&d->cuda, ordinal, &d->handle, &d->properties, error);
+        status = read_properties(&d->cuda, shown, ordinal, &d->handle, &d->properties, error);
     if (status) {
         close_device(d);
         return status;
