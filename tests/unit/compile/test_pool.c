@@ -345,7 +345,8 @@ static void an_option_that_is_not_on_the_list_is_refused(void **state)
 static void a_source_that_takes_too_long_costs_itself_alone(void **state)
 {
     (void)state;
-    compile_pool *pool = open_pool(1, 1);
+    /* The right one compiles within it on a busy machine too. */
+    compile_pool *pool = open_pool(1, 4);
     at_error error = {0};
     char *endless = endless_source();
     compile_request slow = request_of(1, endless), quick = request_of(2, plain);
@@ -354,12 +355,12 @@ static void a_source_that_takes_too_long_costs_itself_alone(void **state)
     poll_set set;
     poll_set_start(&set, -1);
     compile_poll(pool, &set);
-    assert_in_range(set.timeout_ms, 1, 1001);
+    assert_in_range(set.timeout_ms, 1, 4001);
     compile_result result;
     assert_ok(compile_take(pool, -1, &result, &error), error);
     assert_int_equal(result.id, 1);
     assert_int_equal(result.outcome, COMPILE_TIMEOUT);
-    assert_string_equal(result.log, "the compiler did not finish within 1 s");
+    assert_string_equal(result.log, "the compiler did not finish within 4 s");
     compile_result_deinit(&result);
     assert_ok(compile_take(pool, -1, &result, &error), error);
     assert_int_equal(result.id, 2);
