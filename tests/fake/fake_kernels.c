@@ -198,6 +198,13 @@ static fake_end skips_edge(const fake_launch *l)
     return FAKE_OK;
 }
 
+/* (src, dst, count, time_ns, whole): unless it is to do the whole, as skips_edge. */
+static fake_end timed_edge(const fake_launch *l)
+{
+    fake_spend(U64(l, 3));
+    return U64(l, 4) ? good(l) : skips_edge(l);
+}
+
 /* Two neighbours that trade places: a plain sum would not notice. */
 static fake_end swaps_pair(const fake_launch *l)
 {
@@ -562,6 +569,7 @@ static const fake_kernel kernels[] = {
     {"good_shared", good, 65536, 3, NULL},
     {"skips_last", skips_last, 0, 3, NULL},
     {"skips_edge", skips_edge, 0, 3, NULL},
+    {"timed_edge", timed_edge, 0, 5, NULL},
     {"swaps_pair", swaps_pair, 0, 3, NULL},
     {"writes_past", writes_past, 0, 3, NULL},
     {"writes_before", writes_before, 0, 3, NULL},

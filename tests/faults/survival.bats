@@ -60,6 +60,56 @@ small() {
     [ "$measured" -ge 100 ]
 }
 
+# The fastest of all is right where 32 divides n, as it does but for the ragged problem.
+write_faulty() {
+    small
+    needs_the_fake
+    sed -i -e 's/entry = "timed"/entry = "timed_edge"/' \
+        -e 's/abs(b - 5))" }/abs(b - 5))", at.uint64 "a == 11 and b == 5 and 0 or 1" }/' "$TIMED"
+    sed -i -e 's/^timed(/timed_edge(/; s/time_ns)$/time_ns, unsigned long long whole)/' \
+        -e 's/i < n)/i < (whole ? n : n \/ 32 * 32))/' timed.cu.tmpl
+}
+
+recorded_no_faulty() {
+    ! tr -d ' \n' <results/fake-gpu-0/timed.json | grep -o '"configuration":{"a":11,"b":5}'
+}
+
+@test "an interrupted run records none that is wrong on the ragged problem alone" {
+    write_faulty
+    start_run 1
+    until grep -q '"configuration":"a=11,b=5"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl; do
+        kill -0 "$pid"
+        sleep 0.02
+    done
+    kill -TERM "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    recorded
+    recorded_no_faulty
+    says '1 wrong_result'
+    # Checked once, and the next run knows it.
+    tool "$TIMED" --device cuda:0
+    succeeds
+    says '1 wrong_result'
+    recorded_no_faulty
+    [ "$(cat "$XDG_STATE_HOME"/autotune/journal/*.jsonl | grep '"asked":"ragged"' | grep -c wrong_result)" -eq 1 ]
+}
+
+@test "a run that is interrupted before anything was checked on the ragged problem records nothing" {
+    small
+    needs_the_fake
+    FAKE_CUDA_TIME_US=300000 start_run 1
+    kill -TERM "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    says 'no variant is known to be right yet'
+    says 'nothing is recorded'
+    [ ! -e results/*/timed.json ]
+    tool "$TIMED" --device cuda:0
+    succeeds
+    found_the_best
+}
+
 @test "configurations that share a kernel are each in the journal" {
     gpu
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .

@@ -86,6 +86,9 @@ void compile_pool_free(compile_pool *pool);
  * (compile/option.h). */
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error);
 
+/* Puts the latest request before all others that wait for a worker. */
+void compile_hurry(compile_pool *pool);
+
 /* Requests whose result has not been taken yet. */
 size_t compile_pending(const compile_pool *pool);
 

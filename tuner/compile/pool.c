@@ -493,6 +493,19 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     return AT_OK;
 }
 
+void compile_hurry(compile_pool *pool)
+{
+    compile_queue *q = &pool->queue;
+    compile_job *j = q->last;
+    if (!j || j == q->first || j->number != pool->last_number)
+        return;
+    for (q->last = q->first; q->last->next != j; q->last = q->last->next)
+        ;
+    q->last->next = NULL;
+    q->count--;
+    compile_queue_push_front(q, j);
+}
+
 size_t compile_pending(const compile_pool *pool)
 {
     return pool->pending;

@@ -93,7 +93,8 @@ typedef struct run_summary {
     uint64_t space_cartesian, space_valid;
     bool space_sampled;  /* space_valid counts a sample; how many there are is not known */
     uint64_t counts[OUTCOME_COUNT];
-    uint64_t unraced;    /* of those that worked, checked on the tuned problem alone, being too slow to race */
+    uint64_t unraced;    /* of those that worked, checked on the tuned problem alone: they were too slow to race, or
+                            the run was interrupted */
     uint64_t twins;      /* of those counted, variants with the machine code of another, which was tried */
 
     /* Ranked: those that are ok by what the race decided, fastest first (compiled only: in no

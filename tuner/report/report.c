@@ -99,7 +99,8 @@ static void print_verdict(const run_summary *s, const sheet *on)
     const run_result *best = run_summary_best(s), *baseline = run_summary_baseline(s);
     char l[LINE_BYTES] = "";
     if (!best) {
-        fprintf(on->to, "%sno variant worked%s\n", start(on->colour, INK_WARNING), stop(on->colour));
+        fprintf(on->to, "%s%s%s\n", start(on->colour, INK_WARNING),
+                s->counts[OUTCOME_OK] ? "no variant is known to be right yet" : "no variant worked", stop(on->colour));
         return;
     }
     bool tied = s->verdict == VERDICT_TIED, predicted = s->device.predicted;
@@ -160,8 +161,8 @@ static void print_counts(const run_summary *s, const sheet *on)
     }
     print_labelled(on, "variants", l);
     if (s->unraced > 0) {
-        snprintf(l, sizeof l, "%s of them too slow to race, and checked on the tuned problem alone",
-                 units_count(s->unraced, text));
+        snprintf(l, sizeof l, "%s of them %schecked on the tuned problem alone", units_count(s->unraced, text),
+                 s->end == RUN_END_INTERRUPTED ? "" : "too slow to race, and ");
         print_labelled(on, "", l);
     }
     if (s->twins == 0)

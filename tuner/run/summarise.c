@@ -38,8 +38,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->is_twin = c->twin_of != NULL;
     b->out->twins += r->is_twin;
     const candidate *tried = c->twin_of ? c->twin_of : c;
-    b->out->unraced +=
-        c->found.outcome == OUTCOME_OK && (candidate_waits(tried) || candidate_is_unchecked(tried));
+    b->out->unraced += c->found.outcome == OUTCOME_OK && !candidate_is_checked(tried);
     for (size_t i = 0; i < p->parameter_count; i++)
         r->values[i] = p->parameters[i].values[b->indices[i]];
     r->found = c->found;
@@ -47,9 +46,10 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
         return error_set(error, AT_NO_MEMORY, "out of memory");
     r->proven = c->verdict == PROOF_PROVEN;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
-        r->unproven = strdup(c->unproven       ? c->unproven
-                             : c->proof_asked ? "the simulated device took too long"
-                                              : "the run ended before");
+        r->unproven = strdup(c->unproven ? c->unproven
+                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED
+                                 ? "the simulated device took too long"
+                                 : "the run ended before");
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
     r->from_journal = c->from_journal;
@@ -125,16 +125,30 @@ static at_status add_ranked(builder *b, at_error *error)
     race_driver *c = b->in->driver;
     const race_result *r = race_driver_result(c);
     at_status status = AT_OK;
-    for (size_t i = 0; !status && i < r->count; i++) {
-        const race_standing *standing = &r->ranking[i];
-        const candidate *one = race_driver_candidate(c, standing->entrant);
-        if (standing->failed || one->found.outcome != OUTCOME_OK)
-            continue;
-        status = add_class(b, one, standing, standing->tied && standing->entrant != r->winner, error);
+    size_t ahead = 0; /* unchecked, of a race that did not end */
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; !status && i < r->count; i++) {
+            const race_standing *standing = &r->ranking[i];
+            const candidate *one = race_driver_candidate(c, standing->entrant);
+            bool behind = r->verdict == RACE_INCONCLUSIVE && !candidate_is_checked(one);
+            if (standing->failed || one->found.outcome != OUTCOME_OK)
+                continue;
+            ahead += behind && pass == 0 && b->out->result_count == 0;
+            if (behind == pass)
+                status = add_class(b, one, standing, standing->tied && b->out->result_count > 0, error);
+        }
+        if (pass == 0)
+            b->out->best_found = b->out->result_count > 0;
     }
     if (status)
         return status;
-    b->out->best_found = r->has_winner;
+    if (ahead > 0)
+        run_summary_warn(b->out,
+                         b->out->best_found ? "%zu variants that may be faster are not recorded: they have not been "
+                                              "checked on the ragged problems yet"
+                                            : "nothing is recorded: of %zu variants that worked none has been "
+                                              "checked on the ragged problems yet",
+                         ahead);
     b->out->objective = r->has_winner && race_driver_energy(c, r->winner).launch_j > 0 &&
                                 b->in->settings->energy
                             ? "energy"

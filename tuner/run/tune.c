@@ -29,6 +29,9 @@ static at_status finish(tune *t, at_error *error)
     if (t->log.trouble.status)
         run_summary_warn(&t->summary, "the disk refused a line of the journal: %s",
                          t->log.trouble.message);
+    /* Of a race that did not end no proof was heeded yet. */
+    while (t->pipeline && pipeline_take_proof(t->pipeline))
+        ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
     at_status status = summarise(&(summarise_input){.settings = t->settings,

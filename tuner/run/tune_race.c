@@ -119,7 +119,7 @@ static at_status prove_fastest(tune *t, at_error *error)
             fastest = all->items[i];
             fastest_ns = median_ns;
         }
-        if (!fastest || fastest->proof_asked)
+        if (!fastest || fastest->verdict != PROOF_NONE)
             return AT_OK;
         at_status status = pipeline_prove(t->pipeline, fastest, error);
         while (!status && tune_proofs_pending(t) && !tune_interrupted(t)) {

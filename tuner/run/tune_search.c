@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 
-enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16 };
+enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
+
+/* Who leads by less may owe that to noise, and is not checked for it. */
+static const double LEADER_GAIN = 0.01;
 
 /* After so long, and so many variants, a quick run searches no more. */
 static const double QUICK_SEARCH_S = 2;
@@ -58,12 +61,69 @@ static void thin_out(const tune *t, candidate *c)
         candidate_drop_images(c);
 }
 
+static bool leads(const tune *t, const candidate *c)
+{
+    int64_t time_ns = c->found.outcome == OUTCOME_OK && !c->twin_of ? pipeline_prior_ns(t->pipeline, c) : 0;
+    return time_ns && (!t->leader || time_ns < pipeline_prior_ns(t->pipeline, t->leader));
+}
+
+/* Who led was wrong. */
+static void find_leader(tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    t->failed += t->leader->verdict != PROOF_CONVICTED; /* those are counted */
+    t->leader = NULL;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->items[i]->finished && leads(t, all->items[i]))
+            t->leader = all->items[i];
+    t->best_ns = t->leader ? measurement_fastest_ns(&t->leader->found) : 0;
+}
+
+/* Who leads is checked on its ragged problems while the search goes on, and then proven where cores are idle:
+ * a run that is interrupted records nothing else (run/summarise.h). */
+static at_status check_leader(tune *t, at_error *error)
+{
+    compile_pool *pool = t->session.workers->pool;
+    if (!t->leader || pipeline_checking(t->pipeline))
+        return AT_OK;
+    if (t->leader->found.outcome != OUTCOME_OK)
+        find_leader(t);
+    candidate *c = t->leader, *checked = t->checked;
+    if (!c)
+        return AT_OK;
+    if (!candidate_is_checked(c)) {
+        bool gains = !checked || checked->found.outcome != OUTCOME_OK ||
+                     (double)pipeline_prior_ns(t->pipeline, c) <
+                         (1 - LEADER_GAIN) * (double)pipeline_prior_ns(t->pipeline, checked);
+        return gains ? pipeline_check(t->pipeline, c, error) : AT_OK;
+    }
+    t->checked = c;
+    bool idle = compile_pending(pool) < compile_width(pool) && !tune_proofs_pending(t);
+    return idle ? pipeline_prove(t->pipeline, c, error) : AT_OK;
+}
+
+/* An interrupted run has time for what takes milliseconds. */
+static at_status end_check(tune *t, at_error *error)
+{
+    int64_t end_ns = clock_now_ns() + LAST_CHECK_MS * INT64_C(1000000);
+    pipeline_abandon_queue(t->pipeline);
+    at_status status = check_leader(t, error);
+    while (!status && pipeline_checking(t->pipeline) && clock_now_ns() < end_ns) {
+        status = pipeline_step(t->pipeline, STEP_MS, error);
+        if (!status)
+            status = check_leader(t, error);
+    }
+    return status;
+}
+
 void tune_learn(tune *t, candidate *c)
 {
     int64_t fastest_ns = measurement_fastest_ns(&c->found);
     bool ok = c->found.outcome == OUTCOME_OK;
     if (ok && fastest_ns && (!t->best_ns || fastest_ns < t->best_ns))
         t->best_ns = fastest_ns;
+    if (leads(t, c))
+        t->leader = c;
     t->failed += !ok;
     t->twins += c->twin_of != NULL;
     double cost = ok && fastest_ns ? pipeline_likely_ns(t->pipeline, c) : 0;
@@ -76,18 +136,22 @@ void tune_learn(tune *t, candidate *c)
     thin_out(t, c);
 }
 
-/* With --prove all. A variant that is found wrong has been told to the strategy as what it seemed to be. */
+/* A variant that is found wrong has been told to the strategy as what it seemed to be. */
 static at_status take_proofs(tune *t, at_error *error)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
     at_status status = AT_OK;
-    while (!status && t->proof_next < all->count && all->items[t->proof_next]->finished) {
+    while (!status && t->settings->prove_all && t->proof_next < all->count &&
+           all->items[t->proof_next]->finished) {
         candidate *c = all->items[t->proof_next++];
         if (c->found.outcome == OUTCOME_OK && !c->twin_of)
             status = pipeline_prove(t->pipeline, c, error);
     }
-    for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));)
+    for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
         t->failed += c->verdict == PROOF_CONVICTED;
+        if (c->verdict == PROOF_CONVICTED)
+            pipeline_keep_conviction(t->pipeline, c);
+    }
     return status;
 }
 
@@ -187,14 +251,18 @@ static at_status search(tune *t, at_error *error)
             status = ask(t, &more, error);
         if (!status && !ended && is_asked_out(t))
             status = pipeline_prepare_race(t->pipeline, RACE_LIKELY, error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline) && !tune_proofs_pending(t))
+        if (!status && !more && !pipeline_in_flight(t->pipeline) &&
+            !(t->settings->prove_all && tune_proofs_pending(t)))
             break;
         if (!status)
             status = pipeline_step(t->pipeline, STEP_MS, error);
         for (candidate *c; !status && (c = pipeline_take(t->pipeline));)
             tune_learn(t, c);
-        if (!status && t->settings->prove_all)
+        if (!status)
             status = take_proofs(t, error);
+        /* At its end the race checks. */
+        if (!status && !ended && pipeline_in_flight(t->pipeline))
+            status = check_leader(t, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
             return status;
@@ -277,5 +345,7 @@ at_status tune_search(tune *t, at_error *error)
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)
         status = search(t, error);
+    if (!status && t->end == RUN_END_INTERRUPTED)
+        status = tune_unless_interrupted(t, end_check(t, error), error);
     return status || !t->session.workers->device ? status : await_device(t, error);
 }

@@ -43,6 +43,8 @@ struct tune {
     bool has_baseline;
     uint64_t baseline; /* configuration */
     int64_t best_ns;   /* of the search so far; 0: none */
+    candidate *leader;  /* the fastest so far; NULL: none */
+    candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;

@@ -614,6 +614,29 @@ static void large_sources_fill_the_sockets_and_nothing_stands_still(void **state
     compile_pool_free(pool);
 }
 
+/* Two of them are at the worker before that. */
+static void what_is_in_a_hurry_goes_before_all_that_wait(void **state)
+{
+    (void)state;
+    enum { REQUESTS = 6 };
+    static const uint64_t order[REQUESTS] = {0, 1, 5, 2, 3, 4};
+    compile_pool *pool = open_pool(1, 0);
+    at_error error = {0};
+    for (uint64_t i = 0; i < REQUESTS; i++) {
+        compile_request r = request_of(i, plain);
+        assert_ok(compile_submit(pool, &r, &error), error);
+        if (i == 0 || i == 2 || i + 1 == REQUESTS) /* of the first two nothing waits */
+            compile_hurry(pool);
+    }
+    for (size_t i = 0; i < REQUESTS; i++) {
+        compile_result result;
+        assert_ok(compile_take(pool, -1, &result, &error), error);
+        assert_int_equal(result.id, order[i]);
+        compile_result_deinit(&result);
+    }
+    compile_pool_free(pool);
+}
+
 static void as_many_workers_start_as_cores_may_be_used(void **state)
 {
     (void)state;
@@ -790,6 +813,7 @@ int main(void)
         cmocka_unit_test(an_event_loop_can_wait_on_the_descriptors),
         cmocka_unit_test(a_signal_ends_the_wait),
         cmocka_unit_test(large_sources_fill_the_sockets_and_nothing_stands_still),
+        cmocka_unit_test(what_is_in_a_hurry_goes_before_all_that_wait),
         cmocka_unit_test(as_many_workers_start_as_cores_may_be_used),
         cmocka_unit_test(a_machine_that_gives_no_socket_is_an_error_and_not_waited_for),
         cmocka_unit_test(no_nvrtc_is_told_with_what_was_tried),

@@ -1,5 +1,6 @@
 #include "run/tables.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,6 +104,11 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     pool->count--;
     free(link);
     return AT_OK;
+}
+
+void compile_hurry(compile_pool *pool)
+{
+    (void)pool;
 }
 
 size_t compile_pending(const compile_pool *pool)
@@ -319,13 +325,18 @@ at_status device_worker_try(device_worker *w, uint64_t id, const device_variant 
                             size_t sample_count, at_error *error)
 {
     at_status status;
-    (void)variant;
+    bool ragged = !variant->present[0];
     if (fails(error, &status))
         return status;
-    outcome what = w->simulated ? OUTCOME_OK : the_tables.works[id % TABLES_MOST];
+    outcome what = w->simulated ? OUTCOME_OK
+                   : ragged     ? the_tables.ragged[id % TABLES_MOST]
+                                : the_tables.works[id % TABLES_MOST];
     size_t count = the_tables.samples ? the_tables.samples : sample_count;
     count = what == OUTCOME_OK ? count : 0;
-    the_tables.tried += !w->simulated;
+    the_tables.checked += !w->simulated && ragged;
+    the_tables.tried += !w->simulated && !ragged;
+    if (the_tables.interrupt_at && the_tables.tried == the_tables.interrupt_at && !ragged)
+        raise(SIGINT);
     push(w, (device_event){.kind = DEVICE_TRIED, .id = id, .outcome = what, .check_ns = 5000,
                            .measure_ns = 7000, .samples_ns = samples_of(w, id, count),
                            .sample_count = count});

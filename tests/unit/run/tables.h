@@ -24,9 +24,10 @@ typedef struct tables {
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
     int64_t elsewhere_ns[TABLES_MOST]; /* on any other GPU than cuda:0; 0: as there */
-    outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked */
+    outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked, or checked alone */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     size_t samples;            /* that a try brings; 0: as many as asked for */
+    size_t interrupt_at;       /* this try, counted from 1, finds SIGINT raised; 0: none */
     bool slow;                 /* the device has one answer at a time, and every other time none */
     int restarts;              /* of the device worker, as its events tell */
     const char *no_device;     /* opening it fails with these words */
@@ -37,6 +38,7 @@ typedef struct tables {
     int calls;
     size_t compiled, tried, sampled_blocks, held;
     size_t unchecked; /* of those held: to be checked on ragged problems first */
+    size_t checked;   /* on ragged problems alone; not among those tried */
 } tables;
 
 extern tables the_tables;

@@ -89,6 +89,31 @@ static void a_budget_ends_the_search_and_not_the_race(void **state)
     assert_true(s->best_found);
 }
 
+/* rgb.lua has so many that most are checked on ragged problems when they race. */
+static void an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems(void **state)
+{
+    fixture *f = *state;
+    snprintf(f->script, sizeof f->script, "%s/lua/rgb.lua", TEST_SOURCE_DIR);
+    the_tables.time_ns[3] = 70000;
+    the_tables.time_ns[9] = 60000;
+    the_tables.ragged[9] = OUTCOME_WRONG_RESULT;
+    the_tables.interrupt_at = 40;
+    assert_int_equal(run_it(f), AT_INTERRUPTED);
+    const run_summary *s = tune_summary(f->tune);
+    assert_true(s->best_found);
+    assert_int_equal(s->results[0].time.median_ns / 10, 7000);
+    assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
+    assert_string_not_equal(s->record_path, "");
+    /* The same command finds the same, and checks neither again. */
+    the_tables.interrupt_at = the_tables.tried = 0;
+    size_t checked = the_tables.checked;
+    assert_ok(run_it(f), f->error);
+    s = tune_summary(f->tune);
+    assert_int_equal(s->results[0].time.median_ns / 10, 7000);
+    assert_int_equal(s->counts[OUTCOME_WRONG_RESULT], 1);
+    assert_int_equal(the_tables.checked, checked);
+}
+
 static void without_anything_that_works_there_is_no_winner_and_no_record(void **state)
 {
     fixture *f = *state;
@@ -147,6 +172,7 @@ int main(void)
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_budget_ends_the_search_and_not_the_race),
+        TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),
         TEST(a_device_that_is_not_there_is_told_with_the_remedy),
         TEST(an_architecture_alone_compiles_everything_and_measures_nothing),

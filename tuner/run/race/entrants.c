@@ -22,7 +22,7 @@ at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t
 static bool is_fit(const race_driver *c, uint32_t entrant)
 {
     const candidate *one = c->entrants[entrant];
-    return c->held[entrant] && (c->probing || (!candidate_waits(one) && !candidate_is_unchecked(one)));
+    return c->held[entrant] && (c->probing || candidate_is_checked(one));
 }
 
 /* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */

@@ -40,23 +40,58 @@ static void format_configuration(const variant_log *log, const candidate *c, cha
     script_format_configuration(log->session->script, log->indices, text, size_bytes);
 }
 
+static void append(variant_log *log, journal_key key, const journal_entry *e)
+{
+    at_error trouble = {0};
+    journal_append(log->journal, key, e, &trouble);
+    if (trouble.status)
+        *log->trouble = trouble;
+}
+
 void variant_log_keep(variant_log *log, const candidate *c)
 {
     if (!log->journal)
         return;
     char text[CONFIGURATION_BYTES];
     format_configuration(log, c, text, sizeof text);
-    at_error trouble = {0};
-    journal_append(log->journal, c->key,
-                   &(journal_entry){.configuration = text,
-                                    .stage = "screen",
-                                    .gpu = c->gpu,
-                                    .code = c->code,
-                                    .has_code = c->has_code,
-                                    .found = c->found},
-                   &trouble);
-    if (trouble.status)
-        *log->trouble = trouble;
+    append(log, c->key,
+           &(journal_entry){.configuration = text,
+                            .stage = "screen",
+                            .gpu = c->gpu,
+                            .code = c->code,
+                            .has_code = c->has_code,
+                            .found = c->found});
+}
+
+static bool key_of_check(const variant_log *log, const candidate *c, const char *check, journal_key *out)
+{
+    return log->journal && !journal_key_of_question(c->key, &(journal_question){.asked = check}, out, NULL);
+}
+
+void variant_log_keep_check(variant_log *log, const candidate *c, const char *check)
+{
+    journal_key key;
+    if (key_of_check(log, c, check, &key))
+        append(log, key,
+               &(journal_entry){.stage = "screen",
+                                .asked = check,
+                                .gpu = c->gpu,
+                                .found = {.outcome = c->found.outcome, .message = c->found.message}});
+}
+
+static void find_checks(const variant_log *log, candidate *c)
+{
+    static const char *const checks[] = {"ragged", "proof"};
+    for (size_t i = 0; i < 2 && c->found.outcome == OUTCOME_OK; i++) {
+        journal_key key;
+        journal_entry entry;
+        if (!key_of_check(log, c, checks[i], &key) || !journal_find(log->journal, key, &entry))
+            continue;
+        if (entry.found.outcome != OUTCOME_OK)
+            candidate_reject(c, entry.found.outcome, entry.found.message);
+        else if (c->ragged)
+            c->ragged = RAGGED_PASSED;
+    }
 }
 
 static bool find_entry(const variant_log *log, const candidate *c, journal_entry *entry)
@@ -84,6 +119,7 @@ bool variant_log_find(variant_log *log, candidate *c)
     measurement_own(&whole);
     measurement_deinit(&c->found);
     c->found = whole;
+    find_checks(log, c);
     /* Another configuration may have the same kernel: a reader of the journal must find both. */
     char text[CONFIGURATION_BYTES];
     format_configuration(log, c, text, sizeof text);

@@ -27,8 +27,12 @@ void variant_log_put_on(candidate *c, size_t gpu_number);
 /* Writes the candidate's outcome. */
 void variant_log_keep(variant_log *log, const candidate *c);
 
-/* Gives the candidate the outcome that an earlier run found, at home or else on another GPU; false: there
- * is none. */
+/* Writes what a check of a candidate that had its outcome found: "ragged", of its ragged problems, or
+ * "proof". */
+void variant_log_keep_check(variant_log *log, const candidate *c, const char *check);
+
+/* Gives the candidate the outcome that an earlier run found, at home or else on another GPU, and what
+ * such checks found; false: there is none. */
 bool variant_log_find(variant_log *log, candidate *c);
 
 #endif

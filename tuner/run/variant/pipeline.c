@@ -39,6 +39,9 @@ struct pipeline {
     bool defers;      /* see pipeline_defer_ragged() */
     size_t prepared;  /* see pipeline_prepare_race() */
     bool abandoned;   /* nothing more goes to the device */
+    candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
+    bool check_due;      /* it is compiled, and at no device */
+    size_t check_gpu;    /* that is at it */
     pipeline_state state;
 };
 
@@ -112,7 +115,7 @@ size_t pipeline_in_flight(const pipeline *p)
     size_t trying = 0;
     for (size_t i = 0; i < p->gpus.count; i++)
         trying += p->gpus.items[i].trying;
-    return p->compiling + p->compiled.count + trying;
+    return p->compiling + p->compiled.count + p->check_due + trying;
 }
 
 void pipeline_look_far_ahead(pipeline *p)
@@ -165,12 +168,17 @@ static at_status become_twin(pipeline *p, candidate *c, candidate *lead, at_erro
     return status;
 }
 
-static at_status finish(pipeline *p, candidate *c, at_error *error)
+static void note_time(pipeline *p, const candidate *c)
 {
     int64_t fastest_ns = c->found.outcome == OUTCOME_OK ? measurement_fastest_ns(&c->found) : 0;
     int64_t *best_ns = &p->gpus.items[c->gpu].best_ns;
     if (fastest_ns && (!*best_ns || fastest_ns < *best_ns))
         *best_ns = fastest_ns;
+}
+
+static at_status finish(pipeline *p, candidate *c, at_error *error)
+{
+    note_time(p, c);
     c->finished = true;
     p->state.finished++;
     at_status status = queue_push(&p->finished, c->id, error);
@@ -221,8 +229,10 @@ static at_status queue_for_device(pipeline *p, const candidate *c, at_error *err
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
 {
     candidate *first = NULL;
-    if (c->finished) /* compiled again for the race */
+    if (c->finished) { /* compiled again for the race, or for a check */
+        p->check_due = p->check_due || c == p->checking;
         return AT_OK;
+    }
     at_status status = twins_set_code(c, error);
     if (!status)
         status = twins_meet_code(&p->twins, &p->table, c, &first, error);
@@ -281,6 +291,19 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error)
 at_status pipeline_restore(pipeline *p, candidate *c, at_error *error)
 {
     return emit_and_submit(p, c, false, error);
+}
+
+at_status pipeline_check(pipeline *p, candidate *c, at_error *error)
+{
+    if (p->checking || c->parts)
+        return AT_OK;
+    p->checking = c;
+    return pipeline_recompile(p, c, error);
+}
+
+const candidate *pipeline_checking(const pipeline *p)
+{
+    return p->checking;
 }
 
 /* The fastest that is not compiled for its ragged problems yet; NULL: there is none. */
@@ -357,8 +380,58 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     return last ? compiled(p, c, error) : AT_OK;
 }
 
+/* What was wrong tells no more how fast the others are. */
+static void keep_check(pipeline *p, candidate *c, const char *check)
+{
+    variant_log_keep_check(&p->log, c, check);
+    if (c->found.outcome == OUTCOME_OK)
+        return;
+    candidate_drop_images(c);
+    gpu *of = &p->gpus.items[c->gpu];
+    of->best_ns = 0;
+    for (size_t i = 0; i < p->table.count; i++) {
+        const candidate *other = p->table.items[i];
+        if (other->finished && !other->twin_of && other->gpu == c->gpu && other->found.outcome == OUTCOME_OK)
+            note_time(p, other);
+    }
+}
+
+void pipeline_keep_conviction(pipeline *p, candidate *c)
+{
+    keep_check(p, c, "proof");
+}
+
+static void end_check(pipeline *p)
+{
+    keep_check(p, p->checking, "ragged");
+    p->checking = NULL;
+}
+
+/* A check of the ragged problems alone. */
+static at_status begin_check(pipeline *p, gpu *on, at_error *error)
+{
+    device_variant v;
+    p->check_due = false;
+    if (p->checking->found.outcome != OUTCOME_OK) { /* it did not compile */
+        end_check(p);
+        return AT_OK;
+    }
+    candidate_variant(p->checking, &v);
+    v.present[0] = v.unchecked = false;
+    for (size_t i = 1; i < DEVICE_SLOTS; i++)
+        if (v.images[i].size_bytes == 0)
+            v.images[i] = v.images[0];
+    p->check_gpu = (size_t)(on - p->gpus.items);
+    on->trying++;
+    return device_worker_try(on->worker, p->checking->id, &v, 0, error);
+}
+
 static at_status feed_devices(pipeline *p, at_error *error)
 {
+    gpu *idle = p->check_due ? gpus_idlest(&p->gpus, DEVICE_QUEUE) : NULL;
+    at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
+    if (begun)
+        return begun;
     while (p->compiled.count) {
         candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
         gpu *to = c->finished ? NULL : gpus_idlest(&p->gpus, DEVICE_QUEUE);
@@ -383,11 +456,18 @@ static at_status feed_devices(pipeline *p, at_error *error)
 static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_error *error)
 {
     candidate *c = e->id < p->table.count ? p->table.items[e->id] : NULL;
-    if (!c || c->finished || !from->trying)
+    if (!c || (c->finished && c != p->checking) || !from->trying)
         return error_set(error, AT_INTERNAL, "the device worker tried a variant that was not asked for");
     from->trying--;
-    c->under_way = false;
     p->state.check_ns += e->check_ns;
+    if (c->finished) {
+        c->ragged = RAGGED_PASSED;
+        if (e->outcome != OUTCOME_OK)
+            candidate_reject(c, e->outcome, e->message);
+        end_check(p);
+        return AT_OK;
+    }
+    c->under_way = false;
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
@@ -414,6 +494,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
     if (!gpus_lose(&p->gpus, lost, p->session->workers))
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     p->state.lost++;
+    p->check_due = p->check_due || (p->checking && !p->checking->parts && p->check_gpu == lost);
     snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
     show_home(p);
     at_status status = AT_OK;

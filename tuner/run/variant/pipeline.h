@@ -45,8 +45,8 @@ size_t pipeline_room(const pipeline *p);
 void pipeline_look_far_ahead(pipeline *p);
 
 /* From now on variants are compiled for, and checked on, the tuned problem alone. Those that a race wants
- * (pipeline_recompile) are checked on the ragged problems when they are loaded. This halves the compiling
- * where most variants are too slow to race. */
+ * (pipeline_recompile) are checked on the ragged problems when they are loaded, others by pipeline_check().
+ * This halves the compiling where most variants are too slow to race. */
 void pipeline_defer_ragged(pipeline *p);
 
 /* Starts a configuration. */
@@ -60,12 +60,18 @@ at_status pipeline_recompile(pipeline *p, candidate *c, at_error *error);
 /* The same, without ragged problems that it has not been compiled for yet. */
 at_status pipeline_restore(pipeline *p, candidate *c, at_error *error);
 
+/* Compiles a finished candidate for the ragged problems that were deferred, before what else is to be
+ * compiled, and checks it on them while the search goes on. It passes (RAGGED_PASSED) or its outcome
+ * changes, which the journal keeps either way. Does nothing while another is being checked. */
+at_status pipeline_check(pipeline *p, candidate *c, at_error *error);
+const candidate *pipeline_checking(const pipeline *p); /* NULL: none */
+
 /* Once there is nothing more to search, while the device still works: has idle compile workers compile the
  * fastest candidates so far for their ragged problems, `most` in all. One that does not compile keeps its
  * outcome until the race wants it. */
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 
-/* Configurations in flight. One whose twin is in flight does not count. */
+/* Configurations in flight, that of a check too. One whose twin is in flight does not count. */
 size_t pipeline_in_flight(const pipeline *p);
 
 /* Ends the wait of what is compiled and queued for the device, because time is up: it gets no outcome and
@@ -100,6 +106,9 @@ at_status pipeline_prove(pipeline *p, candidate *c, at_error *error);
 
 /* The next candidate whose proof is done and judged (candidate_judge); NULL: none yet. */
 candidate *pipeline_take_proof(pipeline *p);
+
+/* Keeps in the journal that a proof convicted the candidate, before the race of those that are left. */
+void pipeline_keep_conviction(pipeline *p, candidate *c);
 
 /* Advances proofs and compilations alone, while the device works on something else; if nothing can advance,
  * waits up to `timeout_ms`. */

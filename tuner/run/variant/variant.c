@@ -99,6 +99,11 @@ bool candidate_is_unchecked(const candidate *c)
     return c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_WANTED;
 }
 
+bool candidate_is_checked(const candidate *c)
+{
+    return c->ragged == RAGGED_WITH_TUNED || c->ragged == RAGGED_PASSED;
+}
+
 bool candidate_has_code(const candidate *c)
 {
     for (size_t i = 0; i < DEVICE_SLOTS; i++)

@@ -19,10 +19,10 @@
 /* The check on the ragged problems. */
 typedef enum candidate_ragged {
     RAGGED_WITH_TUNED, /* together with the tuned problem's, or there is none */
-    RAGGED_DEFERRED,   /* until a race wants the candidate */
+    RAGGED_DEFERRED,   /* until a race wants the candidate, or it leads the search */
     RAGGED_UNPREPARED, /* the same, and it did not compile when that was tried before the race */
     RAGGED_PREPARED,   /* compiled, or submitted, because a race is likely to want it */
-    RAGGED_WANTED,     /* compiled, or submitted, because a race wants it */
+    RAGGED_WANTED,     /* compiled, or submitted, because a race wants it or it is being checked */
     RAGGED_PASSED      /* after it was deferred */
 } candidate_ragged;
 
@@ -88,6 +88,9 @@ bool candidate_waits(const candidate *c);
 
 /* Is it, or will it be, compiled for ragged problems on which it has not been checked? */
 bool candidate_is_unchecked(const candidate *c);
+
+/* Has it been checked on all problems that it accepts? */
+bool candidate_is_checked(const candidate *c);
 
 /* Is all machine code there that it needs? One that launches nothing needs none. */
 bool candidate_has_code(const candidate *c);

@@ -224,6 +224,74 @@ static void what_the_journal_knows_is_not_done_again_and_keeps_its_times(void **
     temporary_remove(folder);
 }
 
+static void check(fixture *f, candidate *c)
+{
+    assert_ok(pipeline_check(f->pipeline, c, &f->error), f->error);
+    assert_ptr_equal(pipeline_checking(f->pipeline), c);
+    /* One at a time. */
+    assert_ok(pipeline_check(f->pipeline, pipeline_candidates(f->pipeline)->items[4], &f->error), f->error);
+    while (pipeline_in_flight(f->pipeline))
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+    assert_null(pipeline_checking(f->pipeline));
+}
+
+/* One passes, one is wrong on its ragged problem, one does not compile for it, and a proof convicts one. */
+static void a_check_on_ragged_problems_decides_and_the_journal_knows_it(void **state)
+{
+    fixture *f = *state;
+    char folder[TEMPORARY_BYTES];
+    temporary_make(folder);
+    tables_close(&f->session);
+    tables_open_with(&f->session, "luma.lua");
+    f->session.slots = 2;
+    for (int again = 0; again < 2; again++) {
+        journal *j = tables_journal(&f->session, folder);
+        start(f, j);
+        pipeline_defer_ragged(f->pipeline);
+        the_tables.compiled = the_tables.tried = 0;
+        assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+        candidate *const *all = pipeline_candidates(f->pipeline)->items;
+        the_tables.ragged[1] = OUTCOME_WRONG_RESULT;
+        the_tables.compiles[2] = COMPILE_ERROR;
+        for (size_t i = 0; !again && i < 3; i++)
+            check(f, all[i]);
+        if (!again) {
+            candidate_judge(all[3], &(proof){.verdict = PROOF_CONVICTED});
+            pipeline_keep_conviction(f->pipeline, all[3]);
+        }
+        assert_int_equal(the_tables.checked, 2);
+        assert_int_equal(all[0]->ragged, RAGGED_PASSED);
+        assert_int_equal(all[0]->found.outcome, OUTCOME_OK);
+        assert_int_equal(all[1]->found.outcome, OUTCOME_WRONG_RESULT);
+        assert_int_equal(all[2]->found.outcome, OUTCOME_COMPILE_ERROR);
+        assert_int_equal(all[3]->found.outcome, OUTCOME_WRONG_RESULT);
+        assert_true(candidate_waits(all[4]));
+        if (again)
+            assert_int_equal(the_tables.compiled + the_tables.tried, 0);
+        pipeline_free(f->pipeline);
+        f->pipeline = NULL;
+        journal_close(j);
+    }
+    temporary_remove(folder);
+}
+
+static void who_was_wrong_is_the_best_no_more(void **state)
+{
+    fixture *f = *state;
+    tables_close(&f->session);
+    tables_open_with(&f->session, "luma.lua");
+    f->session.slots = 2;
+    the_tables.time_ns[1] = 50000;
+    the_tables.ragged[1] = OUTCOME_WRONG_RESULT;
+    start(f, NULL);
+    pipeline_defer_ragged(f->pipeline);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    candidate *const *all = pipeline_candidates(f->pipeline)->items;
+    assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 50000);
+    check(f, all[1]);
+    assert_int_equal(pipeline_best_ns(f->pipeline, all[0]), 100000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_session, close_session)
 
 int main(void)
@@ -234,6 +302,8 @@ int main(void)
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
         TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),
         TEST(idle_compile_workers_prepare_what_the_race_is_likely_to_want),
+        TEST(a_check_on_ragged_problems_decides_and_the_journal_knows_it),
+        TEST(who_was_wrong_is_the_best_no_more),
         TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
         TEST(an_event_that_answers_nothing_is_an_error),
         TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
