@@ -24,11 +24,11 @@ typedef struct validation {
     const char *path, *text;
     record_faults *faults;
     size_t before; /* faults of other files */
+    at_status status; /* why no fault can be noted any more */
     at_error *error;
 } validation;
 
-__attribute__((format(printf, 3, 4))) static at_status fault(validation *v, const char *pointer,
-                                                            const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fault(validation *v, const char *pointer, const char *format, ...)
 {
     at_error why = {.line = json_pointer_line(v->text, pointer)};
     char said[512];
@@ -36,15 +36,17 @@ __attribute__((format(printf, 3, 4))) static at_status fault(validation *v, cons
     va_start(args, format);
     vsnprintf(said, sizeof said, format, args);
     va_end(args);
-    if (v->faults->count - v->before >= MOST_FAULTS)
-        return AT_OK;
+    if (v->status || v->faults->count - v->before >= MOST_FAULTS)
+        return;
     snprintf(why.message, sizeof why.message, "%s: %s", *pointer ? pointer : "the file", said);
-    return record_faults_add(v->faults, v->path, pointer, &why, v->error);
+    v->status = record_faults_add(v->faults, v->path, pointer, &why, v->error);
 }
 
 static at_status note_violation(void *context, const char *pointer, const char *message)
 {
-    return fault(context, pointer, "%s; correct it, or take the entry out", message);
+    validation *v = context;
+    fault(v, pointer, "%s; correct it, or take the entry out", message);
+    return v->status;
 }
 
 /* Has one of the file's faults this pointer, or one below it? */
@@ -61,7 +63,7 @@ static bool is_noted(const validation *v, const char *pointer)
 
 /* ---- what a schema cannot say ---- */
 
-static at_status check_order(validation *v, const json_t *time, const char *pointer)
+static void check_order(validation *v, const json_t *time, const char *pointer)
 {
     static const char *const names[] = {"low_ns", "median_ns", "high_ns"};
     static const char *const quarters[] = {"min_ns", "q1_ns", "median_ns", "q3_ns"};
@@ -69,126 +71,112 @@ static at_status check_order(validation *v, const json_t *time, const char *poin
         const char *const *names;
         size_t count;
     } orders[] = {{names, 3}, {quarters, 4}};
-    at_status status = AT_OK;
     for (size_t o = 0; o < 2; o++)
-        for (size_t i = 0; i + 1 < orders[o].count && !status; i++) {
+        for (size_t i = 0; i + 1 < orders[o].count; i++) {
             const json_t *a = json_object_get(time, orders[o].names[i]);
             const json_t *b = json_object_get(time, orders[o].names[i + 1]);
             if (a && b && json_number_value(a) > json_number_value(b))
-                status = fault(v, pointer, "%s must not be above %s; measure it again", orders[o].names[i],
-                               orders[o].names[i + 1]);
+                fault(v, pointer, "%s must not be above %s; measure it again", orders[o].names[i],
+                      orders[o].names[i + 1]);
         }
-    return status;
 }
 
 /* Is a figure what others make it? Unknown where one of them is. */
-static at_status check_figure(validation *v, const json_t *of, const char *name, double expected,
-                              double tolerance, const char *pointer, const char *from)
+static void check_figure(validation *v, const json_t *of, const char *name, double expected, double tolerance,
+                         const char *pointer, const char *from)
 {
     double kept = json_number_value(json_object_get(of, name));
     if (kept <= 0 || expected <= 0 || !isfinite(expected) || fabs(kept - expected) <= tolerance * expected)
-        return AT_OK;
+        return;
     char place[128];
     snprintf(place, sizeof place, "%s/%s", pointer, name);
-    return fault(v, place, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept, from,
-                 expected);
+    fault(v, place, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept, from, expected);
 }
 
-static at_status check_figures(validation *v, const json_t *entry, const char *pointer)
+static void check_figures(validation *v, const json_t *entry, const char *pointer)
 {
     const json_t *baseline = json_object_get(json_object_get(entry, "baseline"), "time");
     double median = json_number_value(json_object_get(json_object_get(entry, "time"), "median_ns"));
     double bytes = json_number_value(json_object_get(entry, "traffic_bytes"));
-    at_status status =
-        check_figure(v, entry, "gbps", bytes / median, rounding, pointer, "traffic_bytes over the median");
-    if (!status && json_number_value(json_object_get(entry, "ceiling_gbps")) > 0)
-        status = check_figure(v, entry, "ceiling_fraction",
-                              bytes / median / json_number_value(json_object_get(entry, "ceiling_gbps")),
-                              rounding, pointer, "its bandwidth over ceiling_gbps");
-    if (!status)
-        status = check_figure(v, entry, "speedup",
-                              json_number_value(json_object_get(baseline, "median_ns")) / median, pairing,
-                              pointer, "the medians of baseline and winner");
-    return status;
+    double ceiling = json_number_value(json_object_get(entry, "ceiling_gbps"));
+    check_figure(v, entry, "gbps", bytes / median, rounding, pointer, "traffic_bytes over the median");
+    if (ceiling > 0)
+        check_figure(v, entry, "ceiling_fraction", bytes / median / ceiling, rounding, pointer,
+                     "its bandwidth over ceiling_gbps");
+    check_figure(v, entry, "speedup", json_number_value(json_object_get(baseline, "median_ns")) / median, pairing,
+                 pointer, "the medians of baseline and winner");
 }
 
 /* Same names as the winner's configuration? */
-static at_status check_names(validation *v, const json_t *entry, const json_t *other, const char *pointer)
+static void check_names(validation *v, const json_t *entry, const json_t *other, const char *pointer)
 {
     const json_t *winner = json_object_get(entry, "configuration");
     const char *name;
     json_t *member;
     if (!json_is_object(other) || !json_is_object(winner))
-        return AT_OK;
+        return;
     json_object_foreach((json_t *)(uintptr_t)other, name, member)
     {
-        if (!json_object_get(winner, name))
-            return fault(v, pointer, "has '%.63s', which the winner's configuration has not; both are of one space",
-                         name);
+        if (!json_object_get(winner, name)) {
+            fault(v, pointer, "has '%.63s', which the winner's configuration has not; both are of one space", name);
+            return;
+        }
     }
     if (json_object_size(other) != json_object_size(winner))
-        return fault(v, pointer, "lacks parameters that the winner's configuration has; both are of one space");
-    return AT_OK;
+        fault(v, pointer, "lacks parameters that the winner's configuration has; both are of one space");
 }
 
 /* Who is called the clear winner is not slower than another. */
-static at_status check_verdict(validation *v, const json_t *entry, const json_t *contender, const char *pointer)
+static void check_verdict(validation *v, const json_t *entry, const json_t *contender, const char *pointer)
 {
     const char *verdict = json_string_value(json_object_get(entry, "verdict"));
     double low = json_number_value(json_object_get(json_object_get(entry, "time"), "low_ns"));
     double high = json_number_value(json_object_get(json_object_get(contender, "time"), "high_ns"));
-    if (!verdict || strcmp(verdict, "clear") != 0 || low <= high || high <= 0)
-        return AT_OK;
-    return fault(v, pointer, "is faster than the winner, whose verdict is \"clear\": configurations were exchanged? "
-                             "'autotune verify' races them");
+    if (verdict && strcmp(verdict, "clear") == 0 && low > high && high > 0)
+        fault(v, pointer, "is faster than the winner, whose verdict is \"clear\": configurations were exchanged? "
+                          "'autotune verify' races them");
 }
 
 /* A part of the entry that has a time, and other configurations than the winner's. */
-static at_status check_part(validation *v, const json_t *entry, const json_t *part, const char *pointer)
+static void check_part(validation *v, const json_t *entry, const json_t *part, const char *pointer)
 {
     char place[128];
     snprintf(place, sizeof place, "%s/configuration", pointer);
-    at_status status = part == entry ? AT_OK : check_names(v, entry, json_object_get(part, "configuration"), place);
+    if (part != entry)
+        check_names(v, entry, json_object_get(part, "configuration"), place);
     snprintf(place, sizeof place, "%s/time", pointer);
-    return status ? status : check_order(v, json_object_get(part, "time"), place);
+    check_order(v, json_object_get(part, "time"), place);
 }
 
-static at_status check_entry(validation *v, const json_t *entry, size_t place)
+static void check_entry(validation *v, const json_t *entry, size_t place)
 {
     char pointer[64];
     const json_t *contenders = json_object_get(entry, "contenders");
     snprintf(pointer, sizeof pointer, "/entries/%zu", place);
-    at_status status = check_figures(v, entry, pointer);
-    if (!status)
-        status = check_part(v, entry, entry, pointer);
+    check_figures(v, entry, pointer);
+    check_part(v, entry, entry, pointer);
     snprintf(pointer, sizeof pointer, "/entries/%zu/baseline", place);
-    if (!status)
-        status = check_part(v, entry, json_object_get(entry, "baseline"), pointer);
-    for (size_t i = 0; i < json_array_size(contenders) && !status; i++) {
+    check_part(v, entry, json_object_get(entry, "baseline"), pointer);
+    for (size_t i = 0; i < json_array_size(contenders); i++) {
         const json_t *c = json_array_get(contenders, i);
         snprintf(pointer, sizeof pointer, "/entries/%zu/contenders/%zu", place, i);
-        status = check_verdict(v, entry, c, pointer);
-        if (!status)
-            status = check_part(v, entry, c, pointer);
+        check_verdict(v, entry, c, pointer);
+        check_part(v, entry, c, pointer);
     }
-    return status;
 }
 
-static at_status check_repeats(validation *v, const record *r)
+static void check_repeats(validation *v, const record *r)
 {
-    at_status status = AT_OK;
     for (size_t i = 1; i < r->entry_count; i++)
-        for (size_t k = 0; k < i && !status; k++)
+        for (size_t k = 0; k < i; k++)
             if (record_same_question(&r->entries[k], &r->entries[i])) {
                 char pointer[64];
                 snprintf(pointer, sizeof pointer, "/entries/%zu", r->entries[i].place);
-                status = fault(v, pointer,
-                               "repeats the problem of /entries/%zu, which comes first and is taken; take the older "
-                               "one out",
-                               r->entries[k].place);
+                fault(v, pointer,
+                      "repeats the problem of /entries/%zu, which comes first and is taken; take the older one out",
+                      r->entries[k].place);
                 break;
             }
-    return status;
 }
 
 /* The last part of the path, or the one before it. */
@@ -204,7 +192,7 @@ static void path_part(const char *path, bool folder, char *out, size_t size_byte
     snprintf(out, size_bytes, "%.*s", begin ? (int)(end - begin) : 0, begin ? begin : "");
 }
 
-static at_status check_place(validation *v, const record *r)
+static void check_place(validation *v, const record *r)
 {
     char file[256], folder[256], slug[PATHS_SLUG_BYTES], wanted[RECORD_NAME_BYTES + 8];
     path_part(v->path, false, file, sizeof file);
@@ -212,41 +200,35 @@ static at_status check_place(validation *v, const record *r)
     paths_slug(r->gpu, slug);
     snprintf(wanted, sizeof wanted, "%s.json", r->pattern);
     if (strcmp(file, wanted) != 0)
-        return fault(v, "/pattern", "is '%s', whose record is %s: nobody looks for it here; rename the file",
-                     r->pattern, wanted);
-    if (*folder && strcmp(folder, slug) != 0 && strcmp(folder, ".") != 0)
-        return fault(v, "/gpu", "is '%.80s', whose folder is %s, not %.80s; move the file", r->gpu, slug, folder);
-    return AT_OK;
+        fault(v, "/pattern", "is '%s', whose record is %s: nobody looks for it here; rename the file", r->pattern,
+              wanted);
+    else if (*folder && strcmp(folder, slug) != 0 && strcmp(folder, ".") != 0)
+        fault(v, "/gpu", "is '%.80s', whose folder is %s, not %.80s; move the file", r->gpu, slug, folder);
 }
 
 /* ---- the file ---- */
 
 /* What readers refuse, where the schema had nothing to say of it. */
-static at_status check_reading(validation *v, const char *text, size_t size_bytes, size_t *entries)
+static void check_reading(validation *v, size_t size_bytes, size_t *entries)
 {
     record r;
     record_faults found = {0};
     at_error why = {0};
-    at_status status = record_parse_sound(text, size_bytes, v->path, &found, &r, &why);
+    at_status status = record_parse_sound(v->text, size_bytes, v->path, &found, &r, &why);
     if (status == AT_NO_MEMORY)
-        return error_set(v->error, AT_NO_MEMORY, "no memory to read %s", v->path);
-    if (status && v->faults->count == v->before)
-        status = fault(v, "", "%s", why.message);
-    else
-        status = AT_OK;
-    for (size_t i = 0; i < found.count && !status; i++)
+        v->status = error_set(v->error, AT_NO_MEMORY, "no memory to read %s", v->path);
+    else if (status && v->faults->count == v->before)
+        fault(v, "", "%s", why.message);
+    for (size_t i = 0; i < found.count; i++)
         if (!is_noted(v, found.items[i].pointer))
-            status = fault(v, found.items[i].pointer, "%s", found.items[i].message);
-    if (why.status == AT_OK) {
+            fault(v, found.items[i].pointer, "%s", found.items[i].message);
+    if (!status) {
         *entries = r.entry_count;
-        if (!status)
-            status = check_place(v, &r);
-        if (!status)
-            status = check_repeats(v, &r);
+        check_place(v, &r);
+        check_repeats(v, &r);
         record_deinit(&r);
     }
     record_faults_deinit(&found);
-    return status;
 }
 
 static at_status check_root(validation *v, const json_t *root, const json_t *schema, size_t size_bytes,
@@ -254,19 +236,18 @@ static at_status check_root(validation *v, const json_t *root, const json_t *sch
 {
     const json_t *version = json_object_get(root, "version");
     const json_t *list = json_object_get(root, "entries");
-    at_status status = AT_OK;
     /* Of a newer version this one's schema says nothing. */
     if (!json_is_integer(version) || json_integer_value(version) <= RECORD_VERSION)
-        status = json_schema_validate(schema, root, note_violation, v, v->error);
-    if (!status)
-        status = check_reading(v, v->text, size_bytes, entries);
-    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        v->status = json_schema_validate(schema, root, note_violation, v, v->error);
+    if (!v->status)
+        check_reading(v, size_bytes, entries);
+    for (size_t i = 0; i < json_array_size(list) && !v->status; i++) {
         char pointer[64];
         snprintf(pointer, sizeof pointer, "/entries/%zu", i);
         if (!is_noted(v, pointer))
-            status = check_entry(v, json_array_get(list, i), i);
+            check_entry(v, json_array_get(list, i), i);
     }
-    return status;
+    return v->status;
 }
 
 at_status record_validate(const char *path, const json_t *schema, record_faults *faults, size_t *entries,
