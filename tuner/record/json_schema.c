@@ -17,31 +17,32 @@ typedef struct validation {
     const json_t *root; /* of the schema */
     json_schema_report *report;
     void *context;
+    at_status status; /* why it cannot go on */
     at_error *error;
     size_t violations;
     bool silent; /* of oneOf and anyOf: only whether there are any */
     int depth;
 } validation;
 
-static at_status check(validation *v, const json_t *schema, const json_t *value, const char *pointer);
+static void check(validation *v, const json_t *schema, const json_t *value, const char *pointer);
 
-__attribute__((format(printf, 3, 4))) static at_status violate(validation *v, const char *pointer,
-                                                              const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void violate(validation *v, const char *pointer, const char *format, ...)
 {
     char message[MESSAGE_BYTES];
     va_list args;
     v->violations++;
-    if (v->silent)
-        return AT_OK;
+    if (v->silent || v->status)
+        return;
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    return v->report(v->context, pointer, message);
+    v->status = v->report(v->context, pointer, message);
 }
 
-static at_status refuse_schema(validation *v, const char *what)
+static void refuse_schema(validation *v, const char *what)
 {
-    return error_set(v->error, AT_FORMAT, "the schema cannot be followed: %s", what);
+    if (!v->status)
+        v->status = error_set(v->error, AT_FORMAT, "the schema cannot be followed: %s", what);
 }
 
 /* ---- types and values ---- */
@@ -66,22 +67,22 @@ static bool has_type(const json_t *value, const char *name)
     return strcmp(name, "integer") == 0 ? is_whole(value) : json_is_number(value);
 }
 
-static at_status check_type(validation *v, const json_t *type, const json_t *value, const char *pointer)
+static void check_type(validation *v, const json_t *type, const json_t *value, const char *pointer)
 {
     char names[128] = "";
     size_t count = json_is_array(type) ? json_array_size(type) : 1;
     for (size_t i = 0; i < count; i++) {
         const char *name = json_string_value(json_is_array(type) ? json_array_get(type, i) : type);
         if (!name)
-            return refuse_schema(v, "a type is no text");
-        if (has_type(value, name))
-            return AT_OK;
+            refuse_schema(v, "a type is no text");
+        if (!name || has_type(value, name))
+            return;
         text_add(names, sizeof names, "%s%s", i ? " or " : "", name);
     }
-    return violate(v, pointer, "must be %s %s", strchr("aeiou", names[0]) ? "an" : "a", names);
+    violate(v, pointer, "must be %s %s", strchr("aeiou", names[0]) ? "an" : "a", names);
 }
 
-static at_status check_enum(validation *v, const json_t *list, const json_t *value, const char *pointer)
+static void check_enum(validation *v, const json_t *list, const json_t *value, const char *pointer)
 {
     char names[256] = "";
     size_t i;
@@ -89,28 +90,27 @@ static at_status check_enum(validation *v, const json_t *list, const json_t *val
     json_array_foreach((json_t *)(uintptr_t)list, i, one)
     {
         if (json_equal(one, value))
-            return AT_OK;
+            return;
         char *text = json_dumps(one, JSON_ENCODE_ANY);
         text_add(names, sizeof names, "%s%s", i ? ", " : "", text ? text : "");
         free(text);
     }
-    return violate(v, pointer, "must be %s%s", json_array_size(list) > 1 ? "one of " : "", names);
+    violate(v, pointer, "must be %s%s", json_array_size(list) > 1 ? "one of " : "", names);
 }
 
-static at_status check_number(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_number(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
     const json_t *least = json_object_get(schema, "minimum"), *most = json_object_get(schema, "maximum");
     const json_t *above = json_object_get(schema, "exclusiveMinimum");
     double number = json_number_value(value);
     if (!json_is_number(value))
-        return AT_OK;
+        return;
     if (least && number < json_number_value(least))
-        return violate(v, pointer, "must be at least %g", json_number_value(least));
-    if (above && number <= json_number_value(above))
-        return violate(v, pointer, "must be above %g", json_number_value(above));
-    if (most && number > json_number_value(most))
-        return violate(v, pointer, "must be at most %g", json_number_value(most));
-    return AT_OK;
+        violate(v, pointer, "must be at least %g", json_number_value(least));
+    else if (above && number <= json_number_value(above))
+        violate(v, pointer, "must be above %g", json_number_value(above));
+    else if (most && number > json_number_value(most))
+        violate(v, pointer, "must be at most %g", json_number_value(most));
 }
 
 /* Characters are counted, not bytes. */
@@ -122,56 +122,54 @@ static size_t count_characters(const char *text)
     return count;
 }
 
-static at_status check_string(validation *v, const json_t *schema, const char *text, const char *pointer)
+static void check_string(validation *v, const json_t *schema, const char *text, const char *pointer)
 {
     const json_t *most = json_object_get(schema, "maxLength");
     const char *pattern = json_string_value(json_object_get(schema, "pattern"));
-    if (most && count_characters(text) > (size_t)json_integer_value(most))
-        return violate(v, pointer, "must have at most %d characters", (int)json_integer_value(most));
-    if (!pattern)
-        return AT_OK;
+    if (most && count_characters(text) > (size_t)json_integer_value(most)) {
+        violate(v, pointer, "must have at most %d characters", (int)json_integer_value(most));
+        return;
+    }
     regex_t expression;
-    if (regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-        return refuse_schema(v, "a pattern is no regular expression");
-    bool matches = regexec(&expression, text, 0, NULL, 0) == 0;
-    regfree(&expression);
-    return matches ? AT_OK : violate(v, pointer, "'%.60s' must match %s", text, pattern);
+    if (pattern && regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
+        refuse_schema(v, "a pattern is no regular expression");
+    } else if (pattern) {
+        if (regexec(&expression, text, 0, NULL, 0) != 0)
+            violate(v, pointer, "'%.60s' must match %s", text, pattern);
+        regfree(&expression);
+    }
 }
 
 /* ---- arrays and objects ---- */
 
-static at_status check_count(validation *v, const json_t *schema, const char *least_name, const char *most_name,
-                             size_t count, const char *pointer)
+static void check_count(validation *v, const json_t *schema, const char *least_name, const char *most_name,
+                        size_t count, const char *pointer)
 {
     const json_t *least = json_object_get(schema, least_name), *most = json_object_get(schema, most_name);
     if (least && count < (size_t)json_integer_value(least))
-        return violate(v, pointer, "must have at least %d elements", (int)json_integer_value(least));
-    if (most && count > (size_t)json_integer_value(most))
-        return violate(v, pointer, "must have at most %d elements", (int)json_integer_value(most));
-    return AT_OK;
+        violate(v, pointer, "must have at least %d elements", (int)json_integer_value(least));
+    else if (most && count > (size_t)json_integer_value(most))
+        violate(v, pointer, "must have at most %d elements", (int)json_integer_value(most));
 }
 
-static at_status check_array(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_array(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
     const json_t *items = json_object_get(schema, "items");
-    at_status status = check_count(v, schema, "minItems", "maxItems", json_array_size(value), pointer);
-    for (size_t i = 0; items && i < json_array_size(value) && !status; i++) {
+    check_count(v, schema, "minItems", "maxItems", json_array_size(value), pointer);
+    for (size_t i = 0; items && i < json_array_size(value) && !v->status; i++) {
         char place[POINTER_BYTES];
         snprintf(place, sizeof place, "%s/%zu", pointer, i);
-        status = check(v, items, json_array_get(value, i), place);
+        check(v, items, json_array_get(value, i), place);
     }
-    return status;
 }
 
-static at_status check_required(validation *v, const json_t *required, const json_t *value, const char *pointer)
+static void check_required(validation *v, const json_t *required, const json_t *value, const char *pointer)
 {
-    at_status status = AT_OK;
-    for (size_t i = 0; i < json_array_size(required) && !status; i++) {
+    for (size_t i = 0; i < json_array_size(required); i++) {
         const char *name = json_string_value(json_array_get(required, i));
         if (name && !json_object_get(value, name))
-            status = violate(v, pointer, "must have a member \"%s\"", name);
+            violate(v, pointer, "must have a member \"%s\"", name);
     }
-    return status;
 }
 
 /* The name as a part of a pointer (RFC 6901). */
@@ -188,57 +186,51 @@ static void add_name(char *pointer, size_t size_bytes, const char *name)
     pointer[used] = '\0';
 }
 
-static at_status check_object(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check_object(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
     const json_t *known = json_object_get(schema, "properties");
     const json_t *others = json_object_get(schema, "additionalProperties");
     const json_t *names = json_object_get(schema, "propertyNames");
     const char *name;
     json_t *member;
-    at_status status = check_count(v, schema, "minProperties", "maxProperties", json_object_size(value), pointer);
-    if (!status)
-        status = check_required(v, json_object_get(schema, "required"), value, pointer);
+    check_count(v, schema, "minProperties", "maxProperties", json_object_size(value), pointer);
+    check_required(v, json_object_get(schema, "required"), value, pointer);
     json_object_foreach((json_t *)(uintptr_t)value, name, member)
     {
         char place[POINTER_BYTES];
         const json_t *rule = json_object_get(known, name);
         snprintf(place, sizeof place, "%s", pointer);
         add_name(place, sizeof place, name);
-        if (!status && names)
-            status = check_string(v, names, name, place);
-        if (!status && (rule || others))
-            status = check(v, rule ? rule : others, member, place);
+        if (names)
+            check_string(v, names, name, place);
+        if (rule || others)
+            check(v, rule ? rule : others, member, place);
     }
-    return status;
 }
 
 /* ---- combinations ---- */
 
-static at_status count_matches(validation *v, const json_t *list, const json_t *value, const char *pointer,
-                               size_t *matches)
+static size_t count_matches(validation *v, const json_t *list, const json_t *value, const char *pointer)
 {
     validation quiet = *v;
-    at_status status = AT_OK;
+    size_t matches = 0;
     quiet.silent = true;
-    *matches = 0;
-    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
         quiet.violations = 0;
-        status = check(&quiet, json_array_get(list, i), value, pointer);
-        *matches += quiet.violations == 0;
+        check(&quiet, json_array_get(list, i), value, pointer);
+        matches += quiet.violations == 0;
     }
-    return status;
+    v->status = quiet.status;
+    return matches;
 }
 
-static at_status check_combinations(validation *v, const json_t *schema, const json_t *value,
-                                    const char *pointer)
+static void check_combinations(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
     const json_t *one = json_object_get(schema, "oneOf"), *any = json_object_get(schema, "anyOf");
     const char *title = json_string_value(json_object_get(schema, "description"));
-    size_t matches;
-    at_status status = one || any ? count_matches(v, one ? one : any, value, pointer, &matches) : AT_OK;
-    if (!status && (one || any) && (matches == 0 || (one && matches > 1)))
-        status = violate(v, pointer, "must be %s", title ? title : "one of the kinds that the schema has");
-    return status;
+    size_t matches = one || any ? count_matches(v, one ? one : any, value, pointer) : 1;
+    if (matches == 0 || (one && matches > 1))
+        violate(v, pointer, "must be %s", title ? title : "one of the kinds that the schema has");
 }
 
 static const json_t *follow(const validation *v, const json_t *reference)
@@ -249,50 +241,48 @@ static const json_t *follow(const validation *v, const json_t *reference)
     return json_object_get(json_object_get(v->root, "$defs"), text + 8);
 }
 
-static at_status check(validation *v, const json_t *schema, const json_t *value, const char *pointer)
+static void check(validation *v, const json_t *schema, const json_t *value, const char *pointer)
 {
     const json_t *reference = json_object_get(schema, "$ref"), *type = json_object_get(schema, "type");
     const json_t *list = json_object_get(schema, "enum"), *constant = json_object_get(schema, "const");
-    if (json_is_true(schema))
-        return AT_OK;
-    if (json_is_false(schema))
-        return violate(v, pointer, "must not be there");
-    if (v->depth == MOST_DEPTH)
-        return refuse_schema(v, "it is nested too deeply");
-    v->depth++;
-    at_status status = AT_OK;
     size_t before = v->violations;
-    if (reference) {
-        const json_t *target = follow(v, reference);
-        status = target ? check(v, target, value, pointer) : refuse_schema(v, "a $ref leads nowhere");
-    }
-    if (!status && type)
-        status = check_type(v, type, value, pointer);
+    if (json_is_false(schema))
+        violate(v, pointer, "must not be there");
+    if (v->depth == MOST_DEPTH)
+        refuse_schema(v, "it is nested too deeply");
+    if (v->status || json_is_boolean(schema))
+        return;
+    v->depth++;
+    if (reference && follow(v, reference))
+        check(v, follow(v, reference), value, pointer);
+    else if (reference)
+        refuse_schema(v, "a $ref leads nowhere");
+    if (type)
+        check_type(v, type, value, pointer);
     /* Of a value of the wrong type nothing else is worth a word. */
-    bool going = !status && v->violations == before;
-    if (going && list)
-        status = check_enum(v, list, value, pointer);
-    if (going && !status && constant && !json_equal(constant, value))
-        status = violate(v, pointer, "must be as the schema's constant");
-    if (going && !status)
-        status = check_number(v, schema, value, pointer);
-    if (going && !status && json_is_string(value))
-        status = check_string(v, schema, json_string_value(value), pointer);
-    if (going && !status && json_is_array(value))
-        status = check_array(v, schema, value, pointer);
-    if (going && !status && json_is_object(value))
-        status = check_object(v, schema, value, pointer);
-    if (going && !status)
-        status = check_combinations(v, schema, value, pointer);
+    if (v->violations == before && !v->status) {
+        if (list)
+            check_enum(v, list, value, pointer);
+        if (constant && !json_equal(constant, value))
+            violate(v, pointer, "must be as the schema's constant");
+        check_number(v, schema, value, pointer);
+        if (json_is_string(value))
+            check_string(v, schema, json_string_value(value), pointer);
+        if (json_is_array(value))
+            check_array(v, schema, value, pointer);
+        if (json_is_object(value))
+            check_object(v, schema, value, pointer);
+        check_combinations(v, schema, value, pointer);
+    }
     v->depth--;
-    return status;
 }
 
 at_status json_schema_validate(const json_t *schema, const json_t *value, json_schema_report *report,
                                void *context, at_error *error)
 {
     validation v = {.root = schema, .report = report, .context = context, .error = error};
-    return check(&v, schema, value, "");
+    check(&v, schema, value, "");
+    return v.status;
 }
 
 /* ---- where a value stands ---- */
