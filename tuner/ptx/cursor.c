@@ -22,37 +22,54 @@ const char *ptx_token_text(ptx_parser *p)
     return p->shown;
 }
 
-at_status ptx_fail(ptx_parser *p, const char *format, ...)
+static void end_text(ptx_parser *p)
+{
+    p->lexer.at = p->lexer.end;
+    ptx_advance(p);
+}
+
+void ptx_fail(ptx_parser *p, const char *format, ...)
 {
     char text[256];
     va_list arguments;
+    if (p->status)
+        return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    return error_set_at(p->error, AT_FORMAT, p->module->name, p->token.line, "%s", text);
+    p->status = error_set_at(p->error, AT_FORMAT, p->module->name, p->token.line, "%s", text);
+    end_text(p);
 }
 
-at_status ptx_no_memory(ptx_parser *p)
+void ptx_no_memory(ptx_parser *p)
 {
-    return error_set(p->error, AT_NO_MEMORY, "no memory to parse PTX");
+    if (!p->status)
+        p->status = error_set(p->error, AT_NO_MEMORY, "no memory to parse PTX");
+    end_text(p);
 }
 
-at_status ptx_expect(ptx_parser *p, char c)
+bool ptx_accept(ptx_parser *p, char c)
 {
-    if (!ptx_at(p, c))
-        return ptx_fail(p, "expected '%c', not %s", c, ptx_token_text(p));
-    ptx_advance(p);
-    return AT_OK;
-}
-
-at_status ptx_take_integer(ptx_parser *p, int64_t *out)
-{
-    bool negative = ptx_at(p, '-');
-    if (negative)
+    bool is = ptx_at(p, c);
+    if (is)
         ptx_advance(p);
-    if (p->token.kind != PTX_TOKEN_INTEGER)
-        return ptx_fail(p, "expected an integer, not %s", ptx_token_text(p));
-    *out = (int64_t)(negative ? 0 - p->token.bits : p->token.bits);
+    return is;
+}
+
+void ptx_expect(ptx_parser *p, char c)
+{
+    if (!ptx_accept(p, c))
+        ptx_fail(p, "expected '%c', not %s", c, ptx_token_text(p));
+}
+
+int64_t ptx_take_integer(ptx_parser *p)
+{
+    bool negative = ptx_accept(p, '-');
+    uint64_t bits = p->token.bits;
+    if (p->token.kind != PTX_TOKEN_INTEGER) {
+        ptx_fail(p, "expected an integer, not %s", ptx_token_text(p));
+        return 0;
+    }
     ptx_advance(p);
-    return AT_OK;
+    return (int64_t)(negative ? 0 - bits : bits);
 }

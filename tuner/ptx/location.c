@@ -3,38 +3,38 @@
 #include "base/array.h"
 #include "ptx/parser.h"
 
-at_status ptx_parse_file(ptx_parser *p)
+void ptx_parse_file(ptx_parser *p)
 {
     ptx_advance(p);
-    int64_t number = 0;
-    at_status status = ptx_take_integer(p, &number);
-    if (status)
-        return status;
-    if (p->token.kind != PTX_TOKEN_STRING || number < 0 || number > 65535)
-        return ptx_fail(p, "a .file directive needs a number and a name");
+    int64_t number = ptx_take_integer(p);
     ptx_module *m = p->module;
+    if (p->token.kind != PTX_TOKEN_STRING || number < 0 || number > 65535) {
+        ptx_fail(p, "a .file directive needs a number and a name");
+        return;
+    }
     while (m->file_count <= (size_t)number) {
         ptx_text *files = array_grow(m->files, m->file_count, sizeof *files);
-        if (!files)
-            return ptx_no_memory(p);
+        if (!files) {
+            ptx_no_memory(p);
+            return;
+        }
         m->files = files;
         files[m->file_count++] = (ptx_text){"", 0};
     }
     m->files[number] = p->token.text;
     ptx_advance(p);
-    while (ptx_at(p, ',')) {
+    while (ptx_accept(p, ','))
         ptx_advance(p);
-        ptx_advance(p);
-    }
-    return AT_OK;
 }
 
 static int add_location(ptx_parser *p, int file, int line, int outer)
 {
     ptx_module *m = p->module;
     ptx_location *l = array_grow(m->locations, m->location_count, sizeof *l);
-    if (!l)
+    if (!l) {
+        ptx_no_memory(p);
         return PTX_NONE;
+    }
     m->locations = l;
     l[m->location_count] = (ptx_location){file, line, outer};
     return (int)m->location_count++;
@@ -46,27 +46,22 @@ static int clamp_int(int64_t v)
 }
 
 /* .loc FILE LINE COLUMN [, function_name LABEL [+ N], inlined_at FILE LINE COLUMN] */
-at_status ptx_parse_loc(ptx_parser *p)
+void ptx_parse_loc(ptx_parser *p)
 {
-    ptx_advance(p);
     int64_t at[3], outer_at[3];
-    at_status status = AT_OK;
-    for (int i = 0; i < 3 && !status; i++)
-        status = ptx_take_integer(p, &at[i]);
-    if (status)
-        return status;
     int outer = PTX_NONE;
+    ptx_advance(p);
+    for (int i = 0; i < 3; i++)
+        at[i] = ptx_take_integer(p);
     if (ptx_at(p, ',')) {
-        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at"))) {
+        while (!(p->token.kind == PTX_TOKEN_WORD && ptx_text_is(p->token.text, "inlined_at")) && !p->status) {
             if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_MODIFIER)
-                return ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
+                ptx_fail(p, "a .loc directive with a function name lacks inlined_at");
             ptx_advance(p);
         }
         ptx_advance(p);
-        for (int i = 0; i < 3 && !status; i++)
-            status = ptx_take_integer(p, &outer_at[i]);
-        if (status)
-            return status;
+        for (int i = 0; i < 3; i++)
+            outer_at[i] = ptx_take_integer(p);
         /* The caller's own location comes a few directives before, itself perhaps inlined. */
         const ptx_module *m = p->module;
         for (size_t i = m->location_count; i-- > 0 && m->location_count - i < 64 && outer < 0;)
@@ -75,8 +70,6 @@ at_status ptx_parse_loc(ptx_parser *p)
         if (outer == PTX_NONE)
             outer = add_location(p, clamp_int(outer_at[0]), clamp_int(outer_at[1]), PTX_NONE);
     }
-    if (at[1] == 0) /* "no line": stay with the line before */
-        return AT_OK;
-    p->location = add_location(p, clamp_int(at[0]), clamp_int(at[1]), outer);
-    return p->location == PTX_NONE ? ptx_no_memory(p) : AT_OK;
+    if (at[1] != 0) /* 0 is "no line": stay with the line before */
+        p->location = add_location(p, clamp_int(at[0]), clamp_int(at[1]), outer);
 }

@@ -7,97 +7,93 @@
 #include "ptx/parser.h"
 
 /* Skips to and over the end of a directive that does not matter here. */
-static at_status skip_past(ptx_parser *p, char c)
+static void skip_past(ptx_parser *p, char c)
 {
-    while (!ptx_at(p, c)) {
+    while (!ptx_at(p, c) && !p->status) {
         if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(p, "expected '%c' before the end of the directive", c);
+            ptx_fail(p, "expected '%c' before the end of the directive", c);
         ptx_advance(p);
     }
     ptx_advance(p);
-    return AT_OK;
 }
 
 /* .section NAME { ... }: debug information. */
-static at_status skip_section(ptx_parser *p)
+static void skip_section(ptx_parser *p)
 {
     ptx_advance(p);
     if (p->token.kind == PTX_TOKEN_MODIFIER || p->token.kind == PTX_TOKEN_WORD)
         ptx_advance(p);
-    at_status status = ptx_expect(p, '{');
-    if (status)
-        return status;
+    ptx_expect(p, '{');
     /* Its contents may hold anything between the braces. */
-    while (!ptx_at(p, '}')) {
+    while (!ptx_at(p, '}') && !p->status) {
         if (p->token.kind == PTX_TOKEN_END)
-            return ptx_fail(p, "a .section does not end");
+            ptx_fail(p, "a .section does not end");
         ptx_advance(p);
     }
     ptx_advance(p);
-    return AT_OK;
 }
 
 static int new_function(ptx_parser *p)
 {
     ptx_module *m = p->module;
     ptx_function *f = array_grow(m->functions, m->function_count, sizeof *f);
-    if (!f)
+    if (!f) {
+        ptx_no_memory(p);
         return PTX_NONE;
+    }
     m->functions = f;
     f[m->function_count] = (ptx_function){.line = p->token.line};
     return (int)m->function_count++;
 }
 
 /* "( .param ..., .param ... )": declares variables; *first and *count say which. */
-static at_status parse_parameters(ptx_parser *p, int *first, int *count)
+static void parse_parameters(ptx_parser *p, int *first, int *count)
 {
-    at_status status = ptx_expect(p, '(');
+    ptx_expect(p, '(');
     *first = (int)p->module->variable_count;
-    while (!status && !ptx_at(p, ')')) {
-        status = ptx_parse_parameter(p);
-        if (!status && ptx_at(p, ','))
-            ptx_advance(p);
-        else if (!status && !ptx_at(p, ')'))
-            status = ptx_fail(p, "expected ',' or ')' after a parameter, not %s",
-                              ptx_token_text(p));
+    while (!ptx_at(p, ')') && !p->status) {
+        ptx_parse_parameter(p);
+        if (!ptx_accept(p, ',') && !ptx_at(p, ')'))
+            ptx_fail(p, "expected ',' or ')' after a parameter, not %s", ptx_token_text(p));
     }
     *count = (int)p->module->variable_count - *first;
-    return status ? status : ptx_expect(p, ')');
+    ptx_expect(p, ')');
 }
 
 /* A name that a prototype declared before keeps its index, so that calls resolve. */
-static at_status name_function(ptx_parser *p, int *index)
+static int name_function(ptx_parser *p, int index)
 {
-    if (p->token.kind != PTX_TOKEN_WORD)
-        return ptx_fail(p, "expected a function's name, not %s", ptx_token_text(p));
     int kind, found;
-    if (ptx_scope_find(&p->names, p->token.text, &kind, &found)) {
-        if (kind != PTX_NAME_FUNCTION || p->module->functions[found].has_body)
-            return ptx_fail(p, "%s is defined twice", ptx_token_text(p));
-        p->module->functions[found] = p->module->functions[*index];
+    if (p->token.kind != PTX_TOKEN_WORD) {
+        ptx_fail(p, "expected a function's name, not %s", ptx_token_text(p));
+    } else if (ptx_scope_find(&p->names, p->token.text, &kind, &found)) {
+        if (kind != PTX_NAME_FUNCTION || p->module->functions[found].has_body) {
+            ptx_fail(p, "%s is defined twice", ptx_token_text(p));
+            return index;
+        }
+        p->module->functions[found] = p->module->functions[index];
         p->module->function_count--;
-        *index = found;
-    } else if (!ptx_scope_put(&p->names, p->token.text, PTX_NAME_FUNCTION, *index, 0)) {
-        return ptx_no_memory(p);
+        index = found;
+    } else if (!ptx_scope_put(&p->names, p->token.text, PTX_NAME_FUNCTION, index, 0)) {
+        ptx_no_memory(p);
     }
-    p->module->functions[*index].name = p->token.text;
+    p->module->functions[index].name = p->token.text;
     ptx_advance(p);
-    return AT_OK;
+    return index;
 }
 
-static at_status check_labels(ptx_parser *p, size_t first)
+static void check_labels(ptx_parser *p, size_t first)
 {
-    for (size_t i = first; i < p->module->label_count; i++) {
+    for (size_t i = first; i < p->module->label_count && !p->status; i++) {
         const ptx_label *l = &p->module->labels[i];
-        if (l->statement == PTX_NONE && l->count == 0)
-            return error_set_at(p->error, AT_FORMAT, p->module->name, l->line,
-                                "the label or name %.*s is not defined", (int)l->name.length,
-                                l->name.at);
+        if (l->statement != PTX_NONE || l->count > 0)
+            continue;
+        p->token.line = l->line; /* where it is named first */
+        ptx_fail(p, "the label or name %.*s is not defined", (int)l->name.length, l->name.at);
     }
-    return AT_OK;
 }
 
-static at_status parse_body(ptx_parser *p, int index)
+static void parse_body(ptx_parser *p, int index)
 {
     ptx_module *m = p->module;
     ptx_function *f = &m->functions[index];
@@ -107,160 +103,135 @@ static at_status parse_body(ptx_parser *p, int index)
     f->first_register = (int)m->register_count;
     p->function = index;
     p->location = PTX_NONE;
-    at_status status = ptx_parse_block(p, 0);
+    ptx_parse_block(p, 0);
     p->function = PTX_NONE;
     f->statement_count = (int)m->statement_count - f->first_statement;
     f->register_count = (int)m->register_count - f->first_register;
     ptx_scope_deinit(&p->label_names);
-    return status ? status : check_labels(p, labels);
+    check_labels(p, labels);
 }
 
 /* "nx, ny, nz", of which the last may be missing and are 1. */
-static at_status parse_extents(ptx_parser *p, uint32_t extents[3])
+static void parse_extents(ptx_parser *p, uint32_t extents[3])
 {
+    int i = 0;
     extents[0] = extents[1] = extents[2] = 1;
-    at_status status = AT_OK;
-    for (int i = 0; i < 3 && !status; i++) {
-        int64_t extent;
-        if (i > 0 && !ptx_at(p, ','))
-            break;
-        if (i > 0)
-            ptx_advance(p);
-        status = ptx_take_integer(p, &extent);
-        if (!status && (extent < 1 || extent > UINT32_MAX))
-            status = ptx_fail(p, "an extent of %lld is not possible", (long long)extent);
-        if (!status)
-            extents[i] = (uint32_t)extent;
-    }
-    return status;
+    do {
+        int64_t extent = ptx_take_integer(p);
+        if (extent < 1 || extent > UINT32_MAX)
+            ptx_fail(p, "an extent of %lld is not possible", (long long)extent);
+        extents[i++] = (uint32_t)extent;
+    } while (i < 3 && ptx_accept(p, ','));
 }
 
 /* Directives between a function's parameters and its body. No launch is refused for the others, by the PTX
  * ISA's "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its old name),
  * .maxnreg and .noreturn tell the assembler how to spend registers, and where the former asks for more
  * threads than an SM has it is ignored. */
-static at_status parse_directives(ptx_parser *p, ptx_launch_limits *limits)
+static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
-    at_status status = AT_OK;
     uint32_t extents[3];
-    while (!status && !ptx_at(p, '{') && !ptx_at(p, ';')) {
+    while (!ptx_at(p, '{') && !ptx_at(p, ';') && !p->status) {
         ptx_text t = p->token.text;
-        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD)
-            return ptx_fail(p, "expected a function's body");
+        if (p->token.kind == PTX_TOKEN_END || p->token.kind == PTX_TOKEN_BAD) {
+            ptx_fail(p, "expected a function's body");
+            return;
+        }
         ptx_advance(p);
         if (ptx_text_is(t, ".maxntid")) {
-            status = parse_extents(p, extents);
+            parse_extents(p, extents);
             /* More than any block has, whatever the product. */
             bool huge = extents[0] > 65535 || extents[1] > 65535 || extents[2] > 65535;
             limits->max_threads = huge ? UINT32_MAX : (uint64_t)extents[0] * extents[1] * extents[2];
         } else if (ptx_text_is(t, ".reqntid")) {
-            status = parse_extents(p, limits->required_block);
+            parse_extents(p, limits->required_block);
         } else if (ptx_text_is(t, ".reqnctapercluster")) {
-            status = parse_extents(p, limits->cluster);
+            parse_extents(p, limits->cluster);
         } else if (ptx_text_is(t, ".maxclusterrank")) {
-            int64_t most = 0;
-            status = ptx_take_integer(p, &most);
-            if (!status && (most < 1 || most > UINT32_MAX))
-                status = ptx_fail(p, "a cluster of %lld blocks is not possible", (long long)most);
-            if (!status)
-                limits->most_cluster_blocks = (uint32_t)most;
+            int64_t most = ptx_take_integer(p);
+            if (most < 1 || most > UINT32_MAX)
+                ptx_fail(p, "a cluster of %lld blocks is not possible", (long long)most);
+            limits->most_cluster_blocks = (uint32_t)most;
         } else if (ptx_text_is(t, ".explicitcluster")) {
             limits->explicit_cluster = true;
         } else if (ptx_text_is(t, ".blocksareclusters")) {
             limits->blocks_are_clusters = true;
         }
     }
-    return status;
 }
 
-static at_status parse_function(ptx_parser *p, bool is_entry)
+static void parse_function(ptx_parser *p, bool is_entry)
 {
     ptx_advance(p);
     int index = new_function(p);
     if (index == PTX_NONE)
-        return ptx_no_memory(p);
+        return;
     size_t mark = p->names.count;
     int first_result = 0, result_count = 0, first = 0, count = 0;
-    at_status status = AT_OK;
     if (ptx_at(p, '('))
-        status = parse_parameters(p, &first_result, &result_count);
+        parse_parameters(p, &first_result, &result_count);
     /* The function's own name outlives the names of its results, so those come again after it. */
     ptx_scope_pop(&p->names, mark);
-    if (!status)
-        status = name_function(p, &index);
+    index = name_function(p, index);
     mark = p->names.count;
-    for (int i = 0; i < result_count && !status; i++)
+    for (int i = 0; i < result_count; i++)
         if (!ptx_scope_put(&p->names, p->module->variables[first_result + i].name,
                            PTX_NAME_VARIABLE, first_result + i, 0))
-            status = ptx_no_memory(p);
-    if (!status && ptx_at(p, '('))
-        status = parse_parameters(p, &first, &count);
-    if (status)
-        return status;
+            ptx_no_memory(p);
+    if (ptx_at(p, '('))
+        parse_parameters(p, &first, &count);
     ptx_function *f = &p->module->functions[index];
     f->is_entry = is_entry;
     f->first_parameter = first;
     f->parameter_count = count;
     f->first_result = first_result;
     f->result_count = result_count;
-    status = parse_directives(p, &f->limits);
-    if (status)
-        return status;
-    if (ptx_at(p, ';'))
-        ptx_advance(p);
-    else
-        status = parse_body(p, index);
+    parse_directives(p, &f->limits);
+    if (!ptx_accept(p, ';'))
+        parse_body(p, index);
     ptx_scope_pop(&p->names, mark);
-    return status;
 }
 
-static at_status parse_target(ptx_parser *p)
+static void parse_target(ptx_parser *p)
 {
+    ptx_text name;
     ptx_advance(p);
-    if (p->token.kind != PTX_TOKEN_WORD || p->token.text.length >= sizeof p->module->target)
-        return ptx_fail(p, "expected a target architecture, not %s", ptx_token_text(p));
-    memcpy(p->module->target, p->token.text.at, p->token.text.length);
+    name = p->token.text;
+    if (p->token.kind != PTX_TOKEN_WORD || name.length >= sizeof p->module->target)
+        ptx_fail(p, "expected a target architecture, not %s", ptx_token_text(p));
+    else
+        memcpy(p->module->target, name.at, name.length);
     ptx_advance(p);
-    while (ptx_at(p, ',')) {
+    while (ptx_accept(p, ','))
         ptx_advance(p);
-        ptx_advance(p);
-    }
-    return AT_OK;
 }
 
-static at_status parse_top(ptx_parser *p)
+static void parse_top(ptx_parser *p)
 {
-    if (p->token.kind != PTX_TOKEN_MODIFIER)
-        return ptx_fail(p, "expected a directive, not %s", ptx_token_text(p));
     ptx_text t = p->token.text;
-    if (ptx_text_is(t, ".version") || ptx_text_is(t, ".address_size")) {
+    if (p->token.kind != PTX_TOKEN_MODIFIER) {
+        ptx_fail(p, "expected a directive, not %s", ptx_token_text(p));
+    } else if (ptx_text_is(t, ".version") || ptx_text_is(t, ".address_size")) {
         ptx_advance(p);
         ptx_advance(p);
-        return AT_OK;
+    } else if (ptx_text_is(t, ".target")) {
+        parse_target(p);
+    } else if (ptx_text_is(t, ".file")) {
+        ptx_parse_file(p);
+    } else if (ptx_text_is(t, ".section")) {
+        skip_section(p);
+    } else if (ptx_text_is(t, ".pragma") || ptx_text_is(t, ".alias")) {
+        skip_past(p, ';');
+    } else if (ptx_text_is(t, ".visible") || ptx_text_is(t, ".weak") || ptx_text_is(t, ".common") ||
+               ptx_text_is(t, ".extern")) {
+        ptx_advance(p);
+    } else if (ptx_text_is(t, ".entry") || ptx_text_is(t, ".func")) {
+        parse_function(p, ptx_text_is(t, ".entry"));
+    } else if (ptx_text_is(t, ".loc")) {
+        ptx_parse_loc(p);
+    } else {
+        ptx_parse_variable(p);
     }
-    if (ptx_text_is(t, ".target"))
-        return parse_target(p);
-    if (ptx_text_is(t, ".file"))
-        return ptx_parse_file(p);
-    if (ptx_text_is(t, ".section"))
-        return skip_section(p);
-    if (ptx_text_is(t, ".pragma") || ptx_text_is(t, ".alias"))
-        return skip_past(p, ';');
-    if (ptx_text_is(t, ".visible") || ptx_text_is(t, ".weak") || ptx_text_is(t, ".common")) {
-        ptx_advance(p);
-        return AT_OK;
-    }
-    if (ptx_text_is(t, ".extern")) {
-        p->is_extern = true;
-        ptx_advance(p);
-        return AT_OK;
-    }
-    p->is_extern = false;
-    if (ptx_text_is(t, ".entry") || ptx_text_is(t, ".func"))
-        return parse_function(p, ptx_text_is(t, ".entry"));
-    if (ptx_text_is(t, ".loc"))
-        return ptx_parse_loc(p);
-    return ptx_parse_variable(p);
 }
 
 at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module **out,
@@ -273,28 +244,26 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
         return error_set_at(error, AT_FORMAT, name, 0, "PTX of more than 64 MiB");
     ptx_module *m = calloc(1, sizeof *m);
     ptx_parser p = {.module = m, .error = error, .function = PTX_NONE, .location = PTX_NONE};
-    at_status status = AT_OK;
     if (m)
         m->text = malloc(size + 1);
     if (!m || !m->text) {
-        status = error_set(error, AT_NO_MEMORY, "no memory for %zu bytes of PTX", size);
-        goto cleanup;
+        ptx_module_free(m);
+        return error_set(error, AT_NO_MEMORY, "no memory for %zu bytes of PTX", size);
     }
     memcpy(m->text, text, size);
     m->text[size] = '\0';
     strncpy(m->name, name, sizeof m->name - 1);
     ptx_lexer_init(&p.lexer, m->text, size);
     ptx_advance(&p);
-    while (!status && p.token.kind != PTX_TOKEN_END)
-        status = parse_top(&p);
-    if (!status && m->target[0] == '\0')
-        status = error_set_at(error, AT_FORMAT, name, 0, "this is not PTX: it has no .target");
-cleanup:
+    while (p.token.kind != PTX_TOKEN_END)
+        parse_top(&p);
+    if (!p.status && m->target[0] == '\0')
+        p.status = error_set_at(error, AT_FORMAT, name, 0, "this is not PTX: it has no .target");
     ptx_scope_deinit(&p.names);
     ptx_scope_deinit(&p.label_names);
-    if (status)
+    if (p.status)
         ptx_module_free(m);
     else
         *out = m;
-    return status;
+    return p.status;
 }

@@ -1,6 +1,7 @@
 /* What the files of the PTX parser share; no other room includes this.
  *
- * A recursive-descent parser with one token of look-ahead. From the top down: parse.c reads what
+ * A recursive-descent parser with one token of look-ahead. The first failure is kept, and the text ends there:
+ * what is parsed behind it finds nothing, so that no one need check after each step. From the top down: parse.c reads what
  * stands at the level of the module, body.c instructions, declare.c declarations, location.c .file
  * and .loc directives, cursor.c single tokens. */
 #ifndef AUTOTUNE_PTX_PARSER_H
@@ -20,34 +21,35 @@ typedef struct ptx_parser {
     ptx_scope label_names; /* of the function being parsed */
     int function;          /* being parsed; PTX_NONE outside */
     int location;          /* of the last .loc */
-    bool is_extern;        /* the declaration that follows is .extern */
     char shown[64];        /* ptx_token_text() */
+    at_status status;      /* the first failure */
     at_error *error;
 } ptx_parser;
 
 void ptx_advance(ptx_parser *p);
 bool ptx_at(const ptx_parser *p, char punctuation);
-at_status ptx_expect(ptx_parser *p, char punctuation);
-at_status ptx_take_integer(ptx_parser *p, int64_t *out);
+bool ptx_accept(ptx_parser *p, char punctuation); /* and goes over it, if it is there */
+void ptx_expect(ptx_parser *p, char punctuation);
+int64_t ptx_take_integer(ptx_parser *p); /* 0 if there is none, which is a failure */
 
 /* The current token for a message; valid until the next call. */
 const char *ptx_token_text(ptx_parser *p);
 
 /* AT_FORMAT at the current token's line. */
-at_status ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-at_status ptx_no_memory(ptx_parser *p);
+void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void ptx_no_memory(ptx_parser *p);
 
 /* ".file NUMBER NAME" and ".loc FILE LINE COLUMN ...". */
-at_status ptx_parse_file(ptx_parser *p);
-at_status ptx_parse_loc(ptx_parser *p);
+void ptx_parse_file(ptx_parser *p);
+void ptx_parse_loc(ptx_parser *p);
 
 /* A variable or array declaration up to its ';', at the module's level or in a function. */
-at_status ptx_parse_variable(ptx_parser *p);
-at_status ptx_parse_parameter(ptx_parser *p);
+void ptx_parse_variable(ptx_parser *p);
+void ptx_parse_parameter(ptx_parser *p);
 /* ".reg TYPE names;" */
-at_status ptx_parse_registers(ptx_parser *p);
+void ptx_parse_registers(ptx_parser *p);
 
 /* "{ ... }": declarations, labels, instructions and nested blocks. */
-at_status ptx_parse_block(ptx_parser *p, int depth);
+void ptx_parse_block(ptx_parser *p, int depth);
 
 #endif

@@ -135,6 +135,7 @@ static void mistakes_name_the_line(void **state)
         const char *part;
     } cases[] = {
         {".visible .entry k()\n{\n\tbra NOWHERE;\n\tret;\n}\n", 6, "NOWHERE"},
+        {".visible .entry k()\n{\n\tbra NOWHERE;\n}\n// and more\n.global .u32 x;\nret;\n", 6, "NOWHERE"},
         {".visible .entry k()\n{\n\tadd.s32 %r1, %r2\n\tret;\n}\n", 7, "expected"},
         {".visible .entry k()\n{\n\t.reg .wrong %x;\n}\n", 6, ".wrong"},
         {".visible .entry k()\n{\n\tret;\n", 7, "end of the file"},
