@@ -209,12 +209,10 @@ static void print_fits(const export_model *m, FILE *to)
 
 static void print_leaf(const record_portfolio *p, const record_node *n, FILE *to)
 {
-    for (size_t i = 0; i < p->configuration_count; i++)
-        if (i + 1 < p->configuration_count)
-            fprintf(to, "%sindex == %d ? %zu", i ? " : " : "return ", n->order[i], i);
-        else
-            fprintf(to, "%s%zu", i ? " : " : "return ", i);
-    fputs(";\n", to);
+    fprintf(to, "return index < 0 ? %d", n->has_default ? n->default_at : -1);
+    for (size_t i = 0; i + 1 < p->configuration_count; i++)
+        fprintf(to, " : index == %d ? %zu", n->order[i], i);
+    fprintf(to, " : %zu;\n", p->configuration_count - 1);
 }
 
 /* What a node asks, in C. What cannot be asked of a type is never so, as record/pick.c has it. */
@@ -262,7 +260,8 @@ static void print_portfolios(const export_model *m, FILE *to)
 {
     export_print_text(m,
                "\n/* The place of a portfolio's configuration in the order for this problem; -1: the\n"
-               " * portfolio is not for it. */\n"
+               " * portfolio is not for it. Of index -1: how many come before the default; -1: the\n"
+               " * tree does not say. */\n"
                "AUTOTUNE_FUNCTION int autotune_$_place(\n"
                "    int portfolio, int index, const autotune_$_problem *problem)\n"
                "{\n"
@@ -298,7 +297,8 @@ static void print_seen(const export_model *m, FILE *to)
 {
     export_print_text(m,
                "\n/* Was an entry's configuration faster than the default, beyond noise, on the nearest problem on\n"
-               " * which its GPU has timed both? So too where it has timed them on none. */\n"
+               " * which its GPU has timed both? So too where it has timed them on none. A portfolio's tree may\n"
+               " * say it itself. */\n"
                "AUTOTUNE_FUNCTION bool autotune_$_faster(int entry, const autotune_$_problem *problem)\n"
                "{\n"
                "    bool faster = true;\n"
@@ -310,7 +310,7 @@ static void print_seen(const export_model *m, FILE *to)
         const export_seen *s = &m->seen[i];
         const char *or = "    if (";
         for (size_t r = 0; r < m->row_count; r++)
-            if (export_tells_of(s, &m->rows[r])) {
+            if (export_tells_of(m, s, &m->rows[r])) {
                 fprintf(to, "%sentry == %zu", or, r);
                 or = " || ";
             }
@@ -467,6 +467,7 @@ static void print_find(const export_model *m, FILE *to)
         "        autotune_rule rule = AUTOTUNE_RULE_OTHER;\n"
         "        int place = autotune_$_place(e.portfolio, e.place, problem);\n"
         "        double distance = e.portfolio < 0 ? autotune_$_distance(&e.problem, problem) : place;\n"
+        "        int ahead = e.portfolio < 0 ? -1 : autotune_$_place(e.portfolio, -1, problem);\n"
         "        bool as_good = false; /* the default */\n"
         "        if (place < 0)\n"
         "            continue;\n"
@@ -500,7 +501,7 @@ static void print_find(const export_model *m, FILE *to)
         "        if (!autotune_$_fits(device, problem, &e.config))\n"
         "            continue;\n"
         "        as_good = has_default && rule != AUTOTUNE_RULE_EXACT &&\n"
-        "                  !autotune_$_faster(i, problem);\n",
+        "                  (ahead < 0 ? !autotune_$_faster(i, problem) : place >= ahead);\n",
         to);
     fprintf(to,
             "        /* Other configurations of a portfolio come before the default in its place. */\n"

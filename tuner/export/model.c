@@ -329,8 +329,19 @@ static void sort_by_preference(export_model *m)
     }
 }
 
-bool export_tells_of(const export_seen *s, const export_row *r)
+/* Has the default a place in every leaf of the tree? */
+static bool has_default(const record_portfolio *p)
 {
+    for (size_t i = 0; i < p->node_count; i++)
+        if (!p->nodes[i].variable && !p->nodes[i].has_default)
+            return false;
+    return true;
+}
+
+bool export_tells_of(const export_model *m, const export_seen *s, const export_row *r)
+{
+    if (!r->entry && has_default(m->portfolios[r->portfolio]))
+        return false;
     return r->from == s->from && s->seen->warm_cache == (r->entry && r->entry->warm_cache) &&
            record_same_values(r->configuration, s->seen->configuration);
 }
@@ -345,7 +356,7 @@ static void choose_seen(export_model *m, const record *from)
             matters = from->seen[j].standing != RECORD_FASTER && from->seen[j].warm_cache == s.seen->warm_cache &&
                       record_same_values(from->seen[j].configuration, s.seen->configuration);
         for (size_t r = 0; matters && r < m->row_count && !is_row; r++)
-            is_row = export_tells_of(&s, &m->rows[r]);
+            is_row = export_tells_of(m, &s, &m->rows[r]);
         if (is_row && export_has_variables(m, s.seen->problem))
             m->seen[m->seen_count++] = s;
     }

@@ -109,7 +109,7 @@ const export_column *export_find_variable(const export_model *m, const char *nam
 bool export_is_first(const export_model *m, size_t row);
 
 /* Does what was seen tell of the row's configuration? */
-bool export_tells_of(const export_seen *s, const export_row *r);
+bool export_tells_of(const export_model *m, const export_seen *s, const export_row *r);
 
 /* The word for a value's text; NULL when the column has none. */
 const export_word *export_find_word(const export_column *c, value v);

@@ -9,7 +9,9 @@ enum {
     LEAST_ROWS = 2,  /* of a leaf, where there are more than a few */
     MOST_DEPTH = 7,  /* no more nodes than RECORD_MAX_NODES */
     FOLDS = 5,
-    FEW_ROWS = 10    /* too few to be divided into folds */
+    DIVISIONS = 4,   /* of the rows into folds */
+    FEW_ROWS = 10,   /* too few to be divided into folds */
+    COLUMNS = RECORD_MAX_KEPT + 1
 };
 
 /* How a tree may grow. */
@@ -22,6 +24,9 @@ typedef struct growth {
 static const growth growths[] = {{INFINITY, false}, {INFINITY, true}, {0.08, false}, {0.08, true},
                                  {0.02, false},     {0.02, true},     {0.005, false}, {0.005, true}};
 static const growth usual = {0.02, false};
+
+/* A user who is given what is slower than the default is worse off than without any portfolio. */
+static const double harm_weight = 3;
 
 /* A growing tree. */
 typedef struct grower {
@@ -36,9 +41,24 @@ typedef struct grower {
     size_t *scratch;
 } grower;
 
-static double ratio_at(const grower *g, size_t row, size_t configuration)
+/* The default is one more column, behind those of the configurations. */
+static size_t default_column(const portfolio_matrix *m)
 {
-    return g->m->ratios[row * g->m->configuration_count + configuration];
+    return m->configuration_count;
+}
+
+static double ratio_at(const portfolio_matrix *m, size_t row, size_t column)
+{
+    return column == default_column(m) ? m->defaults[row]
+                                       : m->ratios[row * m->configuration_count + column];
+}
+
+/* What a column that is possible on the row loses; a harm weighs more. */
+static double cost_of(const portfolio_matrix *m, size_t row, size_t column)
+{
+    double ratio = ratio_at(m, row, column), fallback = m->defaults[row];
+    double harm = fallback > 0 ? ratio / fallback - 1 : 0;
+    return ratio - 1 + (harm > RECORD_NOISE ? harm_weight * harm : 0);
 }
 
 static double number_of(value v)
@@ -70,64 +90,75 @@ static bool asks(const portfolio_axis *axes, size_t axis_count, const record_nod
 
 /* ---- leaves ---- */
 
-/* What each configuration is expected to lose: the mean of what it lost on the rows where it is possible,
- * and, as one more of them, of what was expected before; NULL: nothing was. */
+/* What each column is expected to lose: the mean of what it lost on the rows where it is possible, and, as one
+ * more of them, of what was expected before; NULL: nothing was. */
 static void expect(const grower *g, const double *before, const size_t *rows, size_t count, double *expected)
 {
-    for (size_t c = 0; c < g->m->configuration_count; c++) {
+    for (size_t c = 0; c <= default_column(g->m); c++) {
         double sum = before ? before[c] : 0;
         size_t seen = before ? 1 : 0;
         for (size_t i = 0; i < count; i++)
-            if (ratio_at(g, rows[i], c) > 0) {
-                sum += ratio_at(g, rows[i], c) - 1;
+            if (ratio_at(g->m, rows[i], c) > 0) {
+                sum += cost_of(g->m, rows[i], c);
                 seen++;
             }
         expected[c] = seen ? sum / (double)seen : PORTFOLIO_UNCOVERED;
     }
 }
 
-static bool is_possible(const grower *g, const size_t *rows, size_t count, size_t configuration)
+static bool is_possible(const portfolio_matrix *m, const size_t *rows, size_t count, size_t column)
 {
     size_t i = 0;
-    while (i < count && !(ratio_at(g, rows[i], configuration) > 0))
+    while (i < count && !(ratio_at(m, rows[i], column) > 0))
         i++;
     return i < count;
 }
 
-static void order_leaf(const grower *g, const double *before, const size_t *rows, size_t count, uint8_t *order)
+/* Sets the order of a leaf, and the default's place in it. */
+static void order_leaf(const grower *g, const double *before, const size_t *rows, size_t count, record_node *leaf)
 {
-    double scores[RECORD_MAX_KEPT];
+    double scores[COLUMNS];
     expect(g, before, rows, count, scores);
-    for (size_t c = 0; c < g->m->configuration_count; c++) {
+    leaf->has_default = true;
+    leaf->default_at = 0;
+    for (size_t c = 0; c <= default_column(g->m); c++)
         /* What was possible nowhere here comes last. */
-        if (!is_possible(g, rows, count, c))
+        if (!is_possible(g->m, rows, count, c))
             scores[c] += PORTFOLIO_UNCOVERED;
+    for (size_t c = 0; c < default_column(g->m); c++) {
         size_t at = c;
-        for (; at > 0 && scores[order[at - 1]] > scores[c]; at--)
-            order[at] = order[at - 1];
-        order[at] = (uint8_t)c;
+        for (; at > 0 && scores[leaf->order[at - 1]] > scores[c]; at--)
+            leaf->order[at] = leaf->order[at - 1];
+        leaf->order[at] = (uint8_t)c;
+        leaf->default_at += scores[c] <= scores[default_column(g->m)];
     }
 }
 
-/* What a row loses at a leaf. `known`: it is known where a configuration is faster than the default. */
-static double loss_in_order(const portfolio_matrix *m, size_t row, const uint8_t *order, bool known)
+/* The column that a reader takes at a leaf; SIZE_MAX: nothing is possible. */
+static size_t taken_at(const portfolio_matrix *m, size_t row, const record_node *leaf)
 {
-    double fallback = m->defaults[row];
     for (size_t i = 0; i < m->configuration_count; i++) {
-        double ratio = m->ratios[row * m->configuration_count + order[i]];
-        if (known ? portfolio_serves(m, row, order[i]) : ratio > 0)
-            return ratio - 1;
+        if (i == leaf->default_at && m->defaults[row] > 0)
+            break;
+        if (ratio_at(m, row, leaf->order[i]) > 0)
+            return leaf->order[i];
     }
-    return fallback > 0 ? fallback - 1 : PORTFOLIO_UNCOVERED;
+    return m->defaults[row] > 0 ? default_column(m) : SIZE_MAX;
 }
 
-static double leaf_loss(const grower *g, const double *before, const size_t *rows, size_t count)
+static double cost_at(const portfolio_matrix *m, size_t row, const record_node *leaf)
 {
-    uint8_t order[RECORD_MAX_KEPT];
+    size_t column = taken_at(m, row, leaf);
+    return column == SIZE_MAX ? PORTFOLIO_UNCOVERED : cost_of(m, row, column);
+}
+
+static double leaf_cost(const grower *g, const double *before, const size_t *rows, size_t count)
+{
+    record_node leaf;
     double sum = 0;
-    order_leaf(g, before, rows, count, order);
+    order_leaf(g, before, rows, count, &leaf);
     for (size_t i = 0; i < count; i++)
-        sum += loss_in_order(g->m, rows[i], order, true);
+        sum += cost_at(g->m, rows[i], &leaf);
     return sum;
 }
 
@@ -148,7 +179,7 @@ static size_t divide(const grower *g, const record_node *by, size_t *rows, size_
 }
 
 typedef struct best_split {
-    const double *expected; /* of each configuration, before */
+    const double *expected; /* of each column, before */
     record_node by;
     double loss;
 } best_split;
@@ -160,8 +191,8 @@ static void try_split(const grower *g, size_t *rows, size_t count, record_node b
     size_t least = g->m->problem_count < FEW_ROWS ? 1 : LEAST_ROWS;
     if (then < least || count - then < least)
         return;
-    double loss = leaf_loss(g, best->expected, rows, then) +
-                  leaf_loss(g, best->expected, rows + then, count - then);
+    double loss = leaf_cost(g, best->expected, rows, then) +
+                  leaf_cost(g, best->expected, rows + then, count - then);
     if (loss < best->loss - 1e-9)
         *best = (best_split){best->expected, by, loss};
 }
@@ -255,7 +286,7 @@ static record_node ask_word(const grower *g, const size_t *rows, size_t count)
 /* The node's place. Children come behind their parents. `before`: what is expected; NULL: nothing yet. */
 static at_status grow(grower *g, const double *before, size_t *rows, size_t count, size_t depth, at_error *error)
 {
-    double means[RECORD_MAX_KEPT], expected[RECORD_MAX_KEPT];
+    double means[COLUMNS], expected[COLUMNS];
     record_node *n = &g->nodes[g->node_count++];
     at_status status = AT_OK;
     if (!before) {
@@ -263,7 +294,7 @@ static at_status grow(grower *g, const double *before, size_t *rows, size_t coun
         before = means;
     }
     expect(g, before, rows, count, expected);
-    double loss = leaf_loss(g, before, rows, count);
+    double loss = leaf_cost(g, before, rows, count);
     best_split best = {.expected = expected, .loss = loss};
     *n = (record_node){.variable = NULL};
     if (g->growth.words_first && depth < MOST_DEPTH)
@@ -273,7 +304,7 @@ static at_status grow(grower *g, const double *before, size_t *rows, size_t coun
         if (depth < MOST_DEPTH && isfinite(g->growth.least_gain))
             status = find_split(g, rows, count, &best, error);
         if (status || !best.by.variable || loss - best.loss < g->growth.least_gain) {
-            order_leaf(g, before, rows, count, n->order);
+            order_leaf(g, before, rows, count, n);
             return status;
         }
         *n = best.by;
@@ -286,12 +317,18 @@ static at_status grow(grower *g, const double *before, size_t *rows, size_t coun
     return status ? status : grow(g, learnt, rows + then, count - then, depth + 1, error);
 }
 
+/* Each division has other rows together. */
+static size_t fold_of(size_t row, size_t division)
+{
+    return (row + row / FOLDS * division) % FOLDS;
+}
+
 /* Of all rows but those of a fold. */
-static at_status grow_without(grower *g, size_t fold, at_error *error)
+static at_status grow_without(grower *g, size_t division, size_t fold, at_error *error)
 {
     size_t count = 0;
     for (size_t row = 0; row < g->m->problem_count; row++)
-        if (fold == FOLDS || row % FOLDS != fold)
+        if (fold_of(row, division) != fold)
             g->rows[count++] = row;
     g->node_count = 0;
     return grow(g, NULL, g->rows, count, 1, error);
@@ -311,14 +348,13 @@ static at_status cross_validate(grower *g, double *lost, at_error *error)
 {
     at_status status = AT_OK;
     *lost = 0;
-    for (size_t fold = 0; fold < FOLDS && !status; fold++) {
-        status = grow_without(g, fold, error);
-        for (size_t row = fold; row < g->m->problem_count && !status; row += FOLDS)
-            *lost += loss_in_order(g->m, row,
-                                   leaf_of(g->axes, g->axis_count, g->nodes,
-                                           &g->problems[row * g->axis_count])
-                                       ->order,
-                                   false);
+    for (size_t i = 0; i < FOLDS * DIVISIONS && !status; i++) {
+        size_t division = i / FOLDS, fold = i % FOLDS;
+        status = grow_without(g, division, fold, error);
+        for (size_t row = 0; row < g->m->problem_count && !status; row++)
+            if (fold_of(row, division) == fold)
+                *lost += cost_at(g->m, row,
+                                 leaf_of(g->axes, g->axis_count, g->nodes, &g->problems[row * g->axis_count]));
     }
     return status;
 }
@@ -354,7 +390,7 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
         status = find_growth(&g, &best, error);
     g.growth = best;
     if (!status)
-        status = grow_without(&g, FOLDS, error);
+        status = grow_without(&g, 0, FOLDS, error);
     *node_count = g.node_count;
     free(g.rows);
     free(g.scratch);
@@ -365,5 +401,6 @@ double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes
                            const record_node *nodes, const value *problems, size_t problem)
 {
     const record_node *leaf = leaf_of(axes, axis_count, nodes, &problems[problem * axis_count]);
-    return loss_in_order(m, problem, leaf->order, true);
+    size_t column = taken_at(m, problem, leaf);
+    return column == SIZE_MAX ? PORTFOLIO_UNCOVERED : ratio_at(m, problem, column) - 1;
 }

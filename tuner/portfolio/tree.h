@@ -1,6 +1,7 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
- * Each leaf lists all of them in order; a reader takes the first that is possible. Trees grow as in CART
+ * Each leaf lists all of them, and the pattern's default, in order; a reader takes the first that is possible. What is
+ * slower than the default loses more than what only misses a gain. Trees grow as in CART
  * (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984): by the split that
  * lowers the problems' total loss most, as long as it lowers it enough. How much is enough, and whether
  * splits on texts come first, is chosen by five-fold cross-validation. A leaf's estimate for a
@@ -20,8 +21,7 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                          const value *problems, record_node *nodes, size_t *node_count,
                          at_error *error);
 
-/* The loss of the problem with the tree. A reader takes the first configuration of its leaf that is
- * possible and faster than the default; else the default. */
+/* The loss of the problem with the tree. */
 double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
                            const record_node *nodes, const value *problems, size_t problem);
 

@@ -17,6 +17,8 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
         for (size_t i = 0; i < p->configuration_count; i++)
             json_append(&order, json_integer(n->order[i]));
         json_put(&object, "order", order);
+        if (n->has_default)
+            json_put(&object, "default_at", json_integer(n->default_at));
         return object;
     }
     json_put(&object, "variable", json_string(n->variable));

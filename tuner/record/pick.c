@@ -81,22 +81,31 @@ static bool goes_to_then(const record_node *n, const record_values *problem)
     return is_number(*v) && number_of(*v) * (by ? number_of(*by) : 1) < number_of(n->bound);
 }
 
-/* The place of configuration `index` in the order of the leaf for the problem; -1: the portfolio is
- * not for this problem. */
-static int place_of(const record_portfolio *p, size_t index, const record_values *problem)
+/* The leaf for the problem; NULL: the portfolio is not for it. */
+static const record_node *leaf_of(const record_portfolio *p, const record_values *problem)
 {
     for (size_t i = 0; i < p->fixed.count; i++) {
         const value *v = record_get(problem, p->fixed.pairs[i].name);
         if (!v || !value_equal(*v, p->fixed.pairs[i].value))
-            return -1;
+            return NULL;
     }
     const record_node *n = &p->nodes[0];
     while (n->variable)
         n = &p->nodes[goes_to_then(n, problem) ? n->then : n->otherwise];
-    int place = 0;
-    while (n->order[place] != index)
-        place++;
-    return place;
+    return n;
+}
+
+/* Those of a portfolio, in the order of its leaf. */
+static pick_candidate candidate_at(const record *from, const record_portfolio *p, const record_node *leaf, int place,
+                                   pick_rule rule)
+{
+    const bool own = rule == PICK_NEAREST;
+    return (pick_candidate){.rule = own ? PICK_PORTFOLIO : rule,
+                            .distance = own ? place : PICK_PORTFOLIO_FIRST + place,
+                            .from = from,
+                            .configuration = &p->configurations[leaf->order[place]],
+                            .is_told = leaf->has_default,
+                            .standing = place < leaf->default_at ? RECORD_FASTER : RECORD_LEVEL};
 }
 
 static pick_rule rule_for(const record *r, const pick_target *t)
@@ -146,16 +155,9 @@ bool pick_next(const record_set *set, const pick_target *target, const pick_cand
         pick_rule rule = rule_for(rec, target);
         for (size_t p = 0; p < rec->portfolio_count; p++) {
             const record_portfolio *portfolio = &rec->portfolios[p];
-            for (size_t i = 0; i < portfolio->configuration_count; i++) {
-                int place = place_of(portfolio, i, target->problem);
-                bool own = rule == PICK_NEAREST;
-                if (place >= 0)
-                    consider(&s, (pick_candidate){
-                                     .rule = own ? PICK_PORTFOLIO : rule,
-                                     .distance = own ? place : PICK_PORTFOLIO_FIRST + place,
-                                     .from = rec,
-                                     .configuration = &portfolio->configurations[i]});
-            }
+            const record_node *leaf = leaf_of(portfolio, target->problem);
+            for (size_t i = 0; leaf && i < portfolio->configuration_count; i++)
+                consider(&s, candidate_at(rec, portfolio, leaf, (int)i, rule));
         }
         for (size_t i = 0; i < rec->entry_count; i++) {
             const record_entry *e = &rec->entries[i];
@@ -208,6 +210,8 @@ pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
         return PICK_IMPOSSIBLE;
     if (!c->from || c->rule == PICK_EXACT)
         return PICK_GOOD;
+    if (c->is_told)
+        return c->standing == RECORD_FASTER ? PICK_GOOD : PICK_LEVEL;
     const record_seen *s = nearest_seen(c, target->problem);
     if (!s || s->standing == RECORD_FASTER)
         return PICK_GOOD;

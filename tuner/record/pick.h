@@ -5,8 +5,9 @@
  * problem; same compute capability, then same major one (a portfolio before the nearest problem); the
  * pattern's default; a GPU that has nothing in common; none. Never one that the caller says is
  * impossible. The first that is possible decides: what was measured on another problem is only given if
- * it was faster than the default, beyond noise, on the nearest problem on which its GPU has timed both;
- * else the default is, where that is possible. Only other configurations of portfolios are tried before,
+ * it was faster than the default, beyond noise, on the nearest problem on which its GPU has timed both, or
+ * comes before the default in its portfolio's tree, where that has the default; else the default is, where that is
+ * possible. Only other configurations of portfolios are tried before,
  * since they were timed on the same problems. What was never timed beside the default is taken: there the
  * default was wrong, or not tried. Deterministic: of equals the first in the records' order. The
  * exported header holds the same rules as C text (export/header.c), and a test holds them together. */
@@ -67,6 +68,8 @@ struct pick_candidate {
     const record *from;        /* NULL: the default */
     const record_entry *entry; /* NULL: of a portfolio, or the default */
     const record_values *configuration; /* NULL: PICK_NONE */
+    bool is_told;              /* by its portfolio's tree: */
+    record_standing standing;  /* how it compares with the default on such problems */
 };
 
 /* "exact", "portfolio", "nearest_problem", "same_capability", "same_major", "default", "other_gpu",
@@ -88,7 +91,8 @@ int pick_preference(const record_entry *e);
 bool pick_next(const record_set *set, const pick_target *target, const pick_candidate *after,
                pick_candidate *out);
 
-/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the default. */
+/* Of the candidate alone. *seen, if it is given: on which problem it was no faster than the default; untouched where a
+ * portfolio's tree says so. */
 pick_verdict pick_judge(const pick_target *target, const pick_candidate *c,
                         const record_seen **seen);
 

@@ -6,7 +6,8 @@
 #include "record/record.h"
 #include "record/schema.h"
 
-static void read_order(record_reading *r, const json_t *j, const record_portfolio *p, record_node *out)
+static void read_order(record_reading *r, const json_t *j, const json_t *default_at, const record_portfolio *p,
+                       record_node *out)
 {
     bool used[RECORD_MAX_KEPT] = {false};
     if (!json_is_array(j) || json_array_size(j) != p->configuration_count)
@@ -22,6 +23,11 @@ static void read_order(record_reading *r, const json_t *j, const record_portfoli
         used[place] = true;
         out->order[i] = (uint8_t)place;
     }
+    json_int_t place = json_integer_value(default_at);
+    if (default_at && (!json_is_integer(default_at) || place < 0 || (size_t)place > p->configuration_count))
+        record_bad(r, "default_at", "how many of the order come before the default");
+    out->has_default = default_at;
+    out->default_at = (uint8_t)place;
 }
 
 /* A tree in the file is a list of nodes, in which children come behind their parents: so it ends. */
@@ -29,7 +35,7 @@ static void read_node(record_reading *r, const json_t *j, const record_portfolio
 {
     const json_t *variable = json_object_get(j, "variable");
     if (!variable) {
-        read_order(r, json_object_get(j, "order"), p, out);
+        read_order(r, json_object_get(j, "order"), json_object_get(j, "default_at"), p, out);
         return;
     }
     const json_t *below = json_object_get(j, "below"), *is = json_object_get(j, "is");

@@ -75,6 +75,8 @@ typedef struct record_node {
     value bound;
     size_t then, otherwise;
     uint8_t order[RECORD_MAX_KEPT];
+    bool has_default;     /* the pattern's default has a place in the order: */
+    uint8_t default_at;   /* so many come before it */
 } record_node;
 
 /* Few configurations that serve a range of problems. */

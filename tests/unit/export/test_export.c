@@ -154,9 +154,10 @@ static int write_portfolio(rng *r, char *text, size_t size)
         " {\"variable\": \"n\", \"multiple_of\": %d, \"then\": 4, \"else\": 5},"
         " {\"variable\": \"m\", \"below\": 2.25, \"then\": 4, \"else\": 3},"
         " {\"variable\": \"n\", \"times\": \"m\", \"below\": %d, \"then\": 5, \"else\": 6},"
-        " {\"order\": [1, 2, 0]}, {\"order\": [2, 0, 1]},"
-        " {\"order\": [0, 1, 2]}], \"problems\": [",
-        1 << rng_below(r, 14), 2 + (int)rng_below(r, 7), 1 << rng_below(r, 16));
+        " {\"order\": [1, 2, 0]}, {\"order\": [2, 0, 1]%s},"
+        " {\"order\": [0, 1, 2], \"default_at\": %d}], \"problems\": [",
+        1 << rng_below(r, 14), 2 + (int)rng_below(r, 7), 1 << rng_below(r, 16),
+        rng_below(r, 2) ? ", \"default_at\": 1" : "", (int)rng_below(r, 4));
     for (int i = 0; i < 6; i++)
         used += snprintf(text + used, size - (size_t)used,
                          "%s{\"problem\": {\"n\": %d, \"m\": 1.5, \"dtype\": \"float\"},"

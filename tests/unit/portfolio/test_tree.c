@@ -174,6 +174,48 @@ static void every_problem_gets_what_is_possible(void **state)
                              7);
 }
 
+/* The default is the best of all below a size, by a third; else the first configuration is. */
+static void by_default(int64_t rows, int64_t cols, double *ratios)
+{
+    bool small = (double)rows * (double)cols < 1e7;
+    ratios[0] = small ? 2.7 : 1;
+    ratios[1] = small ? 2.8 : 1.3;
+    ratios[2] = 3;
+}
+
+static void the_default_has_its_place_in_each_leaf(void **state)
+{
+    (void)state;
+    fixture f;
+    setup(&f, by_default);
+    assert_int_equal(f.node_count, 3);
+    const record_node *small = &f.nodes[f.nodes[0].then], *large = &f.nodes[f.nodes[0].otherwise];
+    assert_true(small->has_default && large->has_default);
+    assert_int_equal(small->default_at, 0);
+    assert_int_equal(large->default_at, 2);
+    for (size_t p = 0; p < PROBLEMS; p++)
+        assert_true(portfolio_tree_loss(&f.m, axes, 2, f.nodes, f.problems, p) <= 1);
+}
+
+/* On the mean it is faster than the default, but slower on one of five problems that no question parts. */
+static void a_gain_does_not_make_up_for_harm(void **state)
+{
+    (void)state;
+    enum { COUNT = 5 };
+    const double ratios[COUNT] = {1.9, 1.9, 1.9, 1.9, 2.3}, defaults[COUNT] = {2, 2, 2, 2, 2};
+    const portfolio_matrix m = {COUNT, 1, ratios, defaults};
+    value problems[2 * COUNT];
+    record_node nodes[RECORD_MAX_NODES];
+    size_t count;
+    at_error error = {0};
+    for (size_t i = 0; i < 2 * COUNT; i++)
+        problems[i] = (value){.kind = VALUE_INTEGER, .integer = 128};
+    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    assert_int_equal(count, 1);
+    assert_true(nodes[0].has_default);
+    assert_int_equal(nodes[0].default_at, 0);
+}
+
 /* Of few problems each may have a leaf of its own. */
 static void few_problems_are_told_apart(void **state)
 {
@@ -228,6 +270,8 @@ int main(void)
         cmocka_unit_test(a_product_is_found),
         cmocka_unit_test(constraints_need_no_question),
         cmocka_unit_test(noise_grows_no_tree),
+        cmocka_unit_test(the_default_has_its_place_in_each_leaf),
+        cmocka_unit_test(a_gain_does_not_make_up_for_harm),
         cmocka_unit_test(few_problems_are_told_apart),
         cmocka_unit_test(what_words_part_is_learnt_apart),
         cmocka_unit_test(every_problem_gets_what_is_possible),

@@ -37,7 +37,7 @@ static int setup(void **state)
     }
     f->nodes[0] = (record_node){.variable = "rows", .multiple_of = 4, .then = 1, .otherwise = 2,
                                 .bound = {.kind = VALUE_INTEGER, .integer = 4}};
-    f->nodes[1] = (record_node){.order = {1, 0}};
+    f->nodes[1] = (record_node){.order = {1, 0}, .has_default = true, .default_at = 1};
     f->nodes[2] = (record_node){.order = {0, 1}};
     f->portfolio = (record_portfolio){.fixed = {1, f->fixed},
                                       .configuration_count = 2,
@@ -81,6 +81,8 @@ static void what_was_merged_is_read_and_picked(void **state)
     assert_int_equal(r.portfolio_count, 1);
     assert_int_equal(r.portfolios[0].held_out, 7);
     assert_float_equal(r.portfolios[0].mean_regret, 0.0125, 1e-9);
+    assert_true(r.portfolios[0].nodes[1].has_default && !r.portfolios[0].nodes[2].has_default);
+    assert_int_equal(r.portfolios[0].nodes[1].default_at, 1);
     record_set set = {.count = 1, .records = &r};
     for (int64_t rows = 62; rows < 66; rows++) {
         record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = rows}}, f->fixed[0]};

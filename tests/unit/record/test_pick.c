@@ -384,6 +384,39 @@ static void a_tree_asks_for_divisors_and_products(void **state)
     }
 }
 
+/* Whatever the nearest problem says: the tree has learnt from all. */
+static void a_tree_that_has_the_default_decides_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        int default_at, time_ns, tile;
+        bool possible; /* the default, which has tile 0 */
+        pick_rule rule;
+    } cases[] = {{1, 9, 1, true, PICK_PORTFOLIO}, {0, 4, 0, true, PICK_DEFAULT}, {0, 4, 1, false, PICK_PORTFOLIO}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        at_error error = {0};
+        fixture f = {.set = {1, f.records}};
+        snprintf(text, sizeof text,
+                 "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+                 " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
+                 " \"configurations\": [{\"tile\": 1}], \"tree\": [{\"order\": [0], \"default_at\": %d}],"
+                 " \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5, \"times_ns\": [%d]}]}]}",
+                 cases[i].default_at, cases[i].time_ns);
+        assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+        record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
+        record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 0}}};
+        record_values problem = {1, pairs}, fallback = {1, tile};
+        int least = cases[i].possible ? 0 : 1;
+        const pick_target target = {.gpu = "G", .major = 9, .problem = &problem, .fallback = &fallback,
+                                    .fits = at_least, .context = &least};
+        pick_candidate found;
+        assert_int_equal(pick(&f.set, &target, &found), cases[i].rule);
+        assert_int_equal(record_get(found.configuration, "tile")->integer, cases[i].tile);
+        record_deinit(&f.records[0]);
+    }
+}
+
 static void damaged_portfolios_are_refused(void **state)
 {
     (void)state;
@@ -395,7 +428,10 @@ static void damaged_portfolios_are_refused(void **state)
         {"\"below\": 4096", "\"multiple_of\": 0"},   {"\"below\": 4096", "\"multiple_of\": 4.5"},
         {"\"below\": 4096", "\"multiple_of\": 4, \"below\": 4"},
         {"\"below\": 4096", "\"times\": \"rows\", \"multiple_of\": 4"},
-        {"\"below\": 4096", "\"times\": 3, \"below\": 4"}};
+        {"\"below\": 4096", "\"times\": 3, \"below\": 4"},
+        {"[2, 0, 1]", "[2, 0, 1], \"default_at\": 4"},
+        {"[2, 0, 1]", "[2, 0, 1], \"default_at\": -1"},
+        {"[2, 0, 1]", "[2, 0, 1], \"default_at\": \"0\""}};
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         char text[sizeof portfolio + 64];
         at_error error = {0};
@@ -442,6 +478,7 @@ int main(void)
         cmocka_unit_test(where_the_default_is_impossible_nothing_has_to_be_faster),
         cmocka_unit_test(where_no_default_is_known_what_was_slower_than_one_is_passed_over),
         cmocka_unit_test(a_tree_asks_for_divisors_and_products),
+        cmocka_unit_test(a_tree_that_has_the_default_decides_alone),
         cmocka_unit_test(damaged_portfolios_are_refused),
         cmocka_unit_test(the_scale_is_log2_at_powers_of_two_and_monotone),
     };

@@ -82,7 +82,9 @@ static void say_why(const library_check *check, pick_verdict verdict, const reco
                     char *text, size_t size_bytes)
 {
     char problem[LINE_BYTES];
-    if (seen) {
+    if (verdict == PICK_LEVEL && !seen) {
+        snprintf(text, size_bytes, "the default comes before it in the portfolio's tree here");
+    } else if (seen) {
         record_format_values(seen->problem, problem, sizeof problem);
         snprintf(text, size_bytes, "%s than the default%s at %s", verdict == PICK_SLOWER ? "slower" : "no faster",
                  verdict == PICK_SLOWER ? "" : " beyond noise", problem);

@@ -156,7 +156,10 @@ static void show_portfolio(const record *r, const record_portfolio *p)
         char label[24], bound[RECORD_TEXT_BYTES];
         snprintf(label, sizeof label, "node %zu", i);
         if (!n->variable) {
-            line(label, "configuration %d first", n->order[0]);
+            if (n->has_default && n->default_at == 0)
+                line(label, "the default first");
+            else
+                line(label, "configuration %d first", n->order[0]);
             continue;
         }
         value_format(n->bound, bound, sizeof bound);

@@ -119,8 +119,11 @@ static void format_question(const record_node *n, char *text, size_t size_bytes)
 static void format_order(const record_portfolio *p, const record_node *n, char *text, size_t size_bytes)
 {
     text[0] = '\0';
-    for (size_t i = 0; i < p->configuration_count; i++)
-        text_add(text, size_bytes, "%s%d", i ? ", else " : "", n->order[i] + 1);
+    for (size_t i = 0; i < p->configuration_count; i++) {
+        if (n->has_default && i == n->default_at)
+            text_add(text, size_bytes, "%sthe default", i ? ", else " : "");
+        text_add(text, size_bytes, "%s%d", i || (n->has_default && n->default_at == 0) ? ", else " : "", n->order[i] + 1);
+    }
 }
 
 static void print_node(const record_portfolio *p, size_t at, int depth)

@@ -11,7 +11,7 @@
 #include "run/portfolio/residues.h"
 #include "run/setup/setup.h"
 
-static const double gain_least = 0.0005; /* of one more configuration, in mean regret */
+static const double gain_least = 0.0005; /* of one more configuration, in mean regret where it was timed */
 
 static at_status no_memory(at_error *error)
 {
@@ -158,7 +158,9 @@ at_status portfolio_choose(portfolio *p, at_error *error)
     double loss;
     at_status status = matrix_init(p, &x, error);
     if (!status)
-        status = portfolio_cover(&x.m, p->asked->most, gain_least, columns, &p->chosen_count, &loss, error);
+        status = portfolio_cover(&x.m, p->asked->most,
+                                 gain_least * (double)x.timed / (double)(x.m.problem_count ? x.m.problem_count : 1),
+                                 columns, &p->chosen_count, &loss, error);
     if (!status && (p->chosen_count == 0 || x.timed == 0))
         status = error_set(error, AT_NOT_FOUND, "no variant worked on any problem; on the first: %s",
                            p->known.problems[0].left_out ? p->known.problems[0].left_out : "none that fits");
