@@ -118,7 +118,6 @@ typedef struct device_event {
     uint32_t others;        /* ENERGY: other processes that compute on the GPU */
     double *counters;       /* owned; COUNTED: for each launch all metrics, NAN for those that the
                                device lacks; NULL: `message` says why */
-    size_t counter_count;
     device_ready ready;  /* READY */
 } device_event;
 

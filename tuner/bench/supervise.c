@@ -206,7 +206,6 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
                       .throttle = answer->throttle,
                       .others = answer->others,
                       .counters = answer->counters,
-                      .counter_count = answer->counter_count,
                       .ready = answer->ready};
     answer->samples_ns = NULL;
     answer->counters = NULL;

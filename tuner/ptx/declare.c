@@ -145,8 +145,7 @@ static void parse_declarator(ptx_parser *p, const declaration *d)
         ptx_fail(p, "expected a variable's name, not %s", ptx_token_text(p));
         return;
     }
-    ptx_variable v = {.name = p->token.text, .space = d->space, .function = p->function,
-                      .line = p->token.line};
+    ptx_variable v = {.name = p->token.text, .space = d->space};
     ptx_advance(p);
     uint64_t elements = parse_extent(p);
     uint32_t bytes = ptx_type_bytes(d->type) * d->vector;

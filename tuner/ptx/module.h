@@ -38,8 +38,6 @@ typedef struct ptx_variable {
     uint32_t alignment;  /* bytes, a power of two */
     uint64_t size_bytes; /* 0: an unsized extern array (dynamic shared memory) */
     uint8_t *initial;    /* size_bytes bytes; NULL: none given */
-    int function;        /* that declares it; PTX_NONE: the module */
-    int line;
 } ptx_variable;
 
 typedef enum ptx_operand_kind {

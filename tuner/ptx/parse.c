@@ -101,10 +101,8 @@ static void parse_body(ptx_parser *p, int index)
     f->has_body = true;
     f->first_statement = (int)m->statement_count;
     f->first_register = (int)m->register_count;
-    p->function = index;
     p->location = PTX_NONE;
     ptx_parse_block(p, 0);
-    p->function = PTX_NONE;
     f->statement_count = (int)m->statement_count - f->first_statement;
     f->register_count = (int)m->register_count - f->first_register;
     ptx_scope_deinit(&p->label_names);
@@ -243,7 +241,7 @@ at_status ptx_parse(const char *text, size_t size, const char *name, ptx_module 
     if (size > (size_t)64 << 20)
         return error_set_at(error, AT_FORMAT, name, 0, "PTX of more than 64 MiB");
     ptx_module *m = calloc(1, sizeof *m);
-    ptx_parser p = {.module = m, .error = error, .function = PTX_NONE, .location = PTX_NONE};
+    ptx_parser p = {.module = m, .error = error, .location = PTX_NONE};
     if (m)
         m->text = malloc(size + 1);
     if (!m || !m->text) {

@@ -19,7 +19,6 @@ typedef struct ptx_parser {
     ptx_token token;       /* the one looked at */
     ptx_scope names;       /* registers, variables, functions */
     ptx_scope label_names; /* of the function being parsed */
-    int function;          /* being parsed; PTX_NONE outside */
     int location;          /* of the last .loc */
     char shown[64];        /* ptx_token_text() */
     at_status status;      /* the first failure */

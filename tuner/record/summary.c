@@ -56,7 +56,6 @@ at_status run_summary_init(run_summary *s, const pattern *p, problem_kind proble
 {
     *s = (run_summary){
         .pattern = p->name,
-        .pattern_summary = p->summary,
         .problem_count = p->problem_count,
         .problem = p->problems[problem],
         .item = p->item ? p->item : "",

@@ -67,7 +67,6 @@ typedef struct run_result {
     uint32_t dynamic_shared_bytes;
     occupancy occupancy;   /* of this variant's launch on the run's device */
     bool tied;             /* with the best; never set for the best itself */
-    bool from_journal;     /* its figures are an earlier, interrupted run's */
     bool is_twin;          /* not tried: it has the machine code and the launch of `lead`, and its figures */
     uint64_t lead;         /* configuration whose figures these are: its own unless it is a twin */
     double energy_j, power_w; /* of one launch; 0 unknown */
@@ -78,7 +77,6 @@ typedef struct run_result {
 
 typedef struct run_summary {
     const char *pattern; /* name */
-    const char *pattern_summary;
     bool resumable;      /* what was measured is in a journal: the same run goes on from there */
     bool compiled_only;  /* --arch without a device: resources, no times */
     device_properties device; /* when compiled only: kind "", arch and limits of the architecture */

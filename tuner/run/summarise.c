@@ -52,7 +52,6 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
                                  : "the run ended before");
     r->block_threads = plan_most_threads(&c->launches[0]);
     r->dynamic_shared_bytes = plan_most_shared_bytes(&c->launches[0]);
-    r->from_journal = c->from_journal;
     memcpy(r->source_hash, c->source_hash, sizeof r->source_hash);
     if (c->found.has_resources)
         r->occupancy = occupancy_compute(

@@ -158,7 +158,6 @@ static uint16_t *read_parameters(lua_State *L, script *s)
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, -1, (lua_Integer)i + 1);
         s->parameters[i].name = read_string(L, "name");
-        s->choices[i].line = read_integer(L, "line");
         int named = read_integer(L, "baseline");
         s->choices[i].given = named > 0;
         baseline[i] = (uint16_t)(named > 0 ? named - 1 : 0);
@@ -476,7 +475,6 @@ static size_t read_arguments(lua_State *L, const char *field, expression_reach r
 static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
 {
     l->entry = read_string(L, "entry");
-    l->line = read_integer(L, "line");
     l->argument_count = read_arguments(L, "args", reach, &l->arguments);
     l->when = read_expression_field(L, "when", reach);
     read_expression_list(L, "grid", reach, l->grid, 3);
@@ -587,7 +585,6 @@ void script_read_pattern(lua_State *L)
     read_kernel_field(L, s, "reference", &s->reference, REACH_LAYOUT);
     read_kernel_field(L, s, "prepare", &s->filler, REACH_LAYOUT);
     lua_pop(L, 1);
-    p->entry = s->kernel.launch_count ? s->kernel.launches[0].entry : "";
     p->template_path = s->kernel.template_path;
     p->reference_path = s->reference.template_path;
     p->filler_path = s->filler.template_path;

@@ -68,7 +68,6 @@ typedef struct script_argument {
 
 typedef struct script_launch {
     const char *entry;
-    int line;
     size_t argument_count;
     script_argument *arguments;
     /* Text NULL when absent. */
@@ -114,7 +113,6 @@ typedef struct script_case {
 typedef struct script_choice {
     bool given; /* the baseline names its value */
     bool in_layout;
-    int line;
     size_t case_count; /* 0: unconditional */
     script_case *cases;
 } script_choice;

@@ -51,7 +51,6 @@ typedef struct pattern {
     const char *template_path;     /* as found */
     const char *filler_path;       /* as found; NULL when no kernel of the script fills inputs */
     const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */
-    const char *entry;
     const char *item;              /* what it counts, "keys"; "" when it gives no items */
     bool transfers;                /* variants move data between host and device: nothing simulates that */
     bool measurable;               /* false: only emit, inspect and space make sense */

@@ -11,7 +11,6 @@ static void the_scale_pattern_is_read_as_it_is_written(void **state)
     const pattern *p = script_pattern(s);
     assert_string_equal(p->name, "scale");
     assert_string_equal(p->summary, "Copies an array, scaled");
-    assert_string_equal(p->entry, "scale");
     assert_true(p->measurable);
     assert_int_equal(p->problem_count, 3);
     assert_string_equal(p->problems[PROBLEM_TUNED][0].name, "n");

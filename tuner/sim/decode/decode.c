@@ -95,7 +95,6 @@ static int compare_family(const void *key, const void *member)
 static at_status decode_statement(decoder *d, const ptx_statement *s)
 {
     d->statement = s;
-    d->first_of_statement = d->program->code_count;
     if (d->program->register_bytes > max_register_bytes)
         return decode_fail(d, "the kernel uses too many registers");
     cut_opcode(&d->op, s->opcode);
@@ -355,7 +354,6 @@ at_status sim_decode(const ptx_module *module, const char *entry, sim_program **
     d.program->module = module;
     d.program->function = function;
     d.program->shared_cell_bytes = d.program->global_cell_bytes = 4;
-    d.program->sm = atoi(strncmp(module->target, "sm_", 3) == 0 ? module->target + 3 : "0");
     snprintf(d.program->entry, sizeof d.program->entry, "%.*s", (int)f->name.length, f->name.at);
     d.program->addresses = calloc(module->variable_count + 1, sizeof(uint64_t));
     if (!d.program->addresses) {

@@ -46,7 +46,6 @@ typedef struct decoder {
     const ptx_statement *statement;
     int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
-    size_t first_of_statement; /* code index where the current statement began */
     at_error *error;
     /* Decodes all statements of a function into the program: decode.c's, for calls. */
     at_status (*function)(struct decoder *d, const ptx_function *f);

@@ -41,7 +41,7 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    *f = (sim_fault){.kind = kind, .block_index = b->index, .line = c->line};
+    *f = (sim_fault){.kind = kind};
     memcpy(f->block, b->block, sizeof f->block);
     sim_thread_position(b, w->first_thread + (uint32_t)lane, f->thread);
     ptx_text file;

@@ -30,9 +30,7 @@ typedef enum sim_fault_kind {
 
 typedef struct sim_fault {
     sim_fault_kind kind;
-    uint64_t block_index;        /* linear */
     uint32_t block[3], thread[3];
-    int line;                    /* of the PTX */
     char source[256];            /* "file:line", empty when unknown */
     char message[1024];          /* all of this in one sentence */
 } sim_fault;

@@ -178,7 +178,6 @@ typedef struct sim_program {
     uint64_t global_bytes;    /* of the module's global and constant variables */
     uint32_t shared_cell_bytes; /* smallest shared access: 1, 2 or 4 */
     uint32_t global_cell_bytes; /* likewise, global */
-    int sm;                   /* 90 for sm_90 */
 } sim_program;
 
 /* Where a module's global and constant variables start, and the windows through which generic
