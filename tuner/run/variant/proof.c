@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cores.h"
 #include "bench/client.h"
 #include "device/plan.h"
 #include "run/setup/problems.h"
@@ -15,6 +16,9 @@
 #define OWN_IDS (UINT64_C(1) << 63)
 #define REFERENCE_IDS (UINT64_C(1) << 62)
 
+/* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more cores busy. */
+enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
+
 /* Buffers of a problem that is run whole: of one that the script names for it, and of any other, which
  * may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
@@ -22,6 +26,7 @@ static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 2
 typedef struct job {
     uint64_t id;
     size_t parts;                     /* compile results that it waits for */
+    size_t worker;                    /* that it was sent to */
     bool decided;
     device_variant variant;           /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
@@ -33,7 +38,8 @@ struct prover {
     script *script;
     compile_pool *pool;
     char arch[16];
-    device_worker *worker;
+    device_worker *workers[MOST_WORKERS];
+    size_t worker_count, sent[MOST_WORKERS]; /* jobs that each has not answered */
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
     problem_set problems;
@@ -142,10 +148,24 @@ static at_status submit(prover *p, uint64_t id, const emitted *source, const cha
     return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
 }
 
+static at_status start_workers(prover *p, at_error *error)
+{
+    char spec[32];
+    size_t wanted = cores_usable() / CORES_A_WORKER;
+    at_status status = AT_OK;
+    snprintf(spec, sizeof spec, "sim:%s", p->arch);
+    wanted = wanted < 1 ? 1 : wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
+    while (!status && p->worker_count < wanted) {
+        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true},
+                                     &p->workers[p->worker_count], error);
+        p->worker_count += !status;
+    }
+    return status;
+}
+
 at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
                      at_error *error)
 {
-    char spec[32];
     at_error trouble = {0};
     prover *p = calloc(1, sizeof *p);
     *out = p;
@@ -155,14 +175,13 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     p->pool = pool;
     p->decided_end = &p->decided;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
-    snprintf(spec, sizeof spec, "sim:%s", p->arch);
     if (script_pattern(s)->transfers) {
         give_up(p, "not provable: a transfer is the driver's copy");
         return AT_OK;
     }
     at_status status = choose_problems(p, as_set, &trouble);
     if (!status)
-        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true}, &p->worker, &trouble);
+        status = start_workers(p, &trouble);
     if (!status)
         status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
     for (size_t i = 0; !status && i < p->problems.layout_count; i++)
@@ -180,7 +199,8 @@ void prover_free(prover *p)
 {
     if (!p)
         return;
-    device_worker_free(p->worker);
+    for (size_t i = 0; i < p->worker_count; i++)
+        device_worker_free(p->workers[i]);
     for (size_t i = 0; i < p->job_count; i++) {
         free_job_images(p->jobs[i]);
         free(p->jobs[i]->proof.message);
@@ -262,13 +282,18 @@ bool prover_owns(uint64_t compile_id)
     return compile_id & OWN_IDS;
 }
 
+/* To the worker that has least to do. */
 static at_status send(prover *p, size_t number, at_error *error)
 {
     job *j = p->jobs[number];
+    for (size_t i = 1; i < p->worker_count; i++)
+        if (p->sent[i] < p->sent[j->worker])
+            j->worker = i;
     for (size_t i = 0; i < p->slots; i++)
         if (j->variant.present[i])
             j->variant.images[i] = result_image(&j->compiled[i], true);
-    at_status status = device_worker_try(p->worker, number, &j->variant, 0, error);
+    at_status status = device_worker_try(p->workers[j->worker], number, &j->variant, 0, error);
+    p->sent[j->worker]++;
     free_job_images(j);
     return status;
 }
@@ -277,7 +302,9 @@ static at_status send(prover *p, size_t number, at_error *error)
 static at_status set_up(prover *p, at_error *error)
 {
     const device_image none = {0};
-    at_status status = problem_set_send(&p->problems, p->worker, &none, true, error);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->worker_count; i++)
+        status = problem_set_send(&p->problems, p->workers[i], &none, true, error);
     p->set_up = !status;
     for (size_t i = 0; !status && i < p->job_count; i++)
         if (!p->jobs[i]->decided && p->jobs[i]->parts == 0)
@@ -322,6 +349,7 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
 static void judge(prover *p, const device_event *e)
 {
     job *j = p->jobs[e->id];
+    p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK)
         decide(p, j, PROOF_PROVEN, "");
     else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT)
@@ -330,12 +358,12 @@ static void judge(prover *p, const device_event *e)
         decide(p, j, PROOF_UNKNOWN, e->message);
 }
 
-at_status prover_step(prover *p, at_error *error)
+static at_status take_from(prover *p, device_worker *w, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && p->worker && !p->why[0]) {
+    while (!status && !p->why[0]) {
         device_event e;
-        status = device_worker_take(p->worker, 0, &e, error);
+        status = device_worker_take(w, 0, &e, error);
         if (status)
             break;
         if (e.kind == DEVICE_TRIED)
@@ -350,10 +378,18 @@ at_status prover_step(prover *p, at_error *error)
     return AT_OK;
 }
 
+at_status prover_step(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < p->worker_count; i++)
+        status = take_from(p, p->workers[i], error);
+    return status;
+}
+
 void prover_poll(const prover *p, poll_set *set)
 {
-    if (p->worker && !p->why[0])
-        device_worker_poll(p->worker, set);
+    for (size_t i = 0; i < p->worker_count && !p->why[0]; i++)
+        device_worker_poll(p->workers[i], set);
 }
 
 size_t prover_pending(const prover *p)
