@@ -453,9 +453,8 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
         unload(b, &v);
 }
 
-void device_bench_release(device_bench *b, uint64_t id, device_answer *answer)
+void device_bench_release(device_bench *b, uint64_t id)
 {
-    (void)answer;
     loaded_variant *v = find_held(b, id);
     if (!v)
         return;

@@ -59,7 +59,7 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
                       device_answer *answer);
 void device_bench_hold(device_bench *b, uint64_t id, const device_variant *variant,
                        device_answer *answer);
-void device_bench_release(device_bench *b, uint64_t id, device_answer *answer);
+void device_bench_release(device_bench *b, uint64_t id);
 /* `ids` holds `count` ids. */
 void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                         device_answer *answer);

@@ -71,130 +71,107 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     return status ? status : send_note(c->fd, &idle);
 }
 
-/* Answers a request that holds no sensible plan; the worker goes on. */
-static at_status refuse(device_answer *answer)
-{
-    answer->outcome = OUTCOME_LAUNCH_ERROR;
-    answer->status = AT_FORMAT;
-    answer->message = "its launch makes no sense (a grid or a block of size 0, perhaps)";
-    return AT_OK;
-}
+/* Each takes what is left of its request (number and id are read) and fills the answer, whose id is the request's.
+ * AT_FORMAT: the request makes no sense, which is an answer too; AT_NO_MEMORY ends the worker. */
+typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
 
-/* Each takes what is left of its request (number and id are read) and fills the answer. AT_OK: there is an
- * answer to send; anything else ends the worker. */
-
-static at_status do_setup(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+static at_status do_setup(child *c, pack *asked, device_answer *answer)
 {
-    (void)id;
     device_image support;
-    device_get_image(&m->body, &support);
-    uint32_t count = pack_get_u32(&m->body);
+    device_get_image(asked, &support);
+    uint32_t count = pack_get_u32(asked);
     if (count == 0 || count > DEVICE_MAX_PROBLEMS)
-        return refuse(answer);
+        return AT_FORMAT;
     device_problem *problems = calloc(count, sizeof *problems);
     if (!problems)
-        return error_set(error, AT_NO_MEMORY, "no memory for a problem");
+        return AT_NO_MEMORY;
     for (uint32_t i = 0; i < count; i++)
-        device_get_problem(&m->body, &problems[i]);
-    bool complete = pack_complete(&m->body);
+        device_get_problem(asked, &problems[i]);
+    bool complete = pack_complete(asked);
     if (complete)
         device_bench_setup(&c->bench, &support, problems, count, answer);
     free(problems);
-    return complete ? AT_OK : refuse(answer);
+    return complete ? AT_OK : AT_FORMAT;
 }
 
-static at_status do_try(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+static at_status do_try(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
-    (void)id;
     device_variant variant;
-    uint64_t samples = pack_get_u64(&m->body);
-    device_get_variant(&m->body, &variant);
-    if (!pack_complete(&m->body) || samples > DEVICE_MAX_SAMPLES)
-        return refuse(answer);
+    uint64_t samples = pack_get_u64(asked);
+    device_get_variant(asked, &variant);
+    if (!pack_complete(asked) || samples > DEVICE_MAX_SAMPLES)
+        return AT_FORMAT;
     device_bench_try(&c->bench, &variant, (size_t)samples, answer);
     return AT_OK;
 }
 
-static at_status do_hold(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+static at_status do_hold(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
     device_variant variant;
-    device_get_variant(&m->body, &variant);
-    if (!pack_complete(&m->body))
-        return refuse(answer);
-    device_bench_hold(&c->bench, id, &variant, answer);
+    device_get_variant(asked, &variant);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_hold(&c->bench, answer->id, &variant, answer);
     return AT_OK;
 }
 
-static at_status do_release(child *c, uint64_t id, message *m, device_answer *answer,
-                            at_error *error)
+static at_status do_release(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
-    if (!pack_complete(&m->body))
-        return refuse(answer);
-    device_bench_release(&c->bench, id, answer);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_release(&c->bench, answer->id);
     return AT_OK;
 }
 
-static at_status do_block(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+static at_status do_block(child *c, pack *asked, device_answer *answer)
 {
-    (void)id;
-    bool with_copy = pack_get_u32(&m->body) != 0;
-    uint64_t count = pack_get_u64(&m->body);
-    if (m->body.failed || count > DEVICE_MAX_BLOCK)
-        return refuse(answer);
+    bool with_copy = pack_get_u32(asked) != 0;
+    uint64_t count = pack_get_u64(asked);
+    if (asked->failed || count > DEVICE_MAX_BLOCK)
+        return AT_FORMAT;
     uint64_t *ids = calloc((size_t)count + 1, sizeof *ids);
     if (!ids)
-        return error_set(error, AT_NO_MEMORY, "no memory for a block");
+        return AT_NO_MEMORY;
     for (uint64_t i = 0; i < count; i++)
-        ids[i] = pack_get_u64(&m->body);
-    bool complete = pack_complete(&m->body);
+        ids[i] = pack_get_u64(asked);
+    bool complete = pack_complete(asked);
     if (complete)
         device_bench_block(&c->bench, ids, (size_t)count, with_copy, answer);
     free(ids);
-    return complete ? AT_OK : refuse(answer);
+    return complete ? AT_OK : AT_FORMAT;
 }
 
-static at_status do_recheck(child *c, uint64_t id, message *m, device_answer *answer,
-                            at_error *error)
+static at_status do_recheck(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
-    uint64_t seed = pack_get_u64(&m->body);
-    if (!pack_complete(&m->body))
-        return refuse(answer);
-    device_bench_recheck(&c->bench, id, seed, answer);
+    uint64_t seed = pack_get_u64(asked);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_recheck(&c->bench, answer->id, seed, answer);
     return AT_OK;
 }
 
-static at_status do_energy(child *c, uint64_t id, message *m, device_answer *answer,
-                           at_error *error)
+static at_status do_energy(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
-    uint32_t chunks = pack_get_u32(&m->body);
-    if (!pack_complete(&m->body) || chunks > ENERGY_CHUNKS)
-        return refuse(answer);
-    device_bench_energy(&c->bench, id, chunks, answer);
+    uint32_t chunks = pack_get_u32(asked);
+    if (!pack_complete(asked) || chunks > ENERGY_CHUNKS)
+        return AT_FORMAT;
+    device_bench_energy(&c->bench, answer->id, chunks, answer);
     return AT_OK;
 }
 
-static at_status do_count(child *c, uint64_t id, message *m, device_answer *answer, at_error *error)
+static at_status do_count(child *c, pack *asked, device_answer *answer)
 {
-    (void)error;
     const char *metrics[DEVICE_MAX_METRICS];
-    uint32_t count = pack_get_u32(&m->body);
-    if (m->body.failed || count > DEVICE_MAX_METRICS)
-        return refuse(answer);
+    uint32_t count = pack_get_u32(asked);
+    if (asked->failed || count > DEVICE_MAX_METRICS)
+        return AT_FORMAT;
     for (uint32_t i = 0; i < count; i++)
-        metrics[i] = pack_get_string(&m->body);
-    if (!pack_complete(&m->body))
-        return refuse(answer);
-    device_bench_count(&c->bench, id, metrics, count, answer);
+        metrics[i] = pack_get_string(asked);
+    if (!pack_complete(asked))
+        return AT_FORMAT;
+    device_bench_count(&c->bench, answer->id, metrics, count, answer);
     return AT_OK;
 }
-
-typedef at_status (*handler)(child *c, uint64_t id, message *m, device_answer *answer,
-                             at_error *error);
 
 static const handler handlers[] = {
     [REQUEST_SETUP] = do_setup,     [REQUEST_TRY] = do_try,     [REQUEST_HOLD] = do_hold,
@@ -217,13 +194,18 @@ static at_status serve(child *c, bool *go, at_error *error)
     if (status)
         return status;
     c->number = pack_get_u64(&m.body);
-    uint64_t id = pack_get_u64(&m.body);
     device_answer answer = {
-        .number = c->number, .kind = m.type, .id = id, .usable = true, .message = ""};
+        .number = c->number, .kind = m.type, .id = pack_get_u64(&m.body), .usable = true, .message = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else
-        status = handlers[m.type](c, id, &m, &answer, error);
+        status = handlers[m.type](c, &m.body, &answer);
+    if (status == AT_FORMAT) {
+        answer.outcome = OUTCOME_LAUNCH_ERROR;
+        answer.status = AT_FORMAT;
+        answer.message = "its launch makes no sense (a grid or a block of size 0, perhaps)";
+        status = AT_OK;
+    }
     if (!status)
         status = send_answer(c, &answer, error);
     message_deinit(&m);

@@ -80,7 +80,7 @@ static void show(device_worker *w, const char *what)
     w->busy_ns = now_ns;
 }
 
-static at_status start_process(device_worker *w, at_error *error)
+at_status device_watch_start(device_worker *w, at_error *error)
 {
     w->up = false;
     w->phase = PHASE_SILENT;
@@ -103,37 +103,26 @@ static at_status fail_for_good(device_worker *w, at_status why, const char *text
     return push_event(w, NULL, &e, error);
 }
 
-/* The set-up and the held variants go before everything that is queued. */
+static at_status append_replay(device_worker *w, const request *of, at_error *error)
+{
+    request *copy;
+    at_status status = request_replay(of, &copy, error);
+    if (!status)
+        request_queue_append(&w->queue, copy);
+    return status;
+}
+
+/* The set-up and the held variants go before everything that is queued, of which nothing is sent. */
 static at_status queue_replays(device_worker *w, at_error *error)
 {
-    request_queue replays = {0};
-    request *copy;
-    at_status status = AT_OK;
-    if (w->setup) {
-        status = request_replay(w->setup, &copy, error);
-        if (!status)
-            request_queue_append(&replays, copy);
-    }
-    for (const request *r = w->held; !status && r; r = r->next) {
-        status = request_replay(r, &copy, error);
-        if (!status)
-            request_queue_append(&replays, copy);
-    }
-    if (status) {
-        request_queue_deinit(&replays);
-        return status;
-    }
-    request *reversed = NULL;
-    while ((copy = request_queue_pop(&replays))) {
-        copy->next = reversed;
-        reversed = copy;
-    }
-    while (reversed) {
-        request *next = reversed->next;
-        request_queue_prepend(&w->queue, reversed);
-        reversed = next;
-    }
-    return AT_OK;
+    request_queue rest = w->queue;
+    w->queue = (request_queue){0};
+    at_status status = w->setup ? append_replay(w, w->setup, error) : AT_OK;
+    for (const request *r = w->held; !status && r; r = r->next)
+        status = append_replay(w, r, error);
+    for (request *r; (r = request_queue_pop(&rest));)
+        request_queue_append(&w->queue, r);
+    return status;
 }
 
 static at_status restart(device_worker *w, at_error *error)
@@ -143,7 +132,7 @@ static at_status restart(device_worker *w, at_error *error)
     w->restarts++;
     at_status status = queue_replays(w, error);
     if (!status)
-        status = start_process(w, error);
+        status = device_watch_start(w, error);
     if (!status)
         return AT_OK;
     char text[512];
@@ -173,18 +162,24 @@ device_question device_watch_claim(device_worker *w)
     return (device_question){.kind = event_kind(r->message.type), .number = r->number};
 }
 
+/* What a request asks for, behind its number and its id. */
+static pack *read_request(request *r)
+{
+    r->message.body.position = 0;
+    pack_get_u64(&r->message.body);
+    pack_get_u64(&r->message.body);
+    return &r->message.body;
+}
+
 /* The ids of a block, from its request. NULL without memory. */
 static uint64_t *block_ids(request *r, size_t *count)
 {
-    message *m = &r->message;
-    m->body.position = 0;
-    pack_get_u64(&m->body);
-    pack_get_u64(&m->body);
-    pack_get_u32(&m->body);
-    *count = (size_t)pack_get_u64(&m->body);
+    pack *asked = read_request(r);
+    pack_get_u32(asked);
+    *count = (size_t)pack_get_u64(asked);
     uint64_t *ids = malloc((*count + 1) * sizeof *ids);
     for (size_t i = 0; ids && i < *count; i++)
-        ids[i] = pack_get_u64(&m->body);
+        ids[i] = pack_get_u64(asked);
     return ids;
 }
 
@@ -451,18 +446,15 @@ static at_status on_setup_answer(device_worker *w, device_answer *answer, at_err
 /* How many samples an answer of success brings; SIZE_MAX: as many as it likes. */
 static size_t samples_asked(request *r)
 {
-    message *m = &r->message;
-    m->body.position = 0;
-    pack_get_u64(&m->body);
-    pack_get_u64(&m->body);
-    switch (m->type) {
+    pack *asked = read_request(r);
+    switch (r->message.type) {
     case REQUEST_SETUP:
         return SIZE_MAX;
     case REQUEST_TRY:
-        return (size_t)pack_get_u64(&m->body);
+        return (size_t)pack_get_u64(asked);
     case REQUEST_BLOCK:
-        pack_get_u32(&m->body);
-        return (size_t)pack_get_u64(&m->body);
+        pack_get_u32(asked);
+        return (size_t)pack_get_u64(asked);
     default:
         return 0;
     }
@@ -482,10 +474,7 @@ static bool are_counters_of(request *r, const device_answer *a)
 {
     if (r->message.type != REQUEST_COUNT)
         return a->counter_count == 0;
-    r->message.body.position = 0;
-    pack_get_u64(&r->message.body);
-    pack_get_u64(&r->message.body);
-    uint32_t asked = pack_get_u32(&r->message.body);
+    uint32_t asked = pack_get_u32(read_request(r));
     return a->counter_count == 0 ||
            (a->outcome == OUTCOME_OK && asked > 0 && a->counter_count % asked == 0 &&
             a->counter_count / asked <= PLAN_MAX_LAUNCHES);
@@ -574,11 +563,6 @@ void device_watch_send(device_worker *w)
     request_queue_send(&w->queue, w->process.fd, NULL);
     if (!started && w->deadline_ns == 0)
         expect_request(w);
-}
-
-at_status device_watch_start(device_worker *w, at_error *error)
-{
-    return start_process(w, error);
 }
 
 at_status device_watch_expire(device_worker *w, at_error *error)

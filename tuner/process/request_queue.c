@@ -59,17 +59,6 @@ void request_queue_append(request_queue *q, request *r)
     q->count += !r->silent;
 }
 
-void request_queue_prepend(request_queue *q, request *r)
-{
-    r->next = q->first;
-    q->first = r;
-    if (!q->last)
-        q->last = r;
-    q->unsent = r;
-    q->sent_bytes = 0;
-    q->count += !r->silent;
-}
-
 request *request_queue_pop(request_queue *q)
 {
     request *r = q->first;

@@ -40,7 +40,6 @@ void request_free(request *r); /* NULL is fine */
 
 void request_queue_deinit(request_queue *q);
 void request_queue_append(request_queue *q, request *r);
-void request_queue_prepend(request_queue *q, request *r);
 /* Takes the oldest request off; NULL when there is none. The caller owns it. */
 request *request_queue_pop(request_queue *q);
 

@@ -98,9 +98,9 @@ static void rewinding_drops_replays_and_sends_the_rest_again(void **state)
     request *replay, *first = make(1, 10);
     assert_ok(request_replay(first, &replay, &error), error);
     assert_true(replay->silent);
+    request_queue_append(&q, replay);
     request_queue_append(&q, first);
     request_queue_append(&q, make(2, 10));
-    request_queue_prepend(&q, replay);
     assert_int_equal(q.count, 2);
     assert_ok(request_queue_send(&q, ends[0], &error), error);
     receive(ends[1], 1);
