@@ -11,14 +11,16 @@ bool pool_init(pool *p, const ledger *l, const encoding *e)
     *p = (pool){.most = most, .near_limit = space_hamming_limit(l->space)};
     p->configurations = malloc(most * sizeof *p->configurations + 1);
     p->points = malloc(most * e->features * sizeof *p->points + 1);
+    p->least = malloc(most * sizeof *p->least + 1);
     p->near = malloc(p->near_limit * sizeof *p->near + 1);
-    return p->configurations && p->points && p->near;
+    return p->configurations && p->points && p->least && p->near;
 }
 
 void pool_deinit(pool *p)
 {
     free(p->configurations);
     free(p->points);
+    free(p->least);
     free(p->near);
     *p = (pool){0};
 }
@@ -62,6 +64,8 @@ void pool_fill(pool *p, ledger *l, encoding *e)
             p->configurations[p->count++] = rng_below(&l->rng, l->space_count);
         drop_repeated(p);
     }
-    for (size_t i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++) {
         encoding_point(e, p->configurations[i], p->points + i * e->features);
+        p->least[i] = (uint8_t)encoding_least(e, p->configurations[i]);
+    }
 }

@@ -14,8 +14,9 @@
 typedef struct pool {
     uint64_t *configurations; /* ascending */
     float *points;            /* of each, as the encoding has it */
+    uint8_t *least;           /* of each, how many least values: encoding_least */
     size_t count, most;
-    uint64_t *near; /* room for neighbours */
+    uint64_t *near;           /* room for neighbours */
     size_t near_limit;
 } pool;
 

@@ -22,21 +22,20 @@ enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FI
 
 /* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones with
  * few least values, for extremes are slower than most; then each the farthest, of a few random ones, from
- * those before it. A
- * tenth of the budget goes into it. */
+ * those before it. A thirtieth of the budget goes into it, and all that is tried before the first success. The
+ * model's prior says where to look next from the first outcome on, and a small budget has none to spare. */
 enum {
-    DESIGN_LEAST = 3,
+    DESIGN_LEAST = 1,
     DESIGN_MOST = 10,
-    DESIGN_SHARE = 10,
+    DESIGN_SHARE = 30,
     DESIGN_TRIES = 16,
-    DESIGN_SUCCESSES = 3,
     CENTRE_TRIES = 64
 };
 
 /* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1 element
- * a thread, the smallest block or tile are what a kernel is before it is tuned. Outcomes soon tell where that
- * is wrong. */
-static const double least_penalty = 0.25;
+ * a thread, the smallest block or tile are what a kernel is before it is tuned. It weighs as much as
+ * penalty_weight outcomes against what the outcomes say. */
+static const double least_penalty = 0.25, penalty_weight = 16;
 
 /* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this factor. */
 static const double fit_growth = 1.3;
@@ -52,6 +51,7 @@ typedef struct surrogate {
     size_t *row_trial; /* the trial of each of the model's rows */
     size_t next_trial; /* trials before it are in the model, or left out */
     size_t successes, next_fit;
+    double penalty; /* of a least value, by prior and outcomes */
     size_t fitted_successes; /* when the model was made anew */
     bool ready;     /* the model exists */
     bool stale;     /* its means do not yet know the last outcomes */
@@ -73,6 +73,7 @@ static at_status surrogate_init(strategy *s, const strategy_options *options, at
         !gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT,
                  g->pool.points, g->pool.most))
         return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    g->penalty = least_penalty;
     g->kernel = gp_prior_kernel(g->encoding.features);
     return AT_OK;
 }
@@ -92,9 +93,9 @@ static void surrogate_deinit(strategy *s)
 }
 
 /* The score that is expected where nothing is known; the model learns the difference from it. */
-static double expected_score(const surrogate *g, const float *point)
+static double expected_score(surrogate *g, uint64_t configuration)
 {
-    return least_penalty * (double)encoding_least(&g->encoding, point);
+    return g->penalty * (double)encoding_least(&g->encoding, configuration);
 }
 
 static double nearest_trial(surrogate *g, const float *point)
@@ -131,7 +132,7 @@ static uint64_t propose_centre(surrogate *g)
         double sum = 0;
         for (size_t j = 0; j < CENTRE_TRIES; j++)
             sum += encoding_distance(&g->encoding, points[i], points[j]);
-        sum = sum / CENTRE_TRIES + expected_score(g, points[i]);
+        sum = sum / CENTRE_TRIES + expected_score(g, drawn[i]);
         if (sum < least) {
             least = sum;
             central = drawn[i];
@@ -219,9 +220,26 @@ static bool choose_trials(surrogate *g, size_t *count)
 }
 
 /* What a row of the model has for a trial; NAN without an outcome. */
-static double row_value(const surrogate *g, const float *point, double cost)
+static double row_value(surrogate *g, const ledger_trial *t)
 {
-    return isnan(cost) ? NAN : cost_scale_score(&g->scale, cost) - expected_score(g, point);
+    return isnan(t->cost) ? NAN : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
+}
+
+/* The slope of a line through scores by how many least values there are (ridge regression towards
+ * least_penalty). */
+static void fit_penalty(surrogate *g, size_t count)
+{
+    double x = 0, y = 0, xx = 0, xy = 0, n = (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const ledger_trial *t = &g->base.ledger.trials[g->chosen[i]];
+        double least = (double)encoding_least(&g->encoding, t->configuration);
+        double score = cost_scale_score(&g->scale, t->cost);
+        x += least / n;
+        y += score / n;
+        xx += least * least;
+        xy += least * score;
+    }
+    g->penalty = (penalty_weight * least_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
 }
 
 static bool fit_kernel(surrogate *g, size_t count)
@@ -232,9 +250,8 @@ static bool fit_kernel(surrogate *g, size_t count)
         if (!is_even_pick(i, count, FITTED_ROWS))
             continue;
         const ledger_trial *t = &l->trials[g->chosen[i]];
-        float *point = g->points + used * features;
-        encoding_point(&g->encoding, t->configuration, point);
-        g->costs[used++] = row_value(g, point, t->cost);
+        encoding_point(&g->encoding, t->configuration, g->points + used * features);
+        g->costs[used++] = row_value(g, t);
     }
     return gp_fit(&g->kernel, &g->model.scale, features, g->encoding.is_category, g->points,
                   g->costs, used, FIT_STEPS);
@@ -246,7 +263,7 @@ static void add_row(surrogate *g, size_t trial)
     float point[GP_MAX_FEATURES];
     encoding_point(&g->encoding, t->configuration, point);
     g->row_trial[g->model.rows] = trial;
-    gp_add(&g->model, point, row_value(g, point, t->cost));
+    gp_add(&g->model, point, row_value(g, t));
     g->stale = true;
 }
 
@@ -255,7 +272,10 @@ static bool fit(surrogate *g)
 {
     ledger *l = &g->base.ledger;
     size_t count;
-    if (!choose_trials(g, &count) || !fit_kernel(g, count))
+    if (!choose_trials(g, &count))
+        return false;
+    fit_penalty(g, count);
+    if (!fit_kernel(g, count))
         return false;
     pool_fill(&g->pool, l, &g->encoding);
     feasibility_reset(&g->feasibility, g->pool.points, g->pool.count, l);
@@ -303,17 +323,17 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
 {
     surrogate *g = (surrogate *)s;
     ledger *l = &s->ledger;
-    if (l->trial_count < design_count(g) || g->successes < DESIGN_SUCCESSES ||
-        g->encoding.features == 0)
+    if (l->trial_count < design_count(g) || g->successes == 0 || g->encoding.features == 0)
         return propose_design(g, configuration);
     if (!update(g))
         return ledger_random(l, configuration);
+    if (g->successes > 1 && g->scale.count == 1) /* equal costs teach a model nothing */
+        return propose_design(g, configuration);
     double best = cost_scale_score(&g->scale, l->trials[l->best].cost), most = -1;
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
-        double mean = gp_mean(&g->model, c) +
-                      expected_score(g, g->pool.points + c * g->encoding.features);
+        double mean = gp_mean(&g->model, c) + g->penalty * g->pool.least[c];
         double gain = expected_improvement(best, mean, gp_deviation(&g->model, c)) *
                       feasibility_chance(&g->feasibility, c);
         if (gain > most) {
@@ -336,8 +356,7 @@ static void surrogate_learn(strategy *s, size_t trial)
         return;
     for (size_t r = g->model.rows; r-- > 0;)
         if (g->row_trial[r] == trial) {
-            const float *point = g->model.points + r * g->encoding.features;
-            gp_set(&g->model, r, row_value(g, point, cost));
+            gp_set(&g->model, r, row_value(g, &s->ledger.trials[trial]));
             g->stale = true;
             return;
         }

@@ -3,10 +3,17 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/rng.h"
+
+/* A larger space is sampled for what its values leave free. */
+enum { LOOKED_AT = 8192 };
+
 struct encoded_parameter {
     size_t first, count; /* features: position, category or both */
     bool ordered;
     float *position; /* of each value */
+    uint64_t *free_beside; /* of each value: the parameters, by their first feature's bit, that exceed
+                              their least beside it */
 };
 
 static double number_of(value v)
@@ -72,7 +79,8 @@ static bool encode_parameter(encoding *e, size_t parameter, size_t most)
     if (ep->count == 0)
         return true;
     ep->position = calloc(p->value_count, sizeof *ep->position);
-    if (!ep->position)
+    ep->free_beside = calloc(p->value_count, sizeof *ep->free_beside);
+    if (!ep->position || !ep->free_beside)
         return false;
     for (size_t v = 0; v < p->value_count; v++)
         ep->position[v] = (float)v;
@@ -82,6 +90,28 @@ static bool encode_parameter(encoding *e, size_t parameter, size_t most)
     e->is_category[ep->first + ep->count - 1] = !ep->ordered || ep->count == 2;
     e->features += ep->count;
     return true;
+}
+
+/* Notes beside which values each parameter exceeds its least: a choice that leaves another parameter no say, as
+ * an algorithm without stages does, holds it at one value. */
+static void find_free(encoding *e)
+{
+    uint64_t count = space_count(e->space);
+    rng r = rng_seeded(1);
+    for (uint64_t i = 0; i < count && i < LOOKED_AT; i++) {
+        uint64_t more = 0;
+        space_at(e->space, count > LOOKED_AT ? rng_below(&r, count) : i, e->indices);
+        for (size_t p = 0; p < e->parameter_count; p++) {
+            const struct encoded_parameter *ep = &e->parameters[p];
+            if (ep->count && ep->position[e->indices[p]] > 0)
+                more |= UINT64_C(1) << ep->first;
+        }
+        for (size_t p = 0; p < e->parameter_count; p++) {
+            const struct encoded_parameter *ep = &e->parameters[p];
+            if (ep->count)
+                ep->free_beside[e->indices[p]] |= more | UINT64_C(1) << ep->first;
+        }
+    }
 }
 
 at_status encoding_init(encoding *e, const space *s, size_t most, at_error *error)
@@ -95,16 +125,20 @@ at_status encoding_init(encoding *e, const space *s, size_t most, at_error *erro
     bool ok = e->is_category && e->parameters && e->indices;
     for (size_t p = 0; ok && p < count; p++)
         ok = encode_parameter(e, p, most);
-    if (ok)
+    if (ok) {
+        find_free(e);
         return AT_OK;
+    }
     encoding_deinit(e);
     return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
 }
 
 void encoding_deinit(encoding *e)
 {
-    for (size_t p = 0; e->parameters && p < e->parameter_count; p++)
+    for (size_t p = 0; e->parameters && p < e->parameter_count; p++) {
         free(e->parameters[p].position);
+        free(e->parameters[p].free_beside);
+    }
     free(e->is_category);
     free(e->parameters);
     free(e->indices);
@@ -134,12 +168,17 @@ double encoding_distance(const encoding *e, const float *a, const float *b)
     return sum;
 }
 
-size_t encoding_least(const encoding *e, const float *point)
+size_t encoding_least(encoding *e, uint64_t configuration)
 {
-    size_t count = 0;
+    uint64_t least = 0, counted = UINT64_MAX;
+    space_at(e->space, configuration, e->indices);
     for (size_t p = 0; p < e->parameter_count; p++) {
         const struct encoded_parameter *ep = &e->parameters[p];
-        count += ep->count == 2 && point[ep->first] <= 0;
+        if (ep->count == 0)
+            continue;
+        counted &= ep->free_beside[e->indices[p]];
+        if (ep->count == 2 && ep->position[e->indices[p]] <= 0)
+            least |= UINT64_C(1) << ep->first;
     }
-    return count;
+    return (size_t)__builtin_popcountll(least & counted);
 }

@@ -20,7 +20,7 @@ typedef struct encoding {
     uint16_t *indices; /* scratch: of one configuration */
 } encoding;
 
-/* At most `most` features: the last parameters have none. Errors: AT_NO_MEMORY. */
+/* At most `most` features, which is at most 64: the last parameters have none. Errors: AT_NO_MEMORY. */
 at_status encoding_init(encoding *e, const space *s, size_t most, at_error *error);
 void encoding_deinit(encoding *e); /* a zeroed one is fine */
 
@@ -30,7 +30,8 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Squared distance of two points by positions; parameters without one count 1 when they differ. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* How many of the parameters of three numbers or more have their least value at the point. */
-size_t encoding_least(const encoding *e, const float *point);
+/* How many of the parameters of three numbers or more have their least value, though no value of another
+ * parameter holds them there. */
+size_t encoding_least(encoding *e, uint64_t configuration);
 
 #endif

@@ -1,20 +1,21 @@
 """Makes small recorded spaces out of large ones: slices on which random search is soon done.
 
-Usage: slices.py FOLDER FILE...
+Usage: slices.py [--skip N] FOLDER FILE...
 
 Each FILE holds T4 results, gzip or not, of a space that was measured whole. A slice is what remains of it when
 one or two parameters keep one value; up to five a file are written to FOLDER, drawn at random (the same ones
 each time) from those of 100 configurations or more on which random search has gone 95 % of the way from the
-median to the optimum after 10 to 50 evaluations. Score them with scores.py.
+median to the optimum after 10 to 50 evaluations. --skip leaves out the first N of these, for slices that no
+choice was made on. Score them with scores.py.
 """
 
+import argparse
 import collections
 import gzip
 import itertools
 import json
 import os
 import random
-import sys
 
 SLICES = 5
 LEAST_CONFIGURATIONS = 100
@@ -82,22 +83,28 @@ def choices(results):
 
 
 def main():
-    folder = sys.argv[1]
-    os.makedirs(folder, exist_ok=True)
-    for path in sys.argv[2:]:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("folder")
+    parser.add_argument("file", nargs="+")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    for path in options.file:
         data = read(path)
         stem = os.path.basename(path).split(".")[0]
-        written = 0
+        found = 0
         for fixed in choices(data["results"]):
             results = [r for r in data["results"]
                        if all(str(r["configuration"][n]) == v for n, v in fixed)]
             if not is_wanted(results, len(data["results"])):
                 continue
+            found += 1
+            if found <= options.skip:
+                continue
             name = "_".join([stem] + ["%s-%s" % pair for pair in fixed])
-            with open(os.path.join(folder, name + ".json"), "w") as file:
+            with open(os.path.join(options.folder, name + ".json"), "w") as file:
                 json.dump(dict(data, results=results), file)
-            written += 1
-            if written == SLICES:
+            if found == options.skip + SLICES:
                 break
 
 

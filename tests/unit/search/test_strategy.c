@@ -513,6 +513,16 @@ static void a_small_budget_is_not_spent_on_filling_the_space(void **state)
     space_free(s);
 }
 
+/* Nearly half of the first three have one where they are far apart. */
+static void of_a_small_budget_the_model_chooses_from_the_second_on(void **state)
+{
+    (void)state;
+    space *s = make_space(MANY);
+    size_t found, tries = tries_of_least_values(s, cost_of_least_values, 3, &found);
+    assert_true(tries < 36); /* of 120 */
+    space_free(s);
+}
+
 static void extremes_are_not_tried_first(void **state)
 {
     (void)state;
@@ -554,6 +564,7 @@ int main(void)
         cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
         cmocka_unit_test(least_values_are_held_to_be_slow_until_outcomes_say_otherwise),
         cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
+        cmocka_unit_test(of_a_small_budget_the_model_chooses_from_the_second_on),
         cmocka_unit_test(extremes_are_not_tried_first),
         cmocka_unit_test(an_unknown_name_is_an_error_that_names_the_nearest),
         cmocka_unit_test(the_default_tries_everything_when_the_budget_allows),

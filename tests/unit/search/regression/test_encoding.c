@@ -80,10 +80,44 @@ static void least_values_are_counted_of_three_numbers_or_more(void **state)
     assert_ok(encoding_init(&e, s, 64, &error), error);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t index;
-        float point[64];
         assert_true(space_find(s, cases[i].indices, &index));
-        encoding_point(&e, index, point);
-        assert_int_equal(encoding_least(&e, point), cases[i].least);
+        assert_int_equal(encoding_least(&e, index), cases[i].least);
+    }
+    encoding_deinit(&e);
+    space_free(s);
+}
+
+/* One stage unless the name is "b". */
+static at_status only_b_has_stages(void *context, const space_question *q, bool *holds, at_error *error)
+{
+    (void)context;
+    (void)error;
+    for (size_t i = 0; i < q->count; i++) {
+        q->indices[q->varied] = q->choices[i];
+        holds[i] = q->indices[2] == 0 || q->indices[1] == 1;
+    }
+    return AT_OK;
+}
+
+static void least_values_that_another_parameter_leaves_no_choice_are_not_counted(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    static const space_parameter parameters[] = {{"tile", tiles, 3}, {"name", names, 3}, {"stages", tiles, 3}};
+    static const size_t reads[] = {1, 2};
+    static const space_constraint constraint = {.text = "stages", .parameters = reads, .parameter_count = 2};
+    static const struct {
+        uint16_t indices[3];
+        size_t least;
+    } cases[] = {{{0, 0, 0}, 1}, {{1, 0, 0}, 0}, {{0, 1, 0}, 2}, {{1, 1, 0}, 1}, {{1, 1, 2}, 0}};
+    space *s = NULL;
+    encoding e;
+    assert_ok(space_new(parameters, 3, &constraint, 1, only_b_has_stages, NULL, 0, &s, &error), error);
+    assert_ok(encoding_init(&e, s, 64, &error), error);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t index;
+        assert_true(space_find(s, cases[i].indices, &index));
+        assert_int_equal(encoding_least(&e, index), cases[i].least);
     }
     encoding_deinit(&e);
     space_free(s);
@@ -110,6 +144,7 @@ int main(void)
         cmocka_unit_test(numbers_have_position_and_category_texts_only_a_category),
         cmocka_unit_test(a_distance_adds_positions_and_differences_of_texts),
         cmocka_unit_test(least_values_are_counted_of_three_numbers_or_more),
+        cmocka_unit_test(least_values_that_another_parameter_leaves_no_choice_are_not_counted),
         cmocka_unit_test(no_more_features_are_made_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
