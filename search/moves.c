@@ -94,7 +94,7 @@ size_t moves_unseen_neighbours(moves *m, uint64_t configuration)
 {
     const ledger *l = m->ledger;
     size_t unseen = 0;
-    size_t count = space_neighbours(l->space, configuration, SPACE_HAMMING, m->near, m->near_limit);
+    size_t count = space_neighbours(l->space, configuration, m->near, m->near_limit);
     for (size_t i = 0; i < count; i++)
         if (!ledger_seen(l, m->near[i]))
             m->near[unseen++] = m->near[i];

@@ -35,8 +35,7 @@ static void add_neighbours(pool *p, const ledger *l)
 {
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     for (size_t i = 0; i < count; i++) {
-        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, SPACE_HAMMING,
-                                        p->near, p->near_limit);
+        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, p->near, p->near_limit);
         for (size_t j = 0; j < found && p->count < p->most / 2; j++)
             p->configurations[p->count++] = p->near[j];
     }

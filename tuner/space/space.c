@@ -6,8 +6,6 @@
 
 #include "space/tree.h"
 
-static const uint16_t unused = UINT16_MAX;
-
 static at_status copy_parameters(space *s, const space_parameter *parameters, size_t count,
                                  at_error *error)
 {
@@ -30,40 +28,30 @@ static size_t end_edge(const space *s, uint32_t node)
     return s->nodes[node].first_edge + s->nodes[node].edge_count;
 }
 
-/* Finds which values occur, and numbers them in order within their parameter. */
-static at_status rank_values(space *s, at_error *error)
+/* Finds which values occur. */
+static at_status find_used(space *s, at_error *error)
 {
-    s->rank = calloc(s->parameter_count + 1, sizeof *s->rank);
-    if (!s->rank)
-        return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
-    for (size_t p = 0; p < s->parameter_count; p++) {
-        size_t bytes = s->parameters[p].value_count * sizeof **s->rank;
-        s->rank[p] = malloc(bytes);
-        if (!s->rank[p])
+    s->used = calloc(s->parameter_count + 1, sizeof *s->used);
+    for (size_t p = 0; s->used && p < s->parameter_count; p++) {
+        s->used[p] = calloc(s->parameters[p].value_count, sizeof **s->used);
+        if (!s->used[p])
             return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
-        memset(s->rank[p], 0xff, bytes);
         if (s->parameters[p].value_count == 1 && s->root != NODE_NONE)
-            s->rank[p][0] = 0;
+            s->used[p][0] = true;
     }
-    if (s->root == NODE_NONE)
-        return AT_OK;
     /* Parents come after their children: going down from the root meets every node after its level
      * is known. */
-    uint32_t *level = calloc(s->node_count, sizeof *level);
-    if (!level)
+    uint32_t *level = calloc((size_t)s->node_count + 1, sizeof *level);
+    if (!s->used || !level) {
+        free(level);
         return error_set(error, AT_NO_MEMORY, "no memory for the space's values");
-    for (uint32_t n = s->root; n > NODE_TERMINAL; n--)
+    }
+    for (uint32_t n = s->root; s->root != NODE_NONE && n > NODE_TERMINAL; n--)
         for (size_t e = s->nodes[n].first_edge; e < end_edge(s, n); e++) {
-            s->rank[s->order[level[n]]][s->edges[e].value] = 0;
+            s->used[s->order[level[n]]][s->edges[e].value] = true;
             level[s->edges[e].child] = level[n] + 1;
         }
     free(level);
-    for (size_t p = 0; p < s->parameter_count; p++) {
-        uint16_t rank = 0;
-        for (size_t v = 0; v < s->parameters[p].value_count; v++)
-            if (s->rank[p][v] != unused)
-                s->rank[p][v] = rank++;
-    }
     return AT_OK;
 }
 
@@ -93,7 +81,7 @@ static at_status prepare(const space_parameter *parameters, size_t parameter_cou
 static at_status finish(space *s, at_status status, space **out, at_error *error)
 {
     if (!status)
-        status = rank_values(s, error);
+        status = find_used(s, error);
     if (status)
         space_free(s);
     else
@@ -150,9 +138,9 @@ void space_free(space *s)
 {
     if (!s)
         return;
-    for (size_t p = 0; s->rank && p < s->parameter_count; p++)
-        free(s->rank[p]);
-    free(s->rank);
+    for (size_t p = 0; s->used && p < s->parameter_count; p++)
+        free(s->used[p]);
+    free(s->used);
     free(s->parameters);
     free(s->removed);
     free(s->order);
@@ -192,7 +180,7 @@ double space_removed(const space *s, size_t constraint)
 
 bool space_uses(const space *s, size_t parameter, uint16_t value_index)
 {
-    return s->rank[parameter][value_index] != unused;
+    return s->used[parameter][value_index];
 }
 
 void space_at(const space *s, uint64_t index, uint16_t *indices)
@@ -272,22 +260,9 @@ uint64_t space_project(const space *s, const uint16_t *wanted)
 typedef struct walk {
     const space *s;
     const uint16_t *centre;
-    space_rule rule;
     uint64_t *out;
     size_t capacity, count;
 } walk;
-
-/* May a neighbour have `choice` where the centre has another, given that others differ already? */
-static bool may_differ(const walk *w, size_t level, uint16_t choice, bool differs)
-{
-    size_t p = w->s->order[level];
-    if (w->rule == SPACE_HAMMING)
-        return !differs;
-    const uint16_t *rank = w->s->rank[p];
-    uint16_t here = w->rule == SPACE_ADJACENT ? rank[w->centre[p]] : w->centre[p];
-    uint16_t there = w->rule == SPACE_ADJACENT ? rank[choice] : choice;
-    return abs((int)here - (int)there) <= 1;
-}
 
 static void collect(walk *w, size_t level, uint32_t node, uint64_t before, bool differs)
 {
@@ -300,28 +275,24 @@ static void collect(walk *w, size_t level, uint32_t node, uint64_t before, bool 
         return;
     }
     uint16_t here = w->centre[s->order[level]];
-    if (w->rule == SPACE_HAMMING && differs) {
+    if (differs) {
         size_t e = lower_edge(s, node, here);
         if (e < end_edge(s, node) && s->edges[e].value == here)
             collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, true);
         return;
     }
-    for (size_t e = s->nodes[node].first_edge; e < end_edge(s, node); e++) {
-        bool same = s->edges[e].value == here;
-        if (same || may_differ(w, level, s->edges[e].value, differs))
-            collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, differs || !same);
-    }
+    for (size_t e = s->nodes[node].first_edge; e < end_edge(s, node); e++)
+        collect(w, level + 1, s->edges[e].child, before + s->edges[e].before, s->edges[e].value != here);
 }
 
-size_t space_neighbours(const space *s, uint64_t index, space_rule rule, uint64_t *out,
-                        size_t capacity)
+size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity)
 {
     uint16_t few[64];
     uint16_t *centre = s->parameter_count <= 64 ? few : malloc(s->parameter_count * sizeof *centre);
     if (!centre)
         return 0;
     space_at(s, index, centre);
-    walk w = {.s = s, .centre = centre, .rule = rule, .out = out, .capacity = capacity};
+    walk w = {.s = s, .centre = centre, .out = out, .capacity = capacity};
     collect(&w, 0, s->root, 0, false);
     if (centre != few)
         free(centre);

@@ -115,19 +115,9 @@ bool space_find(const space *s, const uint16_t *indices, uint64_t *index);
  * valid configuration gives itself. The space must not be empty. */
 uint64_t space_project(const space *s, const uint16_t *wanted);
 
-/* Which valid configurations count as neighbours, as Kernel Tuner names and defines them. */
-typedef enum space_rule {
-    SPACE_HAMMING,          /* exactly one parameter has another value, any value */
-    SPACE_ADJACENT,         /* every parameter is at most one step away, among the values that occur
-                             * in any valid configuration; at least one differs */
-    SPACE_STRICTLY_ADJACENT /* the same, among all the values that were given */
-} space_rule;
-
-/* The neighbours of the configuration at `index`, ascending, `capacity` at most; returns how many.
- * space_hamming_limit() is always enough capacity for SPACE_HAMMING; the adjacent rules can give up
- * to 3^parameters - 1. */
-size_t space_neighbours(const space *s, uint64_t index, space_rule rule, uint64_t *out,
-                        size_t capacity);
+/* The Hamming neighbours of the configuration at `index`: those in which exactly one parameter has another
+ * value. Ascending, `capacity` at most; returns how many. space_hamming_limit() is always enough capacity. */
+size_t space_neighbours(const space *s, uint64_t index, uint64_t *out, size_t capacity);
 
 /* Most Hamming neighbours that a configuration of the space can have. */
 size_t space_hamming_limit(const space *s);

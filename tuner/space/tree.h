@@ -36,7 +36,7 @@ struct space {
     space_edge *edges;
     uint32_t root;   /* NODE_NONE: the space is empty */
     bool sampled;    /* the tree holds some of the valid configurations; removed is not known */
-    uint16_t **rank; /* of each value among its parameter's values that occur */
+    bool **used; /* by parameter and value: does it occur? */
 };
 
 /* Fills nodes, edges, root and removed. `order` and the parameters must be set. */

@@ -187,31 +187,12 @@ static void what_constraints_remove_and_what_is_left_make_the_product(void **sta
     check_samples(check_removed);
 }
 
-/* Rank of a value among those of its parameter that occur in a valid configuration. */
-static int rank_of(const sample *m, const bool uses[][MOST_VALUES], size_t p, uint16_t v)
-{
-    (void)m;
-    int rank = 0;
-    for (uint16_t i = 0; i < v; i++)
-        rank += uses[p][i];
-    return rank;
-}
-
-static bool is_neighbour(const sample *m, const bool uses[][MOST_VALUES], space_rule rule,
-                         const uint16_t *a, const uint16_t *b)
+static bool is_neighbour(const sample *m, const uint16_t *a, const uint16_t *b)
 {
     size_t differing = 0;
-    int farthest = 0, farthest_rank = 0;
-    for (size_t p = 0; p < m->parameter_count; p++) {
-        int step = abs((int)a[p] - (int)b[p]);
-        int ranks = abs(rank_of(m, uses, p, a[p]) - rank_of(m, uses, p, b[p]));
-        differing += step > 0;
-        farthest = step > farthest ? step : farthest;
-        farthest_rank = ranks > farthest_rank ? ranks : farthest_rank;
-    }
-    if (rule == SPACE_HAMMING)
-        return differing == 1;
-    return differing > 0 && (rule == SPACE_ADJACENT ? farthest_rank : farthest) <= 1;
+    for (size_t p = 0; p < m->parameter_count; p++)
+        differing += a[p] != b[p];
+    return differing == 1;
 }
 
 static void check_neighbours(sample *m, const space *s)
@@ -233,18 +214,16 @@ static void check_neighbours(sample *m, const space *s)
     uint64_t centre = m->salt % m->valid_count;
     uint16_t here[MOST_PARAMETERS], there[MOST_PARAMETERS];
     space_at(s, centre, here);
-    for (space_rule rule = SPACE_HAMMING; rule <= SPACE_STRICTLY_ADJACENT; rule++) {
-        size_t count = space_neighbours(s, centre, rule, found, m->valid_count + 1), at = 0;
-        for (uint64_t i = 0; i < m->valid_count; i++) {
-            space_at(s, i, there);
-            if (is_neighbour(m, (const bool(*)[MOST_VALUES])uses, rule, here, there)) {
-                assert_true(at < count);
-                assert_true(found[at++] == i);
-            }
+    size_t count = space_neighbours(s, centre, found, m->valid_count + 1), at = 0;
+    for (uint64_t i = 0; i < m->valid_count; i++) {
+        space_at(s, i, there);
+        if (is_neighbour(m, here, there)) {
+            assert_true(at < count);
+            assert_true(found[at++] == i);
         }
-        assert_int_equal(at, count);
-        assert_true(rule != SPACE_HAMMING || count <= space_hamming_limit(s));
     }
+    assert_int_equal(at, count);
+    assert_true(count <= space_hamming_limit(s));
     free(found);
 }
 
