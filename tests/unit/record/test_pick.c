@@ -350,6 +350,19 @@ static void where_no_default_is_known_what_was_slower_than_one_is_passed_over(vo
     record_deinit(&f.records[0]);
 }
 
+/* A record of GPU "G" with nothing but a portfolio, which has these members. */
+static void read_portfolio(fixture *f, const char *members)
+{
+    char text[2048];
+    at_error error = {0};
+    *f = (fixture){.set = {1, f->records}};
+    snprintf(text, sizeof text,
+             "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+             " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {}, %s}]}",
+             members);
+    assert_ok(record_parse(text, strlen(text), "r.json", &f->records[0], &error), error);
+}
+
 /* What a tree asks first, and of which rows (of 64 columns) it is so. */
 static void a_tree_asks_for_divisors_and_products(void **state)
 {
@@ -364,16 +377,13 @@ static void a_tree_asks_for_divisors_and_products(void **state)
                  {"\"times\": \"cols\", \"below\": 4096", 64, false},
                  {"\"times\": \"none\", \"below\": 4096", 1, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[1024];
-        at_error error = {0};
-        fixture f = {.set = {1, f.records}};
-        snprintf(text, sizeof text,
-                 "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-                 " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
-                 " \"configurations\": [{\"tile\": 1}, {\"tile\": 2}], \"tree\": [{\"variable\": \"rows\","
-                 " %s, \"then\": 1, \"else\": 2}, {\"order\": [0, 1]}, {\"order\": [1, 0]}]}]}",
+        char members[1024];
+        fixture f;
+        snprintf(members, sizeof members,
+                 "\"configurations\": [{\"tile\": 1}, {\"tile\": 2}], \"tree\": [{\"variable\": \"rows\","
+                 " %s, \"then\": 1, \"else\": 2}, {\"order\": [0, 1]}, {\"order\": [1, 0]}]",
                  cases[i].asks);
-        assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+        read_portfolio(&f, members);
         record_pair pairs[2] = {{"rows", {.kind = VALUE_INTEGER, .integer = cases[i].rows}},
                                 {"cols", {.kind = VALUE_INTEGER, .integer = 64}}};
         record_values problem = {2, pairs};
@@ -394,16 +404,13 @@ static void a_tree_that_has_the_default_decides_alone(void **state)
         pick_rule rule;
     } cases[] = {{1, 9, 1, true, PICK_PORTFOLIO}, {0, 4, 0, true, PICK_DEFAULT}, {0, 4, 1, false, PICK_PORTFOLIO}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char text[1024];
-        at_error error = {0};
-        fixture f = {.set = {1, f.records}};
-        snprintf(text, sizeof text,
-                 "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
-                 " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {},"
-                 " \"configurations\": [{\"tile\": 1}], \"tree\": [{\"order\": [0], \"default_at\": %d}],"
-                 " \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5, \"times_ns\": [%d]}]}]}",
+        char members[1024];
+        fixture f;
+        snprintf(members, sizeof members,
+                 "\"configurations\": [{\"tile\": 1}], \"tree\": [{\"order\": [0], \"default_at\": %d}],"
+                 " \"problems\": [{\"problem\": {\"rows\": 64}, \"baseline_ns\": 5, \"times_ns\": [%d]}]",
                  cases[i].default_at, cases[i].time_ns);
-        assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+        read_portfolio(&f, members);
         record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
         record_pair tile[] = {{"tile", {.kind = VALUE_INTEGER, .integer = 0}}};
         record_values problem = {1, pairs}, fallback = {1, tile};

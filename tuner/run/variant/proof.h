@@ -3,8 +3,8 @@
  * In: configurations. Out: a proof of each: that it did nothing wrong on a small problem and on the ragged
  * ones; or what it did wrong; or why that is not known (an instruction that the simulator lacks, a problem
  * that is too large). Variants are compiled to PTX in a pool that others may share, and run by device
- * workers of their own, one for every eight cores and four at most, so that a proof uses idle cores and endangers nothing. A failure of the prover itself
- * makes proofs unknown and is no error of the run. */
+ * workers of their own, one for every eight cores and four at most, so that a proof uses idle cores and
+ * endangers nothing. A failure of the prover itself makes proofs unknown and is no error of the run. */
 #ifndef AUTOTUNE_RUN_VARIANT_PROOF_H
 #define AUTOTUNE_RUN_VARIANT_PROOF_H
 
