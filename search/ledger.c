@@ -72,19 +72,12 @@ bool ledger_random(ledger *l, uint64_t *configuration)
 
 bool ledger_ask(ledger *l, uint64_t configuration)
 {
-    ledger_trial *moved = array_grow(l->trials, l->trial_count, sizeof *moved);
-    if (!moved) {
-        l->out_of_memory = true;
-        return false;
-    }
-    l->trials = moved;
-    if (!keymap_put(&l->trial_of, configuration, l->trial_count)) {
-        l->out_of_memory = true;
-        return false;
-    }
-    l->trials[l->trial_count++] = (ledger_trial){.configuration = configuration, .cost = NAN};
-    l->outstanding++;
-    return true;
+    const ledger_trial trial = {.configuration = configuration, .cost = NAN};
+    bool kept = keymap_put(&l->trial_of, configuration, l->trial_count) &&
+                array_add(&l->trials, &l->trial_count, &trial, sizeof trial);
+    l->outstanding += kept;
+    l->out_of_memory = l->out_of_memory || !kept;
+    return kept;
 }
 
 bool ledger_start(ledger *l, uint64_t *configuration)

@@ -44,12 +44,8 @@ bool stopping_note(stopping *s, double cost)
     s->evaluations++;
     if (!isfinite(cost) || (s->step_count && cost >= s->steps[s->step_count - 1].cost))
         return true;
-    struct stopping_step *moved = array_grow(s->steps, s->step_count, sizeof *moved);
-    if (!moved)
-        return false;
-    s->steps = moved;
-    s->steps[s->step_count++] = (struct stopping_step){.evaluation = s->evaluations, .cost = cost};
-    return true;
+    const struct stopping_step step = {.evaluation = s->evaluations, .cost = cost};
+    return array_add(&s->steps, &s->step_count, &step, sizeof step);
 }
 
 /* The best cost after the first `evaluations`; INFINITY when nothing had worked by then. */

@@ -16,3 +16,15 @@ void *array_grow(void *items, size_t count, size_t size)
         memset((char *)items + count * size, 0, size);
     return items;
 }
+
+bool array_add(void *items, size_t *count, const void *item, size_t size)
+{
+    void *grown;
+    memcpy(&grown, items, sizeof grown);
+    grown = array_grow(grown, *count, size);
+    if (!grown)
+        return false;
+    memcpy(items, &grown, sizeof grown);
+    memcpy((char *)grown + (*count)++ * size, item, size);
+    return true;
+}

@@ -9,14 +9,11 @@
 
 at_status channel_add(channel_table *t, uint32_t rank, uint32_t number, worker socket, at_error *error)
 {
-    channel *items = array_grow(t->items, t->count, sizeof *items);
-    if (!items) {
-        worker_stop(&socket, NULL, 0);
-        return error_set(error, AT_NO_MEMORY, "out of memory for a channel");
-    }
-    t->items = items;
-    t->items[t->count++] = (channel){.rank = rank, .number = number, .worker = socket};
-    return AT_OK;
+    const channel c = {.rank = rank, .number = number, .worker = socket};
+    if (array_add(&t->items, &t->count, &c, sizeof c))
+        return AT_OK;
+    worker_stop(&socket, NULL, 0);
+    return error_set(error, AT_NO_MEMORY, "out of memory for a channel");
 }
 
 channel *channel_find(channel_table *t, uint32_t rank, uint32_t number)

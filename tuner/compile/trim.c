@@ -33,17 +33,6 @@ typedef struct entry_list {
     uint64_t total_bytes;
 } entry_list;
 
-static at_status add_entry(entry_list *l, const entry *e, at_error *error)
-{
-    entry *entries = array_grow(l->entries, l->count, sizeof *entries);
-    if (!entries)
-        return error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
-    l->entries = entries;
-    l->entries[l->count++] = *e;
-    l->total_bytes += e->size_bytes;
-    return AT_OK;
-}
-
 static at_status list_shard(const char *dir, unsigned shard, entry_list *l, at_error *error)
 {
     char path[PATH_BYTES];
@@ -65,7 +54,9 @@ static at_status list_shard(const char *dir, unsigned shard, entry_list *l, at_e
         }
         entry item = {.used = s.st_mtim, .size_bytes = (uint64_t)s.st_size, .shard = shard};
         snprintf(item.name, sizeof item.name, "%s", e->d_name);
-        status = add_entry(l, &item, error);
+        if (!array_add(&l->entries, &l->count, &item, sizeof item))
+            status = error_set(error, AT_NO_MEMORY, "out of memory for the list of cache entries");
+        l->total_bytes += item.size_bytes;
     }
     closedir(d);
     return status;

@@ -1,5 +1,4 @@
 
-#include "base/array.h"
 #include "ptx/parser.h"
 
 enum { MAX_OPERANDS = 16, MAX_ITEMS = 64, MAX_DEPTH = 32 };
@@ -10,15 +9,8 @@ static int add_operands(ptx_parser *p, const ptx_operand *items, int count)
 {
     ptx_module *m = p->module;
     int first = (int)m->operand_count;
-    for (int i = 0; i < count; i++) {
-        ptx_operand *grown = array_grow(m->operands, m->operand_count, sizeof *grown);
-        if (!grown) {
-            ptx_no_memory(p);
-            return PTX_NONE;
-        }
-        m->operands = grown;
-        grown[m->operand_count++] = items[i];
-    }
+    for (int i = 0; i < count; i++)
+        ptx_keep(p, &m->operands, &m->operand_count, &items[i], sizeof *items);
     return first;
 }
 
@@ -29,15 +21,11 @@ static int find_label(ptx_parser *p, ptx_text name)
     if (ptx_scope_find(&p->label_names, name, &kind, &index))
         return index;
     ptx_module *m = p->module;
-    ptx_label *grown = array_grow(m->labels, m->label_count, sizeof *grown);
-    m->labels = grown ? grown : m->labels;
+    const ptx_label label = {.name = name, .statement = PTX_NONE, .line = p->token.line};
     index = (int)m->label_count;
-    if (!grown || !ptx_scope_put(&p->label_names, name, PTX_NAME_LABEL, index, 0)) {
-        ptx_no_memory(p);
-        return 0;
-    }
-    grown[m->label_count++] = (ptx_label){.name = name, .statement = PTX_NONE, .line = p->token.line};
-    return index;
+    ptx_keep(p, &m->labels, &m->label_count, &label, sizeof label);
+    ptx_name_put(p, &p->label_names, name, PTX_NAME_LABEL, index, 0);
+    return p->status ? 0 : index;
 }
 
 static void parse_special(ptx_parser *p, ptx_operand *out)
@@ -187,18 +175,6 @@ static void parse_operand(ptx_parser *p, ptx_operand *out, int depth)
     }
 }
 
-static void add_statement(ptx_parser *p, ptx_statement s)
-{
-    ptx_module *m = p->module;
-    ptx_statement *grown = array_grow(m->statements, m->statement_count, sizeof *grown);
-    if (!grown) {
-        ptx_no_memory(p);
-        return;
-    }
-    m->statements = grown;
-    grown[m->statement_count++] = s;
-}
-
 static void parse_guard(ptx_parser *p, ptx_statement *s)
 {
     int kind, index;
@@ -272,7 +248,7 @@ static void parse_instruction(ptx_parser *p)
     }
     s.count = parse_items(p, ';', items, MAX_OPERANDS, 0);
     s.first = add_operands(p, items, s.count);
-    add_statement(p, s);
+    ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
 static void parse_directive(ptx_parser *p)

@@ -1,6 +1,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "ptx/parser.h"
 
 void ptx_advance(ptx_parser *p)
@@ -46,6 +47,18 @@ void ptx_no_memory(ptx_parser *p)
     if (!p->status)
         p->status = error_set(p->error, AT_NO_MEMORY, "no memory to parse PTX");
     end_text(p);
+}
+
+void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size)
+{
+    if (!p->status && !array_add(items, count, item, size))
+        ptx_no_memory(p);
+}
+
+void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count)
+{
+    if (!p->status && !ptx_scope_put(scope, text, kind, index, count))
+        ptx_no_memory(p);
 }
 
 bool ptx_accept(ptx_parser *p, char c)

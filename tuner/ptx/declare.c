@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "ptx/parser.h"
 
 /* More of anything than a real kernel has is a corrupt file. */
@@ -12,14 +11,10 @@ static const int64_t max_registers = 1 << 20;
 static void add_variable(ptx_parser *p, ptx_variable v)
 {
     ptx_module *m = p->module;
-    ptx_variable *grown = p->status ? NULL : array_grow(m->variables, m->variable_count, sizeof *grown);
-    m->variables = grown ? grown : m->variables;
-    if (grown && ptx_scope_put(&p->names, v.name, PTX_NAME_VARIABLE, (int)m->variable_count, 0)) {
-        grown[m->variable_count++] = v;
-        return;
-    }
-    ptx_no_memory(p);
-    free(v.initial);
+    ptx_name_put(p, &p->names, v.name, PTX_NAME_VARIABLE, (int)m->variable_count, 0);
+    ptx_keep(p, &m->variables, &m->variable_count, &v, sizeof v);
+    if (p->status)
+        free(v.initial);
 }
 
 /* The modifiers before a declaration's first name. */
@@ -185,17 +180,9 @@ static void add_registers(ptx_parser *p, ptx_text name, ptx_type type, int64_t c
     ptx_module *m = p->module;
     if (count < 0 || count + (int64_t)m->register_count > max_registers)
         ptx_fail(p, "more than %lld registers", (long long)max_registers);
-    else if (!ptx_scope_put(&p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count))
-        ptx_no_memory(p);
-    for (int64_t i = 0; i < (count ? count : 1) && !p->status; i++) {
-        uint8_t *grown = array_grow(m->register_types, m->register_count, 1);
-        if (!grown) {
-            ptx_no_memory(p);
-            return;
-        }
-        m->register_types = grown;
-        grown[m->register_count++] = (uint8_t)type;
-    }
+    ptx_name_put(p, &p->names, name, PTX_NAME_REGISTER, (int)m->register_count, (int)count);
+    for (int64_t i = 0; i < (count ? count : 1) && !p->status; i++)
+        ptx_keep(p, &m->register_types, &m->register_count, &(uint8_t){(uint8_t)type}, 1);
 }
 
 void ptx_parse_registers(ptx_parser *p)

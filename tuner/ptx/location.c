@@ -1,6 +1,5 @@
 #include <limits.h>
 
-#include "base/array.h"
 #include "ptx/parser.h"
 
 void ptx_parse_file(ptx_parser *p)
@@ -12,15 +11,10 @@ void ptx_parse_file(ptx_parser *p)
         ptx_fail(p, "a .file directive needs a number and a name");
         return;
     }
-    while (m->file_count <= (size_t)number) {
-        ptx_text *files = array_grow(m->files, m->file_count, sizeof *files);
-        if (!files) {
-            ptx_no_memory(p);
-            return;
-        }
-        m->files = files;
-        files[m->file_count++] = (ptx_text){"", 0};
-    }
+    while (m->file_count <= (size_t)number && !p->status)
+        ptx_keep(p, &m->files, &m->file_count, &(ptx_text){"", 0}, sizeof *m->files);
+    if (p->status)
+        return;
     m->files[number] = p->token.text;
     ptx_advance(p);
     while (ptx_accept(p, ','))
@@ -30,14 +24,9 @@ void ptx_parse_file(ptx_parser *p)
 static int add_location(ptx_parser *p, int file, int line, int outer)
 {
     ptx_module *m = p->module;
-    ptx_location *l = array_grow(m->locations, m->location_count, sizeof *l);
-    if (!l) {
-        ptx_no_memory(p);
-        return PTX_NONE;
-    }
-    m->locations = l;
-    l[m->location_count] = (ptx_location){file, line, outer};
-    return (int)m->location_count++;
+    const ptx_location l = {file, line, outer};
+    ptx_keep(p, &m->locations, &m->location_count, &l, sizeof l);
+    return (int)m->location_count - 1;
 }
 
 static int clamp_int(int64_t v)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "ptx/parser.h"
 
 /* Skips to and over the end of a directive that does not matter here. */
@@ -35,15 +34,9 @@ static void skip_section(ptx_parser *p)
 
 static int new_function(ptx_parser *p)
 {
-    ptx_module *m = p->module;
-    ptx_function *f = array_grow(m->functions, m->function_count, sizeof *f);
-    if (!f) {
-        ptx_no_memory(p);
-        return PTX_NONE;
-    }
-    m->functions = f;
-    f[m->function_count] = (ptx_function){.line = p->token.line};
-    return (int)m->function_count++;
+    const ptx_function f = {.line = p->token.line};
+    ptx_keep(p, &p->module->functions, &p->module->function_count, &f, sizeof f);
+    return p->status ? PTX_NONE : (int)p->module->function_count - 1;
 }
 
 /* "( .param ..., .param ... )": declares variables; *first and *count say which. */
@@ -74,8 +67,8 @@ static int name_function(ptx_parser *p, int index)
         p->module->functions[found] = p->module->functions[index];
         p->module->function_count--;
         index = found;
-    } else if (!ptx_scope_put(&p->names, p->token.text, PTX_NAME_FUNCTION, index, 0)) {
-        ptx_no_memory(p);
+    } else {
+        ptx_name_put(p, &p->names, p->token.text, PTX_NAME_FUNCTION, index, 0);
     }
     p->module->functions[index].name = p->token.text;
     ptx_advance(p);
@@ -173,9 +166,8 @@ static void parse_function(ptx_parser *p, bool is_entry)
     index = name_function(p, index);
     mark = p->names.count;
     for (int i = 0; i < result_count; i++)
-        if (!ptx_scope_put(&p->names, p->module->variables[first_result + i].name,
-                           PTX_NAME_VARIABLE, first_result + i, 0))
-            ptx_no_memory(p);
+        ptx_name_put(p, &p->names, p->module->variables[first_result + i].name, PTX_NAME_VARIABLE,
+                     first_result + i, 0);
     if (ptx_at(p, '('))
         parse_parameters(p, &first, &count);
     ptx_function *f = &p->module->functions[index];

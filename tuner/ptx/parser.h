@@ -38,6 +38,11 @@ const char *ptx_token_text(ptx_parser *p);
 void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ptx_no_memory(ptx_parser *p);
 
+/* Append to one of the module's arrays, as array_add(), and to a scope, as ptx_scope_put(); nothing after a
+ * failure, which a lack of memory is. */
+void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size);
+void ptx_name_put(ptx_parser *p, ptx_scope *scope, ptx_text text, int kind, int index, int count);
+
 /* ".file NUMBER NAME" and ".loc FILE LINE COLUMN ...". */
 void ptx_parse_file(ptx_parser *p);
 void ptx_parse_loc(ptx_parser *p);

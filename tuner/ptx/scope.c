@@ -22,13 +22,11 @@ static unsigned bucket_of(ptx_text text)
 
 bool ptx_scope_put(ptx_scope *s, ptx_text text, int kind, int index, int count)
 {
-    ptx_name *names = array_grow(s->names, s->count, sizeof *names);
-    if (!names)
-        return false;
-    s->names = names;
     unsigned b = bucket_of(text);
-    names[s->count] = (ptx_name){text, kind, index, count, s->buckets[b]};
-    s->buckets[b] = (int)++s->count;
+    const ptx_name name = {text, kind, index, count, s->buckets[b]};
+    if (!array_add(&s->names, &s->count, &name, sizeof name))
+        return false;
+    s->buckets[b] = (int)s->count;
     return true;
 }
 

@@ -190,16 +190,10 @@ static void say(const portfolio *p, size_t problem, const char *what)
 static at_status keep_journal(portfolio *p, tune *t, at_error *error)
 {
     journal *taken = tune_take_journal(t);
-    if (!taken)
+    if (!taken || array_add(&p->journals, &p->journal_count, &taken, sizeof taken))
         return AT_OK;
-    journal **journals = array_grow(p->journals, p->journal_count, sizeof *journals);
-    if (!journals) {
-        journal_close(taken);
-        return no_memory(error);
-    }
-    p->journals = journals;
-    p->journals[p->journal_count++] = taken;
-    return AT_OK;
+    journal_close(taken);
+    return no_memory(error);
 }
 
 static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)

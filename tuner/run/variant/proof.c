@@ -218,15 +218,13 @@ const char *prover_problems(const prover *p)
 
 static at_status add_job(prover *p, uint64_t id, job **out, at_error *error)
 {
-    job **jobs = array_grow(p->jobs, p->job_count, sizeof *jobs);
-    if (!jobs)
-        return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
-    p->jobs = jobs;
     job *j = calloc(1, sizeof *j);
-    if (!j)
+    if (!j || !array_add(&p->jobs, &p->job_count, &j, sizeof j)) {
+        free(j);
         return error_set(error, AT_NO_MEMORY, "no memory to prove variants");
+    }
     j->id = id;
-    p->jobs[p->job_count++] = *out = j;
+    *out = j;
     p->undecided++;
     return AT_OK;
 }

@@ -10,14 +10,13 @@
 at_status candidates_add(candidates *table, uint64_t configuration, candidate **out,
                          at_error *error)
 {
-    candidate **items = array_grow(table->items, table->count, sizeof *items);
-    candidate *c = items ? calloc(1, sizeof *c) : NULL;
-    table->items = items ? items : table->items;
-    if (!c)
+    candidate *c = calloc(1, sizeof *c);
+    if (!c || !array_add(&table->items, &table->count, &c, sizeof c)) {
+        free(c);
         return error_set(error, AT_NO_MEMORY, "out of memory for %zu variants", table->count + 1);
+    }
     c->configuration = configuration;
-    c->id = table->count;
-    table->items[table->count++] = c;
+    c->id = table->count - 1;
     *out = c;
     return AT_OK;
 }

@@ -59,33 +59,21 @@ sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class)
     if (s->guard != PTX_NONE)
         guard = decode_predicate(
             d, &(ptx_operand){.kind = PTX_OPERAND_REGISTER, .index = s->guard}, false);
-    if (d->status)
-        return &d->nowhere;
-    sim_instruction *code = array_grow(p->code, p->code_count, sizeof *code);
-    p->code = code ? code : p->code;
-    if (!code || p->code_count > 4u << 20) {
-        decode_no_memory(d);
-        return &d->nowhere;
-    }
-    code[p->code_count] = (sim_instruction){
+    const sim_instruction c = {
         .kind = (uint8_t)kind, .count_class = (uint8_t)count_class, .guard = guard,
         .guard_negated = s->guard_negated, .vector = 1, .d = SIM_NO_SLOT, .d2 = SIM_NO_SLOT,
         .a = SIM_NO_SLOT, .b = SIM_NO_SLOT, .c = SIM_NO_SLOT, .e = SIM_NO_SLOT,
         .reconverge = SIM_EXIT_PC, .line = s->line, .location = s->location,
         .statement = (int32_t)(s - d->module->statements)};
-    return &code[p->code_count++];
+    if (!d->status && (p->code_count > 4u << 20 || !array_add(&p->code, &p->code_count, &c, sizeof c)))
+        decode_no_memory(d);
+    return d->status ? &d->nowhere : &p->code[p->code_count - 1];
 }
 
 void decode_list(decoder *d, int32_t value)
 {
-    sim_program *p = d->program;
-    int32_t *lists = d->status ? NULL : array_grow(p->lists, p->list_count, sizeof *lists);
-    if (!lists) {
+    if (!d->status && !array_add(&d->program->lists, &d->program->list_count, &value, sizeof value))
         decode_no_memory(d);
-        return;
-    }
-    p->lists = lists;
-    lists[p->list_count++] = value;
 }
 
 const ptx_operand *decode_operand(const decoder *d, int i)
@@ -131,16 +119,12 @@ int32_t decode_constant(decoder *d, uint64_t bits, uint32_t width)
     for (size_t i = 0; i < p->constant_count; i++)
         if (p->constants[i].bits == bits && p->constants[i].width == width)
             return p->constants[i].slot;
-    sim_constant *constants =
-        d->status ? NULL : array_grow(p->constants, p->constant_count, sizeof *constants);
-    if (!constants) {
-        decode_no_memory(d);
+    if (d->status)
         return SIM_NO_SLOT;
-    }
-    p->constants = constants;
-    int32_t slot = decode_new_slot(d, width);
-    constants[p->constant_count++] = (sim_constant){slot, (uint8_t)width, bits};
-    return slot;
+    const sim_constant c = {decode_new_slot(d, width), (uint8_t)width, bits};
+    if (!array_add(&p->constants, &p->constant_count, &c, sizeof c))
+        decode_no_memory(d);
+    return c.slot;
 }
 
 int32_t decode_predicate(decoder *d, const ptx_operand *o, bool is_destination)

@@ -430,16 +430,6 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     return true;
 }
 
-static bool queue_copy(sim_warp *w, const sim_copy *copy)
-{
-    sim_copy *grown = array_grow(w->copies, w->copy_count, sizeof *grown);
-    if (!grown)
-        return false;
-    w->copies = grown;
-    w->copies[w->copy_count++] = *copy;
-    return true;
-}
-
 /* Reads now; what it writes to shared memory appears when the thread waits for the group, so that a
  * kernel that forgets to wait reads what was there before. */
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
@@ -472,7 +462,7 @@ bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
             return false;
         if (given)
             memcpy(copy.data, from.at[l], given);
-        if (!queue_copy(w, &copy))
+        if (!array_add(&w->copies, &w->copy_count, &copy, sizeof copy))
             return sim_fail(b, w, c, l, SIM_FAULT_INTERNAL, "no memory for asynchronous copies");
     }
     return true;

@@ -66,15 +66,12 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     static const uint8_t none[MBARRIER_BYTES];
     if (!sim_shared_touch(b, w, c, lane, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
         return false;
-    sim_mbarrier_state *m = find_barrier(e, at);
-    if (!m) {
-        sim_mbarrier_state *grown = array_grow(e->barriers, e->barrier_count, sizeof *grown);
-        if (!grown)
-            return no_memory(b, w, c, lane);
-        e->barriers = grown;
-        m = &grown[e->barrier_count++];
-    }
-    *m = (sim_mbarrier_state){.at = at, .expected = count, .pending = count};
+    const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
+    sim_mbarrier_state *known = find_barrier(e, at);
+    if (known)
+        *known = fresh;
+    else if (!array_add(&e->barriers, &e->barrier_count, &fresh, sizeof fresh))
+        return no_memory(b, w, c, lane);
     b->moment++;
     return true;
 }
@@ -183,6 +180,11 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
     return true;
 }
 
+static bool take(sim_engine *e, const sim_flight *f)
+{
+    return array_add(&e->flights, &e->flight_count, f, sizeof *f);
+}
+
 static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t global, sim_flight *f)
 {
     if (!shared_place(b, w, c, lane, address_of(w, c->e, c->vector, c->e_offset, lane), MBARRIER_BYTES,
@@ -200,7 +202,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         free(f->data);
         return false;
     }
-    if (sim_engine_take(b->engine, f))
+    if (take(b->engine, f))
         return true;
     free(f->data);
     return no_memory(b, w, c, lane);
@@ -212,7 +214,7 @@ static bool copy_out(sim_block *b, sim_warp *w, const sim_instruction *c, int la
     f->group = b->engine->groups[f->thread];
     return sim_shared_leaves(b, w, c, lane, f->at, f->bytes) &&
            sim_bulk_write(b, w, c, lane, global, f->bytes, b->shared + f->at) &&
-           (sim_engine_take(b->engine, f) || no_memory(b, w, c, lane));
+           (take(b->engine, f) || no_memory(b, w, c, lane));
 }
 
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)

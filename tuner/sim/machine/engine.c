@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-
 sim_engine *sim_engine_of(sim_block *b)
 {
     if (!b->engine)
@@ -38,16 +36,6 @@ void sim_engine_free(sim_engine *engine)
     free(engine->flights);
     free(engine->barriers);
     free(engine);
-}
-
-bool sim_engine_take(sim_engine *e, const sim_flight *f)
-{
-    sim_flight *grown = array_grow(e->flights, e->flight_count, sizeof *grown);
-    if (!grown)
-        return false;
-    e->flights = grown;
-    grown[e->flight_count++] = *f;
-    return true;
 }
 
 void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask)

@@ -37,6 +37,5 @@ struct sim_engine {
 
 /* The block's engine, made at the first call; NULL: no memory. */
 sim_engine *sim_engine_of(sim_block *b);
-bool sim_engine_take(sim_engine *e, const sim_flight *f); /* adds a copy; false: no memory */
 
 #endif
