@@ -83,16 +83,22 @@ static void wait_us(long us)
         usleep((useconds_t)us);
 }
 
-/* One byte for each, in whatever process. */
-static void count_time(void)
+/* To the file that `setting` names, from whatever process. */
+static void note(const char *setting, const char *text)
 {
-    const char *path = getenv("FAKE_CUDA_TIMES");
+    const char *path = getenv(setting);
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0600) : -1;
     if (fd < 0)
         return;
-    ssize_t n = write(fd, "t", 1);
+    ssize_t n = write(fd, text, strlen(text));
     (void)n;
     close(fd);
+}
+
+/* A byte for each. */
+static void count_time(void)
+{
+    note("FAKE_CUDA_TIMES", "t");
 }
 
 /* What every call of a context does first. */
@@ -171,6 +177,10 @@ CUresult cuInit(unsigned int flags)
 {
     (void)flags;
     long result = setting("FAKE_CUDA_INIT", 0);
+    char line[64];
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    snprintf(line, sizeof line, "%s\n", visible ? visible : "all");
+    note("FAKE_CUDA_INITS", line); /* a line for each, with what it is shown */
     if (gone_ordinal() == -1)
         return CUDA_ERROR_NO_DEVICE;
     fake.initialised = result == 0;

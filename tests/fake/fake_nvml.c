@@ -3,7 +3,9 @@
  * $FAKE_NVML_CLOCK_MHZ, _THROTTLE, _POWER_MW, _ENERGY_MJ, _TEMPERATURE_C, _PROCESSES; one that is
  * not set is answered as "not supported". $FAKE_NVML_ENERGY_STEP_MJ is what the energy grows by at
  * each reading, $FAKE_NVML_ENERGY_MS what a reading takes. $FAKE_NVML_INIT is what nvmlInit_v2 returns. The only UUID it knows is
- * FAKE_NVML_UUID. */
+ * FAKE_NVML_UUID. By place it knows the GPUs of $FAKE_NVML_NAMES ("Fake A,Fake A"), partitioned if
+ * $FAKE_NVML_MIG is 1. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +34,12 @@ __attribute__((visibility("default"))) int nvmlDeviceGetTemperature(nvml_device 
 __attribute__((visibility("default"))) int
 nvmlDeviceGetComputeRunningProcesses_v3(nvml_device d, unsigned *count, void *processes);
 
-static char the_device;
+__attribute__((visibility("default"))) int nvmlDeviceGetCount_v2(unsigned *count);
+__attribute__((visibility("default"))) int nvmlDeviceGetHandleByIndex_v2(unsigned place, nvml_device *out);
+__attribute__((visibility("default"))) int nvmlDeviceGetName(nvml_device d, char *name, unsigned size);
+__attribute__((visibility("default"))) int nvmlDeviceGetMigMode(nvml_device d, unsigned *now, unsigned *pending);
+
+static char the_device, by_place[16];
 
 static int answer(nvml_device d, const char *name, unsigned long long *out)
 {
@@ -75,6 +82,43 @@ int nvmlDeviceGetHandleByUUID(const char *uuid, nvml_device *out)
     if (strcmp(uuid, FAKE_NVML_UUID) != 0)
         return NOT_FOUND;
     *out = (void *)&the_device;
+    return SUCCESS;
+}
+
+/* Where the name of the GPU at `place` begins; NULL: there is none. */
+static const char *name_at(unsigned place)
+{
+    const char *name = getenv("FAKE_NVML_NAMES");
+    while (name && place-- > 0)
+        name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL;
+    return name;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    for (*count = 0; name_at(*count);)
+        ++*count;
+    return *count ? SUCCESS : NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned place, nvml_device *out)
+{
+    *out = (void *)&by_place[place];
+    return place < sizeof by_place && name_at(place) ? SUCCESS : INVALID_ARGUMENT;
+}
+
+int nvmlDeviceGetName(nvml_device d, char *name, unsigned size)
+{
+    const char *own = name_at((unsigned)((char *)(void *)d - by_place));
+    snprintf(name, size, "%.*s", (int)strcspn(own, ","), own);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMigMode(nvml_device d, unsigned *now, unsigned *pending)
+{
+    const char *text = getenv("FAKE_NVML_MIG");
+    (void)d;
+    *now = *pending = text ? (unsigned)atoi(text) : 0;
     return SUCCESS;
 }
 

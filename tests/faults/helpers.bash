@@ -5,7 +5,8 @@ load ../cli/helpers
 
 gpu() {
     : "${FAKE_CUDA:?set FAKE_CUDA to the fake driver}" "${TOOLS:?set TOOLS to the folder of the tools}"
-    [ "$FAKE_CUDA" = none ] || export AUTOTUNE_LIBCUDA=$FAKE_CUDA
+    # The machine's own management library would tell of other GPUs.
+    [ "$FAKE_CUDA" = none ] || export AUTOTUNE_LIBCUDA=$FAKE_CUDA AUTOTUNE_LIBNVML=$WORK/no-such-library.so
     # The preloaded library comes before the sanitizer's.
     export ASAN_OPTIONS=verify_asan_link_order=0
     TIMED=$BATS_TEST_DIRNAME/timed.lua

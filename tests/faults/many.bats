@@ -145,3 +145,21 @@ start_many() {
     tool "$TIMED" --device cuda:0,x
     fails_with 2 "cuda:0,2"
 }
+
+inits() { # inits NUMBER: how often a process of the run that follows initialises the driver
+    export FAKE_CUDA_INITS=$WORK/inits
+    tool "$TIMED" --device all --budget 20 --fixed 1 --no-record --quiet
+    succeeds
+    [ "$(wc -l <inits)" -eq "$1" ]
+    rm inits
+}
+
+@test "GPUs of one model are listed without waking them up" {
+    gpus "Fake A,Fake A"
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A"
+    inits 1
+    # Where it is not certain which of them the driver shows, the driver is asked.
+    CUDA_VISIBLE_DEVICES=0,1 inits 2
+    FAKE_NVML_NAMES="Fake A,Fake B" inits 2
+    AUTOTUNE_LIBNVML=$WORK/no-such-library.so inits 2
+}

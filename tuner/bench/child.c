@@ -254,18 +254,21 @@ static int run(int fd, pack *settings)
     return 0;
 }
 
-static at_status list_kind(const device_api *api, device_properties *out, size_t *count,
+static at_status list_kind(const device_api *api, bool names, device_properties *out, size_t *count,
                            at_error *error)
 {
     size_t found = 0;
-    at_status status = api->list(out + *count, MAX_DEVICES - *count, &found, error);
+    const size_t room = MAX_DEVICES - *count;
+    at_status status = AT_OK;
+    if (!names || !api->list_names || api->list_names(out + *count, room, &found, NULL))
+        status = api->list(out + *count, room, &found, error);
     if (!status)
         *count += found;
     return status;
 }
 
 /* With several kinds, one that has no devices is no failure as long as another has. */
-static at_status list_devices(const char *kind, device_properties *out, size_t *count,
+static at_status list_devices(const char *kind, bool names, device_properties *out, size_t *count,
                               at_error *error)
 {
     size_t kinds;
@@ -276,7 +279,7 @@ static at_status list_devices(const char *kind, device_properties *out, size_t *
         if (kind && strcmp(kind, apis[i]->kind) != 0)
             continue;
         known = true;
-        at_status status = list_kind(apis[i], out, count, first ? NULL : error);
+        at_status status = list_kind(apis[i], names, out, count, first ? NULL : error);
         if (status && !first)
             first = status;
     }
@@ -291,10 +294,11 @@ const worker_program device_proof_program = {.name = "autotune-proof", .run = ru
 static int list(int fd, pack *settings)
 {
     const char *kind = pack_get_string(settings);
+    bool names = pack_get_u32(settings) != 0;
     at_error error = {0};
     size_t count = 0;
     device_properties *found = calloc(MAX_DEVICES, sizeof *found);
-    at_status status = found ? list_devices(*kind ? kind : NULL, found, &count, &error)
+    at_status status = found ? list_devices(*kind ? kind : NULL, names, found, &count, &error)
                              : error_set(&error, AT_NO_MEMORY, "no memory to list devices");
     if (status) {
         send_failure(fd, status, &error);

@@ -210,7 +210,12 @@ at_status device_worker_count(device_worker *w, uint64_t id, const char *const *
 at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
                              size_t *count, at_error *error);
 
-/* The same on a host; NULL: here. */
+/* The same for who needs spec and limits.name alone: GPUs are not waked up for it where they are all of one
+ * model. */
+at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
+                                   size_t *count, at_error *error);
+
+/* The whole list on a host; NULL: here. */
 at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
                                 size_t capacity, size_t *count, at_error *error);
 

@@ -32,19 +32,14 @@ static at_status read_list(message *m, device_properties *out, size_t capacity, 
     return AT_OK;
 }
 
-at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
-                             size_t *count, at_error *error)
-{
-    return device_worker_list_on(NULL, kind, out, capacity, count, error);
-}
-
-at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
-                                size_t capacity, size_t *count, at_error *error)
+static at_status ask(const worker_host *host, const char *kind, bool names, device_properties *out,
+                     size_t capacity, size_t *count, at_error *error)
 {
     *count = 0;
     worker process;
     pack settings = {0};
     pack_put_string(&settings, kind);
+    pack_put_u32(&settings, names);
     at_status status = worker_start_on(host, &device_list_program, &settings, &process, error);
     pack_deinit(&settings);
     if (status)
@@ -61,4 +56,22 @@ at_status device_worker_list_on(const worker_host *host, const char *kind, devic
     }
     worker_stop(&process, NULL, 0);
     return status;
+}
+
+at_status device_worker_list(const char *kind, device_properties *out, size_t capacity,
+                             size_t *count, at_error *error)
+{
+    return ask(NULL, kind, false, out, capacity, count, error);
+}
+
+at_status device_worker_list_on(const worker_host *host, const char *kind, device_properties *out,
+                                size_t capacity, size_t *count, at_error *error)
+{
+    return ask(host, kind, false, out, capacity, count, error);
+}
+
+at_status device_worker_list_names(const char *kind, device_properties *out, size_t capacity,
+                                   size_t *count, at_error *error)
+{
+    return ask(NULL, kind, true, out, capacity, count, error);
 }

@@ -134,6 +134,25 @@ static at_status list(device_properties *out, size_t capacity, size_t *count, at
     return status;
 }
 
+/* Only where no order of the GPUs can give one the name of another: the management library numbers them by
+ * their place on the bus, the driver as $CUDA_DEVICE_ORDER says, and of those that $CUDA_VISIBLE_DEVICES names. */
+static at_status list_names(device_properties *out, size_t capacity, size_t *count, at_error *error)
+{
+    char name[sizeof out->limits.name];
+    size_t present = 0;
+    *count = 0;
+    if (getenv("CUDA_VISIBLE_DEVICES"))
+        return error_set(error, AT_NO_DEVICE, "the driver alone knows which GPUs it shows");
+    at_status status = nvml_find_model(name, sizeof name, &present, error);
+    for (; !status && *count < present && *count < capacity; ++*count) {
+        device_properties *p = &out[*count];
+        *p = (device_properties){.kind = "cuda"};
+        snprintf(p->spec, sizeof p->spec, "cuda:%zu", *count);
+        memcpy(p->limits.name, name, sizeof name);
+    }
+    return status;
+}
+
 /* Opening and closing. */
 
 static at_status parse_ordinal(const char *spec, int *ordinal, at_error *error)
@@ -298,6 +317,7 @@ const device_api device_cuda_api = {
     .kind = "cuda",
     .transfers = true,
     .list = list,
+    .list_names = list_names,
     .open = open_device,
     .start = start_device,
     .set_support = set_support,

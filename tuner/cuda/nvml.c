@@ -1,6 +1,7 @@
 #include "cuda/nvml.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@ enum {
     NVML_SUCCESS = 0,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,
     NVML_CLOCK_SM = 1,
-    NVML_TEMPERATURE_GPU = 0
+    NVML_TEMPERATURE_GPU = 0,
+    NVML_NAME_BYTES = 96
 };
 
 typedef struct nvmlDevice *nvml_device;
@@ -21,6 +23,10 @@ struct nvml {
     int (*shutdown)(void);
     const char *(*error_string)(int);
     int (*find)(const char *, nvml_device *);
+    int (*count)(unsigned *);
+    int (*at)(unsigned, nvml_device *);
+    int (*name)(nvml_device, char *, unsigned);
+    int (*mig)(nvml_device, unsigned *, unsigned *);
     int (*clock)(nvml_device, int, unsigned *);
     int (*throttle)(nvml_device, unsigned long long *);
     int (*power)(nvml_device, unsigned *);
@@ -46,6 +52,10 @@ static void find_symbols(nvml *n)
         {"nvmlShutdown", &n->shutdown},
         {"nvmlErrorString", &n->error_string},
         {"nvmlDeviceGetHandleByUUID", &n->find},
+        {"nvmlDeviceGetCount_v2", &n->count},
+        {"nvmlDeviceGetHandleByIndex_v2", &n->at},
+        {"nvmlDeviceGetName", &n->name},
+        {"nvmlDeviceGetMigMode", &n->mig},
         {"nvmlDeviceGetClockInfo", &n->clock},
         {"nvmlDeviceGetCurrentClocksThrottleReasons", &n->throttle},
         {"nvmlDeviceGetPowerUsage", &n->power},
@@ -62,23 +72,17 @@ static const char *text_of(const nvml *n, int code)
     return n->error_string ? n->error_string(code) : "unknown error";
 }
 
-static at_status start(nvml *n, const char *uuid, at_error *error)
+static at_status start(nvml *n, at_error *error)
 {
     if (!n->init || !n->shutdown || !n->find)
         return error_set(error, AT_NO_DEVICE, "the management library lacks basic functions");
     int code = n->init();
-    if (code != NVML_SUCCESS)
-        return error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
-                         text_of(n, code));
-    code = n->find(uuid, &n->device);
-    if (code == NVML_SUCCESS)
-        return AT_OK;
-    n->shutdown();
-    return error_set(error, AT_NO_DEVICE, "the management library does not know GPU %s: %s", uuid,
-                     text_of(n, code));
+    return code == NVML_SUCCESS ? AT_OK
+                                : error_set(error, AT_NO_DEVICE, "the management library does not start: %s",
+                                            text_of(n, code));
 }
 
-at_status nvml_open(const char *uuid, nvml **out, at_error *error)
+static at_status open_library(nvml **out, at_error *error)
 {
     *out = NULL;
     const char *name = getenv("AUTOTUNE_LIBNVML");
@@ -92,7 +96,7 @@ at_status nvml_open(const char *uuid, nvml **out, at_error *error)
         goto cleanup;
     }
     find_symbols(n);
-    status = start(n, uuid, error);
+    status = start(n, error);
     if (status)
         goto cleanup;
     *out = n;
@@ -103,6 +107,46 @@ cleanup:
         dlclose(n->library);
     free(n);
     return status;
+}
+
+at_status nvml_open(const char *uuid, nvml **out, at_error *error)
+{
+    at_status status = open_library(out, error);
+    if (status)
+        return status;
+    int code = (*out)->find(uuid, &(*out)->device);
+    if (code == NVML_SUCCESS)
+        return AT_OK;
+    status = error_set(error, AT_NO_DEVICE, "the management library does not know GPU %s: %s", uuid,
+                       text_of(*out, code));
+    nvml_close(*out);
+    *out = NULL;
+    return status;
+}
+
+static bool find_whole(const nvml *n, unsigned place, char *name, unsigned size_bytes)
+{
+    nvml_device d;
+    unsigned partitioned = 0, pending;
+    return n->at(place, &d) == NVML_SUCCESS && n->name(d, name, size_bytes) == NVML_SUCCESS &&
+           !(n->mig && n->mig(d, &partitioned, &pending) == NVML_SUCCESS && partitioned);
+}
+
+at_status nvml_find_model(char *name, size_t name_bytes, size_t *count, at_error *error)
+{
+    nvml *n;
+    unsigned found = 0;
+    char other[NVML_NAME_BYTES];
+    at_status status = open_library(&n, error);
+    if (status)
+        return status;
+    bool alike = n->count && n->at && n->name && n->count(&found) == NVML_SUCCESS && found > 0 &&
+                 find_whole(n, 0, name, (unsigned)name_bytes);
+    for (unsigned i = 1; alike && i < found; i++)
+        alike = find_whole(n, i, other, sizeof other) && strcmp(other, name) == 0;
+    nvml_close(n);
+    *count = found;
+    return alike ? AT_OK : error_set(error, AT_NO_DEVICE, "the management library knows no model that all GPUs are of");
 }
 
 void nvml_close(nvml *n)

@@ -77,6 +77,10 @@ typedef struct device_api {
      * says why there are none. */
     at_status (*list)(device_properties *out, size_t capacity, size_t *count, at_error *error);
 
+    /* The same with kind, spec and limits.name alone, much faster. Fails where that is not certain; NULL: it
+     * takes as long as the list. */
+    at_status (*list_names)(device_properties *out, size_t capacity, size_t *count, at_error *error);
+
     at_status (*open)(const char *spec, device **out, at_error *error);
     /* Open only finds and describes the device; this makes it ready for everything below. NULL:
      * nothing is left to do. */

@@ -12,7 +12,7 @@ static int use_fake(void **state)
     static const char *const names[] = {"FAKE_NVML_INIT",      "FAKE_NVML_CLOCK_MHZ",
                                         "FAKE_NVML_THROTTLE",  "FAKE_NVML_POWER_MW",
                                         "FAKE_NVML_ENERGY_MJ", "FAKE_NVML_TEMPERATURE_C",
-                                        "FAKE_NVML_PROCESSES"};
+                                        "FAKE_NVML_PROCESSES", "FAKE_NVML_NAMES", "FAKE_NVML_MIG"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         unsetenv(names[i]);
     return setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
@@ -96,6 +96,35 @@ static void a_library_that_does_not_start_is_an_error(void **state)
     assert_non_null(strstr(error.message, "Some Error"));
 }
 
+static at_status find_model(const char *names, char *name, size_t *count)
+{
+    setenv("FAKE_NVML_NAMES", names, 1);
+    return nvml_find_model(name, 64, count, NULL);
+}
+
+static void the_model_of_gpus_that_are_alike_is_found(void **state)
+{
+    (void)state;
+    char name[64];
+    size_t count;
+    assert_int_equal(find_model("Fake A,Fake A,Fake A", name, &count), AT_OK);
+    assert_string_equal(name, "Fake A");
+    assert_int_equal(count, 3);
+}
+
+static void of_gpus_that_differ_or_are_partitioned_no_model_is_told(void **state)
+{
+    (void)state;
+    char name[64];
+    size_t count;
+    assert_int_equal(find_model("Fake A,Fake B", name, &count), AT_NO_DEVICE);
+    setenv("FAKE_NVML_MIG", "1", 1);
+    assert_int_equal(find_model("Fake A,Fake A", name, &count), AT_NO_DEVICE);
+    unsetenv("FAKE_NVML_MIG");
+    unsetenv("FAKE_NVML_NAMES");
+    assert_int_equal(nvml_find_model(name, sizeof name, &count, NULL), AT_NO_DEVICE);
+}
+
 static void a_missing_library_is_an_error(void **state)
 {
     (void)state;
@@ -145,6 +174,8 @@ int main(void)
         cmocka_unit_test_setup(other_processes_are_those_beside_the_tuners_own, use_fake),
         cmocka_unit_test_setup(an_unknown_gpu_is_an_error_that_names_it, use_fake),
         cmocka_unit_test_setup(a_library_that_does_not_start_is_an_error, use_fake),
+        cmocka_unit_test_setup(the_model_of_gpus_that_are_alike_is_found, use_fake),
+        cmocka_unit_test_setup(of_gpus_that_differ_or_are_partitioned_no_model_is_told, use_fake),
         cmocka_unit_test_setup(a_missing_library_is_an_error, use_fake),
         cmocka_unit_test_setup(a_library_of_another_kind_is_an_error, use_fake),
         cmocka_unit_test_setup(without_a_library_everything_is_zero, use_fake),

@@ -70,7 +70,7 @@ at_status models_find(const char *names, gpu_models *out, at_error *error)
     device_properties *found = calloc(MOST_GPUS, sizeof *found);
     if (!found)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = device_worker_list("cuda", found, MOST_GPUS, &count, error);
+    at_status status = device_worker_list_names("cuda", found, MOST_GPUS, &count, error);
     if (!status && strcmp(names, "all") != 0)
         status = add_named(out, names, found, count, error);
     else

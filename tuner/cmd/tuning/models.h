@@ -18,8 +18,8 @@ typedef struct gpu_models {
 /* Does --device name more than one GPU, or all? */
 bool models_asked(const char *names);
 
-/* Resolves "all" or "cuda:0,2" in a process that asks the driver. AT_NO_DEVICE if one does not exist,
- * AT_USAGE. */
+/* Resolves "all" or "cuda:0,2" in a process that asks the driver, or the management library where that is
+ * enough. AT_NO_DEVICE if one does not exist, AT_USAGE. */
 at_status models_find(const char *names, gpu_models *out, at_error *error);
 
 /* Tunes every model in a process of its own. Each returns from here with *mine set and tunes its model; its
