@@ -3,7 +3,6 @@
  *
  * Kirkpatrick, Gelatt & Vecchi (1983). The temperature is in logarithms of cost, that is in
  * relative slowdown, and falls geometrically over the budget. */
-#include "search/moves.h"
 #include "search/strategies.h"
 
 /* A slowdown that is accepted with a chance of 1 / e at the beginning and at the end. */
@@ -13,44 +12,22 @@ enum { ATTEMPTS = 10, PATIENCE = 50 };
 
 typedef struct annealing {
     strategy base;
-    moves moves;
-    size_t current; /* trial; SIZE_MAX: nowhere yet */
-    size_t idle;    /* outcomes since the last step */
+    size_t idle; /* outcomes since the last step */
 } annealing;
-
-static at_status annealing_init(strategy *s, const strategy_options *options, at_error *error)
-{
-    (void)options;
-    annealing *a = (annealing *)s;
-    a->current = SIZE_MAX;
-    if (!moves_init(&a->moves, &s->ledger))
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    return AT_OK;
-}
-
-static void annealing_deinit(strategy *s)
-{
-    moves_deinit(&((annealing *)s)->moves);
-}
 
 static bool annealing_propose(strategy *s, uint64_t *configuration)
 {
-    annealing *a = (annealing *)s;
     ledger *l = &s->ledger;
-    if (a->current == SIZE_MAX)
+    if (s->moves.current == SIZE_MAX)
         return ledger_random(l, configuration);
-    uint64_t here = l->trials[a->current].configuration;
+    uint64_t here = l->trials[s->moves.current].configuration;
     for (size_t i = 0; i < ATTEMPTS; i++) {
         *configuration =
-            rng_below(&l->rng, 2) ? moves_mutate(&a->moves, here, 1) : moves_shift(&a->moves, here);
+            rng_below(&l->rng, 2) ? moves_mutate(&s->moves, here, 1) : moves_shift(&s->moves, here);
         if (!ledger_seen(l, *configuration))
             return true;
     }
-    size_t count = moves_unseen_neighbours(&a->moves, here);
-    if (count == 0)
-        return ledger_random(l, configuration);
-    *configuration = a->moves.near[rng_below(&l->rng, count)];
-    return true;
+    return moves_neighbour(&s->moves, here, configuration) || ledger_random(l, configuration);
 }
 
 static double temperature(const ledger *l)
@@ -64,16 +41,16 @@ static void annealing_learn(strategy *s, size_t trial)
     annealing *a = (annealing *)s;
     ledger *l = &s->ledger;
     double cost = l->trials[trial].cost;
-    bool step = isfinite(cost) && a->current == SIZE_MAX;
-    if (a->current != SIZE_MAX) {
-        double worse = log(cost) - log(l->trials[a->current].cost);
+    bool step = isfinite(cost) && s->moves.current == SIZE_MAX;
+    if (s->moves.current != SIZE_MAX) {
+        double worse = log(cost) - log(l->trials[s->moves.current].cost);
         step = worse < 0 || rng_uniform(&l->rng) < exp(-worse / temperature(l));
     }
     a->idle = step ? 0 : a->idle + 1;
     if (step)
-        a->current = trial;
+        s->moves.current = trial;
     if (a->idle > PATIENCE && l->best != SIZE_MAX) {
-        a->current = l->best;
+        s->moves.current = l->best;
         a->idle = 0;
     }
 }
@@ -82,8 +59,6 @@ const strategy_kind strategy_annealing = {
     .name = "annealing",
     .summary = "simulated annealing over the budget",
     .size_bytes = sizeof(annealing),
-    .init = annealing_init,
-    .deinit = annealing_deinit,
     .propose = annealing_propose,
     .learn = annealing_learn,
 };

@@ -5,7 +5,6 @@
  * A challenger replaces its member when its outcome comes and is better, in whatever order. */
 #include <stdlib.h>
 
-#include "search/moves.h"
 #include "search/strategies.h"
 
 enum { MOST_MEMBERS = 20, ATTEMPTS = 20 };
@@ -13,7 +12,6 @@ static const double difference_weight = 0.7, crossover_rate = 0.6;
 
 typedef struct evolution {
     strategy base;
-    moves moves;
     size_t members[MOST_MEMBERS]; /* trials */
     size_t member_count, next;
     keymap challenges; /* configuration -> the member that it challenges */
@@ -24,7 +22,7 @@ static at_status evolution_init(strategy *s, const strategy_options *options, at
 {
     evolution *e = (evolution *)s;
     size_t parameters = space_parameter_count(options->space) + 1;
-    bool ok = moves_init(&e->moves, &s->ledger);
+    bool ok = true;
     for (size_t i = 0; i < 4; i++) {
         e->x[i] = calloc(parameters, sizeof *e->x[i]);
         ok = ok && e->x[i];
@@ -35,7 +33,6 @@ static at_status evolution_init(strategy *s, const strategy_options *options, at
 static void evolution_deinit(strategy *s)
 {
     evolution *e = (evolution *)s;
-    moves_deinit(&e->moves);
     keymap_deinit(&e->challenges);
     for (size_t i = 0; i < 4; i++)
         free(e->x[i]);
@@ -51,9 +48,9 @@ static void challenge(evolution *e, size_t member)
         size_t other = (size_t)rng_below(&l->rng, e->member_count);
         space_at(s, l->trials[e->members[other]].configuration, e->x[i]);
     }
-    size_t always = (size_t)rng_below(&l->rng, e->moves.free_count);
-    for (size_t i = 0; i < e->moves.free_count; i++) {
-        size_t p = e->moves.free_parameters[i];
+    size_t always = (size_t)rng_below(&l->rng, e->base.moves.free_count);
+    for (size_t i = 0; i < e->base.moves.free_count; i++) {
+        size_t p = e->base.moves.free_parameters[i];
         if (i != always && rng_uniform(&l->rng) >= crossover_rate)
             continue;
         double top = (double)space_get_parameter(s, p)->value_count - 1;
@@ -67,14 +64,14 @@ static bool evolution_propose(strategy *s, uint64_t *configuration)
 {
     evolution *e = (evolution *)s;
     ledger *l = &s->ledger;
-    if (e->member_count < MOST_MEMBERS || e->moves.free_count == 0)
+    if (e->member_count < MOST_MEMBERS || e->base.moves.free_count == 0)
         return ledger_random(l, configuration);
     for (size_t attempt = 0; attempt < ATTEMPTS; attempt++) {
         size_t member = e->next++ % e->member_count;
         challenge(e, member);
         *configuration = space_project(l->space, e->x[0]);
         if (ledger_seen(l, *configuration))
-            *configuration = moves_mutate(&e->moves, *configuration, 1);
+            *configuration = moves_mutate(&e->base.moves, *configuration, 1);
         if (!ledger_seen(l, *configuration) && keymap_put(&e->challenges, *configuration, member))
             return true;
     }

@@ -5,28 +5,9 @@
  * genetic algorithms" (1991). Crossover takes each parameter from either parent; a child that
  * breaks a constraint is moved to a valid configuration nearby. Asking needs no outcome to wait
  * for. */
-#include "search/moves.h"
 #include "search/strategies.h"
 
 enum { POPULATION = 20, TOURNAMENT = 2, ATTEMPTS = 30 };
-
-typedef struct genetic {
-    strategy base;
-    moves moves;
-} genetic;
-
-static at_status genetic_init(strategy *s, const strategy_options *options, at_error *error)
-{
-    (void)options;
-    if (!moves_init(&((genetic *)s)->moves, &s->ledger))
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    return AT_OK;
-}
-
-static void genetic_deinit(strategy *s)
-{
-    moves_deinit(&((genetic *)s)->moves);
-}
 
 /* One of the population, which is in order: the first drawn of a few. */
 static uint64_t choose_parent(ledger *l, const size_t *population, size_t count)
@@ -41,18 +22,17 @@ static uint64_t choose_parent(ledger *l, const size_t *population, size_t count)
 
 static bool genetic_propose(strategy *s, uint64_t *configuration)
 {
-    genetic *g = (genetic *)s;
     ledger *l = &s->ledger;
     size_t population[POPULATION];
     size_t count = l->trial_count < POPULATION ? 0 : ledger_elite(l, population, POPULATION);
     if (count < 2)
         return ledger_random(l, configuration);
     for (size_t attempt = 0; attempt < ATTEMPTS; attempt++) {
-        uint64_t child = moves_cross(&g->moves, choose_parent(l, population, count),
+        uint64_t child = moves_cross(&s->moves, choose_parent(l, population, count),
                                      choose_parent(l, population, count));
         /* Mutation on average once, and more when children are nothing new. */
         size_t changes = (size_t)rng_below(&l->rng, 3) + attempt / 10;
-        *configuration = moves_mutate(&g->moves, child, changes);
+        *configuration = moves_mutate(&s->moves, child, changes);
         if (!ledger_seen(l, *configuration))
             return true;
     }
@@ -62,8 +42,6 @@ static bool genetic_propose(strategy *s, uint64_t *configuration)
 const strategy_kind strategy_genetic = {
     .name = "genetic",
     .summary = "genetic algorithm: crosses and mutates the best found so far",
-    .size_bytes = sizeof(genetic),
-    .init = genetic_init,
-    .deinit = genetic_deinit,
+    .size_bytes = sizeof(strategy),
     .propose = genetic_propose,
 };

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "search/moves.h"
 #include "search/strategies.h"
 
 enum { NEAREST = 5, FIRST = 5, LOOKED_AT = 64 };
@@ -17,7 +16,6 @@ enum { RANDOM_EVERY = 10 };
 
 typedef struct model {
     strategy base;
-    moves moves;
     const double *prior; /* borrowed; may be NULL */
     uint64_t *order;     /* configurations by predicted cost; NULL without predictions */
 } model;
@@ -56,17 +54,14 @@ static at_status model_init(strategy *s, const strategy_options *options, at_err
 {
     model *p = (model *)s;
     p->prior = options->prior;
-    if (!moves_init(&p->moves, &s->ledger) ||
-        (p->prior && !sort_by_prior(p, s->ledger.space_count)))
+    if (p->prior && !sort_by_prior(p, s->ledger.space_count))
         return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
     return AT_OK;
 }
 
 static void model_deinit(strategy *s)
 {
-    model *p = (model *)s;
-    moves_deinit(&p->moves);
-    free(p->order);
+    free(((model *)s)->order);
 }
 
 /* INFINITY for what was not predicted, or was predicted not to work. */
@@ -92,7 +87,7 @@ static double corrected(model *p, uint64_t configuration)
         double e = log(t->cost) - log_prior(p, t->configuration);
         if (!isfinite(e)) /* it failed, or was not predicted */
             continue;
-        size_t d = moves_difference(&p->moves, configuration, t->configuration);
+        size_t d = moves_difference(&p->base.moves, configuration, t->configuration);
         all += e;
         known++;
         if (d < nearest) {
@@ -122,9 +117,9 @@ static size_t look(model *p, uint64_t *out)
             out[count++] = c;
     }
     if (l->best != SIZE_MAX) {
-        size_t near = moves_unseen_neighbours(&p->moves, l->trials[l->best].configuration);
+        size_t near = moves_unseen_neighbours(&p->base.moves, l->trials[l->best].configuration);
         for (size_t i = 0; i < near && i < LOOKED_AT; i++)
-            out[count++] = p->moves.near[i];
+            out[count++] = p->base.moves.near[i];
     }
     return count;
 }

@@ -13,7 +13,8 @@ bool moves_init(moves *m, ledger *l)
                  .free_parameters = calloc(count + 1, sizeof *m->free_parameters),
                  .here = calloc(count + 1, sizeof *m->here),
                  .there = calloc(count + 1, sizeof *m->there),
-                 .near_limit = space_hamming_limit(l->space)};
+                 .near_limit = space_hamming_limit(l->space),
+                 .current = SIZE_MAX};
     m->near = malloc((m->near_limit + 1) * sizeof *m->near);
     if (!m->free_parameters || !m->here || !m->there || !m->near)
         return false;
@@ -99,6 +100,14 @@ size_t moves_unseen_neighbours(moves *m, uint64_t configuration)
         if (!ledger_seen(l, m->near[i]))
             m->near[unseen++] = m->near[i];
     return unseen;
+}
+
+bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour)
+{
+    size_t count = moves_unseen_neighbours(m, configuration);
+    if (count > 0)
+        *neighbour = m->near[rng_below(&m->ledger->rng, count)];
+    return count > 0;
 }
 
 static size_t difference(const moves *m)

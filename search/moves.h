@@ -19,6 +19,7 @@ typedef struct moves {
     uint16_t *here, *there; /* scratch: value indices of two configurations */
     uint64_t *near;         /* scratch: neighbours */
     size_t near_limit;
+    size_t current;         /* trial that a walk goes on from; SIZE_MAX: nowhere yet */
 } moves;
 
 /* Makes room; false when memory ran out. The ledger must stay where it is. */
@@ -37,6 +38,9 @@ uint64_t moves_cross(moves *m, uint64_t a, uint64_t b);
 
 /* The unseen Hamming neighbours of a configuration, in m->near; returns how many. */
 size_t moves_unseen_neighbours(moves *m, uint64_t configuration);
+
+/* One of them, drawn at random; false: there is none. */
+bool moves_neighbour(moves *m, uint64_t configuration, uint64_t *neighbour);
 
 /* In how many parameters two configurations differ. */
 size_t moves_difference(moves *m, uint64_t a, uint64_t b);

@@ -8,7 +8,6 @@
  * is drawn from adapts to what each has brought. */
 #include <math.h>
 
-#include "search/moves.h"
 #include "search/strategies.h"
 
 enum { CANDIDATES = 8, NEAREST = 5, ELITE = 5, FIRST_RANDOM = 10, PATIENCE = 60 };
@@ -21,8 +20,6 @@ enum { SHIFT, ONE, TWO, NEIGHBOURHOODS };
 
 typedef struct neighbourhood {
     strategy base;
-    moves moves;
-    size_t current; /* trial; SIZE_MAX: nowhere yet */
     double weight[NEIGHBOURHOODS];
     size_t drawn; /* the neighbourhood of the last proposal */
     double temperature;
@@ -32,19 +29,12 @@ typedef struct neighbourhood {
 static at_status neighbourhood_init(strategy *s, const strategy_options *options, at_error *error)
 {
     (void)options;
+    (void)error;
     neighbourhood *n = (neighbourhood *)s;
-    n->current = SIZE_MAX;
     n->temperature = first_temperature;
     for (size_t i = 0; i < NEIGHBOURHOODS; i++)
         n->weight[i] = 1;
-    if (!moves_init(&n->moves, &s->ledger))
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
     return AT_OK;
-}
-
-static void neighbourhood_deinit(strategy *s)
-{
-    moves_deinit(&((neighbourhood *)s)->moves);
 }
 
 static size_t draw_neighbourhood(neighbourhood *n)
@@ -59,24 +49,24 @@ static size_t draw_neighbourhood(neighbourhood *n)
 static uint64_t draw_candidate(neighbourhood *n, size_t number, const size_t *elite, size_t count)
 {
     ledger *l = &n->base.ledger;
-    uint64_t here = l->trials[n->current].configuration;
+    uint64_t here = l->trials[n->base.moves.current].configuration;
     if (number == 0 && count > 1) {
         uint64_t a = rng_below(&l->rng, count), b = rng_below(&l->rng, count);
-        return moves_cross(&n->moves, l->trials[elite[a]].configuration,
+        return moves_cross(&n->base.moves, l->trials[elite[a]].configuration,
                            l->trials[elite[b]].configuration);
     }
     if (number > CANDIDATES / 2)
         return rng_below(&l->rng, l->space_count);
     if (n->drawn == SHIFT)
-        return moves_shift(&n->moves, here);
-    return moves_mutate(&n->moves, here, n->drawn == ONE ? 1 : 2);
+        return moves_shift(&n->base.moves, here);
+    return moves_mutate(&n->base.moves, here, n->drawn == ONE ? 1 : 2);
 }
 
 static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
 {
     neighbourhood *n = (neighbourhood *)s;
     ledger *l = &s->ledger;
-    if (n->current == SIZE_MAX || l->trial_count < FIRST_RANDOM)
+    if (n->base.moves.current == SIZE_MAX || l->trial_count < FIRST_RANDOM)
         return ledger_random(l, configuration);
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     double least = INFINITY;
@@ -85,7 +75,7 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
         uint64_t c = draw_candidate(n, i, elite, count);
         if (ledger_seen(l, c))
             continue;
-        double predicted = moves_nearest_cost(&n->moves, c, NEAREST);
+        double predicted = moves_nearest_cost(&n->base.moves, c, NEAREST);
         if (predicted < least) {
             least = predicted;
             *configuration = c;
@@ -93,11 +83,8 @@ static bool neighbourhood_propose(strategy *s, uint64_t *configuration)
     }
     if (isfinite(least))
         return true;
-    size_t unseen = moves_unseen_neighbours(&n->moves, l->trials[n->current].configuration);
-    if (unseen == 0)
-        return ledger_random(l, configuration);
-    *configuration = n->moves.near[rng_below(&l->rng, unseen)];
-    return true;
+    return moves_neighbour(&s->moves, l->trials[s->moves.current].configuration, configuration) ||
+           ledger_random(l, configuration);
 }
 
 /* Goes on from one of the best after too long without a step. */
@@ -106,7 +93,7 @@ static void restart(neighbourhood *n)
     ledger *l = &n->base.ledger;
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     if (count)
-        n->current = elite[rng_below(&l->rng, count)];
+        n->base.moves.current = elite[rng_below(&l->rng, count)];
     n->temperature = first_temperature;
     n->idle = 0;
 }
@@ -117,17 +104,17 @@ static void neighbourhood_learn(strategy *s, size_t trial)
     ledger *l = &s->ledger;
     double cost = l->trials[trial].cost;
     n->temperature *= cooling;
-    if (n->current == SIZE_MAX) {
-        n->current = isfinite(cost) ? trial : SIZE_MAX;
+    if (n->base.moves.current == SIZE_MAX) {
+        n->base.moves.current = isfinite(cost) ? trial : SIZE_MAX;
         return;
     }
-    double worse = log(cost) - log(l->trials[n->current].cost);
+    double worse = log(cost) - log(l->trials[n->base.moves.current].cost);
     bool step = worse < 0 || rng_uniform(&l->rng) < exp(-worse / n->temperature);
     double weight = n->weight[n->drawn] * (step ? reward : penalty);
     n->weight[n->drawn] = weight < least_weight ? least_weight : weight > 1 ? 1 : weight;
     n->idle = step ? 0 : n->idle + 1;
     if (step)
-        n->current = trial;
+        n->base.moves.current = trial;
     else if (n->idle > PATIENCE)
         restart(n);
 }
@@ -137,7 +124,6 @@ const strategy_kind strategy_neighbourhood = {
     .summary = "variable-neighbourhood search, filtered by nearest neighbours",
     .size_bytes = sizeof(neighbourhood),
     .init = neighbourhood_init,
-    .deinit = neighbourhood_deinit,
     .propose = neighbourhood_propose,
     .learn = neighbourhood_learn,
 };

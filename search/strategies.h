@@ -3,13 +3,14 @@
 #ifndef AUTOTUNE_STRATEGIES_H
 #define AUTOTUNE_STRATEGIES_H
 
-#include "search/ledger.h"
+#include "search/moves.h"
 #include "search/strategy.h"
 
 /* Every strategy's struct begins with this. */
 struct strategy {
     const strategy_kind *kind;
     ledger ledger;
+    moves moves;
 };
 
 extern const strategy_kind strategy_annealing;

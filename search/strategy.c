@@ -14,6 +14,8 @@ at_status strategy_new(const strategy_kind *kind, const strategy_options *option
         return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
     s->kind = kind;
     at_status status = ledger_init(&s->ledger, options, error);
+    if (!status && !moves_init(&s->moves, &s->ledger))
+        status = error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
     if (!status && kind->init)
         status = kind->init(s, options, error);
     if (status)
@@ -61,6 +63,7 @@ void strategy_free(strategy *s)
         return;
     if (s->kind->deinit)
         s->kind->deinit(s);
+    moves_deinit(&s->moves);
     ledger_deinit(&s->ledger);
     free(s);
 }

@@ -13,10 +13,10 @@ static void read_answer(pack *m)
     device_answer answer;
     if (device_get_answer(m, &answer, NULL) != AT_OK)
         return;
-    if (answer.outcome >= OUTCOME_COUNT || answer.sample_count > m->size_bytes / 8 ||
+    if (answer.found.outcome >= OUTCOME_COUNT || answer.found.sample_count > m->size_bytes / 8 ||
         strlen(answer.message) > m->size_bytes)
         abort();
-    device_answer_deinit(&answer);
+    device_event_deinit(&answer.found);
 }
 
 /* What is read as a whole packs to as many bytes again. */

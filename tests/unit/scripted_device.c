@@ -131,11 +131,11 @@ static void say_answer(player *p, const received *r, device_answer a)
     a.usable = true;
     a.message = "";
     if (r->kind == REQUEST_TRY || r->kind == REQUEST_BLOCK)
-        for (size_t i = 0; i < a.sample_count; i++)
+        for (size_t i = 0; i < a.found.sample_count; i++)
             samples_ns[i] = time_of(r->kind == REQUEST_TRY ? r->id : r->block[i], i);
     else
-        a.sample_count = 0;
-    a.samples_ns = samples_ns;
+        a.found.sample_count = 0;
+    a.found.samples_ns = samples_ns;
     message m = {.type = REPLY_ANSWER};
     device_put_answer(&m.body, &a);
     say(p, &m);
@@ -144,7 +144,7 @@ static void say_answer(player *p, const received *r, device_answer a)
 static device_answer right_answer(const received *r)
 {
     return (device_answer){
-        .number = r->number, .kind = r->kind, .id = r->id, .sample_count = r->samples};
+        .number = r->number, .kind = r->kind, .found = {.id = r->id, .sample_count = r->samples}};
 }
 
 /* Reads requests until `wanted` are queued or there are no more. */
@@ -208,9 +208,9 @@ static void answer_wrongly(player *p, scripted_step step)
     else if (step == STEP_OTHER_NUMBER)
         a.number++;
     else if (step == STEP_OTHER_ID)
-        a.id++;
-    else if (a.sample_count)
-        a.sample_count--;
+        a.found.id++;
+    else if (a.found.sample_count)
+        a.found.sample_count--;
     say_answer(p, &p->queue[0], a);
     drop_request(p);
 }

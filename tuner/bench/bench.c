@@ -36,11 +36,11 @@ static void answer_failure(device_bench *b, at_status status, const at_error *er
 {
     snprintf(b->text, sizeof b->text, "%s", error->message);
     answer->message = b->text;
-    answer->status = status;
+    answer->found.status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
-    answer->outcome = refused ? OUTCOME_LAUNCH_ERROR : OUTCOME_CRASHED;
+    answer->found.outcome = refused ? OUTCOME_LAUNCH_ERROR : OUTCOME_CRASHED;
     answer->usable = refused;
-    answer->sample_count = 0;
+    answer->found.sample_count = 0;
 }
 
 static at_status reserve_samples(device_bench *b, size_t count, at_error *error)
@@ -205,7 +205,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
 
 static at_status measure_setup(device_bench *b, device_answer *answer, at_error *error)
 {
-    device_ready *r = &answer->ready;
+    device_ready *r = &answer->found.ready;
     device_meter *meter = &b->stages[0].meter;
     double khz;
     at_status status = read_sm_clock(b, &khz, error);
@@ -224,9 +224,9 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
         status = read_sm_clock(b, &r->sm_clock_khz, error);
     if (status)
         return status;
-    answer->samples_ns = b->samples_ns;
-    answer->sample_count = ceilings;
-    answer->ceiling_ns = median(b->samples_ns, ceilings);
+    answer->found.samples_ns = b->samples_ns;
+    answer->found.sample_count = ceilings;
+    answer->found.ceiling_ns = median(b->samples_ns, ceilings);
     return AT_OK;
 }
 
@@ -320,8 +320,8 @@ void device_bench_setup(device_bench *b, const device_image *support,
         answer->usable = false;
         return;
     }
-    b->watchdog_ns = find_watchdog(b, answer->ready.reference_ns);
-    answer->ready.watchdog_ns = b->watchdog_ns;
+    b->watchdog_ns = find_watchdog(b, answer->found.ready.reference_ns);
+    answer->found.ready.watchdog_ns = b->watchdog_ns;
 }
 
 void device_bench_deinit(device_bench *b)
@@ -343,9 +343,9 @@ static at_status try_samples(device_bench *b, loaded_variant *v, size_t count,
     for (size_t i = 0; !status && i < count; i++)
         status = sample(v, &b->samples_ns[i], error);
     if (!status)
-        status = read_sm_clock(b, &answer->sm_clock_khz, error);
-    answer->samples_ns = b->samples_ns;
-    answer->sample_count = count;
+        status = read_sm_clock(b, &answer->found.sm_clock_khz, error);
+    answer->found.samples_ns = b->samples_ns;
+    answer->found.sample_count = count;
     return status;
 }
 
@@ -360,12 +360,12 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
     if (!status)
         status = check(b, &v, CHECK_LAUNCHES, &result, &error);
     int64_t checked_ns = clock_now_ns();
-    answer->check_ns = checked_ns - start_ns;
+    answer->found.check_ns = checked_ns - start_ns;
     if (!status && result == OUTCOME_OK && sample_count > 0 && v.present[0]) {
         status = try_samples(b, &v, sample_count, answer, &error);
-        answer->measure_ns = clock_now_ns() - checked_ns;
+        answer->found.measure_ns = clock_now_ns() - checked_ns;
     }
-    answer->outcome = result;
+    answer->found.outcome = result;
     if (result != OUTCOME_OK)
         answer->message = b->text;
     if (status)
@@ -428,8 +428,8 @@ void device_bench_hold(device_bench *b, uint64_t id, const device_variant *varia
         status = load(b, variant, &v, &error);
     v.id = id;
     if (!status && variant->unchecked)
-        status = check_ragged(b, &v, &answer->outcome, &error);
-    if (!status && answer->outcome != OUTCOME_OK) {
+        status = check_ragged(b, &v, &answer->found.outcome, &error);
+    if (!status && answer->found.outcome != OUTCOME_OK) {
         answer->message = b->text;
         unload(b, &v);
         return;
@@ -464,12 +464,12 @@ void device_bench_release(device_bench *b, uint64_t id)
     b->held_count--;
 }
 
-/* answer->id is the variant in progress, for a failure that must name one. */
+/* answer->found.id is the variant in progress, for a failure that must name one. */
 static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count, bool with_copy,
                               device_answer *answer, at_error *error)
 {
     for (size_t i = 0; i < count; i++) {
-        answer->id = ids[i];
+        answer->found.id = ids[i];
         if (!find_held(b, ids[i]))
             return error_set(error, AT_FORMAT, "the variant is no longer held");
     }
@@ -478,17 +478,17 @@ static at_status sample_block(device_bench *b, const uint64_t *ids, size_t count
     if (!status)
         status = read_sm_clock(b, &before_khz, error);
     if (!status && with_copy)
-        status = device_meter_ceiling(&b->stages[0].meter, &answer->ceiling_ns, error);
+        status = device_meter_ceiling(&b->stages[0].meter, &answer->found.ceiling_ns, error);
     for (size_t i = 0; !status && i < count; i++) {
-        answer->id = ids[i];
+        answer->found.id = ids[i];
         notify(b, "sampling", i, b->watchdog_ns);
         status = sample(find_held(b, ids[i]), &b->samples_ns[i], error);
     }
     if (!status)
-        status = read_sm_clock(b, &answer->sm_clock_khz, error);
+        status = read_sm_clock(b, &answer->found.sm_clock_khz, error);
     /* A block that is too short for a clock of its own has that of the time just before it. */
-    if (answer->sm_clock_khz <= 0)
-        answer->sm_clock_khz = before_khz;
+    if (answer->found.sm_clock_khz <= 0)
+        answer->found.sm_clock_khz = before_khz;
     return status;
 }
 
@@ -501,9 +501,9 @@ void device_bench_block(device_bench *b, const uint64_t *ids, size_t count, bool
         answer_failure(b, status, &error, answer);
         return;
     }
-    answer->id = 0;
-    answer->samples_ns = b->samples_ns;
-    answer->sample_count = count;
+    answer->found.id = 0;
+    answer->found.samples_ns = b->samples_ns;
+    answer->found.sample_count = count;
 }
 
 static at_status seed_slots(device_bench *b, device_stage *stage, uint64_t seed, at_error *error)
@@ -549,8 +549,8 @@ void device_bench_recheck(device_bench *b, uint64_t id, uint64_t seed, device_an
         status = check(b, v, RECHECK_LAUNCHES, &result, &error);
     if (!status && result == OUTCOME_OK)
         status = check_elsewhere(b, &result, &error);
-    answer->check_ns = clock_now_ns() - start_ns;
-    answer->outcome = result;
+    answer->found.check_ns = clock_now_ns() - start_ns;
+    answer->found.outcome = result;
     if (result != OUTCOME_OK)
         answer->message = b->text;
     if (status)
@@ -600,13 +600,13 @@ void device_bench_energy(device_bench *b, uint64_t id, uint32_t chunks, device_a
         answer->message = b->text;
         return;
     }
-    answer->throttle = board.throttle;
-    answer->others = b->api->others(b->device);
+    answer->found.throttle = board.throttle;
+    answer->found.others = b->api->others(b->device);
     at_status status = AT_OK;
     if (chunks && !v)
         status = error_set(&error, AT_FORMAT, "the variant is no longer held");
     if (!status && chunks)
-        status = read_energy(b, v, chunks, &answer->energy, &error);
+        status = read_energy(b, v, chunks, &answer->found.energy, &error);
     answer->message = b->text;
     if (status)
         answer_failure(b, status, &error, answer);
@@ -655,7 +655,7 @@ void device_bench_count(device_bench *b, uint64_t id, const char *const *metrics
     } else if (status) {
         answer_failure(b, status, &error, answer);
     } else {
-        answer->counters = b->counters;
+        answer->found.counters = b->counters;
         answer->counter_count = count * v->launches[0].launch_count;
     }
 }

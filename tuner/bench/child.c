@@ -111,7 +111,7 @@ static at_status do_hold(child *c, pack *asked, device_answer *answer)
     device_get_variant(asked, &variant);
     if (!pack_complete(asked))
         return AT_FORMAT;
-    device_bench_hold(&c->bench, answer->id, &variant, answer);
+    device_bench_hold(&c->bench, answer->found.id, &variant, answer);
     return AT_OK;
 }
 
@@ -119,7 +119,7 @@ static at_status do_release(child *c, pack *asked, device_answer *answer)
 {
     if (!pack_complete(asked))
         return AT_FORMAT;
-    device_bench_release(&c->bench, answer->id);
+    device_bench_release(&c->bench, answer->found.id);
     return AT_OK;
 }
 
@@ -146,7 +146,7 @@ static at_status do_recheck(child *c, pack *asked, device_answer *answer)
     uint64_t seed = pack_get_u64(asked);
     if (!pack_complete(asked))
         return AT_FORMAT;
-    device_bench_recheck(&c->bench, answer->id, seed, answer);
+    device_bench_recheck(&c->bench, answer->found.id, seed, answer);
     return AT_OK;
 }
 
@@ -155,7 +155,7 @@ static at_status do_energy(child *c, pack *asked, device_answer *answer)
     uint32_t chunks = pack_get_u32(asked);
     if (!pack_complete(asked) || chunks > ENERGY_CHUNKS)
         return AT_FORMAT;
-    device_bench_energy(&c->bench, answer->id, chunks, answer);
+    device_bench_energy(&c->bench, answer->found.id, chunks, answer);
     return AT_OK;
 }
 
@@ -169,7 +169,7 @@ static at_status do_count(child *c, pack *asked, device_answer *answer)
         metrics[i] = pack_get_string(asked);
     if (!pack_complete(asked))
         return AT_FORMAT;
-    device_bench_count(&c->bench, answer->id, metrics, count, answer);
+    device_bench_count(&c->bench, answer->found.id, metrics, count, answer);
     return AT_OK;
 }
 
@@ -195,14 +195,14 @@ static at_status serve(child *c, bool *go, at_error *error)
         return status;
     c->number = pack_get_u64(&m.body);
     device_answer answer = {
-        .number = c->number, .kind = m.type, .id = pack_get_u64(&m.body), .usable = true, .message = ""};
+        .number = c->number, .kind = m.type, .found.id = pack_get_u64(&m.body), .usable = true, .message = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
     else
         status = handlers[m.type](c, &m.body, &answer);
     if (status == AT_FORMAT) {
-        answer.outcome = OUTCOME_LAUNCH_ERROR;
-        answer.status = AT_FORMAT;
+        answer.found.outcome = OUTCOME_LAUNCH_ERROR;
+        answer.found.status = AT_FORMAT;
         answer.message = "its launch makes no sense (a grid or a block of size 0, perhaps)";
         status = AT_OK;
     }

@@ -186,24 +186,12 @@ static uint64_t *block_ids(request *r, size_t *count)
 /* Makes the event of an answered request; takes over what the answer owns. */
 static at_status push_answer(device_worker *w, request *r, device_answer *answer, at_error *error)
 {
-    device_event e = {.kind = event_kind(r->message.type),
-                      .id = r->message.type == REQUEST_BLOCK ? answer->id : r->id,
-                      .outcome = answer->outcome,
-                      .status = answer->status,
-                      .message = strdup(answer->message),
-                      .samples_ns = answer->samples_ns,
-                      .sample_count = answer->sample_count,
-                      .ceiling_ns = answer->ceiling_ns,
-                      .sm_clock_khz = answer->sm_clock_khz,
-                      .check_ns = answer->check_ns,
-                      .measure_ns = answer->measure_ns,
-                      .energy = answer->energy,
-                      .throttle = answer->throttle,
-                      .others = answer->others,
-                      .counters = answer->counters,
-                      .ready = answer->ready};
-    answer->samples_ns = NULL;
-    answer->counters = NULL;
+    device_event e = answer->found;
+    answer->found.samples_ns = NULL;
+    answer->found.counters = NULL;
+    e.kind = event_kind(r->message.type);
+    e.id = e.kind == DEVICE_BLOCK ? e.id : r->id;
+    e.message = strdup(answer->message);
     size_t ids = 0;
     if (e.kind == DEVICE_BLOCK) {
         e.ids = block_ids(r, &ids);
@@ -217,13 +205,13 @@ static at_status push_answer(device_worker *w, request *r, device_answer *answer
 
 static bool took_context_down(const device_answer *answer)
 {
-    return answer->outcome == OUTCOME_CRASHED || answer->outcome == OUTCOME_TIMEOUT;
+    return answer->found.outcome == OUTCOME_CRASHED || answer->found.outcome == OUTCOME_TIMEOUT;
 }
 
 /* What an answer changes in what must be replayed; keeps or frees `r`. */
 static void settle(device_worker *w, request *r, const device_answer *answer)
 {
-    bool ok = answer->outcome == OUTCOME_OK;
+    bool ok = answer->found.outcome == OUTCOME_OK;
     switch (r->message.type) {
     case REQUEST_SETUP:
         if (ok && !r->silent) {
@@ -244,7 +232,7 @@ static void settle(device_worker *w, request *r, const device_answer *answer)
         break;
     default:
         if (took_context_down(answer))
-            forget_held(w, answer->id);
+            forget_held(w, answer->found.id);
     }
     request_free(r);
 }
@@ -265,13 +253,13 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
                                    at_error *error)
 {
     request *r = w->queue.first;
-    device_answer answer = {
-        .id = r->id, .outcome = result, .status = AT_WORKER, .message = text};
+    device_answer answer = {.message = text,
+                            .found = {.id = r->id, .outcome = result, .status = AT_WORKER}};
     if (r->message.type == REQUEST_BLOCK) {
         size_t count;
         uint64_t *ids = block_ids(r, &count);
         if (ids && count > 0)
-            answer.id = ids[w->doing_index < count ? w->doing_index : 0];
+            answer.found.id = ids[w->doing_index < count ? w->doing_index : 0];
         free(ids);
     }
     return finish_request(w, &answer, error);
@@ -431,14 +419,14 @@ static at_status on_failed(device_worker *w, message *m, at_error *error)
 
 static at_status on_setup_answer(device_worker *w, device_answer *answer, at_error *error)
 {
-    if (answer->outcome == OUTCOME_OK) {
+    if (answer->found.outcome == OUTCOME_OK) {
         w->up = true;
         w->failed_starts = w->silent_starts = 0;
         return finish_request(w, answer, error);
     }
-    bool lasting = answer->status == AT_COMPILE || answer->status == AT_FORMAT;
+    bool lasting = answer->found.status == AT_COMPILE || answer->found.status == AT_FORMAT;
     if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS)
-        return fail_for_good(w, answer->status, answer->message, error);
+        return fail_for_good(w, answer->found.status, answer->message, error);
     worker_stop(&w->process, NULL, 0);
     return restart(w, error);
 }
@@ -476,22 +464,22 @@ static bool are_counters_of(request *r, const device_answer *a)
         return a->counter_count == 0;
     uint32_t asked = pack_get_u32(read_request(r));
     return a->counter_count == 0 ||
-           (a->outcome == OUTCOME_OK && asked > 0 && a->counter_count % asked == 0 &&
+           (a->found.outcome == OUTCOME_OK && asked > 0 && a->counter_count % asked == 0 &&
             a->counter_count / asked <= PLAN_MAX_LAUNCHES);
 }
 
 /* Is this an answer to that request? Kind and number say so; what it holds must agree. */
 static bool answers(request *r, const device_answer *a)
 {
-    bool ok = a->outcome == OUTCOME_OK, block = r->message.type == REQUEST_BLOCK;
+    bool ok = a->found.outcome == OUTCOME_OK, block = r->message.type == REQUEST_BLOCK;
     size_t asked = samples_asked(r);
     if (a->number != r->number || a->kind != r->message.type || (ok && !a->usable))
         return false;
-    if (ok ? asked != SIZE_MAX && a->sample_count != asked : a->sample_count != 0)
+    if (ok ? asked != SIZE_MAX && a->found.sample_count != asked : a->found.sample_count != 0)
         return false;
     if (!are_counters_of(r, a))
         return false;
-    return block && !ok ? is_in_block(r, a->id) : a->id == r->id;
+    return block && !ok ? is_in_block(r, a->found.id) : a->found.id == r->id;
 }
 
 static const char *request_name(uint32_t type)
@@ -512,7 +500,7 @@ static at_status on_answer(device_worker *w, message *m, at_error *error)
         return status;
     if (w->phase != PHASE_SERVING || !request_queue_started(&w->queue) ||
         !answers(w->queue.first, &answer)) {
-        device_answer_deinit(&answer);
+        device_event_deinit(&answer.found);
         return error_set(error, AT_WORKER, "the device worker answered what it was not asked");
     }
     show(w, request_name(w->queue.first->message.type));
@@ -527,7 +515,7 @@ static at_status on_answer(device_worker *w, message *m, at_error *error)
             status = status ? status : restarted;
         }
     }
-    device_answer_deinit(&answer);
+    device_event_deinit(&answer.found);
     if (!w->failed && answer.usable)
         expect_request(w);
     return status;

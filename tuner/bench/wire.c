@@ -55,29 +55,29 @@ static const pack_field property_fields[] = {
 static const pack_field answer_fields[] = {
     PACK_FIELD(device_answer, number),
     PACK_FIELD(device_answer, kind),
-    PACK_FIELD(device_answer, id),
-    PACK_FIELD(device_answer, outcome),
-    PACK_FIELD(device_answer, status),
+    PACK_FIELD(device_answer, found.id),
+    PACK_FIELD(device_answer, found.outcome),
+    PACK_FIELD(device_answer, found.status),
     PACK_FIELD(device_answer, usable),
     PACK_FIELD(device_answer, message),
-    PACK_FIELD(device_answer, ceiling_ns),
-    PACK_FIELD(device_answer, sm_clock_khz),
-    PACK_FIELD(device_answer, check_ns),
-    PACK_FIELD(device_answer, measure_ns),
-    PACK_FIELD(device_answer, ready.floor_ns),
-    PACK_FIELD(device_answer, ready.tick_ns),
-    PACK_FIELD(device_answer, ready.reference_ns),
-    PACK_FIELD(device_answer, ready.watchdog_ns),
-    PACK_FIELD(device_answer, ready.batch),
-    PACK_FIELD(device_answer, ready.buffer_sets),
-    PACK_FIELD(device_answer, ready.sm_clock_khz),
-    PACK_FIELD(device_answer, energy.launch_j),
-    PACK_FIELD(device_answer, energy.low_j),
-    PACK_FIELD(device_answer, energy.high_j),
-    PACK_FIELD(device_answer, energy.power_w),
-    PACK_FIELD(device_answer, energy.chunks),
-    PACK_FIELD(device_answer, throttle),
-    PACK_FIELD(device_answer, others),
+    PACK_FIELD(device_answer, found.ceiling_ns),
+    PACK_FIELD(device_answer, found.sm_clock_khz),
+    PACK_FIELD(device_answer, found.check_ns),
+    PACK_FIELD(device_answer, found.measure_ns),
+    PACK_FIELD(device_answer, found.ready.floor_ns),
+    PACK_FIELD(device_answer, found.ready.tick_ns),
+    PACK_FIELD(device_answer, found.ready.reference_ns),
+    PACK_FIELD(device_answer, found.ready.watchdog_ns),
+    PACK_FIELD(device_answer, found.ready.batch),
+    PACK_FIELD(device_answer, found.ready.buffer_sets),
+    PACK_FIELD(device_answer, found.ready.sm_clock_khz),
+    PACK_FIELD(device_answer, found.energy.launch_j),
+    PACK_FIELD(device_answer, found.energy.low_j),
+    PACK_FIELD(device_answer, found.energy.high_j),
+    PACK_FIELD(device_answer, found.energy.power_w),
+    PACK_FIELD(device_answer, found.energy.chunks),
+    PACK_FIELD(device_answer, found.throttle),
+    PACK_FIELD(device_answer, found.others),
 };
 
 void device_put_image(pack *m, const device_image *image)
@@ -179,10 +179,10 @@ void device_put_answer(pack *m, const device_answer *answer)
     pack_put_fields(m, answer, FIELDS(answer_fields));
     pack_put_u64(m, answer->counter_count);
     for (size_t i = 0; i < answer->counter_count; i++)
-        pack_put_f64(m, answer->counters[i]);
-    pack_put_u64(m, answer->sample_count);
-    for (size_t i = 0; i < answer->sample_count; i++)
-        pack_put_u64(m, (uint64_t)answer->samples_ns[i]);
+        pack_put_f64(m, answer->found.counters[i]);
+    pack_put_u64(m, answer->found.sample_count);
+    for (size_t i = 0; i < answer->found.sample_count; i++)
+        pack_put_u64(m, (uint64_t)answer->found.samples_ns[i]);
 }
 
 /* As many numbers of 8 bytes as the message says there are; *count is 0 and the result NULL where it has
@@ -198,35 +198,22 @@ static void *get_array(pack *m, size_t *count)
     return *count ? malloc(*count * 8) : NULL;
 }
 
-void device_answer_deinit(device_answer *answer)
-{
-    free(answer->samples_ns);
-    free(answer->counters);
-    answer->samples_ns = NULL;
-    answer->counters = NULL;
-}
-
 at_status device_get_answer(pack *m, device_answer *out, at_error *error)
 {
+    device_event *found = &out->found;
     *out = (device_answer){0};
     pack_get_fields(m, out, FIELDS(answer_fields));
-    out->counters = get_array(m, &out->counter_count);
-    for (size_t i = 0; out->counters && i < out->counter_count; i++)
-        out->counters[i] = pack_get_f64(m);
-    bool memory = out->counters || out->counter_count == 0;
-    if (memory)
-        out->samples_ns = get_array(m, &out->sample_count);
-    for (size_t i = 0; out->samples_ns && i < out->sample_count; i++)
-        out->samples_ns[i] = (int64_t)pack_get_u64(m);
-    memory = memory && (out->samples_ns || out->sample_count == 0);
-    if (memory && ((unsigned)out->outcome >= OUTCOME_COUNT || (unsigned)out->status > AT_INTERNAL || !pack_complete(m))) {
-        device_answer_deinit(out);
-        return error_set(error, AT_WORKER, "the device worker's answer makes no sense");
-    }
-    if (!memory) {
-        device_answer_deinit(out);
-        return error_set(error, AT_NO_MEMORY, "no memory for %zu samples",
-                         out->sample_count + out->counter_count);
-    }
-    return AT_OK;
+    found->counters = get_array(m, &out->counter_count);
+    for (size_t i = 0; found->counters && i < out->counter_count; i++)
+        found->counters[i] = pack_get_f64(m);
+    found->samples_ns = get_array(m, &found->sample_count);
+    for (size_t i = 0; found->samples_ns && i < found->sample_count; i++)
+        found->samples_ns[i] = (int64_t)pack_get_u64(m);
+    bool memory = (found->counters || !out->counter_count) && (found->samples_ns || !found->sample_count);
+    bool sense = (unsigned)found->outcome < OUTCOME_COUNT && (unsigned)found->status <= AT_INTERNAL;
+    if (memory && sense && pack_complete(m))
+        return AT_OK;
+    device_event_deinit(found);
+    return memory ? error_set(error, AT_WORKER, "the device worker's answer makes no sense")
+                  : error_set(error, AT_NO_MEMORY, "no memory for a device worker's answer");
 }

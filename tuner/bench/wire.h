@@ -42,22 +42,11 @@ typedef struct device_note {
 typedef struct device_answer {
     uint64_t number; /* the request's */
     uint32_t kind;   /* the request's device_message */
-    uint64_t id;     /* the request's; BLOCK: the variant to blame */
-    outcome outcome;
-    at_status status; /* why, where the outcome is not OUTCOME_OK */
-    bool usable;      /* false: the context is gone, the worker ends after this answer */
-    const char *message; /* a view of the message that it came in */
-    int64_t ceiling_ns;
-    double sm_clock_khz;
-    int64_t check_ns, measure_ns;
-    device_ready ready;  /* SETUP */
-    energy_estimate energy; /* ENERGY */
-    uint64_t throttle;      /* ENERGY */
-    uint32_t others;        /* ENERGY */
-    size_t sample_count;
-    int64_t *samples_ns;
-    size_t counter_count;   /* COUNT */
-    double *counters;
+    bool usable;     /* false: the context is gone, the worker ends after this answer */
+    const char *message;  /* a view of the message that it came in */
+    size_t counter_count; /* COUNT */
+    device_event found; /* without its kind, ids and message; id: the request's, of a BLOCK the variant to
+                           blame; status: why, where the outcome is not OUTCOME_OK */
 } device_answer;
 
 void device_put_image(pack *m, const device_image *image);
@@ -74,9 +63,8 @@ void device_get_problem(pack *m, device_problem *out);
 void device_get_variant(pack *m, device_variant *out);
 void device_get_properties(pack *m, device_properties *out);
 void device_get_note(pack *m, device_note *out);
-/* out->samples_ns and out->counters are allocated (NULL when there are none): device_answer_deinit().
- * AT_WORKER for an answer that makes no sense, AT_NO_MEMORY; nothing is allocated then. */
+/* out->found is the caller's (device_event_deinit). AT_WORKER for an answer that makes no sense, AT_NO_MEMORY;
+ * nothing is allocated then. */
 at_status device_get_answer(pack *m, device_answer *out, at_error *error);
-void device_answer_deinit(device_answer *answer);
 
 #endif

@@ -173,17 +173,6 @@ static at_status get_texture(const cuda_launcher *l, const cuda_driver *cuda, co
     return cuda_textures_get(l->textures, cuda, view, buffers[view->buffer].address, out, error);
 }
 
-at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                                      const cuda_range *buffers, at_error *error)
-{
-    CUtexObject made;
-    at_status status = AT_OK;
-    for (uint32_t i = 0; i < plan->view_count && !status; i++)
-        if (plan->views[i].kind == VIEW_TEXTURE)
-            status = get_texture(l, cuda, &plan->views[i], buffers, &made, error);
-    return status;
-}
-
 static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                             const cuda_range *buffers, view_objects *out, at_error *error)
 {
@@ -198,21 +187,25 @@ static at_status make_views(const cuda_launcher *l, const cuda_driver *cuda, con
     return status;
 }
 
+at_status cuda_launcher_make_textures(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                      const cuda_range *buffers, at_error *error)
+{
+    view_objects made;
+    return make_views(l, cuda, plan, buffers, &made, error);
+}
+
 static void *view_object(const launch_plan *plan, view_objects *made, uint32_t view)
 {
     return plan->views[view].kind == VIEW_TEXTURE ? (void *)&made->textures[view] : (void *)&made->maps[view];
 }
 
-/* `chunk`: the arguments that come after the plan's; NULL: none do. */
-enum { CHUNK_ARGUMENTS = 2 };
-
-static at_status queue_place(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
-                             uint32_t place, const cuda_range *buffers, uint64_t *chunk,
-                             CUstream stream, at_error *error)
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                  uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
+                                  at_error *error)
 {
     CUdeviceptr pointers[PLAN_MAX_ARGUMENTS];
     view_objects views;
-    void *arguments[PLAN_MAX_ARGUMENTS + CHUNK_ARGUMENTS];
+    void *arguments[PLAN_MAX_ARGUMENTS + CUDA_CHUNK_ARGUMENTS];
     const kernel_launch *launch = &plan->launches[place];
     at_status status = make_views(l, cuda, plan, buffers, &views, error);
     if (status)
@@ -225,7 +218,7 @@ static at_status queue_place(const cuda_launcher *l, const cuda_driver *cuda, co
                        : a->is_view ? view_object(plan, &views, (uint32_t)a->bits)
                                     : (void *)(uintptr_t)plan_argument_value(plan, a);
     }
-    for (uint32_t j = 0; chunk && j < CHUNK_ARGUMENTS; j++)
+    for (uint32_t j = 0; chunk && j < CUDA_CHUNK_ARGUMENTS; j++)
         arguments[launch->argument_count + j] = &chunk[j];
     CUresult result = queue_one(cuda, l->functions[place], launch, arguments, stream);
     return cuda_check(cuda, result, cuda_refusal_status(result),
@@ -235,31 +228,12 @@ static at_status queue_place(const cuda_launcher *l, const cuda_driver *cuda, co
                       error);
 }
 
-at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
-                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
-                                  CUstream stream, at_error *error)
-{
-    return queue_place(l, cuda, plan, place, buffers, NULL, stream, error);
-}
-
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; !status && i < plan->launch_count; i++)
-        status = queue_place(l, cuda, plan, i, buffers, NULL, stream, error);
-    return status;
-}
-
-at_status cuda_launcher_queue_chunk(const cuda_launcher *l, const cuda_driver *cuda,
-                                    const launch_plan *plan, const cuda_range *buffers,
-                                    uint64_t first_byte, uint64_t size_bytes, CUstream stream,
-                                    at_error *error)
-{
-    uint64_t chunk[CHUNK_ARGUMENTS] = {first_byte, size_bytes};
-    at_status status = AT_OK;
-    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
-        status = queue_place(l, cuda, plan, i, buffers, chunk, stream, error);
+        status = cuda_launcher_queue_one(l, cuda, plan, i, buffers, NULL, stream, error);
     return status;
 }

@@ -43,20 +43,16 @@ at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
                              const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                              at_error *error);
 
-/* Queues the launch at `place`. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
-at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda,
-                                  const launch_plan *plan, uint32_t place, const cuda_range *buffers,
-                                  CUstream stream, at_error *error);
+/* Queues the launch at `place`. `chunk`: of a transfer, whose kernels have two more arguments, the chunk's
+ * first byte and its size; NULL: none. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
+enum { CUDA_CHUNK_ARGUMENTS = 2 };
+at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
+                                  uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
+                                  at_error *error);
 
 /* Queues all of them, in their order. */
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error);
-
-/* The same for one chunk of a transfer, whose place and size are the kernels' last two arguments. */
-at_status cuda_launcher_queue_chunk(const cuda_launcher *l, const cuda_driver *cuda,
-                                    const launch_plan *plan, const cuda_range *buffers,
-                                    uint64_t first_byte, uint64_t size_bytes, CUstream stream,
-                                    at_error *error);
 
 #endif

@@ -142,7 +142,7 @@ at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, d->stream, error);
+    return cuda_launcher_queue_one(&k->launcher, &d->cuda, plan, place, ranges, NULL, d->stream, error);
 }
 
 void cuda_kernel_free(device *d, device_kernel *k)

@@ -1,10 +1,10 @@
 #include "cuda/timer.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/stats.h"
 
 /* Queueing takes tens of microseconds; a gate that is still shut after this has lost its host. */
 static const uint64_t gate_timeout_ns = 200 * 1000 * 1000;
@@ -59,15 +59,13 @@ static at_status new_counters(device *d, at_error *error)
 at_status cuda_clock_new(device *d, at_error *error)
 {
     cuda_clock *c = &d->clock;
-    const cuda_driver *cuda = &d->cuda;
     c->flush_bytes = 2 * (uint64_t)d->properties.limits.l2_bytes / 16 * 16;
     if (c->flush_bytes < LEAST_FLUSH_BYTES)
         c->flush_bytes = LEAST_FLUSH_BYTES;
-    at_status status = cuda_check(cuda, cuda->cuEventCreate(&c->start, CU_EVENT_DEFAULT), AT_DEVICE,
-                                  "cannot make an event", error);
+    at_status status =
+        cuda_done(d, d->cuda.cuEventCreate(&c->start, CU_EVENT_DEFAULT), "cannot make an event", error);
     if (!status)
-        status = cuda_check(cuda, cuda->cuEventCreate(&c->stop, CU_EVENT_DEFAULT), AT_DEVICE,
-                            "cannot make an event", error);
+        status = cuda_done(d, d->cuda.cuEventCreate(&c->stop, CU_EVENT_DEFAULT), "cannot make an event", error);
     if (!status)
         status = new_gate(d, error);
     if (!status)
@@ -250,12 +248,6 @@ at_status cuda_warm_up(device *d, at_error *error)
     }
 }
 
-static int compare_times(const void *a, const void *b)
-{
-    const int64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static at_status sample_empty(device *d, int64_t *time_ns, at_error *error)
 {
     at_status status = cuda_sample_begin(d, DEVICE_CACHE_WARM, error);
@@ -274,8 +266,7 @@ at_status cuda_floor(device *d, int64_t *floor_ns, int64_t *tick_ns, at_error *e
         if (status)
             return status;
     }
-    qsort(samples_ns, FLOOR_SAMPLES, sizeof *samples_ns, compare_times);
-    *floor_ns = samples_ns[FLOOR_SAMPLES / 2];
+    *floor_ns = stats_summarise(samples_ns, FLOOR_SAMPLES).median_ns; /* sorts them */
     *tick_ns = 0;
     for (int i = 1; i < FLOOR_SAMPLES; i++) {
         int64_t step_ns = samples_ns[i] - samples_ns[i - 1];

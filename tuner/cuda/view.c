@@ -91,15 +91,14 @@ at_status cuda_textures_get(cuda_textures *t, const cuda_driver *cuda, const vie
             *out = t->entries[i].object;
             return AT_OK;
         }
-    struct cuda_texture *larger = array_grow(t->entries, t->count, sizeof *larger);
-    if (!larger)
-        return error_set(error, AT_NO_MEMORY, "no memory for a texture");
-    t->entries = larger;
     CUresult result = make(cuda, view, address, out);
     if (result != CUDA_SUCCESS)
         return cuda_check(cuda, result, cuda_refusal_status(result), "the texture was refused", error);
-    larger[t->count++] = (struct cuda_texture){.view = *view, .address = address, .object = *out};
-    return AT_OK;
+    const struct cuda_texture made = {.view = *view, .address = address, .object = *out};
+    if (array_add(&t->entries, &t->count, &made, sizeof made))
+        return AT_OK;
+    cuda->cuTexObjectDestroy(*out);
+    return error_set(error, AT_NO_MEMORY, "no memory for a texture");
 }
 
 void cuda_textures_drop(cuda_textures *t, const cuda_driver *cuda, CUdeviceptr first, uint64_t size_bytes)

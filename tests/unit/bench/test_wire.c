@@ -92,17 +92,17 @@ static void put_some_answer(pack *m)
 {
     int64_t samples_ns[] = {1, -2, INT64_MAX};
     double counters[] = {0.5, -1e300};
-    const device_answer answer = {.id = 9,
-                                  .outcome = OUTCOME_WRONG_RESULT,
-                                  .status = AT_DEVICE,
-                                  .usable = true,
+    const device_answer answer = {.usable = true,
                                   .message = "story",
-                                  .ceiling_ns = 5,
-                                  .ready = {.floor_ns = 2, .batch = 8},
                                   .counter_count = 2,
-                                  .counters = counters,
-                                  .sample_count = 3,
-                                  .samples_ns = samples_ns};
+                                  .found = {.id = 9,
+                                            .outcome = OUTCOME_WRONG_RESULT,
+                                            .status = AT_DEVICE,
+                                            .ceiling_ns = 5,
+                                            .ready = {.floor_ns = 2, .batch = 8},
+                                            .counters = counters,
+                                            .sample_count = 3,
+                                            .samples_ns = samples_ns}};
     device_put_answer(m, &answer);
 }
 
@@ -114,15 +114,15 @@ static void an_answer_survives_the_way(void **state)
     at_error error = {0};
     put_some_answer(&m);
     assert_ok(device_get_answer(&m, &back, &error), error);
-    assert_int_equal(back.id, 9);
-    assert_int_equal(back.outcome, OUTCOME_WRONG_RESULT);
+    assert_int_equal(back.found.id, 9);
+    assert_int_equal(back.found.outcome, OUTCOME_WRONG_RESULT);
     assert_string_equal(back.message, "story");
-    assert_int_equal(back.ready.batch, 8);
-    assert_int_equal(back.sample_count, 3);
-    assert_true(back.samples_ns[2] == INT64_MAX);
+    assert_int_equal(back.found.ready.batch, 8);
+    assert_int_equal(back.found.sample_count, 3);
+    assert_true(back.found.samples_ns[2] == INT64_MAX);
     assert_int_equal(back.counter_count, 2);
-    assert_true(back.counters[0] == 0.5 && back.counters[1] == -1e300);
-    device_answer_deinit(&back);
+    assert_true(back.found.counters[0] == 0.5 && back.found.counters[1] == -1e300);
+    device_event_deinit(&back.found);
     pack_deinit(&m);
 }
 
@@ -141,9 +141,9 @@ static void damaged_messages_are_refused_or_harmless(void **state)
             m.bytes[rng_below(&random, m.size_bytes)] = (unsigned char)rng_next(&random);
         m.size_bytes -= (size_t)rng_below(&random, m.size_bytes);
         if (device_get_answer(&m, &answer, NULL) == AT_OK) {
-            assert_true(answer.outcome < OUTCOME_COUNT);
-            assert_true(answer.sample_count + answer.counter_count <= m.size_bytes / 8);
-            device_answer_deinit(&answer);
+            assert_true(answer.found.outcome < OUTCOME_COUNT);
+            assert_true(answer.found.sample_count + answer.counter_count <= m.size_bytes / 8);
+            device_event_deinit(&answer.found);
         }
         m.position = 0;
         m.failed = false;

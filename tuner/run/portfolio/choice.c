@@ -8,15 +8,8 @@
 #include "portfolio/cover.h"
 #include "portfolio/tree.h"
 #include "record/pick.h"
-#include "run/portfolio/residues.h"
-#include "run/setup/setup.h"
 
 static const double gain_least = 0.0005; /* of one more configuration, in mean regret where it was timed */
-
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
 
 /* A matrix of what is chosen from: the problems that are in, then the witnesses. */
 typedef struct matrix {
@@ -34,13 +27,11 @@ static void matrix_deinit(matrix *x)
 }
 
 /* What a witness allows, which costs nothing where it is. */
-static void add_witness(const portfolio *p, matrix *x, const value *problem)
+static void add_witness(const portfolio *p, matrix *x, size_t problem)
 {
-    residues_problem at;
-    script *s = NULL;
+    script *s;
     size_t row = x->m.problem_count, width = x->m.configuration_count;
-    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, problem, &at);
-    if (target_load_script(&at.settings, &p->found.device.limits, &s, NULL) != AT_OK)
+    if (portfolio_load_script(p, problem, &s, NULL) != AT_OK)
         return;
     for (size_t i = 0; i < width; i++)
         x->ratios[row * width + i] = known_fits(s, p->known.items[x->places[i]].text) ? 1 : 0;
@@ -56,7 +47,7 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
                   .defaults = calloc(most, sizeof *x->defaults)};
     if (!x->places || !x->ratios || !x->defaults)
-        return no_memory(error);
+        return known_no_memory(error);
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
             x->places[width++] = p->everywhere[i];
@@ -71,7 +62,7 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
     }
     x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults};
     for (size_t w = 0; w < p->witness_count; w++)
-        add_witness(p, x, portfolio_problem_at(p, p->problem_count + w));
+        add_witness(p, x, p->problem_count + w);
     return AT_OK;
 }
 
@@ -95,10 +86,8 @@ static void find_single_best(portfolio *p, const portfolio_matrix *timed, const 
 /* The variables that are not gone over. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error)
 {
-    residues_problem at;
-    script *s = NULL;
-    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, 0), &at);
-    at_status status = target_load_script(&at.settings, &p->found.device.limits, &s, error);
+    script *s;
+    at_status status = portfolio_load_script(p, 0, &s, error);
     if (status)
         return status;
     const pattern *described = script_pattern(s);
@@ -112,10 +101,10 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
         if (over)
             continue;
         if (!known_values_add(fixed, v->name, v->value))
-            status = no_memory(error);
+            status = known_no_memory(error);
     }
     if (!fixed->pairs)
-        status = no_memory(error);
+        status = known_no_memory(error);
     script_free(s);
     return status;
 }
@@ -130,7 +119,7 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     size_t width = p->chosen_count, axes = p->asked->axis_count, rows = 0, all = p->known.problem_count;
     double *ratios = calloc(all * width + 1, sizeof *ratios), *defaults = calloc(all + 1, sizeof *defaults);
     value *problems = calloc(all * axes + 1, sizeof *problems);
-    at_status status = ratios && defaults && problems ? AT_OK : no_memory(error);
+    at_status status = ratios && defaults && problems ? AT_OK : known_no_memory(error);
     for (size_t q = 0; q < all && !status; q++) {
         const known_problem *at = &p->known.problems[q];
         if (is_held_out(p, q) || at->left_out || at->best_ns <= 0)
@@ -253,7 +242,6 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
 {
     portfolio_tried *t = &p->tried[problem];
     const known_problem *at = &p->known.problems[problem];
-    residues_problem wanted;
     fit f = {.text = malloc(CONFIGURATION_BYTES)};
     record_pair pairs[RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES], defaults[RECORD_MAX_VALUES];
     *t = (portfolio_tried){.values = portfolio_problem_at(p, problem),
@@ -263,9 +251,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
                            .best_ns = whole_ns(at->best_ns),
                            .baseline_ns = whole_ns(at->baseline_ns),
                            .place = SIZE_MAX};
-    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, problem), &wanted);
-    at_status status = f.text ? target_load_script(&wanted.settings, &p->found.device.limits, &f.script, error)
-                              : no_memory(error);
+    at_status status = f.text ? portfolio_load_script(p, problem, &f.script, error) : known_no_memory(error);
     if (status || at->left_out)
         goto cleanup;
     const pattern *described = script_pattern(f.script);

@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-static at_status no_memory(at_error *error)
+at_status known_no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY, "out of memory");
 }
@@ -15,7 +15,7 @@ at_status known_init(known *k, const value *problems, size_t axis_count, size_t 
 {
     *k = (known){.problems = calloc(problem_count + 1, sizeof *k->problems)};
     if (!k->problems)
-        return no_memory(error);
+        return known_no_memory(error);
     k->problem_count = problem_count;
     for (size_t i = 0; i < problem_count; i++)
         k->problems[i].values = &problems[i * axis_count];
@@ -79,7 +79,7 @@ static at_status find(known *k, const char *text, const char *const *names, cons
         return AT_OK;
     known_configuration *items = array_grow(k->items, k->count, sizeof *items);
     if (!items)
-        return no_memory(error);
+        return known_no_memory(error);
     k->items = items;
     known_configuration *c = &items[k->count++];
     *c = (known_configuration){.text = strdup(text),
@@ -91,7 +91,7 @@ static at_status find(known *k, const char *text, const char *const *names, cons
         memset(c->possible, -1, k->problem_count + 1);
     for (size_t i = 0; i < count && whole; i++)
         whole = known_values_add(&c->values, names[i], values[i]);
-    return whole ? AT_OK : no_memory(error);
+    return whole ? AT_OK : known_no_memory(error);
 }
 
 /* A machine may be to blame for the others. */
@@ -104,7 +104,7 @@ static at_status condemn(known_configuration *c, const run_result *r, at_error *
 {
     if (!c->condemned)
         c->condemned = strdup(r->found.message ? r->found.message : outcome_name(r->found.outcome));
-    return c->condemned ? AT_OK : no_memory(error);
+    return c->condemned ? AT_OK : known_no_memory(error);
 }
 
 static double time_of(const run_result *r, double fastest_ns)
@@ -163,7 +163,7 @@ at_status known_leave_out(known *k, size_t problem, const char *why, at_error *e
 {
     free(k->problems[problem].left_out);
     k->problems[problem].left_out = strdup(*why ? why : "no variant worked");
-    return k->problems[problem].left_out ? AT_OK : no_memory(error);
+    return k->problems[problem].left_out ? AT_OK : known_no_memory(error);
 }
 
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank)

@@ -62,6 +62,9 @@ bool known_fits(script *s, const char *text);
 /* Was it timed on the problem, with exactly `rank` faster configurations there that failed nowhere? */
 bool known_has_rank(const known *k, size_t configuration, size_t problem, size_t rank);
 
+/* AT_NO_MEMORY. */
+at_status known_no_memory(at_error *error);
+
 /* Values that own their texts. Appends a copy, for which there is room; false: no memory. */
 bool known_values_add(record_values *values, const char *name, value v);
 void known_values_deinit(record_values *values);

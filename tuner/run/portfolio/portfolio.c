@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "process/interrupt.h"
-#include "run/portfolio/residues.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
 
@@ -27,11 +26,6 @@ static const double promise_least = 0.005; /* of a search that is worth it */
 static const double search_share = 0.55;   /* of the budget */
 static const double alike = 0.002;         /* what is that near to a problem's best stands for it */
 
-static at_status no_memory(at_error *error)
-{
-    return error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 static bool is_in(const portfolio *p, size_t problem)
 {
     return !p->known.problems[problem].left_out;
@@ -43,11 +37,10 @@ static bool is_in(const portfolio *p, size_t problem)
 static bool accept(void *context, const value *problem)
 {
     portfolio *p = context;
-    residues_problem at;
-    script *s = NULL;
+    script *s;
     at_error why = {0};
-    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, problem, &at);
-    at_status status = target_load_script(&at.settings, &p->workers.properties.limits, &s, &why);
+    at_status status = residues_load(p->asked->run, &p->workers.properties.limits, p->asked->axes,
+                                     p->asked->axis_count, problem, &s, &why);
     script_free(s);
     if (status && !p->refused_count++)
         p->refused = why;
@@ -91,7 +84,7 @@ static at_status choose_problems(portfolio *p, at_error *error)
     size_t wanted = a->problem_count + a->held_out;
     p->problems = calloc((wanted + WITNESSES) * a->axis_count + 1, sizeof *p->problems);
     if (!p->problems)
-        return no_memory(error);
+        return known_no_memory(error);
     at_status status = residues_find(a->run, &p->workers.properties.limits, a->axes, a->axis_count, error);
     if (!status)
         status = portfolio_choose_problems(a->axes, a->axis_count, wanted, a->run->seed, accept, p,
@@ -193,7 +186,7 @@ static at_status keep_journal(portfolio *p, tune *t, at_error *error)
     if (!taken || array_add(&p->journals, &p->journal_count, &taken, sizeof taken))
         return AT_OK;
     journal_close(taken);
-    return no_memory(error);
+    return known_no_memory(error);
 }
 
 static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
@@ -264,10 +257,8 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
 /* Asks the script what of what is known is possible for a problem. */
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
-    residues_problem at;
-    script *s = NULL;
-    residues_settings(p->asked->run, p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, problem), &at);
-    at_status status = target_load_script(&at.settings, &p->found.device.limits, &s, error);
+    script *s;
+    at_status status = portfolio_load_script(p, problem, &s, error);
     if (!status)
         known_ask(&p->known, problem, s);
     script_free(s);
@@ -427,7 +418,7 @@ static at_status fill_matrix(portfolio *p, at_error *error)
     at_status status = AT_OK;
     p->everywhere = calloc(MOST_EVERYWHERE, sizeof *p->everywhere);
     if (!p->everywhere)
-        return no_memory(error);
+        return known_no_memory(error);
     list_everywhere(p);
     for (size_t q = 0, filled = 0; q < p->made_on && !status; q++) {
         size_t given[MOST_EVERYWHERE], count = 0;
@@ -585,16 +576,14 @@ static at_status open(portfolio *p, at_error *error)
         if (!known_name) {
             value any = a->axes[i].value_count ? a->axes[i].values[0]
                                                : (value){.kind = VALUE_INTEGER, .integer = a->axes[i].most};
-            script *none = NULL;
-            residues_problem at;
-            residues_settings(a->run, &a->axes[i], 1, &any, &at);
-            status = target_load_script(&at.settings, &p->workers.properties.limits, &none, error);
+            script *none;
+            status = residues_load(a->run, &p->workers.properties.limits, &a->axes[i], 1, &any, &none, error);
             script_free(none);
         }
     }
     script_free(s);
     if (!status && (!p->default_text || !p->pattern))
-        status = no_memory(error);
+        status = known_no_memory(error);
     if (!status && a->run->record && p->workers.device && !p->workers.properties.predicted)
         status = record_check_writable(a->run->results_dir, p->workers.properties.limits.name, p->pattern,
                                        error);
@@ -612,7 +601,7 @@ static at_status allocate(portfolio *p, at_error *error)
     p->tried = calloc(p->problem_count + 1, sizeof *p->tried);
     return p->kept.configurations && p->kept.nodes && p->rows && p->row_times_ns && p->pairs && p->tried
                ? AT_OK
-               : no_memory(error);
+               : known_no_memory(error);
 }
 
 static at_status keep(portfolio *p, at_error *error)
@@ -631,7 +620,7 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     portfolio *p = calloc(1, sizeof *p);
     *out = NULL;
     if (!p)
-        return no_memory(error);
+        return known_no_memory(error);
     p->asked = asked;
     p->known_default = SIZE_MAX;
     p->start_ns = clock_now_ns();

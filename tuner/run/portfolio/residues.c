@@ -29,6 +29,15 @@ void residues_settings(const settings *base, const portfolio_axis *axes, size_t 
     }
 }
 
+at_status residues_load(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
+                        size_t axis_count, const value *problem, script **out, at_error *error)
+{
+    residues_problem at;
+    *out = NULL;
+    residues_settings(base, axes, axis_count, problem, &at);
+    return target_load_script(&at.settings, limits, out, error);
+}
+
 /* The number of the range that is divisible by most: a large power of two, with small primes where there
  * is room for them. */
 static int64_t most_divisible(const portfolio_axis *axis)
@@ -81,11 +90,9 @@ static at_status collect(script *s, questions *out, at_error *error)
 static void ask(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
                 size_t axis_count, const value *problem, const questions *q, bool answers[ASKED])
 {
-    residues_problem at;
-    script *s = NULL;
+    script *s;
     memset(answers, 0, ASKED * sizeof *answers);
-    residues_settings(base, axes, axis_count, problem, &at);
-    if (target_load_script(&at.settings, limits, &s, NULL) != AT_OK)
+    if (residues_load(base, limits, axes, axis_count, problem, &s, NULL) != AT_OK)
         return;
     for (size_t i = 0; i < q->count; i++)
         answers[i] = known_fits(s, q->texts[i]);
@@ -143,7 +150,6 @@ static at_status load_middle(const settings *base, const arch_limits *limits, co
 {
     at_status status = AT_USAGE;
     for (int halved = 0; status == AT_USAGE && halved < MOST_HALVED; halved++) {
-        residues_problem at;
         for (size_t a = 0; a < axis_count; a++) {
             portfolio_axis smaller = axes[a];
             smaller.most >>= halved;
@@ -153,8 +159,7 @@ static at_status load_middle(const settings *base, const arch_limits *limits, co
                 middle[a] = (value){.kind = VALUE_INTEGER, .integer = most_divisible(&smaller)};
         }
         error_clear(error);
-        residues_settings(base, axes, axis_count, middle, &at);
-        status = target_load_script(&at.settings, limits, out, error);
+        status = residues_load(base, limits, axes, axis_count, middle, out, error);
     }
     return status;
 }

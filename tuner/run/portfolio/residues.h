@@ -11,8 +11,9 @@
 #include "device/arch.h"
 #include "portfolio/problems.h"
 #include "run/setup/settings.h"
+#include "script/script.h"
 
-/* A problem as settings, for target_load_script() and tune_run(). */
+/* A problem as settings, for tune_run(). */
 typedef struct residues_problem {
     settings settings;
     char texts[PORTFOLIO_MAX_AXES][300];
@@ -21,6 +22,11 @@ typedef struct residues_problem {
 /* `base` with the axes' variables set. */
 void residues_settings(const settings *base, const portfolio_axis *axes, size_t axis_count,
                        const value *problem, residues_problem *out);
+
+/* Loads the script for the problem. The caller frees *out, which is NULL after a failure. Errors as
+ * target_load_script(). */
+at_status residues_load(const settings *base, const arch_limits *limits, const portfolio_axis *axes,
+                        size_t axis_count, const value *problem, script **out, at_error *error);
 
 /* Fills in the divisors of the axes that are ranges: powers of 2 up to 64, 3, 9, 5 and 7, as far as they
  * occur in the range. They stay empty if the script has no configuration for such a problem. AT_NO_MEMORY,

@@ -6,6 +6,7 @@
 #include "record/record.h"
 #include "run/portfolio/known.h"
 #include "run/portfolio/portfolio.h"
+#include "run/portfolio/residues.h"
 #include "run/setup/workers.h"
 
 struct portfolio {
@@ -42,6 +43,13 @@ struct portfolio {
 static inline const value *portfolio_problem_at(const portfolio *p, size_t problem)
 {
     return &p->problems[problem * p->asked->axis_count];
+}
+
+/* Loads the script for a problem. The caller frees *out, which is NULL after a failure. */
+static inline at_status portfolio_load_script(const portfolio *p, size_t problem, script **out, at_error *error)
+{
+    return residues_load(p->asked->run, &p->found.device.limits, p->asked->axes, p->asked->axis_count,
+                         portfolio_problem_at(p, problem), out, error);
 }
 
 /* Chooses configurations from p->everywhere and grows the tree. AT_NOT_FOUND: nothing works. */

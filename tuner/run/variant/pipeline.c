@@ -26,10 +26,9 @@ struct pipeline {
     int64_t start_ns;
     uint32_t lane; /* of the trace */
 
-    /* Rings of ids; capacity grows with the table. */
-    struct queue {
-        uint64_t *ids;
-        size_t head, count, capacity;
+    struct queue { /* of candidates, by their next_queued */
+        candidate *first, **end;
+        size_t count;
     } compiled, finished;
 
     size_t compiled_bytes; /* of the machine code in that queue */
@@ -45,28 +44,23 @@ struct pipeline {
     pipeline_state state;
 };
 
-static at_status queue_push(struct queue *q, uint64_t id, at_error *error)
+static void queue_push(struct queue *q, candidate *c)
 {
-    if (q->count == q->capacity) {
-        size_t capacity = q->capacity ? 2 * q->capacity : 256;
-        uint64_t *ids = malloc(capacity * sizeof *ids);
-        if (!ids)
-            return error_set(error, AT_NO_MEMORY, "out of memory");
-        for (size_t i = 0; i < q->count; i++)
-            ids[i] = q->ids[(q->head + i) % q->capacity];
-        free(q->ids);
-        *q = (struct queue){.ids = ids, .count = q->count, .capacity = capacity};
-    }
-    q->ids[(q->head + q->count++) % q->capacity] = id;
-    return AT_OK;
+    c->next_queued = NULL;
+    *(q->first ? q->end : &q->first) = c;
+    q->end = &c->next_queued;
+    q->count++;
 }
 
-static uint64_t queue_pop(struct queue *q)
+/* NULL: there is none. */
+static candidate *queue_pop(struct queue *q)
 {
-    uint64_t id = q->ids[q->head];
-    q->head = (q->head + 1) % q->capacity;
+    candidate *c = q->first;
+    if (!c)
+        return NULL;
+    q->first = c->next_queued;
     q->count--;
-    return id;
+    return c;
 }
 
 at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error)
@@ -97,15 +91,13 @@ void pipeline_free(pipeline *p)
         return;
     candidates_deinit(&p->table);
     twins_deinit(&p->twins);
-    free(p->compiled.ids);
-    free(p->finished.ids);
     free(p->indices);
     free(p);
 }
 
 void pipeline_abandon_queue(pipeline *p)
 {
-    p->compiled.count = 0;
+    p->compiled = (struct queue){0};
     p->compiled_bytes = 0;
     p->abandoned = true;
 }
@@ -141,7 +133,7 @@ size_t pipeline_room(const pipeline *p)
 }
 
 /* The one that stands for it is finished. */
-static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
+static void finish_twin(pipeline *p, candidate *c)
 {
     bool known = c->from_journal;
     twins_follow(c);
@@ -151,21 +143,19 @@ static at_status finish_twin(pipeline *p, candidate *c, at_error *error)
         variant_log_keep(&p->log, c);
     p->state.finished++;
     p->state.twins++;
-    return queue_push(&p->finished, c->id, error);
+    queue_push(&p->finished, c);
 }
 
-static at_status become_twin(pipeline *p, candidate *c, candidate *lead, at_error *error)
+static void become_twin(pipeline *p, candidate *c, candidate *lead)
 {
-    at_status status = AT_OK;
     candidate_drop_images(c);
-    for (candidate *next = c; !status && next; c = next) {
+    for (candidate *next = c; next; c = next) {
         /* It may have stood for others itself. */
         next = c->next_twin;
         twins_join(c, lead);
         if (lead->finished)
-            status = finish_twin(p, c, error);
+            finish_twin(p, c);
     }
-    return status;
 }
 
 static void note_time(pipeline *p, const candidate *c)
@@ -176,15 +166,23 @@ static void note_time(pipeline *p, const candidate *c)
         *best_ns = fastest_ns;
 }
 
-static at_status finish(pipeline *p, candidate *c, at_error *error)
+static void finish(pipeline *p, candidate *c)
 {
     note_time(p, c);
     c->finished = true;
     p->state.finished++;
-    at_status status = queue_push(&p->finished, c->id, error);
-    for (candidate *twin = c->next_twin; !status && twin; twin = twin->next_twin)
-        status = finish_twin(p, twin, error);
-    return status;
+    queue_push(&p->finished, c);
+    for (candidate *twin = c->next_twin; twin; twin = twin->next_twin)
+        finish_twin(p, twin);
+}
+
+/* Another variant with the same code stands for it (`first`); or, NULL, it has its outcome. */
+static void finish_or_join(pipeline *p, candidate *c, candidate *first)
+{
+    if (first)
+        become_twin(p, c, first);
+    else
+        finish(p, c);
 }
 
 /* What an interrupted run measured of a variant's twin stands for it as well. */
@@ -193,9 +191,9 @@ static at_status resume(pipeline *p, candidate *c, at_error *error)
     candidate *first;
     p->state.resumed++;
     at_status status = twins_meet_code(&p->twins, &p->table, c, &first, error);
-    if (status)
-        return status;
-    return first ? become_twin(p, c, first, error) : finish(p, c, error);
+    if (!status)
+        finish_or_join(p, c, first);
+    return status;
 }
 
 /* *done: it needs no compiling, for its twin has been met or the journal knows it. */
@@ -206,24 +204,22 @@ static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *
     for (size_t i = 0; i < DEVICE_SLOTS; i++)
         hashes[i] = all->of[i].hash;
     at_status status = twins_meet_source(&p->twins, &p->table, c, hashes, &first, error);
-    *done = true;
-    if (status)
+    *done = !status && (first || variant_log_find(&p->log, c));
+    if (!*done)
         return status;
-    if (first)
-        return become_twin(p, c, first, error);
-    if (variant_log_find(&p->log, c))
+    if (!first)
         return resume(p, c, error);
-    *done = false;
+    become_twin(p, c, first);
     return AT_OK;
 }
 
 /* Its machine code stays until it is taken from there. */
-static at_status queue_for_device(pipeline *p, const candidate *c, at_error *error)
+static void queue_for_device(pipeline *p, candidate *c)
 {
     if (p->abandoned)
-        return AT_OK;
+        return;
     p->compiled_bytes += candidate_code_bytes(c);
-    return queue_push(&p->compiled, c->id, error);
+    queue_push(&p->compiled, c);
 }
 
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
@@ -238,11 +234,11 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
         status = twins_meet_code(&p->twins, &p->table, c, &first, error);
     if (status)
         return status;
-    if (first)
-        return become_twin(p, c, first, error);
-    if (p->session->workers->device)
-        return queue_for_device(p, c, error);
-    return finish(p, c, error);
+    if (!first && p->session->workers->device)
+        queue_for_device(p, c);
+    else
+        finish_or_join(p, c, first);
+    return AT_OK;
 }
 
 static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_error *error)
@@ -369,9 +365,9 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     p->compiling -= last;
     if (r->outcome != COMPILE_OK && !c->finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
-        at_status status = finish(p, c, error);
+        finish(p, c);
         variant_log_keep(&p->log, c);
-        return status;
+        return AT_OK;
     }
     if (r->outcome != COMPILE_OK && (c->ragged == RAGGED_PREPARED || c->ragged == RAGGED_UNPREPARED))
         c->ragged = RAGGED_UNPREPARED;
@@ -432,16 +428,10 @@ static at_status feed_devices(pipeline *p, at_error *error)
     at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
     if (begun)
         return begun;
-    while (p->compiled.count) {
-        candidate *c = p->table.items[p->compiled.ids[p->compiled.head]];
-        gpu *to = c->finished ? NULL : gpus_idlest(&p->gpus, DEVICE_QUEUE);
-        if (!c->finished && !to)
-            break;
-        queue_pop(&p->compiled);
-        p->compiled_bytes -= candidate_code_bytes(c);
-        if (c->finished) /* its other half did not compile */
-            continue;
+    for (gpu *to; p->compiled.count && (to = gpus_idlest(&p->gpus, DEVICE_QUEUE));) {
+        candidate *c = queue_pop(&p->compiled);
         device_variant variant;
+        p->compiled_bytes -= candidate_code_bytes(c);
         candidate_variant(c, &variant);
         at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
         if (status)
@@ -471,11 +461,11 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
-    at_status status = finish(p, c, error);
+    finish(p, c);
     variant_log_keep(&p->log, c);
     if (e->outcome != OUTCOME_OK)
         candidate_drop_images(c);
-    return status;
+    return AT_OK;
 }
 
 static void show_home(pipeline *p)
@@ -497,15 +487,14 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
     p->check_due = p->check_due || (p->checking && !p->checking->parts && p->check_gpu == lost);
     snprintf(p->state.lost_why, sizeof p->state.lost_why, "%s", e->message);
     show_home(p);
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < p->table.count; i++) {
+    for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
         if (!c->under_way || c->gpu != lost)
             continue;
         c->under_way = false;
-        status = queue_for_device(p, c, error);
+        queue_for_device(p, c);
     }
-    return status;
+    return AT_OK;
 }
 
 static at_status take_event(pipeline *p, size_t from, const device_event *e, at_error *error)
@@ -668,7 +657,7 @@ at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error)
 
 candidate *pipeline_take(pipeline *p)
 {
-    return p->finished.count ? p->table.items[queue_pop(&p->finished)] : NULL;
+    return queue_pop(&p->finished);
 }
 
 void pipeline_settle_twins(pipeline *p, const candidate *preferred)

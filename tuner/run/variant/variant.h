@@ -42,6 +42,7 @@ typedef struct candidate {
     journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
+    struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     candidate_ragged ragged;
     uint32_t broken[DEVICE_SLOTS]; /* where it is not present: the constraint that rules it out */
