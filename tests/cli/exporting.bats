@@ -234,6 +234,20 @@ END
     fails_with 2 "nothing is recorded of transpose"
 }
 
+@test "of the problems that a portfolio was made on kernels are exported for what others of its range can use" {
+    recorded=$BATS_TEST_DIRNAME/../../results
+    tool export dot --results "$recorded" --format cuda -o dot.cu
+    succeeds
+    problems=$(python3 - "$recorded"/*/dot.json <<'PY'
+import json, sys
+records = [json.load(open(path)) for path in sys.argv[1:]]
+assert any(r.get("portfolios") for r in records)
+print(len({json.dumps(e["problem"], sort_keys=True) for r in records for e in r["entries"]}))
+PY
+    )
+    [[ "$errors" == *" kernels for $problems problem"* ]]
+}
+
 @test "kernels are exported for each recorded problem and those of --over, and said to be for these alone" {
     tool export transpose --results nowhere --format cuda -o out/
     succeeds

@@ -250,7 +250,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     for (size_t i = 0; i < o->operand_count && !status; i++) {
         say_what_is_missing(&subjects[i].model);
         if (e->kernels)
-            say_what_is_fixed(&subjects[i].model, subjects[i].problems.count);
+            say_what_is_fixed(&subjects[i].model, subjects[i].problems.wanted);
     }
     for (size_t i = 0; i < o->operand_count; i++)
         subject_deinit(&subjects[i]);
@@ -274,7 +274,8 @@ const command cmd_export = {
         "  cuda                     FILE.cu with the kernels, and FILE.h: autotune_PATTERN_launch() picks by the\n"
         "                           same rules and launches. nvcc compiles it, and it needs nothing but\n"
         "                           the CUDA runtime. A kernel that has the problem's sizes in it is made\n"
-        "                           for each recorded problem, and for those of --set and --over\n"
+        "                           for each recorded problem, and for those of --set and --over, not\n"
+        "                           for each that a portfolio was made on\n"
         "  json                     all that is recorded, constraints and defaults, as one document\n"
         "                           (share/autotune/schema/export.schema.json)\n"
         "  wisdom                   Kernel Launcher's wisdom: PATTERN_float.wisdom and so on\n"

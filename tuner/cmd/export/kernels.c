@@ -58,15 +58,22 @@ static at_status add_recorded(kernel_problems *p, const export_model *m, const r
                               at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t r = 0; r < records->count && !status; r++) {
-        const record *from = &records->records[r];
-        for (size_t i = 0; i < from->entry_count && !status; i++)
-            if (export_has_variables(m, &from->entries[i].problem))
-                status = add_problem(p, m, &from->entries[i].problem, error);
-        for (size_t i = 0; i < from->seen_count && !status; i++)
-            if (export_has_variables(m, from->seen[i].problem))
-                status = add_problem(p, m, from->seen[i].problem, error);
-    }
+    for (size_t r = 0; r < records->count && !status; r++)
+        for (size_t i = 0; i < records->records[r].entry_count && !status; i++)
+            if (export_has_variables(m, &records->records[r].entries[i].problem))
+                status = add_problem(p, m, &records->records[r].entries[i].problem, error);
+    return status;
+}
+
+/* Those that portfolios were made on. */
+static at_status add_samples(kernel_problems *p, const export_model *m, const record_set *records,
+                             at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t r = 0; r < records->count && !status; r++)
+        for (size_t i = 0; i < records->records[r].seen_count && !status; i++)
+            if (export_has_variables(m, records->records[r].seen[i].problem))
+                status = add_problem(p, m, records->records[r].seen[i].problem, error);
     return status;
 }
 
@@ -133,7 +140,8 @@ static at_status choose_problems(const options *o, const export_model *m, const 
     at_status status = add_recorded(p, m, records, error);
     if (!status && (o->sweep_count > 0 || o->run.variable_count > 0 || p->count == 0))
         status = add_swept(o, 0, p, m, pairs, error);
-    return status;
+    p->wanted = p->count;
+    return status ? status : add_samples(p, m, records, error);
 }
 
 /* ---- who may ask ---- */
@@ -154,7 +162,8 @@ typedef struct making {
     const settings *run;
     const record_set *records;
     export_model *m;
-    const record_values *problem;
+    const kernel_problems *problems;
+    const record_values *problem; /* one of them */
     arch_limits device;
     script *script; /* for the problem and the device */
 } making;
@@ -216,6 +225,18 @@ static at_status list_conditions(const making *k, const emit_reads *reads, expor
     return AT_OK;
 }
 
+/* Is the problem of a portfolio's sample, for which nobody has asked, and does the kernel hold values in
+ * which those problems differ? */
+static bool is_sample_only(const making *k, const emit_reads *reads)
+{
+    const size_t at = (size_t)(k->problem - k->problems->problems);
+    for (size_t i = 0; at >= k->problems->wanted && i < k->problem->count; i++)
+        for (size_t j = k->problems->wanted; reads->problem[i] && j < k->problems->count; j++)
+            if (!value_equal(k->problems->problems[j].pairs[i].value, k->problem->pairs[i].value))
+                return true;
+    return false;
+}
+
 static at_status add_configuration(making *k, const uint16_t *indices,
                                    const record_values *configuration, at_error *error)
 {
@@ -227,6 +248,10 @@ static at_status add_configuration(making *k, const uint16_t *indices,
         emit_variant_noting(k->script, PROBLEM_TUNED, indices, &reads, &variant, error);
     if (status)
         return status;
+    if (is_sample_only(k, &reads)) {
+        emitted_deinit(&variant);
+        return AT_OK;
+    }
     for (size_t i = 0; i < variant.option_count && !status; i++)
         if (!is_harmless(variant.options[i]))
             status = error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
@@ -319,7 +344,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
                            const script *s, export_model *m, kernel_problems *problems,
                            at_error *error)
 {
-    making k = {.o = o, .run = run, .records = records, .m = m};
+    making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems};
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
                          RECORD_MAX_VALUES);

@@ -2,7 +2,8 @@
  *
  * In: records and the script. Out: the script's launch in C, and the source of every kernel that may be
  * picked for the recorded problems (and those of --over), on any recorded GPU, on similar ones and on
- * others, each with its dependencies. */
+ * others, each with its dependencies. Of the problems that portfolios were made on, which are a sample of a
+ * range, only the kernels that others of the range can use, too. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNELS_H
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 
@@ -13,7 +14,7 @@ enum { KERNELS_MOST_PROBLEMS = 1000 };
 
 /* The problems that kernels are made for; owned. Values borrow from the records, the script and `texts`. */
 typedef struct kernel_problems {
-    size_t count;
+    size_t count, wanted; /* the first `wanted` are recorded or asked for */
     record_values *problems;
     size_t text_count;
     char **texts;
