@@ -257,6 +257,8 @@ CUresult cuDeviceGetCount(int *count)
 CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
     *device = shown(ordinal);
+    const char *pause_ms = piece(getenv("FAKE_CUDA_OPEN_MS"), *device);
+    wait_us(pause_ms ? 1000 * strtol(pause_ms, NULL, 10) : 0);
     return *device < 0 || *device == gone_ordinal() ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
 }
 

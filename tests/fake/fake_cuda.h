@@ -6,6 +6,7 @@
  * CUDA_VISIBLE_DEVICES ("1,0") names those that are shown,
  * FAKE_CUDA_NAMES ("Fake A,Fake A,Fake B": of the devices), FAKE_CUDA_SPEEDS ("100,300": what each takes of
  * a kernel's time, in percent), FAKE_CUDA_SERIAL (which of several hosts this is, 0), FAKE_CUDA_MEMORY (bytes there are), FAKE_CUDA_MODULES (how many may be loaded at once),
+ * FAKE_CUDA_OPEN_MS ("0,500": how long each takes to be found),
  * FAKE_CUDA_GONE (once this file exists there is no device any more, or, if it
  * holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must
  * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample

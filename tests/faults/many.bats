@@ -163,3 +163,29 @@ inits() { # inits NUMBER: how often a process of the run that follows initialise
     FAKE_NVML_NAMES="Fake A,Fake B" inits 2
     AUTOTUNE_LIBNVML=$WORK/no-such-library.so inits 2
 }
+
+@test "a GPU that takes long to open delays no other" {
+    gpus "Fake A,Fake A"
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A" FAKE_CUDA_OPEN_MS=0,1000000
+    tool "$TIMED" --device all --quiet
+    succeeds
+    found_the_best
+    [ "$(measured_by 0)" -gt 90 ]
+    [ "$(measured_by 1)" -eq 0 ]
+}
+
+@test "what a GPU measured that takes long to open is not measured again" {
+    gpus "Fake A,Fake A"
+    FAKE_CUDA_TIME_US=500 start_many
+    for _ in $(seq 600); do
+        [ "$(measured_by 1)" -ge 4 ] && break
+        sleep 0.02
+    done
+    kill -KILL "$pid"
+    end_run
+    FAKE_CUDA_OPEN_MS=0,1000 tool "$TIMED" --device all --quiet
+    succeeds
+    found_the_best
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ]
+}

@@ -36,6 +36,7 @@ struct journal {
     char path[PATH_BYTES];
     int fd;
     uint64_t run; /* this one's number */
+    journal_key facts;
     journal_gpu *gpus; /* that may measure: the first is the facts' device */
     size_t gpu_count;
     slot *slots; /* open addressing; a power of two */
@@ -45,7 +46,7 @@ struct journal {
     char *waiting; /* lines that the file refused, tried again before the next; NULL: none */
     size_t waiting_bytes;
     bool refused; /* which was said already */
-    bool unsynced;
+    bool unsynced, has_unfinished;
     int64_t synced_ns;
 };
 
@@ -107,16 +108,20 @@ static void map_deinit(journal *j)
     j->slot_count = j->entry_count = 0;
 }
 
-at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
-                         journal_key *out, at_error *error)
+journal_key journal_key_on(const journal *j, size_t gpu, journal_key launches)
 {
-    return journal_key_on(j, 0, launches, count, out, error);
+    return journal_key_of_both(j->gpus[gpu].facts, launches);
 }
 
-at_status journal_key_on(const journal *j, size_t gpu, const journal_launch *launches, size_t count,
-                         journal_key *out, at_error *error)
+void journal_name_gpu(journal *j, size_t gpu, const char *uuid)
 {
-    return journal_key_of_variant(j->gpus[gpu].facts, launches, count, out, error);
+    snprintf(j->gpus[gpu].uuid, sizeof j->gpus[gpu].uuid, "%s", uuid);
+    j->gpus[gpu].facts = journal_key_of_gpu(j->facts, uuid);
+}
+
+bool journal_has_unfinished(const journal *j)
+{
+    return j->has_unfinished;
 }
 
 at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,
@@ -226,8 +231,10 @@ static at_status load_text(journal *j, const char *text, size_t size_bytes, at_e
     for (size_t i = 0; !status && i < l.count; i++) {
         uint64_t run = l.items[i].run;
         if (l.items[i].is_finish ||
-            !is_ours(j, l.items[i].facts) ||
             bsearch(&run, finished, finished_count, sizeof *finished, compare_u64))
+            continue;
+        j->has_unfinished = true;
+        if (!is_ours(j, l.items[i].facts))
             continue;
         status = remember_resumed(j, run, error);
         if (!status)
@@ -426,17 +433,13 @@ static at_status open_file(journal *j, const char *folder, const journal_facts *
 
 static at_status name_gpus(journal *j, const journal_facts *facts, at_error *error)
 {
-    journal_facts of_one = *facts;
     j->gpus = calloc(facts->other_count + 1, sizeof *j->gpus);
     if (!j->gpus)
         return error_set(error, AT_NO_MEMORY, "no memory for the journal");
     j->gpu_count = facts->other_count + 1;
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < j->gpu_count; i++) {
-        of_one.device = i ? &facts->others[i - 1] : facts->device;
-        snprintf(j->gpus[i].uuid, sizeof j->gpus[i].uuid, "%s", of_one.device->uuid);
-        status = journal_key_of_facts(&of_one, &j->gpus[i].facts, error);
-    }
+    at_status status = journal_key_of_facts(facts, &j->facts, error);
+    for (size_t i = 0; !status && i < j->gpu_count; i++)
+        journal_name_gpu(j, i, i ? facts->others[i - 1] : facts->device->uuid);
     return status;
 }
 

@@ -34,13 +34,16 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
 /* Flushes to the disk and closes, keeping the entries for the next run. NULL is fine. */
 void journal_close(journal *j);
 
-/* The key of a variant under the facts that the journal was opened with. AT_NO_MEMORY. */
-at_status journal_key_of(const journal *j, const journal_launch *launches, size_t count,
-                         journal_key *out, at_error *error);
+/* The key of a variant, from that of its launches, under the facts that the journal was opened with and on a
+ * GPU of the run (journal_entry.gpu): one GPU's measurements are not used for another. */
+journal_key journal_key_on(const journal *j, size_t gpu, journal_key launches);
 
-/* The same for a GPU of the run (journal_entry.gpu): one GPU's measurements are not used for another. */
-at_status journal_key_on(const journal *j, size_t gpu, const journal_launch *launches, size_t count,
-                         journal_key *out, at_error *error);
+/* Says which GPU that is, where the facts did not: nothing is appended for it before. */
+void journal_name_gpu(journal *j, size_t gpu, const char *uuid);
+
+/* Does the file have entries of unfinished runs, under whatever facts? Those of a GPU that was not named
+ * when it was opened were not loaded. */
+bool journal_has_unfinished(const journal *j);
 
 /* The key of a race on a GPU under those facts; `plan` describes the race as text. AT_NO_MEMORY. */
 at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, journal_key *out,

@@ -5,15 +5,22 @@
 
 #include "base/pack.h"
 
+static journal_key hash(const void *bytes, size_t size_bytes)
+{
+    journal_key out;
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits(bytes, size_bytes));
+    memcpy(out.bytes, canonical.digest, sizeof out.bytes);
+    return out;
+}
+
 static at_status finish(pack *m, journal_key *out, at_error *error)
 {
     if (m->failed) {
         pack_deinit(m);
         return error_set(error, AT_NO_MEMORY, "no memory for a key of the journal");
     }
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits(m->bytes, m->size_bytes));
-    memcpy(out->bytes, canonical.digest, sizeof out->bytes);
+    *out = hash(m->bytes, m->size_bytes);
     pack_deinit(m);
     return AT_OK;
 }
@@ -25,7 +32,6 @@ at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_erro
     pack_put_u32(&m, JOURNAL_MEASURING_VERSION);
     pack_put_string(&m, f->pattern);
     pack_put_string(&m, d->kind);
-    pack_put_string(&m, d->uuid);
     pack_put_string(&m, d->limits.name);
     pack_put_string(&m, d->driver);
     pack_put_string(&m, d->arch);
@@ -38,11 +44,21 @@ at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_erro
     return finish(&m, out, error);
 }
 
-at_status journal_key_of_variant(journal_key facts, const journal_launch *launches, size_t count,
-                                 journal_key *out, at_error *error)
+journal_key journal_key_of_both(journal_key first, journal_key second)
+{
+    const journal_key both[] = {first, second};
+    return hash(both, sizeof both);
+}
+
+journal_key journal_key_of_gpu(journal_key facts, const char *uuid)
+{
+    return journal_key_of_both(facts, hash(uuid, strlen(uuid)));
+}
+
+at_status journal_key_of_launches(const journal_launch *launches, size_t count, journal_key *out,
+                                  at_error *error)
 {
     pack m = {0};
-    pack_put_bytes(&m, facts.bytes, sizeof facts.bytes);
     pack_put_u64(&m, count);
     for (size_t i = 0; i < count; i++) {
         pack_put_string(&m, launches[i].source_hash);

@@ -26,7 +26,8 @@ typedef struct journal_key {
 typedef struct journal_facts {
     const char *pattern;              /* name; an identifier */
     const device_properties *device;
-    const device_properties *others;  /* GPUs of the same model that share the run; NULL: none */
+    /* GPUs of the same model that share the run, by UUID; "": not known yet. NULL: none. */
+    const char *const *others;
     size_t other_count;
     const char *nvrtc_version;
     const problem_plan *problems;     /* measured and checked: tuned, ragged ... */
@@ -50,10 +51,17 @@ typedef struct journal_question {
     size_t count;
 } journal_question;
 
+/* The facts without the GPU's UUID. */
 at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error);
 
-at_status journal_key_of_variant(journal_key facts, const journal_launch *launches, size_t count,
-                                 journal_key *out, at_error *error);
+at_status journal_key_of_launches(const journal_launch *launches, size_t count, journal_key *out,
+                                  at_error *error);
+
+/* The key of both together, in this order. */
+journal_key journal_key_of_both(journal_key first, journal_key second);
+
+/* The facts with a GPU's UUID. */
+journal_key journal_key_of_gpu(journal_key facts, const char *uuid);
 
 /* `race` is the key of the race that it belongs to. */
 at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,

@@ -47,27 +47,41 @@ static uint64_t likely_evaluations(const tune *t)
 }
 
 /* A run without a journal is a run all the same. */
-static void open_journal(tune *t)
+static at_status open_journal(tune *t, at_error *error)
 {
+    workers *w = t->session.workers;
     char folder[PATHS_BYTES];
     at_error trouble = {0};
+    const char *others[WORKERS_MOST_OTHERS];
+    bool known = true;
+    for (size_t i = 0; i < w->other_count; i++) {
+        others[i] = w->other_properties[i].uuid;
+        known = known && *w->other_properties[i].spec;
+    }
+    const journal_facts facts = {.pattern = script_pattern(t->session.script)->name,
+                                 .device = &w->properties,
+                                 .others = others,
+                                 .other_count = w->other_count,
+                                 .nvrtc_version = compile_nvrtc_version(w->pool),
+                                 .problems = t->session.problems.plans,
+                                 .problem_count = t->session.slots * t->session.problems.layout_count,
+                                 .reference_hash = t->session.reference_hash,
+                                 .warm_cache = t->settings->warm_cache};
     at_status status = journal_folder(folder, sizeof folder, &trouble);
     if (!status)
-        status = journal_open(folder,
-                              &(journal_facts){.pattern = script_pattern(t->session.script)->name,
-                                               .device = &t->session.workers->properties,
-                                               .others = t->session.workers->other_properties,
-                                               .other_count = t->session.workers->other_count,
-                                               .nvrtc_version =
-                                                   compile_nvrtc_version(t->session.workers->pool),
-                                               .problems = t->session.problems.plans,
-                                               .problem_count = t->session.slots *
-                                                                t->session.problems.layout_count,
-                                               .reference_hash = t->session.reference_hash,
-                                               .warm_cache = t->settings->warm_cache},
-                              &t->journal, &trouble);
+        status = journal_open(folder, &facts, &t->journal, &trouble);
+    /* What an interrupted run measured on GPUs that have not said who they are is not measured again. */
+    if (!status && !known && journal_has_unfinished(t->journal)) {
+        journal_close(t->journal);
+        t->journal = NULL;
+        status = workers_await(w, error);
+        if (status)
+            return status;
+        status = journal_open(folder, &facts, &t->journal, &trouble);
+    }
     if (status)
         run_summary_warn(&t->summary, "no journal is kept: %s", trouble.message);
+    return AT_OK;
 }
 
 /* Everything that a race depends on besides its variants: the same command goes on with it. */
@@ -239,7 +253,7 @@ at_status tune_open(tune *t, at_error *error)
                               &t->strategy, error);
     free(starts);
     if (!status && session_measures(&t->session))
-        open_journal(t);
+        status = open_journal(t, error);
     if (!status)
         status = tune_open_race_log(t, error);
     if (!status)

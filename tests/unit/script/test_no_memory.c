@@ -266,7 +266,9 @@ static at_status write_journal(fixture *f, char **output, at_error *error)
     unlink(path); /* what it reads does not grow from trial to trial */
     at_status status = journal_open(f->folder, &facts, &j, error);
     if (!status)
-        status = journal_key_of(j, &launch, 1, &key, error);
+        status = journal_key_of_launches(&launch, 1, &key, error);
+    if (!status)
+        key = journal_key_on(j, 0, key);
     if (!status)
         status = journal_append(j, key, &e, error);
     if (!status)

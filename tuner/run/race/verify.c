@@ -68,7 +68,8 @@ at_status verify_elsewhere(const session *s, race_driver *c, const settings *o, 
     finalists f = list_finalists(c);
     uint16_t *indices = calloc(space_parameter_count(s->space) + 1, sizeof *indices);
     size_t agreed = 0;
-    at_status status = indices ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    at_status status =
+        indices ? workers_await(s->workers, error) : error_set(error, AT_NO_MEMORY, "out of memory");
     for (size_t i = 0; !status && f.count > 0 && i < s->workers->other_count; i++) {
         const candidate *other;
         const device_properties *gpu = &s->workers->other_properties[i];

@@ -36,6 +36,8 @@ bool gpus_lose(gpus *g, size_t lost, workers *w)
         if (w->others[i] != g->items[next].worker)
             continue;
         device_properties taken = w->other_properties[i];
+        if (!*taken.spec) /* it is not open yet */
+            return false;
         w->others[i] = w->device;
         w->other_properties[i] = w->properties;
         w->device = g->items[next].worker;

@@ -53,7 +53,33 @@ static at_status open_device(workers *w, const settings *o, const char *spec, at
     return status ? status : await_opened(w->device, &w->properties, error);
 }
 
-/* "cuda:0,2": all are started before the first is waited for. */
+at_status workers_meet(workers *w, const device_worker *d, const device_properties *p, at_error *error)
+{
+    for (size_t i = 0; i < w->other_count; i++)
+        if (w->others[i] == d)
+            w->other_properties[i] = *p;
+    return strcmp(p->limits.name, w->properties.limits.name) == 0
+               ? AT_OK
+               : error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
+                           w->properties.spec, w->properties.limits.name, p->spec, p->limits.name);
+}
+
+at_status workers_await(workers *w, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < w->other_count; i++) {
+        device_properties found;
+        if (*w->other_properties[i].spec)
+            continue;
+        status = await_opened(w->others[i], &found, error);
+        if (!status)
+            status = workers_meet(w, w->others[i], &found, error);
+    }
+    return status;
+}
+
+/* "cuda:0,2": the first describes them all. The driver opens one after the other, and whoever asks first
+ * for several waits for all of them: the others begin when the first is found. */
 static at_status open_devices(workers *w, const settings *o, at_error *error)
 {
     const char *spec = o->device;
@@ -65,7 +91,7 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
     /* Without a race the first samples decide, and those of several GPUs do not compare. */
     if (o->fixed_samples > 0)
         return open_device(w, o, first, error);
-    at_status status = start_device(o, first, &w->device, error);
+    at_status status = open_device(w, o, first, error);
     for (; !status && comma; comma = strchr(comma + 1, ',')) {
         int length = (int)strcspn(comma + 1, ",");
         snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
@@ -73,15 +99,6 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
             return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
         status = start_device(o, next, &w->others[w->other_count], error);
         w->other_count += !status;
-    }
-    if (!status)
-        status = await_opened(w->device, &w->properties, error);
-    for (size_t i = 0; !status && i < w->other_count; i++) {
-        device_properties *p = &w->other_properties[i];
-        status = await_opened(w->others[i], p, error);
-        if (!status && strcmp(p->limits.name, w->properties.limits.name) != 0)
-            status = error_set(error, AT_USAGE, "%s is a %s and %s a %s: they are not tuned as one",
-                               w->properties.spec, w->properties.limits.name, p->spec, p->limits.name);
     }
     return status;
 }
@@ -166,11 +183,7 @@ static at_status open_ranks(workers *w, const settings *o, at_error *error)
     free(found);
     if (!status && !w->device)
         return AT_NOT_FOUND;
-    if (!status)
-        status = await_opened(w->device, &w->properties, error);
-    for (size_t i = 0; !status && i < w->other_count; i++)
-        status = await_opened(w->others[i], &w->other_properties[i], error);
-    return status;
+    return status ? status : await_opened(w->device, &w->properties, error);
 }
 
 static at_status open_target(const settings *o, workers *w, at_error *error)
@@ -232,7 +245,7 @@ void workers_close(workers *w)
 }
 
 /* Answers that nobody waits for any more. */
-static at_status drop_events(device_worker *d, at_error *error)
+static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
     for (;;) {
         device_event event;
@@ -245,7 +258,9 @@ static at_status drop_events(device_worker *d, at_error *error)
         if (status)
             return status;
         bool failed = event.kind == DEVICE_FAILED;
-        if (failed)
+        if (event.kind == DEVICE_OPENED)
+            failed = (status = workers_meet(w, d, &event.properties, error)) != AT_OK;
+        else if (failed)
             status = error_set(error, event.status ? event.status : AT_DEVICE, "%s", event.message);
         device_event_deinit(&event);
         if (failed)
@@ -259,11 +274,11 @@ at_status workers_settle(workers *w, const settings *o, at_error *error)
 {
     if (!w->pool)
         return workers_open(w, o, error);
-    at_status status = w->device ? drop_events(w->device, error) : AT_OK;
+    at_status status = w->device ? drop_events(w, w->device, error) : AT_OK;
     size_t kept = 0;
     for (size_t i = 0; i < w->other_count; i++) {
         at_error why = {0};
-        if (drop_events(w->others[i], &why)) {
+        if (drop_events(w, w->others[i], &why)) {
             device_worker_free(w->others[i]);
             continue;
         }

@@ -16,9 +16,9 @@ typedef struct workers {
     cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
-    /* Of the same model: they screen, too. */
+    /* Of the same model: they screen, too, as soon as they are open. */
     device_worker *others[WORKERS_MOST_OTHERS];
-    device_properties other_properties[WORKERS_MOST_OTHERS];
+    device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec "": it has not said yet */
     size_t other_count;
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
     size_t left_out;              /* GPUs of the launch that are of another model */
@@ -29,6 +29,13 @@ typedef struct workers {
  * AT_USAGE name the remedy. The caller calls workers_close, also after a failure. */
 at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
+
+/* Takes what a device worker says when it is open (DEVICE_OPENED). AT_USAGE: it is of another model than the
+ * device of the race. */
+at_status workers_meet(workers *w, const device_worker *d, const device_properties *p, at_error *error);
+
+/* Waits until every device is open. The status of one that cannot be opened. */
+at_status workers_await(workers *w, at_error *error);
 
 /* Makes them ready for another run: waits for what the run before left under way, and drops it. Opens them
  * if they are zeroed or closed. A GPU that has failed for good is left out from now on; if none is left, this

@@ -12,26 +12,17 @@ at_status variant_log_set_keys(const variant_log *log, candidate *c, const sourc
             launches[count++] =
                 (journal_launch){.source_hash = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash,
                                  .plan = &c->launches[i]};
-    if (!log->journal)
-        return AT_OK;
-    if (log->gpus->count == 1)
-        return journal_key_of(log->journal, launches, count, &c->key, error);
-    if (!c->keys)
-        c->keys = calloc(log->gpus->count, sizeof *c->keys);
-    if (!c->keys)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < log->gpus->count; i++)
-        status = journal_key_on(log->journal, i, launches, count, &c->keys[i], error);
-    c->key = c->keys[c->gpu];
+    at_status status = journal_key_of_launches(launches, count, &c->launched, error);
+    if (!status)
+        variant_log_put_on(log, c, c->gpu);
     return status;
 }
 
-void variant_log_put_on(candidate *c, size_t gpu_number)
+void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
 {
     c->gpu = gpu_number;
-    if (c->keys)
-        c->key = c->keys[gpu_number];
+    if (log->journal)
+        c->key = journal_key_on(log->journal, gpu_number, c->launched);
 }
 
 static void format_configuration(const variant_log *log, const candidate *c, char *text, size_t size_bytes)
@@ -104,10 +95,10 @@ static bool find_entry(const variant_log *log, const candidate *c, journal_entry
 bool variant_log_find(variant_log *log, candidate *c)
 {
     journal_entry entry;
-    variant_log_put_on(c, log->gpus->home);
+    variant_log_put_on(log, c, log->gpus->home);
     bool found = find_entry(log, c, &entry);
-    for (size_t i = 0; !found && c->keys && i < log->gpus->count; i++) {
-        variant_log_put_on(c, i);
+    for (size_t i = 0; !found && i < log->gpus->count; i++) {
+        variant_log_put_on(log, c, i);
         found = find_entry(log, c, &entry);
     }
     if (!found)

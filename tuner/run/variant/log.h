@@ -17,12 +17,12 @@ typedef struct variant_log { /* everything is borrowed */
     at_error *trouble; /* gets why the journal refused an entry */
 } variant_log;
 
-/* Sets the candidate's keys, one for each GPU. The outcome of one whose ragged problems are deferred has
+/* Sets the candidate's key, for every GPU. The outcome of one whose ragged problems are deferred has
  * another key than the outcome on all problems. AT_NO_MEMORY. */
 at_status variant_log_set_keys(const variant_log *log, candidate *c, const sources *all, at_error *error);
 
 /* Says which GPU measures the candidate, or did. */
-void variant_log_put_on(candidate *c, size_t gpu_number);
+void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
 /* Writes the candidate's outcome. */
 void variant_log_keep(variant_log *log, const candidate *c);

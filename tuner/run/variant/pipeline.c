@@ -137,7 +137,7 @@ static void finish_twin(pipeline *p, candidate *c)
 {
     bool known = c->from_journal;
     twins_follow(c);
-    variant_log_put_on(c, c->twin_of->gpu);
+    variant_log_put_on(&p->log, c, c->twin_of->gpu);
     c->finished = true;
     if (!known)
         variant_log_keep(&p->log, c);
@@ -436,7 +436,7 @@ static at_status feed_devices(pipeline *p, at_error *error)
         at_status status = device_worker_try(to->worker, c->id, &variant, p->log.samples, error);
         if (status)
             return status;
-        variant_log_put_on(c, (size_t)(to - p->gpus.items));
+        variant_log_put_on(&p->log, c, (size_t)(to - p->gpus.items));
         c->under_way = true;
         to->trying++;
     }
@@ -481,6 +481,10 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
 {
     if (e->status == AT_SCRIPT) /* what the reference did wrong */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
+    for (size_t i = 0; i < p->session->workers->other_count; i++)
+        if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
+            !*p->session->workers->other_properties[i].spec) /* it never was */
+            return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     if (!gpus_lose(&p->gpus, lost, p->session->workers))
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     p->state.lost++;
@@ -503,6 +507,10 @@ static at_status take_event(pipeline *p, size_t from, const device_event *e, at_
     one->restarts = e->restarts;
     p->state.restarts = gpus_restarts(&p->gpus);
     switch (e->kind) {
+    case DEVICE_OPENED:
+        if (p->log.journal)
+            journal_name_gpu(p->log.journal, from, e->properties.uuid);
+        return workers_meet(p->session->workers, one->worker, &e->properties, error);
     case DEVICE_READY:
         one->ready = true;
         one->facts = e->ready;

@@ -25,7 +25,7 @@ static at_status identify(const candidate *c, const char *const texts[DEVICE_SLO
                           at_error *error)
 {
     journal_launch launches[DEVICE_SLOTS];
-    journal_key shared = {{0}};
+    journal_key shared = {{0}}, own;
     uint64_t present = 0;
     size_t count = 0;
     for (size_t i = 0; i < DEVICE_SLOTS; i++) {
@@ -36,7 +36,10 @@ static at_status identify(const candidate *c, const char *const texts[DEVICE_SLO
     }
     memcpy(shared.bytes, &present, sizeof present);
     memcpy(shared.bytes + sizeof present, &c->layout, sizeof c->layout);
-    return journal_key_of_variant(shared, launches, count, out, error);
+    at_status status = journal_key_of_launches(launches, count, &own, error);
+    if (!status)
+        *out = journal_key_of_both(shared, own);
+    return status;
 }
 
 static bool same_key(const journal_key *a, const journal_key *b)

@@ -27,7 +27,6 @@ void candidates_deinit(candidates *table)
         candidate_drop_images(table->items[i]);
         measurement_deinit(&table->items[i]->found);
         free(table->items[i]->unproven);
-        free(table->items[i]->keys);
         free(table->items[i]);
     }
     free(table->items);

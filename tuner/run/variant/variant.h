@@ -34,12 +34,12 @@ typedef struct candidate {
     bool from_journal;      /* an earlier run measured it */
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */
-    journal_key key;        /* everything its outcome depends on, its GPU too */
+    journal_key launched;   /* what its outcome depends on besides the run and the GPU, */
+    journal_key key;        /* and with them */
     journal_key source, code; /* what it is by its sources, and by its machine code (run/variant/twins.h) */
     bool has_code;          /* `code` holds */
     struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
     struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
-    journal_key *keys;      /* owned; of each GPU of the pipeline; NULL where there is one, or no journal */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
     struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */

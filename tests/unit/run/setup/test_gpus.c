@@ -16,7 +16,7 @@ static workers make_workers(void)
     workers w = {.device = worker_at(0), .other_count = GPUS - 1};
     for (size_t i = 1; i < GPUS; i++) {
         w.others[i - 1] = worker_at(i);
-        w.other_properties[i - 1].cuda_version = (int)i;
+        w.other_properties[i - 1] = (device_properties){.spec = "cuda:1", .cuda_version = (int)i};
     }
     return w;
 }
@@ -95,6 +95,17 @@ static void losing_home_makes_another_home_among_the_workers_too(void **state)
     assert_false(gpus_lose(&g, 2, &w));
 }
 
+static void one_that_is_not_open_yet_takes_no_home(void **state)
+{
+    (void)state;
+    workers w = make_workers();
+    gpus g;
+    gpus_init(&g, &w);
+    w.other_properties[0].spec[0] = '\0';
+    assert_false(gpus_lose(&g, 0, &w));
+    assert_ptr_equal(w.device, worker_at(0));
+}
+
 static void times_are_brought_home_by_the_copies_of_both(void **state)
 {
     (void)state;
@@ -127,6 +138,7 @@ int main(void)
         cmocka_unit_test(the_best_of_each_gpu_races_as_equals_and_the_others_as_far_behind_as_there),
         cmocka_unit_test(losing_another_leaves_home_where_it_is),
         cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
+        cmocka_unit_test(one_that_is_not_open_yet_takes_no_home),
         cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
         cmocka_unit_test(restarts_add_up),
     };
