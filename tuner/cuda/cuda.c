@@ -298,7 +298,7 @@ static at_status repeat(device *d, device_kernel *k, const launch_plan *plan,
     return status ? status : cuda_wait(d, "the kernel faulted", error);
 }
 
-/* Opened when first asked for: starting the library takes longer than a small run. */
+/* The warm-up may have found no library. */
 static at_status board(device *d, board_reading *out, at_error *error)
 {
     at_status status = AT_OK;

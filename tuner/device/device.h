@@ -156,8 +156,8 @@ typedef struct device_api {
     at_status (*batch_sample)(device *d, device_batch *b, device_cache cache, int64_t *time_ns,
                               at_error *error);
 
-    /* Keeps the chip busy until its clocks have settled (300 ms or more); once a session. NULL: it
-     * has none that change. */
+    /* Keeps the chip busy until its clocks have settled (300 ms or more, unless the board says that they are
+     * at their top); once a session. NULL: it has none that change. */
     at_status (*warm_up)(device *d, at_error *error);
     /* Queues `count` launches and waits for them all, while energy is measured. NULL, like the next: the
      * device's energy is not known. */

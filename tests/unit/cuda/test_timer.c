@@ -1,0 +1,51 @@
+/* The clock of the cuda device, on a driver and a management library that are fakes. */
+#include <stdlib.h>
+
+#include "check.h"
+#include "cuda/cuda.h"
+#include "cuda/queue.h"
+
+static const int64_t ramp_ns = INT64_C(300) * 1000 * 1000;
+
+/* On the device's clock, of a chip whose top is 1500 MHz. NULL: the board does not say its clock. */
+static int64_t warm_up_ns(const char *clock_mhz)
+{
+    device *d;
+    at_error error = {0};
+    if (clock_mhz)
+        setenv("FAKE_NVML_CLOCK_MHZ", clock_mhz, 1);
+    else
+        unsetenv("FAKE_NVML_CLOCK_MHZ");
+    assert_ok(device_cuda_api.open("cuda:0", &d, &error), error);
+    assert_ok(device_cuda_api.start(d, &error), error);
+    int64_t start_ns = d->cuda.clock_ns();
+    assert_ok(device_cuda_api.warm_up(d, &error), error);
+    int64_t took_ns = d->cuda.clock_ns() - start_ns;
+    device_cuda_api.close(d);
+    return took_ns;
+}
+
+static void a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb(void **state)
+{
+    (void)state;
+    assert_true(warm_up_ns("900") >= ramp_ns);
+    assert_true(warm_up_ns(NULL) >= ramp_ns);
+}
+
+static void a_chip_at_its_top_clock_has_none_to_climb(void **state)
+{
+    (void)state;
+    int64_t took_ns = warm_up_ns("1500");
+    assert_true(took_ns > 0 && took_ns < ramp_ns / 2);
+}
+
+int main(void)
+{
+    setenv("AUTOTUNE_LIBCUDA", FAKE_CUDA, 1);
+    setenv("AUTOTUNE_LIBNVML", FAKE_NVML_LIBRARY, 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chip_is_warmed_up_until_its_clock_has_had_time_to_climb),
+        cmocka_unit_test(a_chip_at_its_top_clock_has_none_to_climb),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
