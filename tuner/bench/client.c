@@ -55,6 +55,12 @@ at_status device_worker_start_with(const device_worker_options *options, device_
     return AT_OK;
 }
 
+void device_worker_kill(const device_worker *w)
+{
+    if (w)
+        worker_kill(&w->process);
+}
+
 void device_worker_free(device_worker *w)
 {
     if (!w)

@@ -136,8 +136,11 @@ typedef struct device_worker device_worker;
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
 
-/* Kills the worker. NULL is fine. */
+/* Kills the worker and waits for its end. NULL is fine. */
 void device_worker_free(device_worker *w);
+
+/* Kills the worker; only device_worker_free() may follow, which then waits less. NULL is fine. */
+void device_worker_kill(const device_worker *w);
 
 /* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's socket
  * (none once the device failed), and the longest time that the watchdog allows; no time at all if an event

@@ -2,7 +2,6 @@
 #include "compile/compile.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -585,8 +584,7 @@ void compile_pool_free(compile_pool *pool)
         return;
     /* All at once, so that their ends overlap. */
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++)
-        if (pool->slots[i].process.pid > 0)
-            kill(pool->slots[i].process.pid, SIGKILL);
+        worker_kill(&pool->slots[i].process);
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
         worker_stop(&s->process, NULL, 0);

@@ -244,6 +244,12 @@ worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_by
     return ended ? kind_of_end(status) : WORKER_NONE;
 }
 
+void worker_kill(const worker *w)
+{
+    if (w->pid > 0)
+        kill(w->pid, SIGKILL);
+}
+
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes)
 {
     return worker_collect(w, 0, why, why_size_bytes);

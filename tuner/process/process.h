@@ -62,6 +62,10 @@ typedef enum worker_end {
  * ended: "exited with status 3", "killed by signal 11 (Segmentation fault)", "still running". */
 worker_end worker_stop(worker *w, char *why, size_t why_size_bytes);
 
+/* Kills the worker without waiting for its end, which takes a driver a tenth of a second: of several, those
+ * of all overlap. worker_stop follows. */
+void worker_kill(const worker *w);
+
 /* As worker_stop, for a worker whose socket has closed: gives it up to `grace_ms` to be gone, so
  * that `why` tells how it ended and not that it was still ending. */
 worker_end worker_collect(worker *w, int grace_ms, char *why, size_t why_size_bytes);

@@ -48,6 +48,8 @@ static at_status finish(tune *t, at_error *error)
                                  &t->summary, error);
     if (!status && t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED)
         status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
+    if (t->session.workers == &t->session.own)
+        workers_end_devices(t->session.workers);
     if (status)
         return status;
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);

@@ -233,6 +233,11 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     return AT_OK;
 }
 
+void device_worker_kill(const device_worker *w)
+{
+    (void)w;
+}
+
 void device_worker_free(device_worker *w)
 {
     while (w && w->first) {

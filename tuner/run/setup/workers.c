@@ -234,8 +234,16 @@ at_status workers_open(workers *w, const settings *o, at_error *error)
     return status ? status : open_target(o, w, error);
 }
 
+void workers_end_devices(const workers *w)
+{
+    device_worker_kill(w->device);
+    for (size_t i = 0; i < w->other_count; i++)
+        device_worker_kill(w->others[i]);
+}
+
 void workers_close(workers *w)
 {
+    workers_end_devices(w);
     device_worker_free(w->device);
     for (size_t i = 0; i < w->other_count; i++)
         device_worker_free(w->others[i]);
