@@ -109,9 +109,8 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
 
 void compile_result_deinit(compile_result *r);
 
-/* NVRTC's version ("13.0") and the library's path, from the first worker; valid as long as the pool. */
+/* NVRTC's version ("13.0"), from the first worker; valid as long as the pool. */
 const char *compile_nvrtc_version(const compile_pool *pool);
-const char *compile_nvrtc_path(const compile_pool *pool);
 
 /* A warning for the user that stops nothing, such as a cache that cannot be written; NULL: none. Valid as
  * long as the pool. */

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "compile/log.h"
 
 #include <stdio.h>
@@ -21,11 +22,7 @@ static bool take_line(const char **rest, text_view *line)
 
 static const char *find_in(text_view t, const char *needle)
 {
-    size_t n = strlen(needle);
-    for (size_t i = 0; n <= t.size && i <= t.size - n; i++)
-        if (memcmp(t.start + i, needle, n) == 0)
-            return t.start + i;
-    return NULL;
+    return memmem(t.start, t.size, needle, strlen(needle));
 }
 
 static text_view after(text_view t, const char *at, size_t skip)

@@ -52,7 +52,7 @@ struct compile_pool {
     compile_slot *slots;
     size_t slot_count;
     compile_queue queue;
-    finished *done_first, *done_last;
+    finished *done, **done_end;
     size_t pending;
     uint64_t last_number; /* of a job */
     int64_t timeout_ns;
@@ -61,17 +61,14 @@ struct compile_pool {
     char *cache_dir; /* what config.cache_dir points to */
     int failed_starts;
     at_error broken; /* set when no worker can be started any more */
-    char version[32], path[1024], warning[512];
+    char version[32], warning[512];
 };
 
 static void finish(compile_pool *pool, finished *f)
 {
     f->next = NULL;
-    if (pool->done_last)
-        pool->done_last->next = f;
-    else
-        pool->done_first = f;
-    pool->done_last = f;
+    *(pool->done ? pool->done_end : &pool->done) = f;
+    pool->done_end = &f->next;
 }
 
 /* Ends a job whose worker is gone. */
@@ -281,13 +278,10 @@ static bool accept_result(compile_pool *pool, compile_slot *s, message *m)
 static bool accept_hello(compile_pool *pool, compile_slot *s, message *m)
 {
     const char *version = pack_get_string(&m->body);
-    const char *path = pack_get_string(&m->body);
     if (s->greeted || !pack_complete(&m->body) || (s->host && strcmp(version, pool->version) != 0))
         return false;
-    if (!pool->version[0]) {
+    if (!pool->version[0])
         snprintf(pool->version, sizeof pool->version, "%s", version);
-        snprintf(pool->path, sizeof pool->path, "%s", path);
-    }
     s->greeted = true;
     show(pool, s, "start", 1);
     pool->failed_starts = 0;
@@ -389,7 +383,7 @@ static bool pump(compile_pool *pool, int timeout_ms)
 /* Until a time limit is to be looked at; 0 when a result is there, -1 when there is no limit. */
 static int next_deadline_ms(const compile_pool *pool)
 {
-    if (pool->done_first || pool->broken.status)
+    if (pool->done || pool->broken.status)
         return 0;
     int64_t first_ns = INT64_MAX;
     for (size_t i = 0; i < pool->slot_count; i++)
@@ -416,9 +410,8 @@ static int shorter(int a_ms, int b_ms)
 
 static void take_first(compile_pool *pool, compile_result *out)
 {
-    finished *f = pool->done_first;
-    if (!(pool->done_first = f->next))
-        pool->done_last = NULL;
+    finished *f = pool->done;
+    pool->done = f->next;
     *out = f->result;
     free(f);
     pool->pending--;
@@ -430,7 +423,7 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * (int64_t)1000000;
     bool going = pump(pool, 0);
     for (;;) {
-        if (pool->done_first) {
+        if (pool->done) {
             take_first(pool, out);
             return AT_OK;
         }
@@ -594,7 +587,7 @@ void compile_pool_free(compile_pool *pool)
     }
     for (compile_job *j; (j = compile_queue_pop(&pool->queue));)
         compile_job_free(j);
-    while (pool->done_first) {
+    while (pool->done) {
         compile_result r;
         take_first(pool, &r);
         compile_result_deinit(&r);
@@ -615,11 +608,6 @@ void compile_result_deinit(compile_result *r)
 const char *compile_nvrtc_version(const compile_pool *pool)
 {
     return pool->version;
-}
-
-const char *compile_nvrtc_path(const compile_pool *pool)
-{
-    return pool->path;
 }
 
 const char *compile_warning(const compile_pool *pool)

@@ -11,7 +11,7 @@
 #include "base/pack.h"
 
 enum {
-    COMPILE_HELLO = 0x100, /* version, path */
+    COMPILE_HELLO = 0x100, /* version */
     COMPILE_REFUSED,       /* the message of the error */
     COMPILE_BATCH, /* how many requests follow, u32 */
     COMPILE_REQUEST,

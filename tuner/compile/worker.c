@@ -63,12 +63,7 @@ static void disable_nvrtc_cache(void)
 static at_status greet(int fd, const nvrtc_library *nvrtc, const at_error *refusal)
 {
     message m = {.type = refusal ? COMPILE_REFUSED : COMPILE_HELLO};
-    if (refusal) {
-        pack_put_string(&m.body, refusal->message);
-    } else {
-        pack_put_string(&m.body, nvrtc->version);
-        pack_put_string(&m.body, nvrtc->path);
-    }
+    pack_put_string(&m.body, refusal ? refusal->message : nvrtc->version);
     return message_post(fd, &m, NULL);
 }
 

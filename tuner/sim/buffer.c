@@ -30,6 +30,14 @@ static uint64_t mapped(uint64_t size_bytes)
     return size_bytes ? size_bytes : 1;
 }
 
+/* Pages that nothing touches cost nothing. NULL: there is no room. */
+static uint8_t *map(uint64_t size_bytes)
+{
+    void *bytes = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return bytes == MAP_FAILED ? NULL : bytes;
+}
+
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error)
 {
@@ -37,14 +45,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     device_buffer *b = calloc(1, sizeof *b);
     if (!b)
         return error_set(error, AT_NO_MEMORY, "no memory for the buffer %s", name);
-    /* Pages that nothing touches cost nothing. */
-    void *bytes = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    void *valid = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    *b = (device_buffer){.size_bytes = size_bytes,
-                         .bytes = bytes == MAP_FAILED ? NULL : bytes,
-                         .valid = valid == MAP_FAILED ? NULL : valid};
+    *b = (device_buffer){.size_bytes = size_bytes, .bytes = map(size_bytes), .valid = map(size_bytes)};
     strncpy(b->name, name, sizeof b->name - 1);
     if (!b->bytes || !b->valid) {
         sim_buffer_free(d, b);
@@ -101,15 +102,12 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error)
 {
     (void)d;
-    if (!b->valid) {
-        void *valid = mmap(NULL, mapped(b->size_bytes), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (valid == MAP_FAILED)
-            return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
-        b->valid = valid;
-    } else {
+    if (b->valid)
         memset(b->valid, 0, b->size_bytes);
-    }
+    else
+        b->valid = map(b->size_bytes);
+    if (!b->valid)
+        return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
     memset(b->bytes, pattern ? 0x6b : 0xa5, b->size_bytes);
     b->read_only = false;
     return AT_OK;

@@ -7,14 +7,12 @@
 
 /* Latencies in clocks; from memory of the papers named, to be checked against them before a figure
  * here is quoted.
- *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L1 32, L2
- *     188, shared 19. DRAM: no source known for the T4; L2 plus 250.
+ *   sm_75: Jia et al., "Dissecting the NVidia Turing T4 GPU via Microbenchmarking" (2019): L2
+ *     188. DRAM: no source known for the T4; L2 plus 250.
  *   sm_80, sm_89, sm_90: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU
  *     Architecture" (arXiv:2402.13499), table of memory latencies of A100, RTX 4090 and H100.
  *   sm_86: no source known; taken from sm_89, whose SM is closest.
  *   sm_100, sm_103, sm_120: no source known; taken from sm_90 and sm_89.
- * L1 size: the "Unified L1 / shared" sizes of the CUDA C++ Programming Guide, "Compute
- *   Capabilities": 96, 192, 128, 128, 256, 256, 128 KiB.
  * L2 to SM: 64 bytes a clock an SM ("NVIDIA A100 Tensor Core GPU Architecture" whitepaper: 5120 bytes
  *   a clock for the whole L2 of an A100, 2048 for a V100). H100: no figure is published; as A100. T4,
  *   GA102, AD102: no source known; 32 bytes a clock for each of the L2's slices, taken as 24, 48 and
@@ -28,17 +26,17 @@
  *   source known; a guess. */
 static const struct row {
     const char *arch;
-    double dram_efficiency, l2_sm, l2, l1_kib, l1_latency, shared_latency, l2_latency, dram_latency;
+    double dram_efficiency, l2_sm, l2, l2_latency, dram_latency;
 } table[] = {
-    {"sm_75", 0.90, 64, 768, 96, 32, 19, 188, 438},
-    {"sm_80", 0.90, 64, 5120, 192, 37.9, 29.0, 261.5, 466.3},
-    {"sm_86", 0.90, 64, 1536, 128, 43.4, 30.1, 273.0, 541.5},
-    {"sm_89", 0.90, 64, 3072, 128, 43.4, 30.1, 273.0, 541.5},
-    {"sm_90", 0.89, 64, 5120, 256, 40.7, 29.0, 263.0, 478.8},
-    {"sm_90a", 0.89, 64, 5120, 256, 40.7, 29.0, 263.0, 478.8},
-    {"sm_100", 0.90, 64, 5120, 256, 40.7, 29.0, 263.0, 478.8},
-    {"sm_103", 0.90, 64, 5120, 256, 40.7, 29.0, 263.0, 478.8},
-    {"sm_120", 0.90, 64, 3072, 128, 43.4, 30.1, 273.0, 541.5},
+    {"sm_75", 0.90, 64, 768, 188, 438},
+    {"sm_80", 0.90, 64, 5120, 261.5, 466.3},
+    {"sm_86", 0.90, 64, 1536, 273.0, 541.5},
+    {"sm_89", 0.90, 64, 3072, 273.0, 541.5},
+    {"sm_90", 0.89, 64, 5120, 263.0, 478.8},
+    {"sm_90a", 0.89, 64, 5120, 263.0, 478.8},
+    {"sm_100", 0.90, 64, 5120, 263.0, 478.8},
+    {"sm_103", 0.90, 64, 5120, 263.0, 478.8},
+    {"sm_120", 0.90, 64, 3072, 273.0, 541.5},
 };
 
 static const size_t table_count = sizeof table / sizeof *table;
@@ -60,9 +58,6 @@ at_status sim_chip_find(const char *arch, sim_chip *out, at_error *error)
         *out = (sim_chip){.dram_efficiency = r->dram_efficiency,
                           .l2_bytes_per_clock_sm = r->l2_sm,
                           .l2_bytes_per_clock = r->l2,
-                          .l1_bytes = r->l1_kib * 1024,
-                          .l1_latency = r->l1_latency,
-                          .shared_latency = r->shared_latency,
                           .l2_latency = r->l2_latency,
                           .dram_latency = r->dram_latency,
                           .issue_per_clock = 4,

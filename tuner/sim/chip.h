@@ -13,8 +13,7 @@ typedef struct sim_chip {
     double dram_efficiency;        /* share of the datasheet's bandwidth that a copy reaches */
     double l2_bytes_per_clock_sm;  /* between L2 and one SM, either way */
     double l2_bytes_per_clock;     /* of the whole L2 */
-    double l1_bytes;               /* first-level cache and shared memory of an SM together */
-    double l1_latency, shared_latency, l2_latency, dram_latency; /* SM clocks, load to use */
+    double l2_latency, dram_latency; /* SM clocks, load to use */
     double issue_per_clock;        /* warp instructions an SM issues a clock */
     double launch_ns;              /* an empty kernel between two events */
     double block_clocks;           /* starting a block on an SM */

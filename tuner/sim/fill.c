@@ -37,13 +37,6 @@ static uint64_t uniform(uint64_t r, dtype type)
     }
 }
 
-static uint64_t high_product(uint64_t a, uint64_t b)
-{
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (uint32_t)middle;
-    return a1 * b1 + (middle >> 32) + (other >> 32);
-}
-
 /* A bijection of [0, 2^(2 * half)): a Feistel network of four rounds. */
 static uint64_t shuffle_bits(uint64_t v, unsigned half, uint64_t seed)
 {
@@ -72,7 +65,7 @@ static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
 static uint64_t skewed(uint64_t r, uint64_t limit)
 {
     uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
-    uint64_t octave = high_product(r, octaves), low = UINT64_C(1) << octave;
+    uint64_t octave = sim_high_product(r, octaves), low = UINT64_C(1) << octave;
     uint64_t v = low - 1 + (random_bits(r, octave) & (low - 1));
     return v < limit ? v : v % limit;
 }
@@ -81,7 +74,7 @@ static uint64_t offset_of(const buffer_plan *p, uint64_t i, uint64_t r)
 {
     if (i == 0 || i == p->count - 1)
         return i == 0 ? 0 : p->fill_limit;
-    return (i * p->fill_limit - high_product(r, p->fill_limit)) / (p->count - 1);
+    return (i * p->fill_limit - sim_high_product(r, p->fill_limit)) / (p->count - 1);
 }
 
 static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
@@ -89,7 +82,7 @@ static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
     uint64_t limit = p->fill_limit, block = p->fill_block;
     uint64_t windows = limit / block + (limit % block != 0), start = i / block % windows * block;
     uint64_t width = limit - start < block ? limit - start : block;
-    return start + high_product(r, width);
+    return start + sim_high_product(r, width);
 }
 
 static uint64_t double_bits(double v, dtype type)
@@ -113,12 +106,12 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     case FILL_VALUES: return double_bits(p->values[i % p->value_count], p->type);
     case FILL_PERMUTATION: return convert_integer(permuted(i, p->count, seed), p->type);
     case FILL_SORTED:
-        return convert_integer((i * p->fill_limit + high_product(r, p->fill_limit)) / p->count,
+        return convert_integer((i * p->fill_limit + sim_high_product(r, p->fill_limit)) / p->count,
                                p->type);
     case FILL_LOCAL: return convert_integer(local_of(p, i, r), p->type);
     case FILL_SKEWED: return convert_integer(skewed(r, p->fill_limit), p->type);
     case FILL_OFFSETS: return convert_integer(offset_of(p, i, r), p->type);
-    default: return convert_integer(high_product(r, p->fill_limit), p->type);
+    default: return convert_integer(sim_high_product(r, p->fill_limit), p->type);
     }
 }
 

@@ -2,16 +2,6 @@
 
 #include <math.h>
 
-static double larger(double a, double b)
-{
-    return a > b ? a : b;
-}
-
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 double sim_model_copy_ns(const sim_chip *chip, double bytes, bool warm)
 {
     double rate = chip->limits.bandwidth_bytes_per_s * chip->dram_efficiency;
@@ -35,7 +25,7 @@ typedef struct shape {
 
 static double within(double v, double least, double most)
 {
-    return smaller(larger(v, least), most);
+    return fmin(fmax(v, least), most);
 }
 
 /* Sectors in a run, as a logarithm, within what was measured: the fit says nothing beyond. What never
@@ -56,11 +46,11 @@ static void find_shape(const sim_profile *p, const sim_prediction *out, shape *s
     s->wave_read = run_of(p->wave.read_run, 1, 2, 9);
     s->wave_write = run_of(p->wave.write_run, 1, 2, 9);
     s->resident = within(log2(out->occupancy.blocks_per_sm * warps), 4, 6);
-    s->shared = larger(out->shared_ns / out->dram_ns * 127 - 20, 0) / 40;
+    s->shared = fmax(out->shared_ns / out->dram_ns * 127 - 20, 0) / 40;
     s->issue = out->issue_ns / out->dram_ns * 127 / 30;
     s->conflicts = ideal > 0 ? log2(wavefronts / ideal) : 0;
-    s->barriers = smaller(p->barriers, 8);
-    s->loads = smaller(log2(larger(p->loads, 1)), 6);
+    s->barriers = fmin(p->barriers, 8);
+    s->loads = fmin(log2(fmax(p->loads, 1)), 6);
 }
 
 /* Logarithm of how much longer DRAM takes than for a copy of the same bytes. Short runs open more
@@ -81,7 +71,7 @@ static double dram_penalty(const sim_profile *p, const shape *s)
         {-0.153902, s->read_run},
         {-0.181795, s->write_run},
         {0.049728, s->read_run * s->write_run},
-        {-0.051328, smaller(s->read_run, s->write_run)},
+        {-0.051328, fmin(s->read_run, s->write_run)},
         {-0.001332, fabs(s->wave_read - s->wave_write)},
         {0.135318, short_waves},
         {-0.002913, s->wave_write * s->resident},
@@ -109,14 +99,14 @@ static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_c
     /* A last wave that is not full takes as long as its fullest SM. */
     double per_sm = ceil(blocks / sms);
     double rate = arch->bandwidth_bytes_per_s * chip->dram_efficiency;
-    double resident = smaller(out->occupancy.blocks_per_sm, per_sm);
+    double resident = fmin(out->occupancy.blocks_per_sm, per_sm);
     out->waves = blocks / (sms * out->occupancy.blocks_per_sm);
     out->dram_bytes = blocks * SIM_SECTOR_BYTES * (p->read.fresh + p->write.fresh);
     if (needs->warm && out->dram_bytes <= (double)arch->l2_bytes)
         rate = chip->l2_bytes_per_clock * clock;
-    out->dram_ns = larger(out->dram_bytes / rate * 1e9, 1);
+    out->dram_ns = fmax(out->dram_bytes / rate * 1e9, 1);
     double l2_bytes = SIM_SECTOR_BYTES * (p->read.distinct + p->write.sectors);
-    out->l2_ns = larger(per_sm * l2_bytes / chip->l2_bytes_per_clock_sm,
+    out->l2_ns = fmax(per_sm * l2_bytes / chip->l2_bytes_per_clock_sm,
                         blocks * l2_bytes / chip->l2_bytes_per_clock) * to_ns;
     /* A wavefront of the first level carries four sectors. */
     out->l1_ns = per_sm * (p->read.sectors + p->write.sectors) / 4 * to_ns;
@@ -130,7 +120,7 @@ static void find_parts(const sim_profile *p, const sim_needs *needs, const sim_c
     out->issue_ns = per_sm * p->issued / chip->issue_per_clock * to_ns;
     /* A block passes a round trip to DRAM for each phase between barriers that loads, and one to
      * write; resident blocks overlap. */
-    double phases = larger(1, smaller(p->barriers, p->loads));
+    double phases = fmax(1, fmin(p->barriers, p->loads));
     double block_clocks = phases * chip->dram_latency + chip->l2_latency + chip->block_clocks;
     out->latency_ns = ceil(per_sm / resident) * block_clocks * to_ns;
     out->flight_bytes = resident * SIM_SECTOR_BYTES * p->read.distinct / phases;
@@ -169,7 +159,7 @@ void sim_model_predict(const sim_profile *p, const sim_needs *needs, const sim_c
     find_shape(p, out, &s);
     name_limit(out);
     double dram_ns = out->dram_ns * exp(dram_penalty(p, &s));
-    double on_chip_ns = larger(larger(out->l1_ns, out->shared_ns), larger(out->constant_ns, out->issue_ns));
-    out->time_ns = chip->launch_ns + larger(larger(larger(dram_ns, out->l2_ns), out->atomic_ns),
-                                            larger(on_chip_ns, out->latency_ns));
+    double on_chip_ns = fmax(fmax(out->l1_ns, out->shared_ns), fmax(out->constant_ns, out->issue_ns));
+    out->time_ns = chip->launch_ns + fmax(fmax(fmax(dram_ns, out->l2_ns), out->atomic_ns),
+                                            fmax(on_chip_ns, out->latency_ns));
 }

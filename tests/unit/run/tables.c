@@ -139,12 +139,6 @@ const char *compile_nvrtc_version(const compile_pool *pool)
     return "13.0";
 }
 
-const char *compile_nvrtc_path(const compile_pool *pool)
-{
-    (void)pool;
-    return "a table";
-}
-
 const char *compile_warning(const compile_pool *pool)
 {
     (void)pool;

@@ -68,7 +68,7 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
 
 /* ---- the choice ---- */
 
-static void find_single_best(portfolio *p, const portfolio_matrix *timed, const matrix *x)
+static void find_single_best(portfolio *p, const portfolio_matrix *timed)
 {
     p->found.single_mean = INFINITY;
     for (size_t c = 0; c < timed->configuration_count; c++) {
@@ -76,10 +76,7 @@ static void find_single_best(portfolio *p, const portfolio_matrix *timed, const 
         for (size_t row = 0; row < timed->problem_count; row++)
             sum += portfolio_loss_of(timed, row, &c, 1);
         double mean = timed->problem_count ? sum / (double)timed->problem_count : INFINITY;
-        if (mean < p->found.single_mean) {
-            p->found.single_mean = mean;
-            p->found.single_best = x->places[c];
-        }
+        p->found.single_mean = fmin(mean, p->found.single_mean);
     }
 }
 
@@ -158,7 +155,7 @@ at_status portfolio_choose(portfolio *p, at_error *error)
             p->chosen[i] = x.places[columns[i]];
         portfolio_matrix timed = x.m;
         timed.problem_count = x.timed;
-        find_single_best(p, &timed, &x);
+        find_single_best(p, &timed);
         status = portfolio_grow_tree(p, error);
     }
     p->kept.configuration_count = p->chosen_count;

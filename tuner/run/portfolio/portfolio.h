@@ -68,8 +68,7 @@ typedef struct portfolio_found {
     size_t tried_count;
     const portfolio_tried *tried;
     portfolio_regret made_on, held_out;
-    size_t single_best;    /* the one configuration that loses least alone: its mean, over problems where it is possible */
-    double single_mean;
+    double single_mean;    /* of the one configuration that loses least alone, over problems where it is possible */
     size_t refused;        /* problems that the script does not allow */
     const char *refused_why; /* the first; "" */
     uint64_t evaluations;

@@ -35,10 +35,12 @@ typedef struct work {
     problem_set problems;
     size_t count;    /* of sides; the winner is the first */
     side *sides;
-    compile_result *results;
-    char (*hashes)[33];
-    char *texts[MOST]; /* configurations; owned */
-    json_t *values[MOST]; /* the same, {name: value, ...}; owned */
+    struct entrant { /* who a side is; owned */
+        compile_result result;
+        char hash[33];
+        char *text;     /* configuration */
+        json_t *values; /* the same, {name: value, ...} */
+    } *entrants;
     size_t waiting;  /* compile results to come */
 } work;
 
@@ -50,6 +52,7 @@ typedef struct run {
     work *works;
     size_t count, next; /* `next` is prepared next */
     size_t current;     /* that races */
+    side_judge judge;
     compile_result support;
     bool support_waits;
     bool broken; /* what is wrong is not the device */
@@ -84,18 +87,22 @@ __attribute__((format(printf, 3, 4))) static void say(standing_answer *a, standi
     a->why = strdup(text);
 }
 
+static void entrant_deinit(struct entrant *e)
+{
+    compile_result_deinit(&e->result);
+    free(e->text);
+    json_decref(e->values);
+}
+
 static void work_deinit(work *w)
 {
     problem_set_deinit(&w->problems);
     for (size_t i = 0; i < w->count; i++) {
         side_deinit(&w->sides[i]);
-        compile_result_deinit(&w->results[i]);
-        free(w->texts[i]);
-        json_decref(w->values[i]);
+        entrant_deinit(&w->entrants[i]);
     }
     free(w->sides);
-    free(w->results);
-    free(w->hashes);
+    free(w->entrants);
     script_free(w->script);
     *w = (work){.prepared = true};
 }
@@ -149,11 +156,12 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
         status = emit_variant(w->script, PROBLEM_TUNED, indices, true, &source, error);
     bool known = false;
     for (size_t i = 0; i < w->count && !status; i++)
-        known = known || (strcmp(w->hashes[i], source.hash) == 0 &&
+        known = known || (strcmp(w->entrants[i].hash, source.hash) == 0 &&
                           memcmp(&w->sides[i].launch, &s->launch, sizeof s->launch) == 0);
     if (status || known)
         goto cleanup;
-    snprintf(w->hashes[w->count], sizeof w->hashes[0], "%s", source.hash);
+    struct entrant *added = &w->entrants[w->count];
+    snprintf(added->hash, sizeof added->hash, "%s", source.hash);
     s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
     char *text = calloc(1, CONFIGURATION_BYTES);
     if (!text) {
@@ -166,8 +174,9 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
                                script_pattern(w->script)->template_path, &s->launch, arch, false, error);
         w->waiting += !status;
     }
-    w->values[w->count] = pattern_json_configuration(script_pattern(w->script), indices);
-    w->texts[w->count++] = text;
+    added->values = pattern_json_configuration(script_pattern(w->script), indices);
+    added->text = text;
+    w->count++;
 cleanup:
     emitted_deinit(&source);
     return status;
@@ -221,9 +230,8 @@ static at_status prepare(run *r, size_t number, at_error *error)
         return AT_OK;
     }
     w->sides = calloc(MOST, sizeof *w->sides);
-    w->results = calloc(MOST, sizeof *w->results);
-    w->hashes = calloc(MOST, sizeof *w->hashes);
-    if (!w->sides || !w->results || !w->hashes)
+    w->entrants = calloc(MOST, sizeof *w->entrants);
+    if (!w->sides || !w->entrants)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     standing verdict = STANDING_NOT_VERIFIABLE;
     status = load(r, q, &w->script, &why);
@@ -263,9 +271,9 @@ static void take_image(run *r, size_t number, size_t part, compile_result *resul
     work *w = &r->works[number];
     standing_answer *a = &r->answers[number];
     w->waiting--;
-    w->results[part] = *result;
+    compile_result *kept = &w->entrants[part].result;
+    *kept = *result;
     *result = (compile_result){0};
-    const compile_result *kept = &w->results[part];
     w->sides[part].image = result_image(kept, false);
     if (kept->outcome != COMPILE_OK && part == 0)
         say(a, STANDING_BROKEN, "it does not compile (%s): %s", compile_outcome_name(kept->outcome),
@@ -333,19 +341,9 @@ static at_status meanwhile(void *context, at_error *error)
 
 /* ---- racing ---- */
 
-typedef struct contest {
-    run *run;
-    side_judge judge;
-} contest;
-
-static bool contest_enough(void *context, const side *sides, size_t count, size_t blocks)
+static bool is_enough(void *context, const side *sides, size_t count, size_t blocks)
 {
-    return side_judge_enough(&((contest *)context)->judge, sides, count, blocks);
-}
-
-static at_status contest_meanwhile(void *context, at_error *error)
-{
-    return meanwhile(((contest *)context)->run, error);
+    return side_judge_enough(&((run *)context)->judge, sides, count, blocks);
 }
 
 /* Sides that did not compile are no part of the race; the winner stays the first. */
@@ -353,20 +351,12 @@ static void drop_uncompiled(work *w)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
-        if (w->results[i].outcome != COMPILE_OK) {
-            compile_result_deinit(&w->results[i]);
-            free(w->texts[i]);
-            json_decref(w->values[i]);
+        if (w->entrants[i].result.outcome != COMPILE_OK) {
+            entrant_deinit(&w->entrants[i]);
             continue;
         }
-        if (kept != i) {
-            w->sides[kept] = w->sides[i];
-            w->results[kept] = w->results[i];
-            w->texts[kept] = w->texts[i];
-            w->values[kept] = w->values[i];
-            memcpy(w->hashes[kept], w->hashes[i], sizeof w->hashes[0]);
-        }
-        kept++;
+        w->sides[kept] = w->sides[i];
+        w->entrants[kept++] = w->entrants[i];
     }
     w->count = kept;
 }
@@ -375,11 +365,11 @@ static void drop_uncompiled(work *w)
  * are the same, nobody else can have it. */
 static const char *find_exchanged(const work *w, const record_entry *e)
 {
-    if (!*e->source_hash || strcmp(w->hashes[0], e->source_hash) == 0)
+    if (!*e->source_hash || strcmp(w->entrants[0].hash, e->source_hash) == 0)
         return NULL;
     for (size_t i = 1; i < w->count; i++)
-        if (strcmp(w->hashes[i], e->source_hash) == 0)
-            return w->texts[i];
+        if (strcmp(w->entrants[i].hash, e->source_hash) == 0)
+            return w->entrants[i].text;
     return NULL;
 }
 
@@ -401,8 +391,8 @@ static void conclude(run *r, const side_standing *s)
     const char *exchanged = find_exchanged(w, r->questions[r->current].entry);
     if (s->rival) {
         a->verdict = STANDING_OVERTAKEN;
-        a->rival = strdup(w->texts[s->rival]);
-        a->rival_values = json_incref(w->values[s->rival]);
+        a->rival = strdup(w->entrants[s->rival].text);
+        a->rival_values = json_incref(w->entrants[s->rival].values);
         a->low = s->low;
         a->ratio = s->ratio;
         a->high = s->high;
@@ -421,16 +411,12 @@ static at_status race_entry(run *r, at_error *error)
     device_worker *d = r->workers->device;
     device_ready ready;
     device_image support = result_image(&r->support, false);
-    contest c = {.run = r,
-                 .judge = {.blocks = BLOCKS,
-                           .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin
-                                                                  : protocol.tie_margin}};
     const side_rules rules = {.blocks = BLOCKS,
                               .seed = r->settings->seed,
                               .checked = true,
-                              .enough = contest_enough,
-                              .meanwhile = contest_meanwhile,
-                              .context = &c};
+                              .enough = is_enough,
+                              .meanwhile = meanwhile,
+                              .context = r};
     drop_uncompiled(w);
     at_status status = problem_set_send(&w->problems, d, &support, false, error);
     problem_set_sent(&w->problems);
@@ -438,12 +424,15 @@ static at_status race_entry(run *r, at_error *error)
         status = side_by_side_ready(d, &rules, &ready, error);
     if (status)
         return status;
-    c.judge.tick_ns = ready.tick_ns;
+    r->judge = (side_judge){
+        .blocks = BLOCKS,
+        .margin = r->settings->tie_margin >= 0 ? r->settings->tie_margin : protocol.tie_margin,
+        .tick_ns = ready.tick_ns};
     status = side_by_side_run(d, w->sides, w->count, &rules, error);
-    if (!status && c.judge.status)
-        status = error_set(error, c.judge.status, "out of memory");
+    if (!status && r->judge.status)
+        status = error_set(error, r->judge.status, "out of memory");
     if (!status)
-        conclude(r, &c.judge.standing);
+        conclude(r, &r->judge.standing);
     return status;
 }
 

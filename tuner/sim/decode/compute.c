@@ -111,7 +111,7 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
     return d->status;
 }
 
-at_status decode_mov(decoder *d)
+static at_status decode_mov(decoder *d)
 {
     if (decode_count(d, 2, 2))
         return d->status;
@@ -143,7 +143,7 @@ static sim_rounding rounding_of(const decoder *d)
     return SIM_ROUND_NONE;
 }
 
-at_status decode_cvt(decoder *d)
+static at_status decode_cvt(decoder *d)
 {
     if (d->op.type_count != 2)
         return decode_unknown(d);
@@ -168,7 +168,7 @@ at_status decode_cvt(decoder *d)
     return decode_finish(d, &slot, type_is_signed(to));
 }
 
-at_status decode_cvta(decoder *d)
+static at_status decode_cvta(decoder *d)
 {
     static const struct {
         const char *space;
@@ -224,7 +224,7 @@ static sim_instruction *emit_select(decoder *d, const destination *to, int32_t a
 }
 
 /* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
-at_status decode_setp(decoder *d)
+static at_status decode_setp(decoder *d)
 {
     if (decode_count(d, 3, 4))
         return d->status;
@@ -254,7 +254,7 @@ at_status decode_setp(decoder *d)
     return d->status;
 }
 
-at_status decode_selp(decoder *d)
+static at_status decode_selp(decoder *d)
 {
     if (decode_count(d, 4, 4))
         return d->status;
@@ -272,7 +272,7 @@ at_status decode_selp(decoder *d)
 
 /* set.CMP.DTYPE.STYPE d, a, b: all ones, or 1.0 when the destination is a float; f16x2 compares
  * both halves. */
-at_status decode_set(decoder *d)
+static at_status decode_set(decoder *d)
 {
     if (decode_count(d, 3, 3))
         return d->status;
@@ -297,7 +297,7 @@ at_status decode_set(decoder *d)
 }
 
 /* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
-at_status decode_slct(decoder *d)
+static at_status decode_slct(decoder *d)
 {
     if (decode_count(d, 4, 4))
         return d->status;
@@ -318,3 +318,7 @@ at_status decode_slct(decoder *d)
     emit_select(d, &slot, a, b, p)->extra = true;
     return decode_finish(d, &slot, type_is_signed(type));
 }
+
+const family decode_compute_families[] = {
+    {"cvt", decode_cvt}, {"cvta", decode_cvta}, {"mov", decode_mov}, {"selp", decode_selp},
+    {"set", decode_set}, {"setp", decode_setp}, {"slct", decode_slct}, {0}};

@@ -32,7 +32,7 @@ static destination predicate_result(decoder *d, const ptx_operand *o)
 }
 
 /* bar.sync a[, n]; bar.arrive a, n; bar.red.OP d, a[, n], p; barrier.* the same; bar.warp.sync m */
-at_status decode_barrier(decoder *d)
+static at_status decode_barrier(decoder *d)
 {
     if (decode_has(d, "warp")) {
         decode_count(d, 1, 1);
@@ -72,7 +72,7 @@ at_status decode_barrier(decoder *d)
 }
 
 /* shfl.sync.MODE.b32 d[|p], a, b, c, mask */
-at_status decode_shuffle(decoder *d)
+static at_status decode_shuffle(decoder *d)
 {
     static const struct named_op modes[] = {{"up", SIM_SHUFFLE_UP}, {"down", SIM_SHUFFLE_DOWN},
                                             {"bfly", SIM_SHUFFLE_XOR}, {"idx", SIM_SHUFFLE_INDEX}, {0}};
@@ -93,7 +93,7 @@ at_status decode_shuffle(decoder *d)
 }
 
 /* vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask */
-at_status decode_vote(decoder *d)
+static at_status decode_vote(decoder *d)
 {
     static const struct named_op modes[] = {{"ballot", SIM_VOTE_BALLOT}, {"all", SIM_VOTE_ALL},
                                             {"any", SIM_VOTE_ANY}, {"uni", SIM_VOTE_UNIFORM}, {0}};
@@ -112,7 +112,7 @@ at_status decode_vote(decoder *d)
 }
 
 /* match.any.sync.b32 d, a, mask; match.all.sync.b32 d[|p], a, mask */
-at_status decode_match(decoder *d)
+static at_status decode_match(decoder *d)
 {
     static const struct named_op modes[] = {{"any", SIM_MATCH_ANY}, {"all", SIM_MATCH_ALL}, {0}};
     int op = op_of(d, modes);
@@ -132,7 +132,7 @@ at_status decode_match(decoder *d)
 }
 
 /* redux.sync.OP.type d, a, mask */
-at_status decode_reduce(decoder *d)
+static at_status decode_reduce(decoder *d)
 {
     static const struct named_op names[] = {
         {"add", SIM_REDUCE_ADD}, {"min", SIM_REDUCE_MIN}, {"max", SIM_REDUCE_MAX},
@@ -151,7 +151,7 @@ at_status decode_reduce(decoder *d)
     return decode_finish(d, &to, false);
 }
 
-at_status decode_active_mask(decoder *d)
+static at_status decode_active_mask(decoder *d)
 {
     decode_count(d, 1, 1);
     destination to = decode_destination(d, decode_operand(d, 0), 4);
@@ -160,7 +160,7 @@ at_status decode_active_mask(decoder *d)
 }
 
 /* elect.sync d|p, mask: the lowest lane of the mask is elected. */
-at_status decode_elect(decoder *d)
+static at_status decode_elect(decoder *d)
 {
     decode_count(d, 2, 2);
     if (decode_operand(d, 0)->kind != PTX_OPERAND_PAIR)
@@ -184,7 +184,7 @@ static int32_t target_of(decoder *d, int label)
     return -(l->statement - d->frame->function->first_statement) - 1;
 }
 
-at_status decode_branch(decoder *d)
+static at_status decode_branch(decoder *d)
 {
     decode_count(d, 1, 1);
     if (decode_operand(d, 0)->kind != PTX_OPERAND_LABEL)
@@ -195,7 +195,7 @@ at_status decode_branch(decoder *d)
 }
 
 /* brx.idx index, table */
-at_status decode_branch_indexed(decoder *d)
+static at_status decode_branch_indexed(decoder *d)
 {
     decode_count(d, 2, 2);
     const ptx_operand *o = decode_operand(d, 1);
@@ -213,20 +213,20 @@ at_status decode_branch_indexed(decoder *d)
     return d->status;
 }
 
-at_status decode_exit(decoder *d)
+static at_status decode_exit(decoder *d)
 {
     decode_emit(d, SIM_EXIT, SIM_CLASS_CONTROL);
     return d->status;
 }
 
-at_status decode_trap(decoder *d)
+static at_status decode_trap(decoder *d)
 {
     decode_emit(d, SIM_TRAP, SIM_CLASS_CONTROL);
     return d->status;
 }
 
 /* In an inlined callee, a return is a branch to the end of its code. */
-at_status decode_return(decoder *d)
+static at_status decode_return(decoder *d)
 {
     if (!d->frame->outer)
         return decode_exit(d);
@@ -263,7 +263,7 @@ static void call_around(decoder *d)
 }
 
 /* call[.uni] [(result),] name[, (arguments)] */
-at_status decode_call(decoder *d)
+static at_status decode_call(decoder *d)
 {
     static const ptx_operand none = {.kind = PTX_OPERAND_GROUP};
     const ptx_operand *results = &none, *arguments = &none, *callee = NULL;
@@ -298,3 +298,10 @@ at_status decode_call(decoder *d)
     d->statement = here;
     return d->status;
 }
+
+const family decode_control_families[] = {
+    {"activemask", decode_active_mask}, {"bar", decode_barrier}, {"barrier", decode_barrier},
+    {"bra", decode_branch}, {"brx", decode_branch_indexed}, {"call", decode_call},
+    {"elect", decode_elect}, {"exit", decode_exit}, {"match", decode_match},
+    {"redux", decode_reduce}, {"ret", decode_return}, {"shfl", decode_shuffle},
+    {"trap", decode_trap}, {"vote", decode_vote}, {0}};

@@ -43,53 +43,15 @@ static void cut_opcode(opcode *op, ptx_text text)
     }
 }
 
-static const struct family {
-    const char *name;
-    at_status (*decode)(decoder *d);
-} families[] = {
-    {"activemask", decode_active_mask},
-    {"applypriority", decode_ignored},
-    {"atom", decode_atomic},
-    {"bar", decode_barrier},
-    {"barrier", decode_barrier},
-    {"bra", decode_branch},
-    {"brx", decode_branch_indexed},
-    {"call", decode_call},
-    {"cp", decode_cp},
-    {"createpolicy", decode_ignored},
-    {"cvt", decode_cvt},
-    {"cvta", decode_cvta},
-    {"discard", decode_ignored},
-    {"elect", decode_elect},
-    {"exit", decode_exit},
-    {"fence", decode_fence},
-    {"griddepcontrol", decode_ignored},
-    {"isspacep", decode_isspacep},
-    {"ld", decode_load},
-    {"ldu", decode_load},
-    {"match", decode_match},
-    {"mbarrier", decode_mbarrier},
-    {"membar", decode_fence},
-    {"mov", decode_mov},
-    {"nanosleep", decode_ignored},
-    {"prefetch", decode_ignored},
-    {"prefetchu", decode_ignored},
-    {"red", decode_atomic},
-    {"redux", decode_reduce},
-    {"ret", decode_return},
-    {"selp", decode_selp},
-    {"set", decode_set},
-    {"setp", decode_setp},
-    {"shfl", decode_shuffle},
-    {"slct", decode_slct},
-    {"st", decode_store},
-    {"trap", decode_trap},
-    {"vote", decode_vote},
-};
-
-static int compare_family(const void *key, const void *member)
+static const family *find_family(const char *name)
 {
-    return strcmp(key, ((const struct family *)member)->name);
+    static const family *const tables[] = {decode_compute_families, decode_memory_families,
+                                           decode_control_families, decode_engine_families};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const family *f = tables[t]; f->name; f++)
+            if (strcmp(f->name, name) == 0)
+                return f;
+    return NULL;
 }
 
 static at_status decode_statement(decoder *d, const ptx_statement *s)
@@ -98,8 +60,7 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
     if (d->program->register_bytes > max_register_bytes)
         return decode_fail(d, "the kernel uses too many registers");
     cut_opcode(&d->op, s->opcode);
-    const struct family *f = bsearch(d->op.name, families, sizeof families / sizeof *families,
-                                     sizeof *families, compare_family);
+    const family *f = find_family(d->op.name);
     return f ? f->decode(d) : decode_arithmetic(d);
 }
 

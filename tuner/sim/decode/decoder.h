@@ -101,38 +101,22 @@ ptx_space decode_space(const decoder *d);
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
 
-/* Families of instructions, by the file that knows them. Each returns the decoder's status. */
+/* A family of instructions: what comes before the first dot, and what decodes it and returns the decoder's status. */
+typedef struct family {
+    const char *name;
+    at_status (*decode)(decoder *d);
+} family;
+
+/* Those that a file knows; each ends in an entry without a name. */
+extern const family decode_compute_families[];
+extern const family decode_control_families[];
+extern const family decode_engine_families[];
+extern const family decode_memory_families[];
+
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
-at_status decode_mov(decoder *d);
-at_status decode_cvt(decoder *d);
-at_status decode_cvta(decoder *d);
-at_status decode_setp(decoder *d);
-at_status decode_set(decoder *d);
-at_status decode_selp(decoder *d);
-at_status decode_slct(decoder *d);
-at_status decode_load(decoder *d);
-at_status decode_store(decoder *d);
-at_status decode_atomic(decoder *d);
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
 at_status decode_thread_copy(decoder *d); /* cp.async by each thread */
-at_status decode_cp(decoder *d);          /* cp.async and bulk copies */
-at_status decode_mbarrier(decoder *d);
-at_status decode_isspacep(decoder *d);
-at_status decode_ignored(decoder *d); /* hints: prefetch, createpolicy ... */
-at_status decode_fence(decoder *d);
-at_status decode_barrier(decoder *d);
-at_status decode_shuffle(decoder *d);
-at_status decode_vote(decoder *d);
-at_status decode_match(decoder *d);
-at_status decode_reduce(decoder *d);
-at_status decode_active_mask(decoder *d);
-at_status decode_elect(decoder *d);
-at_status decode_branch(decoder *d);
-at_status decode_branch_indexed(decoder *d);
-at_status decode_return(decoder *d);
-at_status decode_exit(decoder *d);
-at_status decode_trap(decoder *d);
-at_status decode_call(decoder *d);
+at_status decode_ignored(decoder *d);     /* hints: prefetch, createpolicy ... */
 
 #endif

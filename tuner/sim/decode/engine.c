@@ -57,7 +57,7 @@ static at_status decode_test(decoder *d)
     return d->status;
 }
 
-at_status decode_mbarrier(decoder *d)
+static at_status decode_mbarrier(decoder *d)
 {
     if (decode_has(d, "init"))
         return decode_plain(d, SIM_MBARRIER_INIT, 2);
@@ -125,7 +125,10 @@ static at_status decode_bulk(decoder *d)
     return loads || decode_has(d, "bulk_group") ? decode_copy(d) : decode_unknown(d);
 }
 
-at_status decode_cp(decoder *d)
+static at_status decode_cp(decoder *d)
 {
     return decode_has(d, "bulk") ? decode_bulk(d) : decode_thread_copy(d);
 }
+
+const family decode_engine_families[] = {
+    {"cp", decode_cp}, {"mbarrier", decode_mbarrier}, {0}};

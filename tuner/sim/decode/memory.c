@@ -152,7 +152,7 @@ static sim_hint hint_of(const decoder *d)
            : decode_has(d, "cs")              ? SIM_HINT_STREAMING : SIM_HINT_NONE;
 }
 
-at_status decode_load(decoder *d)
+static at_status decode_load(decoder *d)
 {
     transfer t = transfer_of(d, 1, 0);
     destination to[8];
@@ -169,7 +169,7 @@ at_status decode_load(decoder *d)
     return d->status;
 }
 
-at_status decode_store(decoder *d)
+static at_status decode_store(decoder *d)
 {
     if (decode_has(d, "async") || decode_has(d, "bulk"))
         return decode_unknown(d);
@@ -209,7 +209,7 @@ static const char *const atomic_names[] = {
     [SIM_ATOMIC_CAS] = "cas"};
 
 /* atom[.space].OP.type d, [a], b[, c]; red without d. */
-at_status decode_atomic(decoder *d)
+static at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
     int op = -1;
@@ -287,7 +287,7 @@ at_status decode_thread_copy(decoder *d)
     return d->status;
 }
 
-at_status decode_isspacep(decoder *d)
+static at_status decode_isspacep(decoder *d)
 {
     decode_count(d, 2, 2);
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
@@ -313,10 +313,17 @@ at_status decode_ignored(decoder *d)
     return d->status;
 }
 
-at_status decode_fence(decoder *d)
+static at_status decode_fence(decoder *d)
 {
     sim_instruction *c = decode_emit(d, SIM_FENCE, SIM_CLASS_BARRIER);
     c->proxy = decode_has(d, "proxy");
     c->publishes = !c->proxy && !decode_has(d, "cta");
     return d->status;
 }
+
+const family decode_memory_families[] = {
+    {"applypriority", decode_ignored}, {"atom", decode_atomic}, {"createpolicy", decode_ignored},
+    {"discard", decode_ignored}, {"fence", decode_fence}, {"griddepcontrol", decode_ignored},
+    {"isspacep", decode_isspacep}, {"ld", decode_load}, {"ldu", decode_load},
+    {"membar", decode_fence}, {"nanosleep", decode_ignored}, {"prefetch", decode_ignored},
+    {"prefetchu", decode_ignored}, {"red", decode_atomic}, {"st", decode_store}, {0}};

@@ -1,4 +1,4 @@
-/* Floating-point numbers to their bits and back. */
+/* Floating-point numbers to their bits and back, and products of 128 bits. */
 #ifndef AUTOTUNE_SIM_PROGRAM_BITS_H
 #define AUTOTUNE_SIM_PROGRAM_BITS_H
 
@@ -31,6 +31,13 @@ static inline double sim_bits_double(uint64_t bits)
     double v;
     memcpy(&v, &bits, sizeof v);
     return v;
+}
+
+/* The high half of a product. */
+static inline uint64_t sim_high_product(uint64_t a, uint64_t b)
+{
+    __extension__ typedef unsigned __int128 wide;
+    return (uint64_t)((wide)a * b >> 64);
 }
 
 #endif

@@ -33,21 +33,17 @@ const sim_operation *sim_operation_find(const char *name)
 #define AS_F16(v) half_to_float((uint16_t)(v))
 #define AS_BF16(v) bfloat_to_float((uint16_t)(v))
 
-#define ORDERED(s, T, load)                                                                        \
+#define BUT_NE(s, T, load)                                                                         \
     COMPARE(eq_##s, T, load, x == y)                                                               \
-    COMPARE(ne_##s, T, load, x != y)                                                               \
     COMPARE(lt_##s, T, load, x < y)                                                                \
     COMPARE(le_##s, T, load, x <= y)                                                               \
     COMPARE(gt_##s, T, load, x > y)                                                                \
     COMPARE(ge_##s, T, load, x >= y)
+#define ORDERED(s, T, load) BUT_NE(s, T, load) COMPARE(ne_##s, T, load, x != y)
 /* For floats "ne" is false when an operand is NaN; the u forms are true then. */
 #define FLOATING(s, T, load)                                                                       \
-    COMPARE(eq_##s, T, load, x == y)                                                               \
+    BUT_NE(s, T, load)                                                                             \
     COMPARE(ne_##s, T, load, x < y || x > y)                                                       \
-    COMPARE(lt_##s, T, load, x < y)                                                                \
-    COMPARE(le_##s, T, load, x <= y)                                                               \
-    COMPARE(gt_##s, T, load, x > y)                                                                \
-    COMPARE(ge_##s, T, load, x >= y)                                                               \
     COMPARE(equ_##s, T, load, !(x < y || x > y))                                                   \
     COMPARE(neu_##s, T, load, x != y)                                                              \
     COMPARE(ltu_##s, T, load, !(x >= y))                                                           \

@@ -5,7 +5,7 @@
 #include "sim/program/operations.h"
 
 /* A conversion reads its source into the widest type of its kind, rounds there and writes. */
-typedef enum domain { DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT, DOMAIN_NONE } domain;
+typedef enum domain { DOMAIN_NONE, DOMAIN_SIGNED, DOMAIN_UNSIGNED, DOMAIN_FLOAT } domain;
 
 static const struct {
     domain domain;
@@ -19,9 +19,6 @@ static const struct {
     [PTX_B32] = {DOMAIN_UNSIGNED, 32}, [PTX_B64] = {DOMAIN_UNSIGNED, 64},
     [PTX_F16] = {DOMAIN_FLOAT, 16},    [PTX_BF16] = {DOMAIN_FLOAT, 17},
     [PTX_F32] = {DOMAIN_FLOAT, 32},    [PTX_F64] = {DOMAIN_FLOAT, 64},
-    [PTX_F16X2] = {DOMAIN_NONE, 0},    [PTX_BF16X2] = {DOMAIN_NONE, 0},
-    [PTX_TF32] = {DOMAIN_NONE, 0},     [PTX_F32X2] = {DOMAIN_NONE, 0},
-    [PTX_B128] = {DOMAIN_NONE, 0},     [PTX_PRED] = {DOMAIN_NONE, 0},
 };
 
 static void read_integers(ptx_type from, int64_t *restrict v, const void *a)

@@ -1,3 +1,4 @@
+#include "sim/program/bits.h"
 #include "sim/program/operations.h"
 
 /* Signed arithmetic wraps in PTX; in C it must go through the unsigned type. */
@@ -34,17 +35,9 @@ static int64_t remainder_s64(int64_t a, int64_t b)
     return b == -1 ? 0 : a % b;
 }
 
-static uint64_t high_u64(uint64_t a, uint64_t b)
-{
-    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
-    uint64_t middle = a1 * b0 + (a0 * b0 >> 32);
-    uint64_t other = a0 * b1 + (uint32_t)middle;
-    return a1 * b1 + (middle >> 32) + (other >> 32);
-}
-
 static int64_t high_s64(int64_t a, int64_t b)
 {
-    uint64_t h = high_u64(UL(a), UL(b));
+    uint64_t h = sim_high_product(UL(a), UL(b));
     h -= a < 0 ? UL(b) : 0;
     h -= b < 0 ? UL(a) : 0;
     return (int64_t)h;
@@ -71,7 +64,7 @@ SIM_OP2(mul_hi_u16, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]) >> 16)
 SIM_OP2(mul_hi_s16, uint32_t, uint32_t, uint32_t, LOW(U(S16(a[l]) * S16(b[l])) >> 16))
 SIM_OP2(mul_hi_u32, uint32_t, uint32_t, uint32_t, UL(a[l]) * b[l] >> 32)
 SIM_OP2(mul_hi_s32, int32_t, int32_t, int32_t, UL((int64_t)a[l] * b[l]) >> 32)
-SIM_OP2(mul_hi_u64, uint64_t, uint64_t, uint64_t, high_u64(a[l], b[l]))
+SIM_OP2(mul_hi_u64, uint64_t, uint64_t, uint64_t, sim_high_product(a[l], b[l]))
 SIM_OP2(mul_hi_s64, int64_t, int64_t, int64_t, high_s64(a[l], b[l]))
 SIM_OP2(mul_wide_u16, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]))
 SIM_OP2(mul_wide_s16, int32_t, uint32_t, uint32_t, S16(a[l]) * S16(b[l]))
@@ -84,7 +77,7 @@ SIM_OP3(mad_lo_64, uint64_t, uint64_t, uint64_t, uint64_t, a[l] * b[l] + c[l])
 SIM_OP3(mad_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, (UL(a[l]) * b[l] >> 32) + c[l])
 SIM_OP3(mad_hi_s32, uint32_t, int32_t, int32_t, uint32_t,
         U(UL((int64_t)a[l] * b[l]) >> 32) + c[l])
-SIM_OP3(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, high_u64(a[l], b[l]) + c[l])
+SIM_OP3(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, sim_high_product(a[l], b[l]) + c[l])
 SIM_OP3(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t, UL(high_s64(a[l], b[l])) + c[l])
 SIM_OP3(mad_wide_u16, uint32_t, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]) + c[l])
 SIM_OP3(mad_wide_s16, uint32_t, uint32_t, uint32_t, uint32_t, U(S16(a[l]) * S16(b[l])) + c[l])

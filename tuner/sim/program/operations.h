@@ -42,30 +42,6 @@ void sim_flush(uint32_t *lanes);
 #define SIM_EACH_LANE(l) for (int l = 0; l < SIM_LANES; l++)
 
 /* Definitions of handlers: `expression` of lane l over sources a, b, c, e, of types TA .. */
-#define SIM_OP1(name, TD, TA, expression)                                                          \
-    static void name(void *restrict to, const void *const sources[4])                              \
-    {                                                                                              \
-        TD *restrict d = to;                                                                       \
-        const TA *a = sources[0];                                                                  \
-        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
-    }
-#define SIM_OP2(name, TD, TA, TB, expression)                                                      \
-    static void name(void *restrict to, const void *const sources[4])                              \
-    {                                                                                              \
-        TD *restrict d = to;                                                                       \
-        const TA *a = sources[0];                                                                  \
-        const TB *b = sources[1];                                                                  \
-        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
-    }
-#define SIM_OP3(name, TD, TA, TB, TC, expression)                                                  \
-    static void name(void *restrict to, const void *const sources[4])                              \
-    {                                                                                              \
-        TD *restrict d = to;                                                                       \
-        const TA *a = sources[0];                                                                  \
-        const TB *b = sources[1];                                                                  \
-        const TC *c = sources[2];                                                                  \
-        SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
-    }
 #define SIM_OP4(name, TD, TA, TB, TC, TE, expression)                                              \
     static void name(void *restrict to, const void *const sources[4])                              \
     {                                                                                              \
@@ -74,7 +50,11 @@ void sim_flush(uint32_t *lanes);
         const TB *b = sources[1];                                                                  \
         const TC *c = sources[2];                                                                  \
         const TE *e = sources[3];                                                                  \
+        (void)b, (void)c, (void)e;                                                                 \
         SIM_EACH_LANE(l) d[l] = (TD)(expression);                                                  \
     }
+#define SIM_OP1(name, TD, TA, expression) SIM_OP4(name, TD, TA, TA, TA, TA, expression)
+#define SIM_OP2(name, TD, TA, TB, expression) SIM_OP4(name, TD, TA, TB, TB, TB, expression)
+#define SIM_OP3(name, TD, TA, TB, TC, expression) SIM_OP4(name, TD, TA, TB, TC, TC, expression)
 
 #endif
