@@ -48,27 +48,6 @@ race_options race_defaults(void)
     };
 }
 
-static at_status check_options(const race_options *o, size_t count, at_error *error)
-{
-    if (count == 0 || count >= RACE_NO_DEFAULT)
-        return error_set(error, AT_USAGE, "a race needs entrants (got %zu)", count);
-    for (size_t i = 1; i < RACE_LOOKS; i++)
-        if (o->looks[i] <= o->looks[i - 1])
-            return error_set(error, AT_USAGE, "the looks of a race must ascend");
-    if (o->looks[0] < SCREEN_STEP || o->looks[RACE_LOOKS - 1] < SCREEN_ROUNDS)
-        return error_set(error, AT_USAGE, "the looks of a race must be from %d to at least %d",
-                         SCREEN_STEP, SCREEN_ROUNDS);
-    if (!(o->prior_ratio >= 1) || !(o->screen_ratio >= 1) || !(o->tie_margin >= 0))
-        return error_set(error, AT_USAGE, "the margins of a race must not be negative");
-    if (!(o->alpha > 0) || !(o->alpha < 0.5))
-        return error_set(error, AT_USAGE, "the alpha of a race must be between 0 and 0.5");
-    if (o->finalists == 0 || o->finals_blocks < 2)
-        return error_set(error, AT_USAGE, "finals need a finalist and two blocks");
-    if (o->default_entrant != RACE_NO_DEFAULT && o->default_entrant >= count)
-        return error_set(error, AT_USAGE, "the default is not among the entrants");
-    return AT_OK;
-}
-
 /* The goal of the finals: whole designs, so that the order is balanced. */
 static size_t finals_goal(const race *r, size_t finalists)
 {
@@ -444,16 +423,13 @@ at_status race_new(const race_options *options, const race_entrant *entrants, si
                    race **out, at_error *error)
 {
     *out = NULL;
-    at_status status = check_options(options, count, error);
-    if (status)
-        return status;
     race *r = calloc(1, sizeof *r);
     if (!r)
         return error_set(error, AT_NO_MEMORY, "no memory for a race");
     r->options = *options;
     r->count = count;
     r->random = rng_seeded(options->seed);
-    status = allocate(r, error);
+    at_status status = allocate(r, error);
     if (status) {
         race_free(r);
         return status;
@@ -501,9 +477,6 @@ static void draw_heat(race *r)
 
 size_t race_next(race *r, const uint32_t **order)
 {
-    uint64_t budget = r->options.sample_budget;
-    if (budget && r->samples + r->alive_count > budget)
-        race_stop(r);
     if (r->stopped || r->stage == RACE_FINISHED)
         return 0;
     if (r->order_count == 0) {
@@ -569,11 +542,6 @@ void race_tell(race *r, const int64_t *samples_ns)
         advance_heats(r);
     else if (!promote_next(r))
         advance_finals(r);
-}
-
-void race_redo(race *r)
-{
-    r->blocks_redone += r->order_count > 0;
 }
 
 void race_exclude(race *r, uint32_t entrant)

@@ -51,7 +51,6 @@ typedef struct race_options {
     double tie_margin;        /* relative; what is not slower by more than this is tied */
     double choice_margin;     /* relative; among tied entrants this close, race_entrant decides */
     int64_t tick_ns;          /* resolution of the clock; 0: finer than it matters */
-    uint64_t sample_budget;   /* samples the race may take; 0: no limit */
 } race_options;
 
 /* The constants of the protocol, with their sources in race.c; seed 0 and no default. */
@@ -105,15 +104,14 @@ typedef struct race_result {
                           or the runner-up's when clear; INFINITY before there is one */
     bool noisy;        /* half_width is wider than the difference to the runner-up */
     race_stage stage;  /* reached */
-    size_t blocks, blocks_redone; /* told; discarded by race_redo() */
-    uint64_t samples;             /* told, redone blocks not counted */
+    size_t blocks;     /* told */
+    uint64_t samples;  /* told */
     /* All entrants: the winner first, then finalists before the others, by ratio; failed ones last. */
     const race_standing *ranking;
     size_t count;
 } race_result;
 
-/* Starts a race between `count` entrants (copied; at least one). Errors: AT_USAGE for no entrants
- * or options that contradict themselves, AT_NO_MEMORY. */
+/* Starts a race between `count` entrants (copied; at least one). AT_NO_MEMORY. */
 at_status race_new(const race_options *options, const race_entrant *entrants, size_t count,
                    race **out, at_error *error);
 void race_free(race *r); /* NULL is fine */
@@ -126,9 +124,6 @@ size_t race_next(race *r, const uint32_t **order);
 /* Tells the block's samples, in the order asked. A sample of 0 or less means that this entrant
  * failed: it leaves the race, the others' samples count. */
 void race_tell(race *r, const int64_t *samples_ns);
-
-/* The block's samples are not valid (the clock fell): the whole block is asked again. */
-void race_redo(race *r);
 
 /* An entrant turned out to be unfit (a later check failed); also after the race has finished. */
 void race_exclude(race *r, uint32_t entrant);
@@ -145,11 +140,6 @@ race_stage race_progress(const race *r, uint64_t *done, uint64_t *left);
  * the race. */
 const race_result *race_conclude(race *r);
 
-/* An entrant's samples: of the finals when it took part in them, else of screen and heats, in the
- * order of their blocks. Borrowed, valid until the next race_tell(). */
-const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count);
-
-const char *race_stage_name(race_stage stage);       /* "prior", "screen", "heats", ... */
-const char *race_verdict_name(race_verdict verdict); /* "clear", "tied", "inconclusive" */
+const char *race_stage_name(race_stage stage); /* "prior", "screen", "heats", ... */
 
 #endif

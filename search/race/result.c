@@ -60,7 +60,9 @@ uint32_t race_leader(race *r, const int64_t *(*series)(const race *, uint32_t),
     return leader;
 }
 
-const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count)
+/* An entrant's samples: of the finals if it took part in them, else of screen and heats, in the order of their
+ * blocks. */
+static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
     if (c->left_at == RACE_FINALS && r->finals_blocks > 0 && !c->failed) {
@@ -75,7 +77,7 @@ const int64_t *race_samples(const race *r, uint32_t entrant, size_t *count)
 static stats_summary time_of(race *r, uint32_t entrant)
 {
     size_t count;
-    const int64_t *samples = race_samples(r, entrant, &count);
+    const int64_t *samples = samples_of(r, entrant, &count);
     stats_summary s = summarise(r, samples, count);
     if (count == 0)
         s.median_ns = r->contenders[entrant].given.fastest_ns;
@@ -307,7 +309,6 @@ const race_result *race_conclude(race *r)
 {
     race_result result = {.stage = r->stage,
                           .blocks = r->blocks,
-                          .blocks_redone = r->blocks_redone,
                           .samples = r->samples,
                           .ranking = r->ranked,
                           .count = r->count,
@@ -329,14 +330,8 @@ const race_result *race_conclude(race *r)
 }
 
 static const char *const stage_names[] = {"prior", "probe", "screen", "heats", "finals", "finished"};
-static const char *const verdict_names[] = {"clear", "tied", "inconclusive"};
 
 const char *race_stage_name(race_stage stage)
 {
     return stage_names[stage];
-}
-
-const char *race_verdict_name(race_verdict verdict)
-{
-    return verdict_names[verdict];
 }

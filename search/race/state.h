@@ -47,7 +47,7 @@ struct race {
     size_t field_count;
     size_t order_count; /* 0: the next block is not drawn yet */
 
-    size_t blocks, blocks_redone;
+    size_t blocks;
     uint64_t samples;
 
     keyed *keys;              /* scratch, one for each entrant */

@@ -149,10 +149,8 @@ static at_status take_block(race_driver *c, const device_event *e, at_error *err
     c->state.redone = c->watch.redone;
     c->state.throttled = c->watch.throttled;
     c->state.sm_clock_khz = clock_watch_median_khz(&c->watch);
-    if (verdict == CLOCK_REDO) {
-        race_redo(c->race);
+    if (verdict == CLOCK_REDO) /* what is not told is asked again */
         return AT_OK;
-    }
     keep_ceiling(c, e->ceiling_ns);
     race_tell(c->race, e->samples_ns);
     return verdict == CLOCK_THROTTLED ? ask_board(c, &c->state.throttle, error) : AT_OK;
