@@ -8,12 +8,11 @@ enum { POOL_LIMIT = 8192, ELITE = 8 };
 bool pool_init(pool *p, const ledger *l, const encoding *e)
 {
     size_t most = l->space_count < POOL_LIMIT ? (size_t)l->space_count : POOL_LIMIT;
-    *p = (pool){.most = most, .near_limit = space_hamming_limit(l->space)};
+    *p = (pool){.most = most};
     p->configurations = malloc(most * sizeof *p->configurations + 1);
     p->points = malloc(most * e->features * sizeof *p->points + 1);
     p->least = malloc(most * sizeof *p->least + 1);
-    p->near = malloc(p->near_limit * sizeof *p->near + 1);
-    return p->configurations && p->points && p->least && p->near;
+    return p->configurations && p->points && p->least;
 }
 
 void pool_deinit(pool *p)
@@ -21,7 +20,6 @@ void pool_deinit(pool *p)
     free(p->configurations);
     free(p->points);
     free(p->least);
-    free(p->near);
     *p = (pool){0};
 }
 
@@ -31,13 +29,14 @@ static int compare_numbers(const void *left, const void *right)
     return a < b ? -1 : a > b;
 }
 
-static void add_neighbours(pool *p, const ledger *l)
+static void add_neighbours(pool *p, moves *m)
 {
+    const ledger *l = m->ledger;
     size_t elite[ELITE], count = ledger_elite(l, elite, ELITE);
     for (size_t i = 0; i < count; i++) {
-        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, p->near, p->near_limit);
+        size_t found = space_neighbours(l->space, l->trials[elite[i]].configuration, m->near, m->near_limit);
         for (size_t j = 0; j < found && p->count < p->most / 2; j++)
-            p->configurations[p->count++] = p->near[j];
+            p->configurations[p->count++] = m->near[j];
     }
 }
 
@@ -51,14 +50,15 @@ static void drop_repeated(pool *p)
     p->count = kept;
 }
 
-void pool_fill(pool *p, ledger *l, encoding *e)
+void pool_fill(pool *p, moves *m, encoding *e)
 {
+    ledger *l = m->ledger;
     p->count = 0;
     if (p->most == l->space_count) {
         for (; p->count < p->most; p->count++)
             p->configurations[p->count] = p->count;
     } else {
-        add_neighbours(p, l);
+        add_neighbours(p, m);
         while (p->count < p->most)
             p->configurations[p->count++] = rng_below(&l->rng, l->space_count);
         drop_repeated(p);

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "search/ledger.h"
+#include "search/moves.h"
 #include "search/regression/encoding.h"
 
 typedef struct pool {
@@ -16,15 +16,13 @@ typedef struct pool {
     float *points;            /* of each, as the encoding has it */
     uint8_t *least;           /* of each, how many least values: encoding_least */
     size_t count, most;
-    uint64_t *near;           /* room for neighbours */
-    size_t near_limit;
 } pool;
 
 /* Makes room; false when memory ran out. */
 bool pool_init(pool *p, const ledger *l, const encoding *e);
 void pool_deinit(pool *p); /* a zeroed one is fine */
 
-/* Chooses the candidates anew. */
-void pool_fill(pool *p, ledger *l, encoding *e);
+/* Chooses the candidates anew; the moves have room for neighbours, and the ledger. */
+void pool_fill(pool *p, moves *m, encoding *e);
 
 #endif

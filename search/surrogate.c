@@ -277,7 +277,7 @@ static bool fit(surrogate *g)
     fit_penalty(g, count);
     if (!fit_kernel(g, count))
         return false;
-    pool_fill(&g->pool, l, &g->encoding);
+    pool_fill(&g->pool, &g->base.moves, &g->encoding);
     feasibility_reset(&g->feasibility, g->pool.points, g->pool.count, l);
     gp_reset(&g->model, &g->kernel, g->model.scale, g->pool.count);
     for (size_t i = 0; i < count; i++)

@@ -74,53 +74,44 @@ static bool is_ptxas_option(const char *v)
 }
 
 /* `value` NULL: the option stands alone. A name that ends in '=' or is "-D" is followed by the
- * value. */
+ * value. `either`: two dashes will do as well as one. */
 static const struct {
     const char *name;
     bool (*value)(const char *);
+    bool either;
 } allowed[] = {
-    {"--use_fast_math", NULL},
-    {"-use_fast_math", NULL},
-    {"--fmad=", is_boolean},
-    {"-fmad=", is_boolean},
-    {"--ftz=", is_boolean},
-    {"-ftz=", is_boolean},
-    {"--prec-div=", is_boolean},
-    {"-prec-div=", is_boolean},
-    {"--prec-sqrt=", is_boolean},
-    {"-prec-sqrt=", is_boolean},
-    {"--maxrregcount=", is_number},
-    {"-maxrregcount=", is_number},
-    {"--extra-device-vectorization", NULL},
-    {"-extra-device-vectorization", NULL},
-    {"--restrict", NULL},
-    {"-restrict", NULL},
-    {"--device-as-default-execution-space", NULL},
-    {"-default-device", NULL},
-    {"--generate-line-info", NULL},
-    {"-lineinfo", NULL},
-    {"--minimal", NULL},
-    {"-minimal", NULL},
-    {"--disable-warnings", NULL},
-    {"-w", NULL},
-    {"--dopt=", is_on},
-    {"-dopt=", is_on},
-    {"--std=", is_standard},
-    {"-std=", is_standard},
-    {"--define-macro=", is_definition},
-    {"-D", is_definition},
-    {"--undefine-macro=", is_identifier},
-    {"-U", is_identifier},
-    {"--ptxas-options=", is_ptxas_option},
+    {"-use_fast_math", NULL, true},
+    {"-fmad=", is_boolean, true},
+    {"-ftz=", is_boolean, true},
+    {"-prec-div=", is_boolean, true},
+    {"-prec-sqrt=", is_boolean, true},
+    {"-maxrregcount=", is_number, true},
+    {"-extra-device-vectorization", NULL, true},
+    {"-restrict", NULL, true},
+    {"-minimal", NULL, true},
+    {"-dopt=", is_on, true},
+    {"-std=", is_standard, true},
+    {"--device-as-default-execution-space", NULL, false},
+    {"-default-device", NULL, false},
+    {"--generate-line-info", NULL, false},
+    {"-lineinfo", NULL, false},
+    {"--disable-warnings", NULL, false},
+    {"-w", NULL, false},
+    {"--define-macro=", is_definition, false},
+    {"-D", is_definition, false},
+    {"--undefine-macro=", is_identifier, false},
+    {"-U", is_identifier, false},
+    {"--ptxas-options=", is_ptxas_option, false},
 };
 
 bool compile_option_allowed(const char *option)
 {
     for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
         size_t n = strlen(allowed[i].name);
-        if (strncmp(option, allowed[i].name, n) != 0)
+        const char *given = option + (allowed[i].either && strncmp(option, "--", 2) == 0);
+        if (strncmp(given, allowed[i].name, n) != 0)
             continue;
-        if (allowed[i].value ? allowed[i].value(option + n) : option[n] == '\0')
+        if (allowed[i].value ? allowed[i].value(given + n) : given[n] == '\0')
             return true;
     }
     return false;
