@@ -17,8 +17,7 @@ typedef struct device_slot {
     device_buffer *buffers[PLAN_MAX_BUFFERS];  /* what variants are given */
     device_buffer *expected[PLAN_MAX_BUFFERS]; /* outputs and in-outs: what the reference made */
     device_buffer *pristine[PLAN_MAX_BUFFERS]; /* in-outs: as filled */
-    uint64_t sums[PLAN_MAX_BUFFERS];          /* of inputs as filled */
-    uint64_t expected_sums[PLAN_MAX_BUFFERS]; /* of `expected` */
+    uint64_t sums[PLAN_MAX_BUFFERS];           /* of inputs as filled, and of `expected` */
     device_kernel *reference;
     device_kernel *filler; /* fills inputs after the fills; NULL: none */
     launch_plan filler_launch;
