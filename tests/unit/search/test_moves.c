@@ -157,7 +157,7 @@ static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
     assert_ok(encoding_init(&e, t.space, GP_MAX_FEATURES, &error), error);
     assert_true(pool_init(&p, &t.ledger, &e));
     assert_true(feasibility_init(&f, &e, p.most));
-    pool_fill(&p, &t.ledger, &e);
+    pool_fill(&p, &t.moves, &e);
     assert_int_equal(p.count, space_count(t.space));
     feasibility_reset(&f, p.points, p.count, &t.ledger);
     size_t near = (size_t)at(&t, 0, 0, 1), far = (size_t)at(&t, 7, 7, 7);
