@@ -9,55 +9,49 @@
 #include "base/version.h"
 #include "export/export.h"
 #include "export/header.h"
-#include "export/launch.h"
 #include "export/names.h"
 #include "export/text.h"
 
-static const char functions[] = {
-#include "functions.h.inc"
+static const char launches[] = {
+#include "launches.h.inc"
 };
 
-static const char choose[] = {
-#include "choose.cu.inc"
+static const char queue[] = {
+#include "queue.cu.inc"
+};
+
+static const char functions[] = {
+#include "functions.cu.inc"
+};
+
+static const char fill[] = {
+#include "fill.cu.inc"
 };
 
 /* ---- the header ---- */
 
+static void print_launches(const export_model *m, FILE *to)
+{
+    fputs(m->launch.statements, to);
+}
+
 static void print_buffers(const export_model *m, FILE *to)
 {
-    export_print_text(m,
-                      "\n/* Device addresses, each with room for as many bytes as a plan's buffer_bytes has at its\n"
-                      " * place. */\n"
-                      "typedef struct autotune_$_buffers {\n",
-                      to);
     for (size_t i = 0; i < m->launch.buffer_count; i++)
         fprintf(to, "    %svoid *%s;\n", m->launch.is_input[i] ? "const " : "",
                 m->launch.buffers[i]);
     if (m->launch.buffer_count == 0)
         fputs("    char nothing;\n", to);
-    export_print_text(m, "} autotune_$_buffers;\n", to);
 }
 
-static void print_declarations(const export_model *m, FILE *to)
+static void print_header(const export_model *m, FILE *to)
 {
-    fputs("\n#ifndef AUTOTUNE_WITHOUT_CUDA\n", to);
-    print_buffers(m, to);
-    fputs("\n", to);
-    export_print_text(m, functions, to);
-    fputs("#endif\n", to);
-}
-
-static void print_header(const export_model *m, const char *stem, FILE *to)
-{
-    export_print_text(m, "/* Declares what the file with the kernels of $ has. */\n", to);
-    (void)stem;
-    fputs("#ifndef AUTOTUNE_WITHOUT_CUDA\n#include <cuda_runtime_api.h>\n#endif\n\n", to);
-    export_print_header(m, to);
-    export_print_text(m, "\n#ifndef AUTOTUNE_LAUNCHES_$_h\n#define AUTOTUNE_LAUNCHES_$_h\n", to);
-    export_print_plan(to);
-    export_print_evaluate(m, to);
-    print_declarations(m, to);
-    fputs("\n#endif\n", to);
+    static const export_slot slots[] = {
+        {"header", export_print_header, NULL},
+        {"launches", print_launches, NULL},
+        {"buffers", print_buffers, NULL},
+    };
+    export_print_text(m, launches, slots, to);
 }
 
 /* ---- the kernels ---- */
@@ -100,9 +94,8 @@ static void print_sources(const export_model *m, FILE *to)
     }
 }
 
-static void print_entries(const export_model *m, FILE *to)
+static void print_addresses(const export_model *m, FILE *to)
 {
-    export_print_text(m, "\nstatic const void *autotune_$_address(int kernel, int entry)\n{\n", to);
     for (size_t i = 0; i < m->kernels.source_count; i++)
         for (size_t e = 0; e < m->launch.entry_count; e++)
             if (m->kernels.sources[i].has_entry[e])
@@ -110,20 +103,10 @@ static void print_entries(const export_model *m, FILE *to)
                         "    if (kernel == %zu && entry == %zu)\n"
                         "        return reinterpret_cast<const void *>(&autotune_%s_kernel_%zu::%s);\n",
                         i, e, m->pattern, i, m->launch.entries[e]);
-    fputs("    return nullptr;\n}\n", to);
 }
 
-static void print_fills(const export_model *m, FILE *to)
+static void print_copies(const export_model *m, FILE *to)
 {
-    if (m->launch.constant_count == 0)
-        return;
-    export_print_text(m,
-                      "\nstatic cudaError_t autotune_$_fill(const autotune_plan *plan,\n"
-                      "                                  const autotune_$_buffers *buffers,\n"
-                      "                                  cudaStream_t stream)\n"
-                      "{\n"
-                      "    cudaError_t status = cudaSuccess;\n",
-                      to);
     for (size_t i = 0; i < m->kernels.source_count; i++)
         for (size_t c = 0; c < m->launch.constant_count; c++) {
             const constant_plan *from = &m->launch.constants[c];
@@ -138,46 +121,36 @@ static void print_fills(const export_model *m, FILE *to)
                     i, (unsigned)from->buffer, m->pattern, i, from->name, m->pattern, i, from->name,
                     m->launch.buffers[from->buffer], (unsigned)from->buffer);
         }
-    fputs("    return status;\n}\n", to);
+}
+
+static void print_fill(const export_model *m, FILE *to)
+{
+    static const export_slot slots[] = {{"copies", print_copies, NULL}};
+    if (m->launch.constant_count > 0)
+        export_print_text(m, fill, slots, to);
+}
+
+/* The buffers' addresses, and the copies that come before the launches. */
+static void print_begin(const export_model *m, FILE *to)
+{
+    fputs("    const void *const addresses[] = {", to);
+    for (size_t i = 0; i < m->launch.buffer_count; i++)
+        fprintf(to, "%sbuffers->%s", i ? ", " : "", m->launch.buffers[i]);
+    fputs(m->launch.buffer_count ? "};\n" : "nullptr};\n    (void)buffers;\n", to);
+    if (m->launch.constant_count)
+        fprintf(to, "    cudaError_t status = autotune_%s_fill(plan, buffers, stream);\n", m->pattern);
+    else
+        fputs("    cudaError_t status = cudaSuccess;\n", to);
 }
 
 static void print_functions(const export_model *m, FILE *to)
 {
-    fputs("\n", to);
-    export_print_text(m, choose, to);
-    export_print_text(m,
-                      "\ncudaError_t autotune_$_run(const autotune_plan *plan,\n"
-                      "                           const autotune_$_buffers *buffers, cudaStream_t stream)\n"
-                      "{\n"
-                      "    const void *const addresses[] = {",
-                      to);
-    for (size_t i = 0; i < m->launch.buffer_count; i++)
-        fprintf(to, "%sbuffers->%s", i ? ", " : "", m->launch.buffers[i]);
-    fprintf(to, "%s};\n", m->launch.buffer_count ? "" : "nullptr");
-    if (m->launch.buffer_count == 0)
-        fputs("    (void)buffers;\n", to);
-    export_print_text(m,
-                      m->launch.constant_count
-                          ? "    cudaError_t status = autotune_$_fill(plan, buffers, stream);\n"
-                          : "    cudaError_t status = cudaSuccess;\n",
-                      to);
-    export_print_text(m,
-                      "    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {\n"
-                      "        const autotune_launch &launch = plan->launches[i];\n"
-                      "        const void *kernel = autotune_$_address(plan->kernel, launch.entry);\n"
-                      "        status = kernel ? queue(*plan, launch, kernel, addresses, stream) : cudaErrorNotSupported;\n"
-                      "    }\n"
-                      "    return status;\n"
-                      "}\n"
-                      "\n"
-                      "cudaError_t autotune_$_launch(const autotune_$_problem *problem,\n"
-                      "                              const autotune_$_buffers *buffers, cudaStream_t stream)\n"
-                      "{\n"
-                      "    autotune_plan plan;\n"
-                      "    cudaError_t status = autotune_$_plan(nullptr, problem, nullptr, &plan);\n"
-                      "    return status == cudaSuccess ? autotune_$_run(&plan, buffers, stream) : status;\n"
-                      "}\n",
-                      to);
+    static const export_slot slots[] = {
+        {"addresses", print_addresses, NULL},
+        {"fill", print_fill, NULL},
+        {"begin", print_begin, NULL},
+    };
+    export_print_text(m, functions, slots, to);
 }
 
 static void print_kernels(const export_model *const *models, size_t count, const char *stem, FILE *to)
@@ -194,12 +167,9 @@ static void print_kernels(const export_model *const *models, size_t count, const
     fprintf(to, "\n#include \"%s.h\"\n", stem);
     for (size_t i = 0; i < count; i++)
         print_sources(models[i], to);
-    export_print_queue(to);
-    for (size_t i = 0; i < count; i++) {
-        print_entries(models[i], to);
-        print_fills(models[i], to);
+    fprintf(to, "\n\n%s\n", queue);
+    for (size_t i = 0; i < count; i++)
         print_functions(models[i], to);
-    }
 }
 
 /* ---- what cannot be exported ---- */
@@ -242,7 +212,7 @@ static at_status write_cuda(const export_model *const *models, size_t count, con
     if (status)
         return status;
     for (size_t i = 0; i < count; i++)
-        print_header(models[i], safe, to);
+        print_header(models[i], to);
     return export_files_close(files, error);
 }
 

@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
-void export_print_prelude(FILE *to);
+#include "export/model.h"
+
+void export_print_prelude(const export_model *m, FILE *to);
 
 #endif

@@ -28,14 +28,31 @@ void export_print_literal(const char *text, FILE *to)
     fputc('"', to);
 }
 
-/* '$' stands for the pattern's name. */
-void export_print_text(const export_model *m, const char *text, FILE *to)
+static void print_slot(const export_model *m, const char *name, size_t length, const export_slot *slots, FILE *to)
 {
+    while (strlen(slots->name) != length || strncmp(slots->name, name, length) != 0)
+        slots++;
+    if (slots->print)
+        slots->print(m, to);
+    else
+        fputs(slots->text, to);
+}
+
+void export_print_text(const export_model *m, const char *text, const export_slot *slots, FILE *to)
+{
+    bool line_starts = true;
     for (; *text; text++) {
-        if (*text == '$')
+        if (*text == '@') {
+            size_t length = strcspn(text + 1, "@");
+            print_slot(m, text + 1, length, slots, to);
+            text += 1 + length;
+            text += line_starts && text[1] == '\n';
+        } else if (*text == '$') {
             fputs(m->pattern, to);
-        else
+        } else {
             fputc(*text, to);
+        }
+        line_starts = *text == '\n';
     }
 }
 

@@ -13,8 +13,16 @@
 /* "a\054b" with its quotes. */
 void export_print_literal(const char *text, FILE *to);
 
-/* `text`, in which '$' stands for the pattern's name. */
-void export_print_text(const export_model *m, const char *text, FILE *to);
+/* A place in a text, "@name@", and what stands there. */
+typedef struct export_slot {
+    const char *name;
+    void (*print)(const export_model *m, FILE *to); /* NULL: */
+    const char *text;
+} export_slot;
+
+/* `text`, in which '$' stands for the pattern's name, and "@name@" for what the slot of that name has: each that
+ * the text names is there. One that is alone on its line prints whole lines, or none. */
+void export_print_text(const export_model *m, const char *text, const export_slot *slots, FILE *to);
 
 /* The constant of a word. */
 void export_print_word(const export_model *m, const export_column *c, const export_word *w, FILE *to);

@@ -10,7 +10,7 @@
  * possible. Only other configurations of portfolios are tried before,
  * since they were timed on the same problems. What was never timed beside the default is taken: there the
  * default was wrong, or not tried. Deterministic: of equals the first in the records' order. The
- * exported header holds the same rules as C text (export/header.c), and a test holds them together. */
+ * exported header holds the same rules (templates/export/header.h), and a test holds them together. */
 #ifndef AUTOTUNE_RECORD_PICK_H
 #define AUTOTUNE_RECORD_PICK_H
 

@@ -3,7 +3,7 @@
  * In: a constraint of a loaded script and how its names are spelt in C. Out: a C expression, the same
  * in C11, C++17 and device code, with the truth value that Lua gives; where Lua raises an error (a
  * division by zero) it sets `*failed`. It calls functions that an exported header defines
- * (export/prelude.c). Tables, methods, powers and concatenation cannot be translated. */
+ * (templates/export/prelude.h). Tables, methods, powers and concatenation cannot be translated. */
 #ifndef AUTOTUNE_SCRIPT_CONSTRAINT_C_H
 #define AUTOTUNE_SCRIPT_CONSTRAINT_C_H
 

@@ -1,3 +1,11 @@
+
+static const void *autotune_$_address(int kernel, int entry)
+{
+@addresses@
+    return nullptr;
+}
+@fill@
+
 cudaError_t autotune_$_plan(const autotune_device *device, const autotune_$_problem *problem,
                             autotune_$_choice *choice, autotune_plan *plan)
 {
@@ -18,4 +26,24 @@ cudaError_t autotune_$_plan(const autotune_device *device, const autotune_$_prob
         status = kernel ? allow(kernel, plan->launches[i]) : cudaErrorNotSupported;
     }
     return status;
+}
+
+cudaError_t autotune_$_run(const autotune_plan *plan,
+                           const autotune_$_buffers *buffers, cudaStream_t stream)
+{
+@begin@
+    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {
+        const autotune_launch &launch = plan->launches[i];
+        const void *kernel = autotune_$_address(plan->kernel, launch.entry);
+        status = kernel ? queue(*plan, launch, kernel, addresses, stream) : cudaErrorNotSupported;
+    }
+    return status;
+}
+
+cudaError_t autotune_$_launch(const autotune_$_problem *problem,
+                              const autotune_$_buffers *buffers, cudaStream_t stream)
+{
+    autotune_plan plan;
+    cudaError_t status = autotune_$_plan(nullptr, problem, nullptr, &plan);
+    return status == cudaSuccess ? autotune_$_run(&plan, buffers, stream) : status;
 }

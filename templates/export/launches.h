@@ -1,3 +1,14 @@
+/* Declares what the file with the kernels of $ has. */
+#ifndef AUTOTUNE_WITHOUT_CUDA
+#include <cuda_runtime_api.h>
+#endif
+
+@header@
+
+#ifndef AUTOTUNE_LAUNCHES_$_h
+#define AUTOTUNE_LAUNCHES_$_h
+
+
 #ifndef AUTOTUNE_PLAN_DEFINED
 #define AUTOTUNE_PLAN_DEFINED
 #define AUTOTUNE_HOST AUTOTUNE_UNUSED static inline
@@ -199,4 +210,57 @@ AUTOTUNE_HOST void autotune_launch_checked(const autotune_launch *launch, int *f
         if (launch->grid[i] % launch->cluster[i] != 0)
             *failed = 1;
 }
+#endif
+
+
+/* What a configuration launches on this device, for this problem; false where the
+ * pattern's expressions fail, or give what no launch can be. */
+AUTOTUNE_HOST bool autotune_$_evaluate(
+    const autotune_device *device, const autotune_$_problem *problem,
+    const autotune_$_config *config, autotune_plan *plan)
+{
+    int broken = 0;
+    int *failed = &broken;
+    (void)failed;
+    (void)device;
+    (void)problem;
+    (void)config;
+    memset(plan, 0, sizeof *plan);
+@launches@
+    return broken == 0 && plan->launch_count > 0;
+}
+
+#ifndef AUTOTUNE_WITHOUT_CUDA
+
+/* Device addresses, each with room for as many bytes as a plan's buffer_bytes has at its
+ * place. */
+typedef struct autotune_$_buffers {
+@buffers@
+} autotune_$_buffers;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Picks a configuration for a device (NULL: the current one) and a problem, evaluates its launches and
+ * allows its kernels the shared memory that they need on the current device. *choice (NULL: not
+ * wanted) says which. cudaErrorNotSupported when the file has no kernel for that problem there. */
+cudaError_t autotune_$_plan(const autotune_device *device,
+                            const autotune_$_problem *problem,
+                            autotune_$_choice *choice, autotune_plan *plan);
+
+/* Queues the launches of a plan, and before them what fills __constant__ data, for which launches of
+ * one pattern must then not overlap. Allocates nothing, waits for nothing. */
+cudaError_t autotune_$_run(const autotune_plan *plan, const autotune_$_buffers *buffers,
+                           cudaStream_t stream);
+
+/* Both, on the current device. */
+cudaError_t autotune_$_launch(const autotune_$_problem *problem,
+                              const autotune_$_buffers *buffers, cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
+
 #endif

@@ -1,0 +1,264 @@
+#ifndef AUTOTUNE_RULE_DEFINED
+#define AUTOTUNE_RULE_DEFINED
+#if defined(__GNUC__)
+#define AUTOTUNE_UNUSED __attribute__((unused))
+#else
+#define AUTOTUNE_UNUSED
+#endif
+#if defined(__CUDACC__)
+#define AUTOTUNE_FUNCTION AUTOTUNE_UNUSED static __host__ __device__ constexpr
+#elif defined(__cplusplus)
+#define AUTOTUNE_FUNCTION AUTOTUNE_UNUSED static constexpr
+#else
+#define AUTOTUNE_FUNCTION AUTOTUNE_UNUSED static inline
+#endif
+
+/* How a configuration was found, best first. */
+typedef enum autotune_rule {
+@rules@
+} autotune_rule;
+
+AUTOTUNE_FUNCTION const char *autotune_rule_name(autotune_rule rule)
+{
+    switch (rule) {
+@rule_names@
+    }
+    return "";
+}
+
+/* The device at hand. `name` is what the driver calls it, `major` and `minor` are its compute
+ * capability, sizes are in bytes; of the rest only what a pattern's constraints read counts. */
+typedef struct autotune_device {
+@device_fields@
+} autotune_device;
+
+/* A device of which no more is known than this; the rest is 0. */
+AUTOTUNE_FUNCTION autotune_device
+autotune_device_named(const char *name, int major, int minor)
+{
+    const autotune_device device = {@device_values@};
+    return device;
+}
+
+/* Lua's arithmetic: it wraps around, and division rounds down. */
+AUTOTUNE_FUNCTION int64_t autotune_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_subtract(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_multiply(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_divide(int64_t a, int64_t b, int *failed)
+{
+    if (b == 0)
+        *failed = 1;
+    if (b == 0 || b == -1)
+        return b == 0 ? 0 : autotune_subtract(0, a);
+    return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_remainder(int64_t a, int64_t b, int *failed)
+{
+    if (b == 0)
+        *failed = 1;
+    if (b == 0 || b == -1)
+        return 0;
+    return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b;
+}
+
+/* By n bits to the left, for a negative n to the right; zeros move in. */
+AUTOTUNE_FUNCTION int64_t autotune_shift(int64_t a, int64_t n)
+{
+    if (n <= -64 || n >= 64)
+        return 0;
+    return (int64_t)(n < 0 ? (uint64_t)a >> -n : (uint64_t)a << n);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_ceil_div(int64_t a, int64_t b, int *failed)
+{
+    if (a < 0 || b <= 0) {
+        *failed = 1;
+        return 0;
+    }
+    return a / b + (a % b != 0 ? 1 : 0);
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_round_up(int64_t a, int64_t b, int *failed)
+{
+    if (a < 0 || b <= 0 || a > INT64_MAX - b) {
+        *failed = 1;
+        return 0;
+    }
+    return (a + b - 1) / b * b;
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_log2(int64_t n, int *failed)
+{
+    int64_t exponent = 0;
+    if (n <= 0)
+        *failed = 1;
+    for (; n > 1; n /= 2)
+        exponent += 1;
+    return exponent;
+}
+
+AUTOTUNE_FUNCTION bool autotune_is_pow2(int64_t n)
+{
+    return n > 0 && (n & (n - 1)) == 0;
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_min(int64_t a, int64_t b)
+{
+    return b < a ? b : a;
+}
+
+AUTOTUNE_FUNCTION int64_t autotune_max(int64_t a, int64_t b)
+{
+    return b > a ? b : a;
+}
+
+AUTOTUNE_FUNCTION double autotune_min_number(double a, double b)
+{
+    return b < a ? b : a;
+}
+
+AUTOTUNE_FUNCTION double autotune_max_number(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+AUTOTUNE_FUNCTION double autotune_floor(double x)
+{
+    double whole = x;
+    if (x > -9e15 && x < 9e15) {
+        whole = (double)(int64_t)x;
+        whole -= whole > x ? 1 : 0;
+    }
+    return whole;
+}
+
+AUTOTUNE_FUNCTION bool autotune_same_text(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+AUTOTUNE_FUNCTION bool autotune_text_before(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return (unsigned char)*a < (unsigned char)*b;
+}
+
+AUTOTUNE_FUNCTION bool autotune_contains(const char *text, const char *part)
+{
+    for (;; text++) {
+        size_t i = 0;
+        while (part[i] && text[i] == part[i])
+            i++;
+        if (!part[i])
+            return true;
+        if (!*text)
+            return false;
+    }
+}
+
+/* Bytes of an element. */
+AUTOTUNE_FUNCTION int64_t autotune_sizeof(const char *dtype, int *failed)
+{
+@element_bytes@
+    *failed = 1;
+    return 1;
+}
+
+AUTOTUNE_FUNCTION bool autotune_is_float(const char *dtype, int *failed)
+{
+@floats@
+    (void)autotune_sizeof(dtype, failed);
+    return false;
+}
+
+/* log2(1 + |x|), linear between powers of two, with the sign of x: sizes compare by
+ * their ratio. */
+AUTOTUNE_FUNCTION double autotune_scale(double x)
+{
+    double size = 1 + (x < 0 ? -x : x), power = 0;
+    if (!(size < 1e30))
+        size = 1e30;
+    while (size >= 2) {
+        size /= 2;
+        power += 1;
+    }
+    power += size - 1;
+    return x < 0 ? -power : power;
+}
+
+/* How far two sizes are apart. */
+AUTOTUNE_FUNCTION double autotune_apart(double a, double b)
+{
+    double d = autotune_scale(a) - autotune_scale(b);
+    return d < 0 ? -d : d;
+}
+
+#if defined(CUDART_VERSION) && !defined(__CUDACC_RTC__)
+/* Fills in a device of the CUDA runtime; the name is in `properties`, which must outlive it. */
+AUTOTUNE_UNUSED static inline cudaError_t
+autotune_device_of(int ordinal, struct cudaDeviceProp *properties, autotune_device *out)
+{
+    static const struct {
+        enum cudaDeviceAttr attribute;
+        size_t offset;
+    } fields[] = {
+        {cudaDevAttrComputeCapabilityMajor, offsetof(autotune_device, major)},
+        {cudaDevAttrComputeCapabilityMinor, offsetof(autotune_device, minor)},
+        {cudaDevAttrMultiProcessorCount, offsetof(autotune_device, sm_count)},
+        {cudaDevAttrWarpSize, offsetof(autotune_device, warp_size)},
+        {cudaDevAttrMaxThreadsPerBlock, offsetof(autotune_device, max_threads_per_block)},
+        {cudaDevAttrMaxThreadsPerMultiProcessor, offsetof(autotune_device, max_threads_per_sm)},
+        {cudaDevAttrMaxBlocksPerMultiprocessor, offsetof(autotune_device, max_blocks_per_sm)},
+        {cudaDevAttrMaxRegistersPerMultiprocessor, offsetof(autotune_device, registers_per_sm)},
+        {cudaDevAttrMaxSharedMemoryPerMultiprocessor, offsetof(autotune_device, shared_per_sm)},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin,
+         offsetof(autotune_device, max_shared_per_block)},
+        {cudaDevAttrL2CacheSize, offsetof(autotune_device, l2_bytes)},
+        {cudaDevAttrClockRate, offsetof(autotune_device, clock_khz)},
+    };
+    int memory_khz = 0, bus_bits = 0;
+    size_t i;
+    cudaError_t status = cudaGetDeviceProperties(properties, ordinal);
+    memset(out, 0, sizeof *out);
+    for (i = 0; i < sizeof fields / sizeof *fields && status == cudaSuccess; i++) {
+        int v = 0;
+        int64_t wide;
+        status = cudaDeviceGetAttribute(&v, fields[i].attribute, ordinal);
+        wide = v;
+        memcpy((char *)out + fields[i].offset, &wide, sizeof wide);
+    }
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&memory_khz, cudaDevAttrMemoryClockRate, ordinal);
+    if (status == cudaSuccess)
+        status = cudaDeviceGetAttribute(&bus_bits, cudaDevAttrGlobalMemoryBusWidth, ordinal);
+    out->name = properties->name;
+    out->max_registers_per_thread = 255;
+    out->global_bytes = (int64_t)properties->totalGlobalMem;
+    out->bandwidth = 2.0 * memory_khz * 1000.0 * bus_bits / 8.0;
+    return status;
+}
+#endif
+
+/* What a variable adds that is no size and differs. */
+#define AUTOTUNE_UNLIKE @unlike@
+#endif
