@@ -261,9 +261,11 @@ static void print_man(const command *const *all, size_t count)
         print_roff(all[i]->summary);
         puts(".");
         visit_options(all[i], print_man_option);
-        if (all[i]->details) {
+        char details[OPTIONS_DETAILS_BYTES];
+        options_details(all[i], details);
+        if (*details) {
             puts(".PP\n.nf");
-            print_roff(all[i]->details);
+            print_roff(details);
             puts(".fi");
         }
     }
@@ -299,9 +301,6 @@ const command cmd_completion = {
     .name = "completion",
     .operand = "bash|zsh|fish|man",
     .summary = "Print what bash, zsh or fish completes, or the manual page (man)",
-    .details = "cmake --install puts all four where shells and man look for them. By hand:\n"
-               "\n"
-               "  autotune completion bash >~/.local/share/bash-completion/completions/autotune\n",
     .raw = true,
     .run = run,
 };

@@ -102,6 +102,5 @@ const command cmd_new = {
     .name = "new",
     .operand = "NAME",
     .summary = "Write a script, template and reference to start a pattern from",
-    .details = "They are commented and can be tuned unchanged. Existing files are not overwritten.\n",
     .run = run,
 };

@@ -264,30 +264,6 @@ const command cmd_export = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write the recorded configurations of all GPUs for use without autotune.",
-    .details =
-        "Formats:\n"
-        "\n"
-        "  header (the default)     C11, C++17 (constexpr) and CUDA device code, with nothing but the\n"
-        "                           standard library. Its look-up takes the device and the problem, and\n"
-        "                           says which rule found the configuration, as 'autotune pick' does;\n"
-        "                           it never returns what the script's constraints forbid\n"
-        "  cuda                     FILE.cu with the kernels, and FILE.h: autotune_PATTERN_launch() picks by the\n"
-        "                           same rules and launches. nvcc compiles it, and it needs nothing but\n"
-        "                           the CUDA runtime. A kernel that has the problem's sizes in it is made\n"
-        "                           for each recorded problem, and for those of --set and --over, not\n"
-        "                           for each that a portfolio was made on\n"
-        "  json                     all that is recorded, constraints and defaults, as one document\n"
-        "                           (share/autotune/schema/export.schema.json)\n"
-        "  wisdom                   Kernel Launcher's wisdom: PATTERN_float.wisdom and so on\n"
-        "  t4                       T4 results, for each GPU and problem the best, the runners-up and the\n"
-        "                           default; --warm-start and replay read them, and wisdom\n"
-        "\n"
-        "header, cuda and json take several patterns in one file. Where there are several files, and for\n"
-        "several patterns of the other formats, -o names a folder (an existing one, or FOLDER/).\n"
-        "\n"
-        "  autotune export transpose --format header -o transpose_config.h\n"
-        "  autotune export transpose --format cuda --over rows=1024,2048,4096 -o transpose_tuned.cu\n"
-        "  autotune export transpose dot --format t4 -o measured/\n",
     .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET),
     .words = WORDS({OPTION_FORMAT, "header|cuda|json|wisdom|t4"}),
     .raw = true,

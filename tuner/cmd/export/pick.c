@@ -230,16 +230,6 @@ const command cmd_pick = {
     .name = "pick",
     .operand = "PATTERN",
     .summary = "Say which recorded configuration a program gets, and why",
-    .details =
-        "The rules, in this order: 'exact', measured on this GPU and problem; 'portfolio', by the tree\n"
-        "of a portfolio of this GPU; 'nearest_problem', on this GPU; 'same_capability' and 'same_major',\n"
-        "on a GPU like this one; 'default', the script's; 'other_gpu', where the default is impossible;\n"
-        "'none'. Configurations that the script's constraints forbid are left out, with the reason. If the\n"
-        "first that is left was no faster than the default, beyond noise, on the nearest problem on which\n"
-        "both were timed, the default is given. Other configurations of a portfolio are tried before. The\n"
-        "library and exported headers pick by the same rules. The exit code is 1 for 'none'.\n"
-        "\n"
-        "  autotune pick transpose --set rows=8190 --set cols=8190 --gpu nvidia-h200\n",
     .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_JSON),
     .run = run,
 };

@@ -39,6 +39,10 @@ typedef struct option_info {
     const char *words; /* "a|b|c": what it may be; NULL: see words_of() */
 } option_info;
 
+static const char details[] = {
+#include "commands.txt.inc"
+};
+
 enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
@@ -444,6 +448,15 @@ bool options_describe(const command *c, size_t i, option_description *out)
     return false;
 }
 
+void options_details(const command *c, char text[OPTIONS_DETAILS_BYTES])
+{
+    char head[64];
+    snprintf(head, sizeof head, "\n= %s\n", c->name);
+    const char *found = strstr(details, head), *begin = found ? found + strlen(head) : "";
+    const char *end = strstr(begin, "\n\n= ");
+    snprintf(text, OPTIONS_DETAILS_BYTES, "%.*s", end ? (int)(end + 1 - begin) : (int)strlen(begin), begin);
+}
+
 /* Paragraphs, whose lines are broken anew for the page; a line that is indented is one of its own. */
 static void print_paragraphs(const char *text, size_t columns, FILE *to)
 {
@@ -496,8 +509,8 @@ void options_print_help(const command *c, FILE *to)
     }
     if (command_takes(c, OPTION_STRATEGY))
         print_strategies(columns, to);
-    if (c->details)
-        fputc('\n', to);
-    if (c->details)
-        print_paragraphs(c->details, columns, to);
+    char text[OPTIONS_DETAILS_BYTES];
+    options_details(c, text);
+    fputs(*text ? "\n" : "", to);
+    print_paragraphs(text, columns, to);
 }

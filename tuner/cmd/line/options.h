@@ -117,13 +117,12 @@ typedef struct option_words {
 #define OPTIONS(...) (const option_id[]){__VA_ARGS__, OPTION_COUNT}
 #define WORDS(...) (const option_words[]){__VA_ARGS__, {OPTION_COUNT, NULL}}
 
-/* A subcommand; each has a file of its own. */
+/* A subcommand; each has a file of its own, and templates/commands.txt the paragraphs of its --help. */
 typedef struct command {
     const char *name;
     const char *operand;      /* "SCRIPT", or NULL when it takes none */
     size_t operands_least, operands_most; /* 0, 0: exactly one */
     const char *summary;      /* one line */
-    const char *details;      /* paragraphs for its --help; may be NULL */
     const option_id *options; /* that it takes besides --help; may be NULL */
     const option_words *words; /* of options whose words are this command's own; may be NULL */
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
@@ -149,6 +148,11 @@ bool options_describe(const command *command, size_t i, option_description *out)
 
 /* Whether these are words to choose from: small letters and '|'. */
 bool options_are_words(const char *argument);
+
+enum { OPTIONS_DETAILS_BYTES = 4096 };
+
+/* The paragraphs for the command's --help; "" for none. */
+void options_details(const command *command, char text[OPTIONS_DETAILS_BYTES]);
 
 /* Prints the command's --help. */
 void options_print_help(const command *command, FILE *to);

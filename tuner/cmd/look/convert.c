@@ -40,11 +40,6 @@ const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
     .summary = "Write recorded measurements in the format of another tool",
-    .details = "FILE is a journal of autotune, a Kernel Tuner cache, T4 results or wisdom of Kernel Launcher, gzip or\n"
-               "not. Formats:\n"
-               "\n"
-               "  kernel-tuner             a cache file of Kernel Tuner\n"
-               "  t4                       T4 results\n",
     .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT),
     .words = WORDS({OPTION_FORMAT, "kernel-tuner|t4"}),
     .raw = true,

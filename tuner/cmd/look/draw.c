@@ -67,21 +67,6 @@ const command cmd_plot = {
     .name = "plot",
     .operand = "FILE",
     .summary = "Draw what was measured, by gnuplot",
-    .details =
-        "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4 results; for a\n"
-        "record (results/<gpu>/<pattern>.json) there are roofline and, if it has runners-up, rank.\n"
-        "The picture goes to the terminal, or to -o FILE.svg or FILE.png (--format svg, png, terminal).\n"
-        "\n"
-        "  rank         the variants with each value of a parameter, fastest first\n"
-        "  sweep        the best and the median with each value of a parameter\n"
-        "  heatmap      the best with each pair of values of two parameters\n"
-        "  convergence  the best so far along the variants tried (of a journal)\n"
-        "  roofline     GFLOP/s over flops a byte, below the ceilings of memory, L2, shared memory and arithmetic\n"
-        "               ('autotune ceilings'); without flops GB/s over occupancy (of a run or a record)\n"
-        "  spill        times over bytes spilled (of a run or a journal)\n"
-        "  importance   which parameters decide\n"
-        "\n"
-        "The default of --by is the parameter, or the two, with the most influence.\n",
     .options = OPTIONS(OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS),
     .words = WORDS({OPTION_FORMAT, "svg|png|terminal"}),
     .raw = true,

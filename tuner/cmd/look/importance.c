@@ -84,9 +84,6 @@ const command cmd_importance = {
     .name = "importance",
     .operand = "FILE",
     .summary = "Show which parameters decide, and which only together",
-    .details = "FILE is what a run printed with --json --top 1000000, a journal, a Kernel Tuner cache or T4\n"
-               "results. A functional analysis of variance of log(time), exact where the space was measured\n"
-               "whole. Constraints tie parameters together, so that shares need not add up to 100 %.\n",
     .options = OPTIONS(OPTION_TOP, OPTION_JSON),
     .run = run,
 };

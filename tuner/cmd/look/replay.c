@@ -106,10 +106,6 @@ const command cmd_replay = {
     .name = "replay",
     .operand = "FILE",
     .summary = "Run a search strategy against recorded measurements",
-    .details = "FILE is a Kernel Tuner cache, T4 results, wisdom of Kernel Launcher or a journal of autotune, gzip\n"
-               "or not.\n"
-               "Nothing is compiled or run. Seeds are run side by side on all cores, each up to where\n"
-               "its score is decided; how many cores there are changes no figure.\n",
     .options = OPTIONS(OPTION_STRATEGY, OPTION_BUDGET, OPTION_SEED, OPTION_REPEAT, OPTION_JSON),
     .run = run,
 };

@@ -579,11 +579,6 @@ const command cmd_report = {
     .operand = "[PATTERN...]",
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write one HTML page of what won, and why",
-    .details = "Reports on the records of these patterns (default: all) in --results. The page needs no network and no\n"
-               "other file. Counts of a simulated device, of baseline and winner side by side, show why the winner is\n"
-               "faster. There are pictures where the space was recorded in <gpu>/landscapes, if gnuplot is installed.\n"
-               "\n"
-               "  autotune report transpose -o report.html\n",
     .options = OPTIONS(OPTION_OUTPUT, OPTION_RESULTS),
     .raw = true,
     .run = run,

@@ -468,13 +468,6 @@ const command cmd_compare = {
     .operands_least = 2,
     .operands_most = 2,
     .summary = "Say what became faster or slower between two results",
-    .details =
-        "A and B are records, the --json output of runs, journals, Kernel Tuner caches or T4 results. For each\n"
-        "problem that both have: SAME, FASTER, SLOWER or NOT SURE, with the 99 % interval of B's time over A's.\n"
-        "Differences below --tie (0.5 percent; in a race 0.25) are SAME. --race compiles both winners with the\n"
-        "pattern as it is now and times them side by side. --fail-on slower ends with exit code 6 if something is\n"
-        "SLOWER. If another configuration won, and nothing is raced, both are counted on a simulated device of\n"
-        "their architecture: sectors, bank conflicts, registers and spills, which are exact and need no GPU.\n",
     .options = OPTIONS(OPTION_FAIL_ON, OPTION_RACE, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_CACHE,
                        OPTION_JSON),
     .words = WORDS({OPTION_FAIL_ON, "slower"}),

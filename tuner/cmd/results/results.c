@@ -34,21 +34,6 @@ const command cmd_results = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Look at records, compare and merge them, check them and keep them in order",
-    .details =
-        "  list [PATTERN...]      what is recorded, for --gpu and --set\n"
-        "  show PATTERN...        entries in words: configuration, problem, figures, proof, runners-up, portfolios,\n"
-        "                         and what they were measured with\n"
-        "  diff A B               two records or folders: what was added, removed, changed, became faster or slower\n"
-        "  merge FROM             a folder of another machine into --results: for each problem the newer entry, but\n"
-        "                         the older one if script and template are the same, it is surely faster, and the\n"
-        "                         newer run did not time it; and for each ceiling of a GPU the newer one\n"
-        "  validate [FILE|DIR...] each fault with file, line, JSON pointer and remedy\n"
-        "  prune [PATTERN...]     removes entries from --results: --stale and --older-than say which\n"
-        "\n"
-        "--results is read, else $AUTOTUNE_RESULTS, ./results and the installed records; only --results (or\n"
-        "./results) is changed. Files are replaced whole, under a lock: an interrupt leaves the old file or the new\n"
-        "one. merge and prune print everything they do; with --dry-run they only print it. validate ends with exit\n"
-        "code 4 if something is wrong. A damaged entry is left out, and the others are used.\n",
     .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_DRY_RUN, OPTION_STALE, OPTION_OLDER_THAN,
                        OPTION_JSON),
     .run = run,

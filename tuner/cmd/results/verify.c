@@ -381,19 +381,6 @@ const command cmd_verify = {
     .operands_least = 0,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Race recorded winners against their runners-up: which records still hold?",
-    .details =
-        "For use after a change of driver, toolkit, script or template. Each recorded entry of this GPU (--set\n"
-        "NAME=VALUE selects some, PATTERN may be a script) is checked against the reference on its problem, and\n"
-        "raced side by side with the runners-up in the record and the script's default, until the result is clear:\n"
-        "  HOLDS           it works, and none of them is surely faster by more than --tie (0.5 %)\n"
-        "  OVERTAKEN       one is: which, and how much longer the winner takes (interval at 99 % or more)\n"
-        "  BROKEN          it does not compile, fails or gives wrong results, the script no longer has it, or the\n"
-        "                  record's source is another configuration's\n"
-        "  NOT VERIFIABLE  why: no script, no place on the GPU, chosen for energy\n"
-        "Nothing is written. --fail-on overtaken ends with exit code 6 if a record is overtaken or broken; broken:\n"
-        "if one is broken; any: if not all hold. The records are searched as 'autotune results list' does.\n"
-        "\n"
-        "  autotune verify transpose dot --fail-on overtaken\n",
     .options = OPTIONS(OPTION_SET, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_JOBS, OPTION_NO_CACHE,
                        OPTION_RESULTS, OPTION_FAIL_ON, OPTION_JSON, OPTION_QUIET),
     .words = WORDS({OPTION_FAIL_ON, "overtaken|broken|any"}),

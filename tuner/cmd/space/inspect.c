@@ -260,13 +260,6 @@ const command cmd_inspect = {
     .name = "inspect",
     .operand = "SCRIPT",
     .summary = "Show registers, spills, shared memory and occupancy; needs no GPU",
-    .details =
-        "--arch takes several architectures, separated by commas. --over sweeps a parameter; '...'\n"
-        "stands for all its values between two:\n"
-        "\n"
-        "  autotune inspect spill.lua --over live=8,16,...,256 --arch sm_80,sm_90\n"
-        "\n"
-        "prints a row for each value and where spills begin.\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_SET, OPTION_JOBS,
                        OPTION_NO_CACHE, OPTION_JSON),
     .run = run,

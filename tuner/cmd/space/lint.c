@@ -168,9 +168,6 @@ const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
     .summary = "Warn of likely mistakes in a script; needs no GPU",
-    .details = "Warns of constraints that exclude nothing, values that no valid configuration has, parameters\n"
-               "that change no variant, variants that no ragged problem checks, and a reference that shares the\n"
-               "template. A warning need not be a mistake: another problem or GPU may need it.\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH),
     .run = run,
 };

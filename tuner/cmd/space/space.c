@@ -178,8 +178,6 @@ const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
-    .details = "A space that takes more than 30 s or 512 MiB to enumerate is sampled: at most 65,536 valid\n"
-               "configurations, and their total number is not known.\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON),
     .run = run,
 };

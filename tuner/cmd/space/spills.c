@@ -446,19 +446,6 @@ const command cmd_spills = {
     .name = "spills",
     .operand = "SCRIPT",
     .summary = "Find where variants begin to spill registers; needs no GPU",
-    .details =
-        "Prints registers, spills, stack and occupancy along the first --over, for every combination of the\n"
-        "others (three at most). 'registers' is the cap of registers a thread, 16 to 255, for any kernel; it\n"
-        "is swept by default. The threshold is bisected, with about a tenth of all compilations; some more\n"
-        "look for spills that come and go along the line, which are reported, and every point is then\n"
-        "compiled. A single cap that spills among others that do not can be missed; --whole compiles every\n"
-        "point. Without values --over takes all values of the parameter.\n"
-        "\n"
-        "  autotune spills transpose.lua --arch sm_80,sm_90,sm_100\n"
-        "  autotune spills spill.lua --over registers --over live --arch sm_90\n"
-        "  autotune spills spill.lua --over registers --shared-spills --device cuda:0 --config live=128\n"
-        "\n"
-        "With --device the compiled variants are also checked, and timed side by side: does spilling pay?\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE,
                        OPTION_SHARED_SPILLS, OPTION_WHOLE, OPTION_SET, OPTION_SEED, OPTION_JOBS,
                        OPTION_NO_CACHE, OPTION_JSON),

@@ -203,19 +203,6 @@ const command cmd_ceilings = {
     .operand = "[NAME...]",
     .operands_most = TRIALS,
     .summary = "Measure what a GPU can do at most",
-    .details =
-        "Tunes a small space of kernels for each of these ceilings (default: all), and keeps the best rate in\n"
-        "DIR/<gpu>/device.json. Patterns that name a ceiling (ceiling = \"fp32\") then report their share of it.\n"
-        "\n"
-        "  copy, read, write   bytes of device memory a second\n"
-        "  l2, shared          bytes a second from the L2, past the L1, and from shared memory, without conflicts\n"
-        "  fp32, fp64          floating-point operations a second; a fused multiply-add counts as two\n"
-        "  atomics             additions a second to words in the L2; a warp adds to neighbouring words\n"
-        "  host_to_device, device_to_host\n"
-        "                      bytes a second between pinned host memory and device memory, one way\n"
-        "  launches            launches a second of almost empty kernels, back to back\n"
-        "\n"
-        "A tuning run measures copies, reads and writes itself, of as many bytes as its problem has.\n",
     .options = OPTIONS(OPTION_DEVICE, OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON, OPTION_QUIET, OPTION_RESULTS,
                        OPTION_NO_RECORD),
     .run = run,

@@ -217,14 +217,6 @@ const command cmd_check = {
     .name = "check",
     .operand = "SCRIPT",
     .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
-    .details =
-        "Compiles the variant (without --config the script's default; with --budget N that many of the space,\n"
-        "drawn at random) and runs it on a simulated GPU, on a small problem and on the ragged ones. It reports,\n"
-        "with source line, threads and buffer: wrong results, accesses out of bounds, reads of uninitialised\n"
-        "memory, races in shared and global memory, barriers and warp operations that some threads miss, writes to\n"
-        "inputs, misalignment. Needs no GPU.\n"
-        "\n"
-        "Exit code: 0 all are proven, 1 something is wrong, 3 nothing is wrong but not all could be proven.\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_BUDGET, OPTION_SEED, OPTION_ARCH,
                        OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
     .run = run,

@@ -260,12 +260,6 @@ const command cmd_sweep = {
     .name = "sweep",
     .operand = "SCRIPT",
     .summary = "Tune along variables of the problem, and print the curve",
-    .details =
-        "Each point of --over is tuned as 'autotune SCRIPT --set NAME=V' would, in one run with one set of workers;\n"
-        "budgets are for one point. The best configuration of each is recorded under its problem, so that\n"
-        "--recorded prints the curve again (with --json an object for each GPU). Several --over span their\n"
-        "product, the first varying slowest. '...' between whole numbers continues the series: 1,2,...,64 by ones,\n"
-        "1,2,4,...,64 by doubling.\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET,
                        OPTION_EFFORT, OPTION_STOP_AT, OPTION_SEED, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
                        OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_RECORDED,

@@ -340,20 +340,6 @@ const command cmd_portfolio = {
     .name = "portfolio",
     .operand = "SCRIPT",
     .summary = "Tune over a range of problems, and keep few configurations that serve it",
-    .details =
-        "  autotune portfolio transpose.lua --over rows=256..16384 --over cols=256..16384 --max 8\n"
-        "\n"
-        "--over NAME=LO..HI is a range of whole numbers (16K is 16384), filled evenly by ratios; NAME=V1,V2 is a\n"
-        "list. The problems include tall, flat and prime ones and powers of two, and every residue that the\n"
-        "script's constraints distinguish. The first few are searched (--effort says how much, normal by default).\n"
-        "On the others the configurations that were good there are tried, and a search follows only where it\n"
-        "promises to pay. --budget is for the whole, variants or a time, and ends the searching: what is good\n"
-        "somewhere is timed everywhere in any case. Then up to --max configurations are kept which together lose\n"
-        "least against each problem's own best, with a small tree that chooses among them. Problems that were held\n"
-        "out are searched too, and show what the portfolio loses.\n"
-        "\n"
-        "The record keeps it: 'autotune pick', the library and exported headers use it for problems that were not\n"
-        "tuned themselves. After an interruption the same command continues.\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_PROBLEMS, OPTION_HELD_OUT, OPTION_MAX,
                        OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET, OPTION_EFFORT, OPTION_SEED, OPTION_FINALS,
                        OPTION_TIE, OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_JSON,

@@ -66,14 +66,6 @@ const command cmd_tune = {
     .name = "tune",
     .operand = "SCRIPT",
     .summary = "Find the fastest configuration and record it",
-    .details =
-        "Every variant is emitted, compiled, checked against the script's reference kernel and\n"
-        "timed; the fastest race each other, and the winner is recorded in\n"
-        "DIR/<gpu>/<pattern>.json. Without a GPU, --arch sm_XX compiles the whole space and shows\n"
-        "resources and occupancy.\n"
-        "\n"
-        "A script without a path is looked up in this folder, then among the installed ones.\n"
-        "The word 'tune' may be left out: autotune transpose.lua\n",
     .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY,
                        OPTION_BUDGET, OPTION_SEED, OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START,
                        OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,

@@ -206,10 +206,6 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .details = "Without --config it is the script's default; with --best the configuration that the\n"
-               "records give for the problem on this machine's GPU, or on one of --arch, with grid, block,\n"
-               "shared bytes and arguments in a comment. The source is what the tuner compiles; #line\n"
-               "directives lead back to the template, --no-line leaves them out.\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
                        OPTION_PTX, OPTION_PLAIN, OPTION_OUTPUT),
     .raw = true,

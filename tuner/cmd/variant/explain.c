@@ -205,12 +205,6 @@ const command cmd_explain = {
     .name = "explain",
     .operand = "SCRIPT",
     .summary = "Show what each line of one variant does to memory, and what limits it",
-    .details = "Compiles the variant (without --config the script's default), runs it on a simulated\n"
-               "GPU and prints its source with counters beside every line that accesses memory: what\n"
-               "Nsight Compute would count. Then it checks the variant as 'autotune check' does: a fault\n"
-               "comes first in the verdict, and the exit code is 1. The problem is the script's\n"
-               "'simulated' one unless --set says otherwise. Needs NVRTC and no GPU. Of grids of more than\n"
-               "four million threads a sample of the blocks is counted. Several launches are shown separately.\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON),
     .run = run,
 };

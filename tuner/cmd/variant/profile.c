@@ -374,16 +374,6 @@ const command cmd_profile = {
     .name = "profile",
     .operand = "SCRIPT",
     .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
-    .details =
-        "Checks and times the variant (without --config the script's default), then runs it once a pass while the\n"
-        "GPU counts: the metrics of Nsight Compute, by its names, for each launch, with cold caches unless\n"
-        "--cache warm. The counts of a simulated device stand beside them, where it has them. CUPTI (CUDA 12.6 or\n"
-        "newer) reads them; it is looked for at run time, in the Toolkit or by AUTOTUNE_LIBCUPTI. If the GPU has\n"
-        "no counters, or this user may not read them, the exit code is 3 and the message says what to do.\n"
-        "'ncu --query-metrics' lists the names that a GPU knows.\n"
-        "\n"
-        "  autotune profile transpose.lua --config algorithm=tile,pad=0\n"
-        "  autotune profile dot.lua --metrics dram__bytes_read.sum,smsp__inst_executed.sum --json\n",
     .options = OPTIONS(OPTION_CONFIG, OPTION_METRICS, OPTION_ONLY, OPTION_SET, OPTION_DEVICE, OPTION_CACHE,
                        OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
     .run = run,
