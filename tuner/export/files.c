@@ -28,23 +28,16 @@ static void choose_name(const export_files *f, const char *name, char out[EXPORT
 
 at_status export_files_open(export_files *f, const char *name, FILE **to, at_error *error)
 {
-    export_file **larger = array_grow(f->files, f->count, sizeof *larger);
-    if (!larger)
-        return export_no_memory(error);
-    f->files = larger;
     /* The stream keeps the addresses of text and size. */
     export_file *file = calloc(1, sizeof *file);
-    if (!file)
-        return export_no_memory(error);
-    choose_name(f, name, file->name);
-    file->stream = open_memstream(&file->text, &file->size_bytes);
-    if (!file->stream) {
+    if (file)
+        choose_name(f, name, file->name);
+    if (!file || !array_add(&f->files, &f->count, &file, sizeof file)) {
         free(file);
         return export_no_memory(error);
     }
-    f->files[f->count++] = file;
-    *to = file->stream;
-    return AT_OK;
+    file->stream = *to = open_memstream(&file->text, &file->size_bytes);
+    return *to ? AT_OK : export_no_memory(error);
 }
 
 at_status export_files_close(export_files *f, at_error *error)

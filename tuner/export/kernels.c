@@ -27,15 +27,11 @@ at_status export_kernels_add_source(export_kernels *k, export_source source, siz
             *place = i;
             return AT_OK;
         }
-    export_source *larger = array_grow(k->sources, k->source_count, sizeof *larger);
-    if (!larger) {
-        export_source_deinit(&source);
-        return export_no_memory(error);
-    }
-    k->sources = larger;
-    *place = k->source_count++;
-    k->sources[*place] = source;
-    return AT_OK;
+    *place = k->source_count;
+    if (array_add(&k->sources, &k->source_count, &source, sizeof source))
+        return AT_OK;
+    export_source_deinit(&source);
+    return export_no_memory(error);
 }
 
 static size_t field_bytes(const device_field *f)
@@ -74,14 +70,10 @@ at_status export_kernels_add_use(export_kernels *k, export_use use, at_error *er
             free(use.conditions);
             return AT_OK;
         }
-    export_use *larger = array_grow(k->uses, k->use_count, sizeof *larger);
-    if (!larger) {
-        free(use.conditions);
-        return export_no_memory(error);
-    }
-    k->uses = larger;
-    k->uses[k->use_count++] = use;
-    return AT_OK;
+    if (array_add(&k->uses, &k->use_count, &use, sizeof use))
+        return AT_OK;
+    free(use.conditions);
+    return export_no_memory(error);
 }
 
 void export_source_deinit(export_source *s)

@@ -25,14 +25,11 @@ static at_status add_word(const export_model *m, export_column *c, value v, at_e
 {
     if (export_find_word(c, v))
         return AT_OK;
-    export_word *larger = array_grow(c->words, c->word_count, sizeof *larger);
-    if (!larger)
+    export_word w = {.identifier = ""};
+    value_format(v, w.text, sizeof w.text);
+    if (!array_add(&c->words, &c->word_count, &w, sizeof w))
         return export_no_memory(error);
-    c->words = larger;
-    export_word *w = &c->words[c->word_count++];
-    w->identifier[0] = '\0';
-    value_format(v, w->text, sizeof w->text);
-    export_name_word(m, c, w);
+    export_name_word(m, c, &c->words[c->word_count - 1]);
     return AT_OK;
 }
 
@@ -386,14 +383,11 @@ static at_status choose_rows(export_model *m, const record_set *records, at_erro
 
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error)
 {
-    export_constraint *larger = array_grow(m->constraints, m->constraint_count, sizeof *larger);
-    if (!larger) {
-        free(c);
-        return export_no_memory(error);
-    }
-    m->constraints = larger;
-    m->constraints[m->constraint_count++] = (export_constraint){text, c};
-    return AT_OK;
+    const export_constraint added = {text, c};
+    if (array_add(&m->constraints, &m->constraint_count, &added, sizeof added))
+        return AT_OK;
+    free(c);
+    return export_no_memory(error);
 }
 
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error)

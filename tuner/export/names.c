@@ -19,14 +19,11 @@ typedef struct name_list {
 
 static bool add(name_list *list, const export_model *m, char *text)
 {
-    global_name *larger = text ? array_grow(list->names, list->count, sizeof *larger) : NULL;
-    if (!larger) {
-        free(text);
-        return false;
-    }
-    list->names = larger;
-    list->names[list->count++] = (global_name){text, m};
-    return true;
+    const global_name name = {text, m};
+    if (text && array_add(&list->names, &list->count, &name, sizeof name))
+        return true;
+    free(text);
+    return false;
 }
 
 /* What is printed by `print`, as a text of its own. */

@@ -44,17 +44,12 @@ void recorded_read_problem(recorded *r, const json_t *from)
 
 recorded_result *recorded_add(recorded *r)
 {
-    recorded_result *moved = array_grow(r->results, r->result_count, sizeof *moved);
-    if (!moved)
-        return NULL;
-    r->results = moved;
-    recorded_result *result = &moved[r->result_count];
-    *result = (recorded_result){.values = calloc(r->parameter_count, sizeof *result->values),
-                                .cost = INFINITY};
-    if (!result->values)
-        return NULL;
-    r->result_count++;
-    return result;
+    recorded_result result = {.values = calloc(r->parameter_count, sizeof *result.values),
+                              .cost = INFINITY};
+    if (result.values && array_add(&r->results, &r->result_count, &result, sizeof result))
+        return &r->results[r->result_count - 1];
+    free(result.values);
+    return NULL;
 }
 
 at_status recorded_read_names(recorded *r, const json_t *configuration, const char *path, const char *missing,

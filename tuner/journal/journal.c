@@ -156,14 +156,13 @@ static at_status lines_read(lines *l, const char *text, size_t size_bytes, size_
     for (size_t at = 0; at < size_bytes;) {
         const char *end = memchr(text + at, '\n', size_bytes - at);
         size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
-        journal_line *items = array_grow(l->items, l->count, sizeof *items);
-        if (!items)
+        journal_line line;
+        bool parsed = journal_line_parse(text + at, length, &line);
+        if (parsed && !array_add(&l->items, &l->count, &line, sizeof line)) {
+            journal_line_deinit(&line);
             return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
-        l->items = items;
-        if (journal_line_parse(text + at, length, &l->items[l->count]))
-            l->count++;
-        else if (length > 0)
-            ++*skipped;
+        }
+        *skipped += !parsed && length > 0;
         at += length + 1;
     }
     return AT_OK;
@@ -204,12 +203,9 @@ static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
     for (size_t i = 0; i < j->resumed_count; i++)
         if (j->resumed[i] == run)
             return AT_OK;
-    uint64_t *larger = array_grow(j->resumed, j->resumed_count, sizeof *larger);
-    if (!larger)
-        return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
-    j->resumed = larger;
-    j->resumed[j->resumed_count++] = run;
-    return AT_OK;
+    return array_add(&j->resumed, &j->resumed_count, &run, sizeof run)
+               ? AT_OK
+               : error_set(error, AT_NO_MEMORY, "no memory to read the journal");
 }
 
 static bool is_ours(const journal *j, journal_key facts)

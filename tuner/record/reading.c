@@ -60,26 +60,24 @@ at_status record_faults_add(record_faults *faults, const char *path, const char 
                             const at_error *why, at_error *error)
 {
     char line[16] = "";
-    record_fault *larger = array_grow(faults->items, faults->count, sizeof *larger);
     size_t room = strlen(path) + sizeof line + strlen(why->message) + 8;
     record_fault f = {.path = strdup(path),
                       .line = why->line,
                       .message = strdup(why->message),
                       .text = malloc(room)};
-    faults->items = larger ? larger : faults->items;
-    if (!larger || !f.path || !f.message || !f.text) {
-        free(f.path);
-        free(f.message);
-        free(f.text);
-        error_clear(error);
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
-    }
     if (f.line)
         snprintf(line, sizeof line, ":%d", f.line);
     snprintf(f.pointer, sizeof f.pointer, "%s", pointer);
-    snprintf(f.text, room, "%s%s: %s", path, line, f.message);
-    faults->items[faults->count++] = f;
-    return AT_OK;
+    if (f.path && f.message && f.text) {
+        snprintf(f.text, room, "%s%s: %s", path, line, f.message);
+        if (array_add(&faults->items, &faults->count, &f, sizeof f))
+            return AT_OK;
+    }
+    free(f.path);
+    free(f.message);
+    free(f.text);
+    error_clear(error);
+    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
 }
 
 void record_faults_deinit(record_faults *faults)

@@ -294,19 +294,15 @@ void record_format_values(const record_values *values, char *text, size_t size_b
 
 static at_status set_add(record_set *set, const char *path, at_error *error)
 {
-    record *larger = array_grow(set->records, set->count, sizeof *larger);
-    if (!larger)
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
-    set->records = larger;
+    record r;
     at_error why = {0};
-    at_status status = read_from(path, &set->faults, &set->records[set->count], &why);
-    if (!status)
-        set->count++;
-    else if (status == AT_NO_MEMORY)
-        return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
-    else
+    at_status status = read_from(path, &set->faults, &r, &why);
+    if (!status && array_add(&set->records, &set->count, &r, sizeof r))
+        return AT_OK;
+    if (status && status != AT_NO_MEMORY)
         return record_faults_add(&set->faults, path, "", &why, error);
-    return AT_OK;
+    record_deinit(&r);
+    return error_set(error, AT_NO_MEMORY, "no memory to read %s", path);
 }
 
 static bool is_record_file(const char *name, const char *pattern_name)

@@ -102,21 +102,16 @@ void run_summary_deinit(run_summary *s)
 at_status run_summary_add(run_summary *s, const char *configuration, outcome o, run_result **out,
                           at_error *error)
 {
-    run_result *results = array_grow(s->results, s->result_count, sizeof *results);
-    if (!results)
-        return no_memory(error);
-    s->results = results;
     run_result r = {.found.outcome = o};
     r.configuration = strdup(configuration);
     r.values = calloc(s->parameter_count ? s->parameter_count : 1, sizeof *r.values);
-    if (!r.configuration || !r.values) {
+    if (!r.configuration || !r.values || !array_add(&s->results, &s->result_count, &r, sizeof r)) {
         free(r.configuration);
         free(r.values);
         return no_memory(error);
     }
     s->counts[o]++;
-    s->results[s->result_count] = r;
-    *out = &s->results[s->result_count++];
+    *out = &s->results[s->result_count - 1];
     return AT_OK;
 }
 
@@ -127,13 +122,9 @@ void run_summary_warn(run_summary *s, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    char **warnings = array_grow(s->warnings, s->warning_count, sizeof *warnings);
-    if (!warnings)
-        return;
-    s->warnings = warnings;
     char *copy = strdup(line);
-    if (copy)
-        s->warnings[s->warning_count++] = copy;
+    if (!copy || !array_add(&s->warnings, &s->warning_count, &copy, sizeof copy))
+        free(copy);
 }
 
 const run_result *run_summary_lead(const run_summary *s, const run_result *r)

@@ -126,11 +126,9 @@ static bool fill_head(curve *c, const run_summary *s)
 at_status curve_add(curve *c, const char *const *values, const run_summary *s, const char *why,
                     at_error *error)
 {
-    curve_point *points = array_grow(c->points, c->count, sizeof *points);
-    if (!points)
+    if (!array_add(&c->points, &c->count, &(curve_point){0}, sizeof *c->points))
         return no_memory(error);
-    c->points = points;
-    curve_point *p = &points[c->count++];
+    curve_point *p = &c->points[c->count - 1];
     bool complete = fill_head(c, s) && fill_point(c, p, s, why);
     for (size_t i = 0; i < c->axis_count; i++)
         complete = (p->values[i] = strdup(values[i])) && complete;

@@ -84,27 +84,20 @@ void table_add_cell(table *t, const char *format, ...)
 {
     if (t->failed || t->column_count == 0)
         return;
-    struct table_cell *cells = array_grow(t->cells, t->cell_count, sizeof *cells);
-    if (!cells) {
-        t->failed = true;
-        return;
-    }
-    t->cells = cells;
     char text[CELL_BYTES], clean[CELL_BYTES];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    char *copy = strdup(table_clean(text, clean, sizeof clean));
-    if (!copy) {
-        t->failed = true;
-        return;
-    }
+    const struct table_cell cell = {.text = strdup(table_clean(text, clean, sizeof clean))};
     size_t column = t->cell_count % t->column_count;
-    size_t width = width_of(copy);
+    size_t width = width_of(clean);
     if (width > t->columns[column].width)
         t->columns[column].width = width;
-    t->cells[t->cell_count++] = (struct table_cell){.text = copy};
+    if (!cell.text || !array_add(&t->cells, &t->cell_count, &cell, sizeof cell)) {
+        free(cell.text);
+        t->failed = true;
+    }
 }
 
 static struct table_cell *first_of_row(table *t)

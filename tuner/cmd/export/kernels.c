@@ -39,19 +39,14 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     if (p->count == KERNELS_MOST_PROBLEMS)
         return error_set(error, AT_USAGE, "kernels are made for %d problems at most",
                          KERNELS_MOST_PROBLEMS);
-    record_values *larger = array_grow(p->problems, p->count, sizeof *larger);
-    if (!larger)
-        return export_no_memory(error);
-    p->problems = larger;
-    record_values *to = &p->problems[p->count];
-    *to = (record_values){0, calloc(m->variable_count + 1, sizeof *to->pairs)};
-    if (!to->pairs)
-        return export_no_memory(error);
-    p->count++;
-    for (; to->count < m->variable_count; to->count++)
-        to->pairs[to->count] = (record_pair){m->variables[to->count].name,
-                                             *record_get(values, m->variables[to->count].name)};
-    return AT_OK;
+    record_values to = {0, calloc(m->variable_count + 1, sizeof *to.pairs)};
+    for (; to.pairs && to.count < m->variable_count; to.count++)
+        to.pairs[to.count] = (record_pair){m->variables[to.count].name,
+                                           *record_get(values, m->variables[to.count].name)};
+    if (to.pairs && array_add(&p->problems, &p->count, &to, sizeof to))
+        return AT_OK;
+    free(to.pairs);
+    return export_no_memory(error);
 }
 
 static at_status add_recorded(kernel_problems *p, const export_model *m, const record_set *records,
@@ -90,13 +85,11 @@ static at_status read_value(kernel_problems *p, value like, const char *text, va
     else if (like.kind == VALUE_BOOLEAN)
         out->boolean = strcmp(text, "true") == 0;
     else {
-        char **larger = array_grow(p->texts, p->text_count, sizeof *larger);
-        if (larger)
-            p->texts = larger;
-        char *copy = larger ? strdup(text) : NULL;
-        if (!copy)
+        char *copy = strdup(text);
+        if (!copy || !array_add(&p->texts, &p->text_count, &copy, sizeof copy)) {
+            free(copy);
             return export_no_memory(error);
-        p->texts[p->text_count++] = copy;
+        }
         out->string = copy;
     }
     if (end && (end == text || *end))

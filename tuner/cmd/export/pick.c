@@ -118,14 +118,10 @@ static bool fits(void *context, const record_values *configuration)
 static void refused(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen)
 {
     answer *a = context;
-    refusal *grown = array_grow(a->refused, a->refused_count, sizeof *grown);
-    a->no_memory = a->no_memory || !grown;
-    if (!grown)
-        return;
-    a->refused = grown;
-    grown[a->refused_count].candidate = *c;
-    say_why(&a->check, verdict, seen, grown[a->refused_count].why, sizeof grown->why);
-    a->refused_count++;
+    refusal r = {.candidate = *c};
+    say_why(&a->check, verdict, seen, r.why, sizeof r.why);
+    if (!array_add(&a->refused, &a->refused_count, &r, sizeof r))
+        a->no_memory = true;
 }
 
 static void print_text(const char *pattern_name, const arch_limits *gpu,

@@ -18,12 +18,11 @@ static at_status append(const char *name, const char *text, series *s, at_error 
             return error_set(error, AT_USAGE, "--over %s goes over %s twice", name, text);
     if (s->count == SERIES_MOST)
         return error_set(error, AT_USAGE, "--over %s has over %d values", name, SERIES_MOST);
-    char **texts = array_grow(s->texts, s->count, sizeof *texts);
-    if (!texts)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    s->texts = texts;
-    s->texts[s->count] = strdup(text);
-    return s->texts[s->count++] ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    char *copy = strdup(text);
+    if (copy && array_add(&s->texts, &s->count, &copy, sizeof copy))
+        return AT_OK;
+    free(copy);
+    return error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
 /* Whole numbers of a size whose product does not overflow. */

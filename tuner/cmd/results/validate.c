@@ -21,16 +21,11 @@ typedef struct file_list {
 
 static at_status add_file(file_list *list, const char *path, at_error *error)
 {
-    char **larger = array_grow(list->paths, list->count, sizeof *larger);
     char *copy = strdup(path);
-    if (larger)
-        list->paths = larger;
-    if (!larger || !copy) {
-        free(copy);
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    }
-    list->paths[list->count++] = copy;
-    return AT_OK;
+    if (copy && array_add(&list->paths, &list->count, &copy, sizeof copy))
+        return AT_OK;
+    free(copy);
+    return error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
 /* A file of which nothing can be read is a fault of the folder's, with no pointer. */

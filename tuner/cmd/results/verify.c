@@ -79,12 +79,9 @@ static const char *script_of(const verification *v, const record *r)
 static at_status add_question(verification *v, const char *script_name, const record *r,
                               const record_entry *e, at_error *error)
 {
-    standing_question *larger = array_grow(v->questions, v->count, sizeof *larger);
-    if (!larger)
-        return error_set(error, AT_NO_MEMORY, "out of memory");
-    v->questions = larger;
-    v->questions[v->count++] = (standing_question){script_name, r, e};
-    return AT_OK;
+    const standing_question q = {script_name, r, e};
+    return array_add(&v->questions, &v->count, &q, sizeof q) ? AT_OK
+                                                             : error_set(error, AT_NO_MEMORY, "out of memory");
 }
 
 static at_status refuse_unknown(const verification *v, at_error *error)
