@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
-#include "history/journal_file.h"
-#include "history/wisdom.h"
 
 /* Unpacked: a few MiB of gzip may become anything. */
 static const size_t size_limit_bytes = (size_t)512 << 20;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "journal/line.h"
-#include "history/journal_file.h"
 #include "base/stats.h"
+#include "history/recorded.h"
 
 /* Cuts "a=1,b=x" apart; calls `each` for every pair, in order. False when it is no such list. */
 typedef bool (*pair_visit)(void *context, size_t place, const char *name, const char *text);

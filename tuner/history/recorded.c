@@ -132,6 +132,26 @@ value *recorded_values_of(const recorded *r, size_t p, size_t *count)
     return all;
 }
 
+static int compare_costs(const void *left, const void *right)
+{
+    const recorded_result *a = *(const recorded_result *const *)left, *b = *(const recorded_result *const *)right;
+    if (a->cost != b->cost)
+        return a->cost < b->cost ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+const recorded_result **recorded_rank(const recorded *r, size_t *count)
+{
+    const recorded_result **all = malloc((r->result_count + 1) * sizeof *all);
+    *count = 0;
+    for (size_t i = 0; all && i < r->result_count; i++)
+        if (isfinite(r->results[i].cost))
+            all[(*count)++] = &r->results[i];
+    if (all)
+        qsort(all, *count, sizeof *all, compare_costs);
+    return all;
+}
+
 static void result_deinit(recorded_result *result)
 {
     free(result->values);

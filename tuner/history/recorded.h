@@ -71,6 +71,13 @@ extern const recorded_format recorded_t4;
 extern const recorded_format recorded_run;
 extern const recorded_format recorded_record;
 
+/* Formats of lines, which are told by the first: our own journals, and Kernel Launcher's wisdom, of which the results
+ * of all devices and problems are read. AT_FORMAT naming the line, AT_NO_MEMORY. */
+bool recorded_journal_detect(const char *text, size_t size_bytes);
+at_status recorded_journal_read(const char *text, size_t size_bytes, recorded *out, at_error *error);
+bool recorded_wisdom_detect(const char *text, size_t size_bytes);
+at_status recorded_wisdom_read(const char *text, size_t size_bytes, const char *path, recorded *out, at_error *error);
+
 void recorded_deinit(recorded *r); /* a zeroed one is fine */
 
 /* For formats: sets the parameters' names, which are borrowed. */
@@ -105,6 +112,10 @@ const char *recorded_text(const json_t *object, const char *name, const char *ot
 
 /* The different values that parameter `p` takes, sorted; the caller frees. NULL when memory ran out. */
 value *recorded_values_of(const recorded *r, size_t p, size_t *count);
+
+/* The results that work, best first, the first of equals before the others; the caller frees. NULL when memory ran
+ * out. */
+const recorded_result **recorded_rank(const recorded *r, size_t *count);
 
 /* Keeps the first result of each configuration. AT_NO_MEMORY. */
 at_status recorded_drop_repeated(recorded *r, at_error *error);

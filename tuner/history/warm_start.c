@@ -1,6 +1,5 @@
 #include "history/warm_start.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,32 +37,6 @@ static bool match_result(const recorded_result *result, const space *s, const si
     return space_find(s, indices, index);
 }
 
-typedef struct ranked {
-    double cost;
-    size_t result;
-} ranked;
-
-static int compare_ranked(const void *left, const void *right)
-{
-    const ranked *a = left, *b = right;
-    if (a->cost != b->cost)
-        return a->cost < b->cost ? -1 : 1;
-    return a->result < b->result ? -1 : a->result > b->result;
-}
-
-/* The results that work, fastest first; the caller frees. */
-static ranked *rank_results(const recorded *r, size_t *count)
-{
-    ranked *all = malloc((r->result_count + 1) * sizeof *all);
-    *count = 0;
-    for (size_t i = 0; all && i < r->result_count; i++)
-        if (isfinite(r->results[i].cost))
-            all[(*count)++] = (ranked){.cost = r->results[i].cost, .result = i};
-    if (all)
-        qsort(all, *count, sizeof *all, compare_ranked);
-    return all;
-}
-
 static bool holds(const warm_start *w, uint64_t configuration)
 {
     for (size_t i = 0; i < w->count; i++)
@@ -82,7 +55,7 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
                       .costs = malloc((room + 1) * sizeof *w->costs)};
     size_t *place = malloc((parameters + 1) * sizeof *place);
     uint16_t *indices = malloc((parameters + 1) * sizeof *indices);
-    ranked *all = rank_results(r, &count);
+    const recorded_result **all = recorded_rank(r, &count);
     if (!w->configurations || !w->costs || !place || !indices || !all) {
         status = error_set(error, AT_NO_MEMORY, "no memory for a warm start");
         goto cleanup;
@@ -95,11 +68,11 @@ at_status warm_start_init(warm_start *w, const recorded *r, const space *s,
     }
     for (size_t i = 0; i < count && w->count < room; i++) {
         uint64_t index;
-        if (!match_result(&r->results[all[i].result], s, place, otherwise, indices, &index)) {
+        if (!match_result(all[i], s, place, otherwise, indices, &index)) {
             w->unmatched++;
         } else if (!holds(w, index)) {
             w->configurations[w->count] = index;
-            w->costs[w->count++] = all[i].cost;
+            w->costs[w->count++] = all[i]->cost;
         }
     }
 

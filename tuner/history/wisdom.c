@@ -1,12 +1,12 @@
 /* Kernel Launcher's wisdom, as export/wisdom.c writes it: JSON lines, the first of which names the
  * parameters. Devices and problem sizes are told apart by nobody here: what was fast on any of them is
  * worth trying. */
-#include "history/wisdom.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/json_text.h"
+#include "history/recorded.h"
 
 static size_t line_length(const char *text, size_t size_bytes)
 {

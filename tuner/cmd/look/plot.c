@@ -428,32 +428,15 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-typedef struct placed {
-    double cost;
-    size_t result;
-} placed;
-
-static int by_cost(const void *a, const void *b)
-{
-    const placed *x = a, *y = b;
-    return x->cost != y->cost ? (x->cost < y->cost ? -1 : 1) : (x->result > y->result) - (x->result < y->result);
-}
-
 /* Those that work, best first. */
 static bool find_works(drawing *d)
 {
-    const recorded *r = d->r;
-    placed *list = calloc(r->result_count + 1, sizeof *list);
-    d->works = calloc(r->result_count + 1, sizeof *d->works);
-    for (size_t i = 0; list && i < r->result_count; i++)
-        if (r->results[i].outcome == OUTCOME_OK && isfinite(r->results[i].cost)) {
-            list[d->count++] = (placed){r->results[i].cost, i};
-            d->rates = d->rates && r->results[i].rate > 0;
-        }
-    if (list)
-        qsort(list, d->count, sizeof *list, by_cost);
-    for (size_t i = 0; list && d->works && i < d->count; i++)
-        d->works[i] = list[i].result;
+    const recorded_result **list = recorded_rank(d->r, &d->count);
+    d->works = calloc(d->count + 1, sizeof *d->works);
+    for (size_t i = 0; list && d->works && i < d->count; i++) {
+        d->works[i] = (size_t)(list[i] - d->r->results);
+        d->rates = d->rates && list[i]->rate > 0;
+    }
     bool ok = list && d->works;
     free(list);
     return ok;

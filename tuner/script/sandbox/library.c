@@ -173,84 +173,58 @@ static int sorted_pairs(lua_State *L)
     return 1;
 }
 
-typedef struct library_entry {
-    const char *library; /* NULL: a function of the base library */
-    const char *name;
-    lua_CFunction wrapper; /* NULL: as it is */
-} library_entry;
+/* What scripts get of one of Lua's libraries: values as they are, and functions that count their work, each with the
+ * original as its upvalue. */
+typedef struct library {
+    const char *const *plain;
+    const luaL_Reg *counted;
+} library;
 
-static const library_entry entries[] = {
-    {NULL, "assert", NULL},
-    {NULL, "error", NULL},
-    {NULL, "ipairs", NULL},
-    {NULL, "rawequal", NULL},
-    {NULL, "select", NULL},
-    {NULL, "tonumber", linear_in_string},
-    {NULL, "tostring", NULL},
-    {NULL, "type", NULL},
-    {"math", "abs", NULL},
-    {"math", "ceil", NULL},
-    {"math", "cos", NULL},
-    {"math", "exp", NULL},
-    {"math", "floor", NULL},
-    {"math", "fmod", NULL},
-    {"math", "huge", NULL},
-    {"math", "log", NULL},
-    {"math", "max", NULL},
-    {"math", "maxinteger", NULL},
-    {"math", "min", NULL},
-    {"math", "mininteger", NULL},
-    {"math", "modf", NULL},
-    {"math", "pi", NULL},
-    {"math", "sin", NULL},
-    {"math", "sqrt", NULL},
-    {"math", "tan", NULL},
-    {"math", "tointeger", NULL},
-    {"math", "type", NULL},
-    {"math", "ult", NULL},
-    {"string", "byte", NULL},
-    {"string", "char", NULL},
-    {"string", "find", match_find},
-    {"string", "format", format},
-    {"string", "gmatch", match_gmatch},
-    {"string", "gsub", match_gsub},
-    {"string", "len", NULL},
-    {"string", "lower", linear_in_string},
-    {"string", "match", match_match},
-    {"string", "rep", repeat},
-    {"string", "reverse", linear_in_string},
-    {"string", "sub", substring},
-    {"string", "upper", linear_in_string},
-    {"table", "concat", linear_in_table},
-    {"table", "insert", insert},
-    {"table", "pack", NULL},
-    {"table", "remove", linear_in_table},
-    {"table", "sort", sort},
-    {"table", "unpack", linear_in_table},
+static const library base_library = {
+    (const char *const[]){"assert", "error", "ipairs", "rawequal", "select", "tostring", "type", NULL},
+    (const luaL_Reg[]){{"tonumber", linear_in_string}, {NULL, NULL}},
 };
 
-/* Puts the entries of `library`, whose original is on top of the stack, into the table below. */
-static void copy_entries(lua_State *L, const char *library)
+static const library math_library = {
+    (const char *const[]){"abs", "ceil", "cos", "exp", "floor", "fmod", "huge", "log", "max", "maxinteger", "min",
+                          "mininteger", "modf", "pi", "sin", "sqrt", "tan", "tointeger", "type", "ult", NULL},
+    (const luaL_Reg[]){{NULL, NULL}},
+};
+
+static const library string_library = {
+    (const char *const[]){"byte", "char", "len", NULL},
+    (const luaL_Reg[]){{"find", match_find}, {"format", format}, {"gmatch", match_gmatch}, {"gsub", match_gsub},
+                       {"lower", linear_in_string}, {"match", match_match}, {"rep", repeat},
+                       {"reverse", linear_in_string}, {"sub", substring}, {"upper", linear_in_string}, {NULL, NULL}},
+};
+
+static const library table_library = {
+    (const char *const[]){"pack", NULL},
+    (const luaL_Reg[]){{"concat", linear_in_table}, {"insert", insert}, {"remove", linear_in_table}, {"sort", sort},
+                       {"unpack", linear_in_table}, {NULL, NULL}},
+};
+
+/* Fills the table below Lua's own library, which is on top of the stack. */
+static void copy_library(lua_State *L, const library *l)
 {
-    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        const library_entry *e = &entries[i];
-        if ((e->library == NULL) != (library == NULL) ||
-            (library && strcmp(e->library, library) != 0))
-            continue;
-        lua_getfield(L, -1, e->name);
-        if (e->wrapper)
-            lua_pushcclosure(L, e->wrapper, 1);
-        lua_setfield(L, -3, e->name);
+    for (const char *const *name = l->plain; *name; name++) {
+        lua_getfield(L, -1, *name);
+        lua_setfield(L, -3, *name);
+    }
+    for (const luaL_Reg *f = l->counted; f->name; f++) {
+        lua_getfield(L, -1, f->name);
+        lua_pushcclosure(L, f->func, 1);
+        lua_setfield(L, -3, f->name);
     }
 }
 
-static void open_one(lua_State *L, const char *name, lua_CFunction opener)
+static void open_one(lua_State *L, const char *name, lua_CFunction opener, const library *l)
 {
     lua_newtable(L);
     lua_pushcfunction(L, opener);
     lua_pushstring(L, name);
     lua_call(L, 1, 1);
-    copy_entries(L, name);
+    copy_library(L, l);
     /* Lua looks there for a function's name when it words an error; scripts cannot. */
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
     lua_insert(L, -2);
@@ -265,23 +239,23 @@ static int open_library(lua_State *L)
 
     lua_pushcfunction(L, luaopen_base); /* returns, and fills, the table of globals */
     lua_call(L, 0, 1);
-    copy_entries(L, NULL);
+    copy_library(L, &base_library);
     lua_pop(L, 1);
     lua_pushnil(L);
     lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
 
-    open_one(L, "math", luaopen_math);
+    open_one(L, "math", luaopen_math, &math_library);
     sandbox_protect(L, "math");
     lua_setfield(L, base, "math");
 
-    open_one(L, "table", luaopen_table);
+    open_one(L, "table", luaopen_table, &table_library);
     lua_getfield(L, -1, "sort");
     lua_pushcclosure(L, sorted_pairs, 1);
     lua_setfield(L, base, "pairs");
     sandbox_protect(L, "table");
     lua_setfield(L, base, "table");
 
-    open_one(L, "string", luaopen_string);
+    open_one(L, "string", luaopen_string, &string_library);
     /* luaopen_string gave strings a metatable that leads to all of the library. */
     lua_pushliteral(L, "");
     lua_createtable(L, 0, 1);
