@@ -65,6 +65,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
 const command cmd_devices = {
     .name = "devices",
     .summary = "List the GPUs that can be tuned on",
-    .options = OPTIONS(OPTION_JSON),
+    .options = "json",
     .run = run,
 };

@@ -264,8 +264,9 @@ const command cmd_export = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write the recorded configurations of all GPUs for use without autotune.",
-    .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT, OPTION_OVER, OPTION_RESULTS, OPTION_SET),
-    .words = WORDS({OPTION_FORMAT, "header|cuda|json|wisdom|t4"}),
+    .options = "format output over results set",
+    .chooses = "format",
+    .words = "header|cuda|json|wisdom|t4",
     .raw = true,
     .run = run,
 };

@@ -226,6 +226,6 @@ const command cmd_pick = {
     .name = "pick",
     .operand = "PATTERN",
     .summary = "Say which recorded configuration a program gets, and why",
-    .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_JSON),
+    .options = "set gpu results json",
     .run = run,
 };

@@ -47,118 +47,88 @@ enum { PARAGRAPH_BYTES = 4096, MOST_HELP_COLUMNS = 110 };
 
 #define AT(member) offsetof(options, member)
 
-static const option_info known[OPTION_COUNT] = {
-    [OPTION_SET] = {"set", "NAME=VALUE", "override a problem variable of the script; repeatable",
-                    CELL_SET},
-    [OPTION_CONFIG] = {"config", "NAME=VALUE,...",
-                       "the configuration; other parameters keep the script's default, or that of the nearest valid configuration", CELL_TEXT,
-                       AT(configuration)},
-    [OPTION_ONLY] = {"only", "NAME=V1,V2,...",
-                     "narrow the space to these values of a parameter; repeatable", CELL_ONLY},
-    [OPTION_OVER] = {"over", "NAME[=V1,V2,...]",
-                     "go over these values; V1,V2,...,VN continues the series; repeatable", CELL_OVER},
-    [OPTION_DEVICE] = {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them", CELL_TEXT,
-                       AT(run.device)},
-    [OPTION_VERIFY_ON] = {"verify-on", "none|all",
-                          "race the winner on every other GPU of --device, too (default none)",
-                          CELL_CHOICE, AT(run.verify_all)},
-    [OPTION_ARCH] = {"arch", "sm_XX", "compile for this architecture; needs no GPU", CELL_TEXT,
-                     AT(run.arch)},
-    [OPTION_STRATEGY] = {"strategy", "NAME", "how to search (see below)", CELL_TEXT,
-                         AT(run.strategy)},
-    [OPTION_BUDGET] = {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", CELL_BUDGET},
-    [OPTION_EFFORT] = {"effort", "NAME",
-                       "quick, normal, thorough or exhaustive, instead of numbers; a record made "
-                       "with as much effort is final",
-                       CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
-    [OPTION_STOP_AT] = {"stop-at", "FRACTION",
-                        "stop searching at this share of the pattern's ceiling", CELL_NUMBER,
-                        AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
-    [OPTION_WARM_START] = {"warm-start", "FILE",
-                           "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
-                           CELL_TEXT, AT(run.warm_start)},
-    [OPTION_SEED] = {"seed", "N", "seed of every random choice (default 1)", CELL_COUNT,
-                     AT(run.seed), 0, 0x1p64},
-    [OPTION_REPEAT] = {"repeat", "N", "runs, each with the next seed (default 100)", CELL_COUNT,
-                       AT(repeat), 0, 1e6},
-    [OPTION_FIXED] = {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
-                      CELL_SIZE, AT(run.fixed_samples), 1, 256},
+/* In the order in which --help lists them. */
+static const option_info known[] = {
+    {"set", "NAME=VALUE", "override a problem variable of the script; repeatable", .type = CELL_SET},
+    {"config", "NAME=VALUE,...",
+     "the configuration; other parameters keep the script's default, or that of the nearest valid configuration",
+     .type = CELL_TEXT, AT(configuration)},
+    {"only", "NAME=V1,V2,...", "narrow the space to these values of a parameter; repeatable", .type = CELL_ONLY},
+    {"over", "NAME[=V1,V2,...]",
+     "go over these values; V1,V2,...,VN continues the series; repeatable", .type = CELL_OVER},
+    {"device", "NAME", "cuda:N, for tuning also cuda:0,2 or all; 'autotune devices' lists them", .type = CELL_TEXT,
+     AT(run.device)},
+    {"verify-on", "none|all", "race the winner on every other GPU of --device, too (default none)",
+     .type = CELL_CHOICE, AT(run.verify_all)},
+    {"arch", "sm_XX", "compile for this architecture; needs no GPU", .type = CELL_TEXT, AT(run.arch)},
+    {"strategy", "NAME", "how to search (see below)", .type = CELL_TEXT, AT(run.strategy)},
+    {"budget", "N|TIME", "stop after N variants, or a time (30s, 10m, 1h)", .type = CELL_BUDGET},
+    {"effort", "NAME", "quick, normal, thorough or exhaustive, instead of numbers; a record made "
+     "with as much effort is final", .type = CELL_EFFORT, .words = "quick|normal|thorough|exhaustive"},
+    {"stop-at", "FRACTION", "stop searching at this share of the pattern's ceiling", .type = CELL_NUMBER,
+     AT(run.stop_at), DBL_MIN, 10, 1, "a share of the ceiling, such as 0.95"},
+    {"warm-start", "FILE", "try first what was fast in a Kernel Tuner cache, T4 file, wisdom or journal",
+     .type = CELL_TEXT, AT(run.warm_start)},
+    {"seed", "N", "seed of every random choice (default 1)", .type = CELL_COUNT, AT(run.seed), 0, 0x1p64},
+    {"repeat", "N", "runs, each with the next seed (default 100)", .type = CELL_COUNT, AT(repeat), 0, 1e6},
+    {"fixed", "N", "no race: N samples of each variant, the lowest median wins",
+     .type = CELL_SIZE, AT(run.fixed_samples), 1, 256},
     /* Below 6 blocks there is no interval of a median. */
-    [OPTION_FINALS] = {"finals", "N", "blocks of the finals (default 40)", CELL_SIZE,
-                       AT(run.finals_blocks), 6, 10000},
-    [OPTION_TIE] = {"tie", "PERCENT", "smaller differences count as a tie (default 0.5)", CELL_NUMBER,
-                    AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
-    [OPTION_OBJECTIVE] = {"objective", "time|energy",
-                          "what the finalists of the race are ranked by (default time)",
-                          CELL_CHOICE, AT(run.energy)},
-    [OPTION_ENERGY] = {"energy", NULL,
-                       "read the winner's energy a launch as well, which takes about a second",
-                       CELL_TRUE, AT(run.read_energy)},
-    [OPTION_PROVE] = {"prove", "finalists|all",
-                      "which variants to run on a simulated GPU, as 'check' does (default finalists)",
-                      CELL_CHOICE, AT(run.prove_all)},
-    [OPTION_JOBS] = {"jobs", "N", "compile workers (default: one a core)", CELL_INT, AT(run.jobs),
-                     0, 1024},
-    [OPTION_CACHE] = {"cache", "cold|warm",
-                      "flush the L2 cache before each sample, or not (default cold)", CELL_CHOICE,
-                      AT(run.warm_cache)},
-    [OPTION_NO_CACHE] = {"no-cache", NULL, "do not use the compile cache", CELL_FALSE,
-                         AT(run.use_cache)},
-    [OPTION_GPU] = {"gpu", "NAME",
-                    "a GPU of the results by its name, or sm_XX (default: this machine's)",
-                    CELL_TEXT, AT(gpu)},
-    [OPTION_BEST] = {"best", NULL,
-                     "the configuration that 'autotune pick' gives, with its launch in a comment",
-                     CELL_TRUE, AT(best)},
-    [OPTION_RESULTS] = {"results", "DIR",
-                        "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed ones)",
-                        CELL_TEXT, AT(results)},
-    [OPTION_RECORD] = {"record", NULL, "write a record (runs on a GPU do so anyway)",
-                       CELL_TRUE, AT(run.must_record)},
-    [OPTION_NO_RECORD] = {"no-record", NULL, "measure, but write no record", CELL_FALSE,
-                          AT(run.record)},
-    [OPTION_TOP] = {"top", "N", "rows of the final table (default 10)", CELL_COUNT, AT(top), 0,
-                    1e6},
-    [OPTION_RECORDED] = {"recorded", NULL, "show what the records hold, for every GPU; measures nothing",
-                         CELL_TRUE, AT(recorded)},
-    [OPTION_PICTURE] = {"picture", "FILE", "draw a picture too, with gnuplot, into a .png or .svg",
-                        CELL_TEXT, AT(picture)},
-    [OPTION_LIST] = {"list", NULL, "print every valid configuration, one a line", CELL_TRUE,
-                     AT(list)},
-    [OPTION_DRY_RUN] = {"dry-run", NULL, "say what would be done, and do nothing", CELL_TRUE, AT(dry_run)},
-    [OPTION_STALE] = {"stale", NULL, "prune entries of another script or template, or that its space lacks",
-                      CELL_TRUE, AT(stale)},
-    [OPTION_OLDER_THAN] = {"older-than", "AGE|DATE", "prune entries older than 90d, or than 2026-01-31", CELL_TEXT,
-                           AT(older_than)},
-    [OPTION_WHOLE] = {"whole", NULL, "compile every point instead of bisecting", CELL_TRUE, AT(whole)},
-    [OPTION_FAIL_ON] = {"fail-on", "WHAT", "end with exit code 6 if this happens (see below)", CELL_TEXT,
-                        AT(fail_on)},
-    [OPTION_RACE] = {"race", NULL, "time both against each other now, on --device", CELL_TRUE, AT(race)},
-    [OPTION_PROBLEMS] = {"problems", "N", "problems that the portfolio is made on (default 32)", CELL_SIZE, AT(problems), 1, 256},
-    [OPTION_HELD_OUT] = {"held-out", "N", "other problems that it is tried on (default 8)", CELL_SIZE,
-                         AT(held_out), 0, 256},
-    [OPTION_MAX] = {"max", "N", "configurations to keep, at most (default 8)", CELL_SIZE, AT(max), 1, 16},
-    [OPTION_KIND] = {"kind", "NAME", "what to draw (see below)", CELL_TEXT, AT(kind),
-                     .words = "rank|heatmap|sweep|convergence|roofline|spill|importance"},
-    [OPTION_BY] = {"by", "NAME[,NAME]", "the parameters to draw by", CELL_TEXT, AT(by)},
-    [OPTION_SHARED_SPILLS] = {"shared-spills", NULL,
-                              "compile what spills again, spilling to shared memory (CUDA 13)", CELL_TRUE,
-                              AT(shared_spills)},
-    [OPTION_METRICS] = {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)",
-                        CELL_TEXT, AT(metrics)},
-    [OPTION_JSON] = {"json", NULL, "print one JSON object instead of a table", CELL_TRUE, AT(json)},
-    [OPTION_QUIET] = {"quiet", NULL, "no progress on stderr", CELL_TRUE, AT(run.quiet)},
-    [OPTION_TRACE] = {"trace", "FILE",
-                      "write where the time went, for chrome://tracing and ui.perfetto.dev", CELL_TEXT,
-                      AT(trace)},
-    [OPTION_PLAIN] = {"no-line", NULL, "leave out the #line directives", CELL_TRUE, AT(no_line)},
-    [OPTION_PTX] = {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", CELL_TRUE,
-                    AT(ptx)},
-    [OPTION_FORMAT] = {"format", "NAME", "what to write (see below)",
-                       CELL_TEXT, AT(format)},
-    [OPTION_OUTPUT] = {"output", "FILE", "write there instead of stdout", CELL_TEXT, AT(output)},
-    [OPTION_HELP] = {"help", NULL, "print this help", CELL_TRUE, AT(help)},
+    {"finals", "N", "blocks of the finals (default 40)", .type = CELL_SIZE, AT(run.finals_blocks), 6, 10000},
+    {"tie", "PERCENT", "smaller differences count as a tie (default 0.5)", .type = CELL_NUMBER,
+     AT(run.tie_margin), 0, 50, 0.01, "0 to 50 percent"},
+    {"objective", "time|energy", "what the finalists of the race are ranked by (default time)",
+     .type = CELL_CHOICE, AT(run.energy)},
+    {"energy", NULL, "read the winner's energy a launch as well, which takes about a second",
+     .type = CELL_TRUE, AT(run.read_energy)},
+    {"prove", "finalists|all", "which variants to run on a simulated GPU, as 'check' does (default finalists)",
+     .type = CELL_CHOICE, AT(run.prove_all)},
+    {"jobs", "N", "compile workers (default: one a core)", .type = CELL_INT, AT(run.jobs), 0, 1024},
+    {"cache", "cold|warm", "flush the L2 cache before each sample, or not (default cold)", .type = CELL_CHOICE,
+     AT(run.warm_cache)},
+    {"no-cache", NULL, "do not use the compile cache", .type = CELL_FALSE, AT(run.use_cache)},
+    {"gpu", "NAME", "a GPU of the results by its name, or sm_XX (default: this machine's)",
+     .type = CELL_TEXT, AT(gpu)},
+    {"best", NULL, "the configuration that 'autotune pick' gives, with its launch in a comment",
+     .type = CELL_TRUE, AT(best)},
+    {"results", "DIR",
+     "folder of the records (default: results; to read also $AUTOTUNE_RESULTS and the installed ones)",
+     .type = CELL_TEXT, AT(results)},
+    {"record", NULL, "write a record (runs on a GPU do so anyway)", .type = CELL_TRUE, AT(run.must_record)},
+    {"no-record", NULL, "measure, but write no record", .type = CELL_FALSE, AT(run.record)},
+    {"top", "N", "rows of the final table (default 10)", .type = CELL_COUNT, AT(top), 0, 1e6},
+    {"recorded", NULL, "show what the records hold, for every GPU; measures nothing",
+     .type = CELL_TRUE, AT(recorded)},
+    {"picture", "FILE", "draw a picture too, with gnuplot, into a .png or .svg", .type = CELL_TEXT, AT(picture)},
+    {"list", NULL, "print every valid configuration, one a line", .type = CELL_TRUE, AT(list)},
+    {"dry-run", NULL, "say what would be done, and do nothing", .type = CELL_TRUE, AT(dry_run)},
+    {"stale", NULL, "prune entries of another script or template, or that its space lacks",
+     .type = CELL_TRUE, AT(stale)},
+    {"older-than", "AGE|DATE", "prune entries older than 90d, or than 2026-01-31", .type = CELL_TEXT, AT(older_than)},
+    {"whole", NULL, "compile every point instead of bisecting", .type = CELL_TRUE, AT(whole)},
+    {"fail-on", "WHAT", "end with exit code 6 if this happens (see below)", .type = CELL_TEXT, AT(fail_on)},
+    {"race", NULL, "time both against each other now, on --device", .type = CELL_TRUE, AT(race)},
+    {"problems", "N", "problems that the portfolio is made on (default 32)", .type = CELL_SIZE, AT(problems), 1, 256},
+    {"held-out", "N", "other problems that it is tried on (default 8)", .type = CELL_SIZE, AT(held_out), 0, 256},
+    {"max", "N", "configurations to keep, at most (default 8)", .type = CELL_SIZE, AT(max), 1, 16},
+    {"kind", "NAME", "what to draw (see below)", .type = CELL_TEXT, AT(kind),
+     .words = "rank|heatmap|sweep|convergence|roofline|spill|importance"},
+    {"by", "NAME[,NAME]", "the parameters to draw by", .type = CELL_TEXT, AT(by)},
+    {"shared-spills", NULL, "compile what spills again, spilling to shared memory (CUDA 13)", .type = CELL_TRUE,
+     AT(shared_spills)},
+    {"metrics", "NAME[,NAME]", "counters by Nsight Compute's names (see below)", .type = CELL_TEXT, AT(metrics)},
+    {"json", NULL, "print one JSON object instead of a table", .type = CELL_TRUE, AT(json)},
+    {"quiet", NULL, "no progress on stderr", .type = CELL_TRUE, AT(run.quiet)},
+    {"trace", "FILE", "write where the time went, for chrome://tracing and ui.perfetto.dev", .type = CELL_TEXT,
+     AT(trace)},
+    {"no-line", NULL, "leave out the #line directives", .type = CELL_TRUE, AT(no_line)},
+    {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", .type = CELL_TRUE, AT(ptx)},
+    {"format", "NAME", "what to write (see below)", .type = CELL_TEXT, AT(format)},
+    {"output", "FILE", "write there instead of stdout", .type = CELL_TEXT, AT(output)},
+    {"help", NULL, "print this help", .type = CELL_TRUE, AT(help)},
 };
+
+enum { KNOWN = sizeof known / sizeof *known };
 
 static at_status read_count(const option_info *info, const char *text, uint64_t *out,
                             at_error *error)
@@ -192,12 +162,11 @@ bool options_are_words(const char *argument)
 }
 
 /* NULL: it may be anything, or is checked where it is used. */
-static const char *words_of(const command *c, option_id id)
+static const char *words_of(const command *c, const option_info *info)
 {
-    for (const option_words *w = c->words; w && w->id != OPTION_COUNT; w++)
-        if (w->id == id)
-            return w->words;
-    return known[id].words ? known[id].words : options_are_words(known[id].argument) ? known[id].argument : NULL;
+    if (c->chooses && strcmp(c->chooses, info->name) == 0)
+        return c->words;
+    return info->words ? info->words : options_are_words(info->argument) ? info->argument : NULL;
 }
 
 static at_status check_word(const char *option, const char *words, const char *text, at_error *error)
@@ -321,37 +290,44 @@ static at_status read_option(const option_info *info, const char *text, options 
     return status;
 }
 
-static bool command_takes(const command *c, option_id id)
+static bool command_takes(const command *c, const option_info *info)
 {
-    if (id == OPTION_HELP)
-        return true;
-    for (const option_id *taken = c->options; taken && *taken != OPTION_COUNT; taken++)
-        if (*taken == id)
+    for (const char *name = c->options ? c->options : ""; *name; name += strspn(name, " ")) {
+        size_t length = strcspn(name, " ");
+        if (strlen(info->name) == length && strncmp(info->name, name, length) == 0)
             return true;
-    return false;
+        name += length;
+    }
+    return strcmp(info->name, "help") == 0;
 }
 
-/* getopt_long wants an array of its own; `val` is the id + 1, so that it is never 0. */
-static size_t getopt_table(const command *c, struct option *longs)
+static int place_of(const char *name)
+{
+    int i = 0;
+    while (strcmp(known[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* getopt_long wants an array of its own; `val` is the place in the table + 1, so that it is never 0. */
+static void getopt_table(const command *c, struct option *longs)
 {
     size_t n = 0;
-    for (int id = 0; id < OPTION_COUNT; id++)
-        if (command_takes(c, (option_id)id))
-            longs[n++] = (struct option){.name = known[id].name,
-                                         .has_arg = known[id].argument ? required_argument
-                                                                       : no_argument,
-                                         .val = id + 1};
+    for (int i = 0; i < KNOWN; i++)
+        if (command_takes(c, &known[i]))
+            longs[n++] = (struct option){.name = known[i].name,
+                                         .has_arg = known[i].argument ? required_argument : no_argument,
+                                         .val = i + 1};
     longs[n] = (struct option){0};
-    return n;
 }
 
 static at_status unknown_option(const command *c, const char *word, at_error *error)
 {
-    const char *names[OPTION_COUNT];
+    const char *names[KNOWN];
     size_t n = 0;
-    for (int id = 0; id < OPTION_COUNT; id++)
-        if (command_takes(c, (option_id)id))
-            names[n++] = known[id].name;
+    for (int i = 0; i < KNOWN; i++)
+        if (command_takes(c, &known[i]))
+            names[n++] = known[i].name;
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     const char *nearest = nearest_name(typed, names, n);
@@ -372,7 +348,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                              .record = true,
                              .results_dir = "results",
                              .tie_margin = -1}};
-    struct option longs[OPTION_COUNT + 1];
+    struct option longs[KNOWN + 1];
     getopt_table(c, longs);
     opterr = 0;
     optind = 0; /* glibc: start over, also after an earlier parse */
@@ -382,7 +358,7 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         if (choice == -1)
             break;
         if (choice == 'h' || choice == 'o')
-            choice = (choice == 'h' ? OPTION_HELP : OPTION_OUTPUT) + 1;
+            choice = place_of(choice == 'h' ? "help" : "output") + 1;
         if (choice == ':')
             return error_set(error, AT_USAGE, "%s needs a value", argv[optind - 1]);
         if (choice == '?') {
@@ -396,10 +372,11 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
                                  c->name);
             return unknown_option(c, word, error);
         }
-        const char *words = words_of(c, (option_id)(choice - 1));
-        at_status status = words ? check_word(known[choice - 1].name, words, optarg, error) : AT_OK;
+        const option_info *info = &known[choice - 1];
+        const char *words = words_of(c, info);
+        at_status status = words ? check_word(info->name, words, optarg, error) : AT_OK;
         if (!status)
-            status = read_option(&known[choice - 1], optarg, out, error);
+            status = read_option(info, optarg, out, error);
         if (status)
             return status;
     }
@@ -436,12 +413,12 @@ static void strategy_words(char words[OPTION_WORDS_BYTES])
 
 bool options_describe(const command *c, size_t i, option_description *out)
 {
-    for (int id = 0; id < OPTION_COUNT; id++)
-        if (command_takes(c, (option_id)id) && i-- == 0) {
-            const char *words = words_of(c, (option_id)id);
-            *out = (option_description){.name = known[id].name, .argument = known[id].argument, .help = known[id].help};
+    for (const option_info *info = known; info < known + KNOWN; info++)
+        if (command_takes(c, info) && i-- == 0) {
+            const char *words = words_of(c, info);
+            *out = (option_description){.name = info->name, .argument = info->argument, .help = info->help};
             snprintf(out->words, sizeof out->words, "%s", words ? words : "");
-            if (id == OPTION_STRATEGY)
+            if (strcmp(info->name, "strategy") == 0)
                 strategy_words(out->words);
             return true;
         }
@@ -499,15 +476,15 @@ void options_print_help(const command *c, FILE *to)
     size_t columns = terminal_page() < MOST_HELP_COLUMNS ? terminal_page() : MOST_HELP_COLUMNS;
     fprintf(to, "Usage: autotune %s%s%s [OPTION]...\n\n%s\n\nOptions:\n", c->name,
             c->operand ? " " : "", c->operand ? c->operand : "", c->summary);
-    for (int id = 0; id < OPTION_COUNT; id++) {
-        if (!command_takes(c, (option_id)id))
-            continue;
+    option_description o;
+    bool searches = false;
+    for (size_t i = 0; options_describe(c, i, &o); i++) {
         char left[64];
-        snprintf(left, sizeof left, "--%s %s", known[id].name,
-                 known[id].argument ? known[id].argument : "");
-        print_described(left, known[id].help, columns, to);
+        snprintf(left, sizeof left, "--%s %s", o.name, o.argument ? o.argument : "");
+        print_described(left, o.help, columns, to);
+        searches = searches || strcmp(o.name, "strategy") == 0;
     }
-    if (command_takes(c, OPTION_STRATEGY))
+    if (searches)
         print_strategies(columns, to);
     char text[OPTIONS_DETAILS_BYTES];
     options_details(c, text);

@@ -16,63 +16,6 @@
 
 enum { OPTIONS_MAX_REPEATS = SETTINGS_MAX_VARIABLES };
 
-typedef enum option_id {
-    OPTION_SET,
-    OPTION_CONFIG,
-    OPTION_ONLY,
-    OPTION_OVER,
-    OPTION_DEVICE,
-    OPTION_VERIFY_ON,
-    OPTION_ARCH,
-    OPTION_STRATEGY,
-    OPTION_BUDGET,
-    OPTION_EFFORT,
-    OPTION_STOP_AT,
-    OPTION_WARM_START,
-    OPTION_SEED,
-    OPTION_REPEAT,
-    OPTION_FIXED,
-    OPTION_FINALS,
-    OPTION_TIE,
-    OPTION_OBJECTIVE,
-    OPTION_ENERGY,
-    OPTION_PROVE,
-    OPTION_JOBS,
-    OPTION_CACHE,
-    OPTION_NO_CACHE,
-    OPTION_GPU,
-    OPTION_BEST,
-    OPTION_RESULTS,
-    OPTION_RECORD,
-    OPTION_NO_RECORD,
-    OPTION_TOP,
-    OPTION_RECORDED,
-    OPTION_PICTURE,
-    OPTION_LIST,
-    OPTION_DRY_RUN,
-    OPTION_STALE,
-    OPTION_OLDER_THAN,
-    OPTION_WHOLE,
-    OPTION_FAIL_ON,
-    OPTION_RACE,
-    OPTION_PROBLEMS,
-    OPTION_HELD_OUT,
-    OPTION_MAX,
-    OPTION_KIND,
-    OPTION_BY,
-    OPTION_SHARED_SPILLS,
-    OPTION_METRICS,
-    OPTION_JSON,
-    OPTION_QUIET,
-    OPTION_TRACE,
-    OPTION_PLAIN,
-    OPTION_PTX,
-    OPTION_FORMAT,
-    OPTION_OUTPUT,
-    OPTION_HELP,
-    OPTION_COUNT
-} option_id;
-
 enum { OPTIONS_MAX_OPERANDS = 64 };
 
 struct command;
@@ -107,24 +50,14 @@ typedef struct options {
     const char *trace; /* NULL: none */
 } options;
 
-/* The words that an option of one command may be: "svg|png|terminal". */
-typedef struct option_words {
-    option_id id;
-    const char *words;
-} option_words;
-
-/* Lists for a command; OPTION_COUNT ends them. */
-#define OPTIONS(...) (const option_id[]){__VA_ARGS__, OPTION_COUNT}
-#define WORDS(...) (const option_words[]){__VA_ARGS__, {OPTION_COUNT, NULL}}
-
 /* A subcommand; each has a file of its own, and templates/commands.txt the paragraphs of its --help. */
 typedef struct command {
     const char *name;
     const char *operand;      /* "SCRIPT", or NULL when it takes none */
     size_t operands_least, operands_most; /* 0, 0: exactly one */
     const char *summary;      /* one line */
-    const option_id *options; /* that it takes besides --help; may be NULL */
-    const option_words *words; /* of options whose words are this command's own; may be NULL */
+    const char *options;      /* names of those that it takes besides --help, with blanks between; may be NULL */
+    const char *chooses, *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
     /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
     at_status (*run)(const options *options, int *exit_code, at_error *error);

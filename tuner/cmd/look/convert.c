@@ -40,8 +40,9 @@ const command cmd_convert = {
     .name = "convert",
     .operand = "FILE",
     .summary = "Write recorded measurements in the format of another tool",
-    .options = OPTIONS(OPTION_FORMAT, OPTION_OUTPUT),
-    .words = WORDS({OPTION_FORMAT, "kernel-tuner|t4"}),
+    .options = "format output",
+    .chooses = "format",
+    .words = "kernel-tuner|t4",
     .raw = true,
     .run = run,
 };

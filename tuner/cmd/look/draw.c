@@ -67,8 +67,9 @@ const command cmd_plot = {
     .name = "plot",
     .operand = "FILE",
     .summary = "Draw what was measured, by gnuplot",
-    .options = OPTIONS(OPTION_KIND, OPTION_BY, OPTION_FORMAT, OPTION_OUTPUT, OPTION_RESULTS),
-    .words = WORDS({OPTION_FORMAT, "svg|png|terminal"}),
+    .options = "kind by format output results",
+    .chooses = "format",
+    .words = "svg|png|terminal",
     .raw = true,
     .run = run,
 };

@@ -84,6 +84,6 @@ const command cmd_importance = {
     .name = "importance",
     .operand = "FILE",
     .summary = "Show which parameters decide, and which only together",
-    .options = OPTIONS(OPTION_TOP, OPTION_JSON),
+    .options = "top json",
     .run = run,
 };

@@ -106,6 +106,6 @@ const command cmd_replay = {
     .name = "replay",
     .operand = "FILE",
     .summary = "Run a search strategy against recorded measurements",
-    .options = OPTIONS(OPTION_STRATEGY, OPTION_BUDGET, OPTION_SEED, OPTION_REPEAT, OPTION_JSON),
+    .options = "strategy budget seed repeat json",
     .run = run,
 };

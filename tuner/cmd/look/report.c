@@ -579,7 +579,7 @@ const command cmd_report = {
     .operand = "[PATTERN...]",
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Write one HTML page of what won, and why",
-    .options = OPTIONS(OPTION_OUTPUT, OPTION_RESULTS),
+    .options = "output results",
     .raw = true,
     .run = run,
 };

@@ -468,8 +468,8 @@ const command cmd_compare = {
     .operands_least = 2,
     .operands_most = 2,
     .summary = "Say what became faster or slower between two results",
-    .options = OPTIONS(OPTION_FAIL_ON, OPTION_RACE, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_CACHE,
-                       OPTION_JSON),
-    .words = WORDS({OPTION_FAIL_ON, "slower"}),
+    .options = "fail-on race device tie seed cache json",
+    .chooses = "fail-on",
+    .words = "slower",
     .run = run,
 };

@@ -34,7 +34,6 @@ const command cmd_results = {
     .operands_least = 1,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Look at records, compare and merge them, check them and keep them in order",
-    .options = OPTIONS(OPTION_SET, OPTION_GPU, OPTION_RESULTS, OPTION_DRY_RUN, OPTION_STALE, OPTION_OLDER_THAN,
-                       OPTION_JSON),
+    .options = "set gpu results dry-run stale older-than json",
     .run = run,
 };

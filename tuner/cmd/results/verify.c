@@ -378,8 +378,8 @@ const command cmd_verify = {
     .operands_least = 0,
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Race recorded winners against their runners-up: which records still hold?",
-    .options = OPTIONS(OPTION_SET, OPTION_DEVICE, OPTION_TIE, OPTION_SEED, OPTION_JOBS, OPTION_NO_CACHE,
-                       OPTION_RESULTS, OPTION_FAIL_ON, OPTION_JSON, OPTION_QUIET),
-    .words = WORDS({OPTION_FAIL_ON, "overtaken|broken|any"}),
+    .options = "set device tie seed jobs no-cache results fail-on json quiet",
+    .chooses = "fail-on",
+    .words = "overtaken|broken|any",
     .run = run,
 };

@@ -260,7 +260,6 @@ const command cmd_inspect = {
     .name = "inspect",
     .operand = "SCRIPT",
     .summary = "Show registers, spills, shared memory and occupancy; needs no GPU",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_SET, OPTION_JOBS,
-                       OPTION_NO_CACHE, OPTION_JSON),
+    .options = "config only over arch set jobs no-cache json",
     .run = run,
 };

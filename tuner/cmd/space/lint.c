@@ -168,6 +168,6 @@ const command cmd_lint = {
     .name = "lint",
     .operand = "SCRIPT",
     .summary = "Warn of likely mistakes in a script; needs no GPU",
-    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH),
+    .options = "set only arch",
     .run = run,
 };

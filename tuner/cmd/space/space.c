@@ -178,6 +178,6 @@ const command cmd_space = {
     .name = "space",
     .operand = "SCRIPT",
     .summary = "Show parameters, constraints and what each removes",
-    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_ARCH, OPTION_LIST, OPTION_JSON),
+    .options = "set only arch list json",
     .run = run,
 };

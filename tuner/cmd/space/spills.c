@@ -446,8 +446,6 @@ const command cmd_spills = {
     .name = "spills",
     .operand = "SCRIPT",
     .summary = "Find where variants begin to spill registers; needs no GPU",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_OVER, OPTION_ARCH, OPTION_DEVICE,
-                       OPTION_SHARED_SPILLS, OPTION_WHOLE, OPTION_SET, OPTION_SEED, OPTION_JOBS,
-                       OPTION_NO_CACHE, OPTION_JSON),
+    .options = "config only over arch device shared-spills whole set seed jobs no-cache json",
     .run = run,
 };

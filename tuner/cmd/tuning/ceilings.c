@@ -203,7 +203,6 @@ const command cmd_ceilings = {
     .operand = "[NAME...]",
     .operands_most = TRIALS,
     .summary = "Measure what a GPU can do at most",
-    .options = OPTIONS(OPTION_DEVICE, OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON, OPTION_QUIET, OPTION_RESULTS,
-                       OPTION_NO_RECORD),
+    .options = "device jobs no-cache json quiet results no-record",
     .run = run,
 };

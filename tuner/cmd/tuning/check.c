@@ -217,7 +217,6 @@ const command cmd_check = {
     .name = "check",
     .operand = "SCRIPT",
     .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_BUDGET, OPTION_SEED, OPTION_ARCH,
-                       OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
+    .options = "config only set budget seed arch jobs no-cache json",
     .run = run,
 };

@@ -260,10 +260,7 @@ const command cmd_sweep = {
     .name = "sweep",
     .operand = "SCRIPT",
     .summary = "Tune along variables of the problem, and print the curve",
-    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET,
-                       OPTION_EFFORT, OPTION_STOP_AT, OPTION_SEED, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
-                       OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_RECORDED,
-                       OPTION_PICTURE, OPTION_JSON, OPTION_QUIET, OPTION_RESULTS, OPTION_RECORD,
-                       OPTION_NO_RECORD),
+    .options = "set only over device strategy budget effort stop-at seed fixed finals tie prove jobs cache "
+               "no-cache recorded picture json quiet results record no-record",
     .run = run,
 };

@@ -340,9 +340,7 @@ const command cmd_portfolio = {
     .name = "portfolio",
     .operand = "SCRIPT",
     .summary = "Tune over a range of problems, and keep few configurations that serve it",
-    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_OVER, OPTION_PROBLEMS, OPTION_HELD_OUT, OPTION_MAX,
-                       OPTION_DEVICE, OPTION_STRATEGY, OPTION_BUDGET, OPTION_EFFORT, OPTION_SEED, OPTION_FINALS,
-                       OPTION_TIE, OPTION_PROVE, OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_JSON,
-                       OPTION_QUIET, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD),
+    .options = "set only over problems held-out max device strategy budget effort seed finals tie prove "
+               "jobs cache no-cache json quiet results record no-record",
     .run = run,
 };

@@ -66,10 +66,8 @@ const command cmd_tune = {
     .name = "tune",
     .operand = "SCRIPT",
     .summary = "Find the fastest configuration and record it",
-    .options = OPTIONS(OPTION_SET, OPTION_ONLY, OPTION_DEVICE, OPTION_VERIFY_ON, OPTION_ARCH, OPTION_STRATEGY,
-                       OPTION_BUDGET, OPTION_SEED, OPTION_EFFORT, OPTION_STOP_AT, OPTION_WARM_START,
-                       OPTION_OBJECTIVE, OPTION_ENERGY, OPTION_PROVE, OPTION_FIXED, OPTION_FINALS, OPTION_TIE,
-                       OPTION_JOBS, OPTION_CACHE, OPTION_NO_CACHE, OPTION_TOP, OPTION_JSON, OPTION_QUIET,
-                       OPTION_TRACE, OPTION_RESULTS, OPTION_RECORD, OPTION_NO_RECORD),
+    .options = "set only device verify-on arch strategy budget seed effort stop-at warm-start objective "
+               "energy prove fixed finals tie jobs cache no-cache top json quiet trace results record "
+               "no-record",
     .run = run,
 };

@@ -206,8 +206,7 @@ const command cmd_emit = {
     .name = "emit",
     .operand = "SCRIPT",
     .summary = "Print the source of one variant",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_BEST, OPTION_RESULTS, OPTION_SET, OPTION_ARCH,
-                       OPTION_PTX, OPTION_PLAIN, OPTION_OUTPUT),
+    .options = "config only best results set arch ptx no-line output",
     .raw = true,
     .run = run,
 };

@@ -205,6 +205,6 @@ const command cmd_explain = {
     .name = "explain",
     .operand = "SCRIPT",
     .summary = "Show what each line of one variant does to memory, and what limits it",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_ONLY, OPTION_SET, OPTION_ARCH, OPTION_JSON),
+    .options = "config only set arch json",
     .run = run,
 };

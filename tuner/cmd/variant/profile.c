@@ -374,7 +374,6 @@ const command cmd_profile = {
     .name = "profile",
     .operand = "SCRIPT",
     .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
-    .options = OPTIONS(OPTION_CONFIG, OPTION_METRICS, OPTION_ONLY, OPTION_SET, OPTION_DEVICE, OPTION_CACHE,
-                       OPTION_JOBS, OPTION_NO_CACHE, OPTION_JSON),
+    .options = "config metrics only set device cache jobs no-cache json",
     .run = run,
 };
