@@ -262,7 +262,7 @@ static void print_man(const command *const *all, size_t count)
         puts(".");
         visit_options(all[i], print_man_option);
         char details[OPTIONS_DETAILS_BYTES];
-        options_details(all[i], details);
+        options_details(all[i]->name, details);
         if (*details) {
             puts(".PP\n.nf");
             print_roff(details);

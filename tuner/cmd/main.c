@@ -98,25 +98,9 @@ static void print_help(void)
     for (size_t i = 0; i < count; i++)
         printf("  %-10s  %-12s  %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "",
                all[i]->summary);
-    puts("\n"
-         "Exit codes:\n"
-         "  0    done; for tune: a winner was found (and recorded)\n"
-         "  1    no variant worked\n"
-         "  2    the command line, the script or a template is wrong\n"
-         "  3    no usable device or CUDA toolchain\n"
-         "  4    a file or folder cannot be read or written\n"
-         "  5    a bug in autotune\n"
-         "  6    what --fail-on names happened (compare, verify)\n"
-         "  130  interrupted; what was measured is kept\n"
-         "\n"
-         "Environment:\n"
-         "  XDG_CACHE_HOME   compiled kernels are kept in its autotune/ (default ~/.cache)\n"
-         "  XDG_STATE_HOME   journals are kept in its autotune/ (default ~/.local/state)\n"
-         "  AUTOTUNE_NVRTC   the NVRTC library to use instead of the toolkit's\n"
-         "  AUTOTUNE_CONFINE 'off' leaves the workers unconfined (see --version)\n"
-         "  AUTOTUNE_SHARE   the folder that holds autotune's lua/ and templates/\n"
-         "  COLUMNS          how wide tables are (default: the terminal's width; 80 without one)\n"
-         "  NO_COLOR         when set, no colour");
+    char text[OPTIONS_DETAILS_BYTES];
+    options_details("autotune", text);
+    printf("\n%s", text);
 }
 
 /* The reader of stdout has seen enough (head): no error, unlike a full disk. */

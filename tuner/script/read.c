@@ -40,10 +40,23 @@ static int read_word(lua_State *L, const char *field, const char *const names[])
     return place;
 }
 
-/* Pushes the list `field`, or nil where there is none, and returns its length. */
+/* Pushes the list `field`, or nil where there is none, and returns its length; for next_item(). */
 static size_t enter_list(lua_State *L, const char *field)
 {
     return lua_getfield(L, -1, field) == LUA_TTABLE ? lua_rawlen(L, -1) : 0;
+}
+
+/* Puts item `i` of the list, of `count`, on top of the stack, in place of the one before; behind the last it takes the
+ * list off, too, and returns false. */
+static bool next_item(lua_State *L, size_t i, size_t count)
+{
+    if (i > 0)
+        lua_pop(L, 1);
+    if (i < count)
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    else
+        lua_pop(L, 1);
+    return i < count;
 }
 
 /* The scalar on top of the stack; strings are copied. */
@@ -89,12 +102,8 @@ static size_t read_expression_list(lua_State *L, const char *field, expression_r
                                    size_t capacity)
 {
     size_t length = enter_list(L, field), count = length < capacity ? length : capacity;
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++)
         out[i] = read_expression(L, reach);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
     return count;
 }
 
@@ -155,8 +164,7 @@ static uint16_t *read_parameters(lua_State *L, script *s)
     s->value_tables = script_allocate(L, count * sizeof *s->value_tables);
     s->choices = script_allocate(L, count * sizeof *s->choices);
     uint16_t *baseline = script_allocate(L, count * sizeof *baseline);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++) {
         s->parameters[i].name = read_string(L, "name");
         int named = read_integer(L, "baseline");
         s->choices[i].given = named > 0;
@@ -171,9 +179,7 @@ static uint16_t *read_parameters(lua_State *L, script *s)
         s->value_tables[i] = luaL_ref(L, LUA_REGISTRYINDEX);
         s->parameters[i].values = values;
         s->parameters[i].value_count = value_count;
-        lua_pop(L, 1);
     }
-    lua_pop(L, 1);
     s->pattern.parameter_count = count;
     s->pattern.parameters = s->parameters;
     s->pattern.baseline = baseline;
@@ -185,14 +191,12 @@ static void read_derived(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "derived");
     s->derived = script_allocate(L, count * sizeof *s->derived);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++) {
         s->derived[i].name = read_string(L, "name");
         lua_getfield(L, -1, "value");
         s->derived[i].value = read_text(L);
-        lua_pop(L, 2);
+        lua_pop(L, 1);
     }
-    lua_pop(L, 1);
     s->derived_count = count;
     for (size_t i = 0; i < count; i++)
         script_derive(L, &s->derived[i]);
@@ -203,25 +207,18 @@ static void read_cases(lua_State *L, script_choice *choice)
 {
     size_t count = enter_list(L, "cases");
     choice->cases = script_allocate(L, count * sizeof *choice->cases);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++) {
         choice->cases[i].condition = read_expression_field(L, "condition", REACH_ALL);
         choice->cases[i].first = (uint16_t)(read_integer(L, "first") - 1);
-        lua_pop(L, 1);
     }
-    lua_pop(L, 1);
     choice->case_count = count;
 }
 
 static void read_choices(lua_State *L, script *s)
 {
-    enter_list(L, "parameters");
-    for (size_t i = 0; i < s->pattern.parameter_count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    size_t count = enter_list(L, "parameters");
+    for (size_t i = 0; next_item(L, i, count); i++)
         read_cases(L, &s->choices[i]);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
 }
 
 static space_constraint read_constraint(lua_State *L, expression *test)
@@ -304,14 +301,11 @@ static void read_constraints(lua_State *L, script *s)
     s->constraint_tests = script_allocate(L, (most + only_count) * sizeof *s->constraint_tests);
     space_constraint *constraints = script_allocate(L, (most + only_count) * sizeof *constraints);
     for (size_t f = 0; f < 2; f++) {
-        size_t count = enter_list(L, fields[f]);
-        for (size_t i = 0; i < count && total < most; i++, total++) {
-            lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        size_t listed = enter_list(L, fields[f]), count = listed < most - total ? listed : most - total;
+        for (size_t i = 0; next_item(L, i, count); i++, total++) {
             constraints[total] = read_constraint(L, &s->constraint_tests[total]);
             constraints[total].conditional = f == 0;
-            lua_pop(L, 1);
         }
-        lua_pop(L, 1);
     }
     for (size_t i = 0; i < only_count; i++, total++)
         constraints[total] = read_only(L, s, &s->options.only[i], &s->constraint_tests[total]);
@@ -363,17 +357,14 @@ static void read_layout(lua_State *L, script *s)
 {
     int line = read_integer(L, "layout_line");
     size_t count = enter_list(L, "layout");
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++) {
         s->layout[s->layout_count++] = (size_t)lua_tointeger(L, -1) - 1;
         s->choices[s->layout[i]].in_layout = true;
-        lua_pop(L, 1);
         if (script_layout_count(s) > SCRIPT_MAX_LAYOUTS)
             sandbox_raise(L, AT_SCRIPT, s->path, line,
                           "layout: its parameters have more than %d combinations of values",
                           SCRIPT_MAX_LAYOUTS);
     }
-    lua_pop(L, 1);
 }
 
 static script_tolerance read_tolerance(lua_State *L)
@@ -395,9 +386,8 @@ static void read_buffers(lua_State *L, script *s)
     static const char *const roles[] = {"input", "output", "inout", "scratch", NULL};
     size_t count = enter_list(L, "buffers");
     s->buffers = script_allocate(L, count * sizeof *s->buffers);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; next_item(L, i, count); i++) {
         script_buffer *b = &s->buffers[i];
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
         b->name = read_string(L, "name");
         b->line = read_integer(L, "line");
         b->role = (buffer_role)read_word(L, "role", roles);
@@ -411,9 +401,7 @@ static void read_buffers(lua_State *L, script *s)
         b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
         b->value_count = (uint32_t)read_expression_list(L, "values", REACH_LAYOUT, b->values,
                                                         PLAN_MAX_VALUES);
-        lua_pop(L, 1);
     }
-    lua_pop(L, 1);
     s->buffer_count = count;
 }
 
@@ -463,12 +451,8 @@ static size_t read_arguments(lua_State *L, const char *field, expression_reach r
 {
     size_t count = enter_list(L, field);
     *out = script_allocate(L, count * sizeof **out);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, count); i++)
         read_argument(L, &(*out)[i], reach);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
     return count;
 }
 
@@ -487,13 +471,10 @@ static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
 static void read_constants(lua_State *L, script_kernel *k)
 {
     k->constant_count = enter_list(L, "constants");
-    for (size_t i = 0; i < k->constant_count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, k->constant_count); i++) {
         snprintf(k->constants[i].name, sizeof k->constants[i].name, "%s", read_string(L, "name"));
         k->constants[i].buffer = (uint32_t)read_integer(L, "buffer") - 1;
-        lua_pop(L, 1);
     }
-    lua_pop(L, 1);
 }
 
 static void find_template(lua_State *L, script *s, script_kernel *k)
@@ -515,12 +496,8 @@ static void read_kernel(lua_State *L, script *s, script_kernel *k, expression_re
     k->template_line = read_integer(L, "template_line");
     k->launch_count = enter_list(L, "launches");
     k->launches = script_allocate(L, k->launch_count * sizeof *k->launches);
-    for (size_t i = 0; i < k->launch_count; i++) {
-        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+    for (size_t i = 0; next_item(L, i, k->launch_count); i++)
         read_launch(L, &k->launches[i], reach);
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
     read_constants(L, k);
     k->option_count = read_expression_list(L, "options", reach, k->options, SCRIPT_MAX_OPTIONS);
     find_template(L, s, k);

@@ -425,10 +425,10 @@ bool options_describe(const command *c, size_t i, option_description *out)
     return false;
 }
 
-void options_details(const command *c, char text[OPTIONS_DETAILS_BYTES])
+void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES])
 {
     char head[64];
-    snprintf(head, sizeof head, "\n= %s\n", c->name);
+    snprintf(head, sizeof head, "\n= %s\n", name);
     const char *found = strstr(details, head), *begin = found ? found + strlen(head) : "";
     const char *end = strstr(begin, "\n\n= ");
     snprintf(text, OPTIONS_DETAILS_BYTES, "%.*s", end ? (int)(end + 1 - begin) : (int)strlen(begin), begin);
@@ -487,7 +487,7 @@ void options_print_help(const command *c, FILE *to)
     if (searches)
         print_strategies(columns, to);
     char text[OPTIONS_DETAILS_BYTES];
-    options_details(c, text);
+    options_details(c->name, text);
     fputs(*text ? "\n" : "", to);
     print_paragraphs(text, columns, to);
 }

@@ -84,8 +84,8 @@ bool options_are_words(const char *argument);
 
 enum { OPTIONS_DETAILS_BYTES = 4096 };
 
-/* The paragraphs for the command's --help; "" for none. */
-void options_details(const command *command, char text[OPTIONS_DETAILS_BYTES]);
+/* The paragraphs for the --help of a command, or of "autotune"; "" for none. */
+void options_details(const char *name, char text[OPTIONS_DETAILS_BYTES]);
 
 /* Prints the command's --help. */
 void options_print_help(const command *command, FILE *to);
