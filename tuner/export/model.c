@@ -58,110 +58,91 @@ static export_type join_types(export_type a, export_type b)
     return EXPORT_WORD;
 }
 
-/* Calls `visit` for every value that a column must hold. */
-typedef at_status (*value_visitor)(const export_model *m, export_column *c, value v,
-                                   at_error *error);
+/* The values that a column must hold, in the order in which its words are named. */
+typedef struct held_values {
+    size_t count;
+    value *values; /* owned */
+    bool no_memory;
+} held_values;
 
-static at_status visit_type(const export_model *m, export_column *c, value v, at_error *error)
+static void hold(held_values *held, const value *v)
 {
-    (void)m;
-    (void)error;
-    c->mixed = c->mixed || v.kind != VALUE_STRING;
-    c->type = join_types(c->type, type_of(v));
-    return AT_OK;
-}
-
-static at_status visit_words(const export_model *m, export_column *c, value v, at_error *error)
-{
-    return add_word(m, c, v, error);
-}
-
-static at_status visit_portfolio(const export_model *m, export_column *c, const record_portfolio *p,
-                                 value_visitor visit, at_error *error)
-{
-    const value *v = record_get(&p->fixed, c->name);
-    at_status status = v ? visit(m, c, *v, error) : AT_OK;
-    for (size_t i = 0; !status && i < p->node_count; i++) {
-        const record_node *n = &p->nodes[i];
-        /* A product's bound and a divisor are no values of the variable. */
-        if (n->variable && !n->times && !n->multiple_of && strcmp(n->variable, c->name) == 0)
-            status = visit(m, c, n->bound, error);
-    }
-    return status;
+    if (v && !array_add(&held->values, &held->count, v, sizeof *v))
+        held->no_memory = true;
 }
 
 /* Who reads a portfolio asks it of problems like those that it was made on. */
-static at_status visit_made_on(const export_model *m, export_column *c, const record *from,
-                               value_visitor visit, at_error *error)
+static void hold_made_on(held_values *held, const export_column *c, const record *from)
 {
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < from->seen_problem_count; i++) {
-        const value *v = record_get(&from->seen_problems[i], c->name);
-        if (v)
-            status = visit(m, c, *v, error);
-    }
-    return status;
+    for (size_t i = 0; i < from->seen_problem_count; i++)
+        hold(held, record_get(&from->seen_problems[i], c->name));
 }
 
-static at_status visit_recorded(export_model *m, export_column *c, bool parameter,
-                                value_visitor visit, at_error *error)
+static void hold_portfolio(held_values *held, const export_column *c, const record_portfolio *p)
 {
-    at_status status = AT_OK;
-    for (size_t i = 0; !status && i < m->row_count; i++) {
+    hold(held, record_get(&p->fixed, c->name));
+    for (size_t i = 0; i < p->node_count; i++) {
+        const record_node *n = &p->nodes[i];
+        /* A product's bound and a divisor are no values of the variable. */
+        if (n->variable && !n->times && !n->multiple_of && strcmp(n->variable, c->name) == 0)
+            hold(held, &n->bound);
+    }
+}
+
+static void hold_variable(held_values *held, const export_model *m, const export_column *c)
+{
+    for (size_t i = 0; i < m->row_count; i++) {
         const export_row *r = &m->rows[i];
-        const value *v = parameter  ? record_get(r->configuration, c->name)
-                         : r->entry ? record_get(&r->entry->problem, c->name)
-                                    : NULL;
-        if (v)
-            status = visit(m, c, *v, error);
-        if (!parameter && !r->entry && r->place == 0 && !status)
-            status = visit_made_on(m, c, r->from, visit, error);
+        if (r->entry)
+            hold(held, record_get(&r->entry->problem, c->name));
+        else if (r->place == 0)
+            hold_made_on(held, c, r->from);
     }
-    for (size_t i = 0; !parameter && !status && i < m->portfolio_count; i++)
-        status = visit_portfolio(m, c, m->portfolios[i], visit, error);
-    for (size_t i = 0; !parameter && !status && i < m->seen_count; i++)
-        status = visit(m, c, *record_get(m->seen[i].seen->problem, c->name), error);
-    const value *v = parameter ? record_get(&m->defaults, c->name) : NULL;
-    return status || !v ? status : visit(m, c, *v, error);
+    for (size_t i = 0; i < m->portfolio_count; i++)
+        hold_portfolio(held, c, m->portfolios[i]);
+    for (size_t i = 0; i < m->seen_count; i++)
+        hold(held, record_get(m->seen[i].seen->problem, c->name));
 }
 
-/* Which values the script gives the column. */
-typedef struct script_values {
-    const value *values;
-    size_t count;
-} script_values;
-
-static at_status finish_column(export_model *m, export_column *c, bool parameter,
-                               script_values given, at_error *error)
+static void hold_parameter(held_values *held, const export_model *m, const export_column *c)
 {
-    const record_entry *first = NULL;
-    for (size_t i = 0; i < m->row_count && !first; i++)
-        first = m->rows[i].entry;
-    const value *seed =
-        given.count ? &given.values[0]
-        : first     ? record_get(parameter ? &first->configuration : &first->problem, c->name)
-                    : record_get(&m->defaults, c->name);
-    bool is_dtype = !parameter && seed && seed->kind == VALUE_STRING &&
-                    dtype_find(seed->string, &(dtype){0});
-    const value_visitor visitors[] = {visit_type, visit_words};
+    for (size_t i = 0; i < m->row_count; i++)
+        hold(held, record_get(m->rows[i].configuration, c->name));
+    hold(held, record_get(&m->defaults, c->name));
+}
+
+/* `given`: what the script gives the column. */
+static at_status finish_column(export_model *m, export_column *c, bool parameter, const value *given,
+                               size_t given_count, at_error *error)
+{
+    held_values held = {0};
     at_status status = AT_OK;
-    c->type = seed ? type_of(*seed) : EXPORT_INTEGER;
+    for (size_t i = 0; i < given_count; i++)
+        hold(&held, &given[i]);
+    if (parameter)
+        hold_parameter(&held, m, c);
+    else
+        hold_variable(&held, m, c);
     export_name_column(m, c);
-    for (size_t pass = 0; !status && pass < 2; pass++) {
-        if (pass == 1 && c->type != EXPORT_WORD)
-            break;
-        for (size_t i = 0; !status && i < given.count; i++)
-            status = visitors[pass](m, c, given.values[i], error);
-        if (!status)
-            status = visit_recorded(m, c, parameter, visitors[pass], error);
-        /* A caller may have elements of another type than any that was recorded. */
-        for (int t = 0; pass == 1 && is_dtype && !status && t < DTYPE_COUNT; t++)
-            status = add_word(
-                m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name}, error);
+    c->type = held.count ? type_of(held.values[0]) : EXPORT_INTEGER;
+    for (size_t i = 0; i < held.count; i++) {
+        c->mixed = c->mixed || held.values[i].kind != VALUE_STRING;
+        c->type = join_types(c->type, type_of(held.values[i]));
     }
+    for (size_t i = 0; c->type == EXPORT_WORD && !status && i < held.count; i++)
+        status = add_word(m, c, held.values[i], error);
+    /* A caller may have elements of another type than any that was recorded. */
+    dtype of;
+    bool is_dtype = !parameter && held.count && held.values[0].kind == VALUE_STRING &&
+                    dtype_find(held.values[0].string, &of);
+    for (int t = 0; is_dtype && c->type == EXPORT_WORD && !status && t < DTYPE_COUNT; t++)
+        status = add_word(m, c, (value){.kind = VALUE_STRING, .string = dtype_get((dtype)t)->name}, error);
     /* A caller's problem may be larger than any that was recorded. */
     if (!parameter && c->type == EXPORT_INTEGER)
         c->type = EXPORT_LONG;
+    if (held.no_memory && !status)
+        status = export_no_memory(error);
+    free(held.values);
     return status;
 }
 
@@ -171,12 +152,8 @@ static at_status finish_columns(export_model *m, const pattern *p, at_error *err
     for (size_t i = 0; !status && i < m->column_count; i++) {
         bool parameter = i >= m->variable_count;
         const space_parameter *of = p && parameter ? &p->parameters[i - m->variable_count] : NULL;
-        script_values given = {0};
-        if (of)
-            given = (script_values){of->values, of->value_count};
-        else if (p)
-            given = (script_values){&p->problems[PROBLEM_TUNED][i].value, 1};
-        status = finish_column(m, &m->columns[i], parameter, given, error);
+        const value *given = of ? of->values : p ? &p->problems[PROBLEM_TUNED][i].value : NULL;
+        status = finish_column(m, &m->columns[i], parameter, given, of ? of->value_count : p != NULL, error);
     }
     return status;
 }

@@ -88,12 +88,9 @@ static at_status combine_entry(const record *from, const record_entry *e, record
 static at_status combine_portfolio(const record *from, const record_portfolio *p, record *into,
                                    combine_tell *tell, void *context, bool *changed, at_error *error)
 {
-    json_t *list = json_object_get(into->root, "portfolios");
+    const json_t *list = json_object_get(into->root, "portfolios");
     json_t *json = json_array_get(json_object_get(from->root, "portfolios"), p->place);
-    const record_portfolio *there = NULL;
-    for (size_t i = 0; i < into->portfolio_count && !there; i++)
-        if (record_same_values(&into->portfolios[i].fixed, &p->fixed))
-            there = &into->portfolios[i];
+    const record_portfolio *there = record_same_portfolio(into, p);
     bool equal = there && json_equal(json_array_get(list, there->place), json);
     bool kept = there && !equal && strcmp(p->date, there->date) <= 0;
     tell(context, from, NULL, &p->fixed,
@@ -105,14 +102,7 @@ static at_status combine_portfolio(const record *from, const record_portfolio *p
     if (equal || kept)
         return AT_OK;
     *changed = true;
-    if (there)
-        return json_array_set(list, there->place, json) ? no_memory(error) : AT_OK;
-    if (!json_is_array(list)) {
-        if (json_object_set_new(into->root, "portfolios", json_array()))
-            return no_memory(error);
-        list = json_object_get(into->root, "portfolios");
-    }
-    return json_array_append(list, json) ? no_memory(error) : AT_OK;
+    return record_put_portfolio(into, there, json) ? AT_OK : no_memory(error);
 }
 
 /* ---- the file ---- */

@@ -5,6 +5,7 @@
 
 #include "base/json_text.h"
 #include "base/version.h"
+#include "record/schema.h"
 #include "record/store.h"
 
 enum { FRACTION_DIGITS = 4 };
@@ -68,37 +69,23 @@ static json_t *pack_portfolio(const portfolio_draft *d)
     return root;
 }
 
-/* Puts it into `root`, whose typed reading is `old`. */
-static at_status put(const portfolio_draft *d, const record *old, json_t *root, at_error *error)
+static at_status put(const portfolio_draft *d, const record *into, at_error *error)
 {
-    json_t *list = json_object_get(root, "portfolios");
     json_t *packed = pack_portfolio(d);
-    if (!json_is_array(list)) {
-        list = json_array();
-        if (json_object_set_new(root, "portfolios", list) != 0)
-            list = NULL;
-    }
-    size_t at = 0;
-    while (at < old->portfolio_count &&
-           !record_same_values(&old->portfolios[at].fixed, &d->portfolio->fixed))
-        at++;
-    int failed = !packed || !list ? 1
-                 : at < old->portfolio_count
-                     ? json_array_set(list, old->portfolios[at].place, packed)
-                     : json_array_append(list, packed);
+    bool done = packed && record_put_portfolio(into, record_same_portfolio(into, d->portfolio), packed);
     json_decref(packed);
-    return failed ? error_set(error, AT_NO_MEMORY, "no memory to write the record, or a name that is not UTF-8")
-                  : AT_OK;
+    return done ? AT_OK
+                : error_set(error, AT_NO_MEMORY, "no memory to write the record, or a name that is not UTF-8");
 }
 
 at_status draft_format(const portfolio_draft *d, char **text, at_error *error)
 {
-    json_t *root = record_store_empty(d->gpu, d->pattern);
-    at_status status = root ? put(d, &(record){0}, root, error)
-                            : error_set(error, AT_NO_MEMORY, "no memory for a record");
+    const record empty = {.root = record_store_empty(d->gpu, d->pattern)};
+    at_status status = empty.root ? put(d, &empty, error)
+                                  : error_set(error, AT_NO_MEMORY, "no memory for a record");
     if (!status)
-        status = json_text_format(root, 0, text, error);
-    json_decref(root);
+        status = json_text_format(empty.root, 0, text, error);
+    json_decref(empty.root);
     return status;
 }
 
@@ -109,7 +96,7 @@ at_status draft_merge(const char *results_dir, const portfolio_draft *d, char *p
     at_status status = record_store_open(&store, results_dir, d->gpu, d->pattern, error);
     if (status)
         return status;
-    status = put(d, &store.old, store.old.root, error);
+    status = put(d, &store.old, error);
     if (!status)
         status = record_store_write(&store, error);
     if (!status)

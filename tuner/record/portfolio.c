@@ -246,3 +246,21 @@ void record_portfolios_deinit(record *r)
     free(r->seen_problems);
     free(r->seen);
 }
+
+const record_portfolio *record_same_portfolio(const record *r, const record_portfolio *like)
+{
+    for (size_t i = 0; i < r->portfolio_count; i++)
+        if (record_same_values(&r->portfolios[i].fixed, &like->fixed))
+            return &r->portfolios[i];
+    return NULL;
+}
+
+bool record_put_portfolio(const record *r, const record_portfolio *there, json_t *packed)
+{
+    json_t *list = json_object_get(r->root, "portfolios");
+    if (there)
+        return json_array_set(list, there->place, packed) == 0;
+    if (json_is_array(list))
+        return json_array_append(list, packed) == 0;
+    return json_object_set_new(r->root, "portfolios", json_pack("[O]", packed)) == 0;
+}

@@ -73,4 +73,10 @@ void record_read_portfolios(record_reading *r, const json_t *root, record *out);
 void record_note_seen(record_reading *r, const json_t *root, record *out);
 void record_portfolios_deinit(record *r);
 
+/* The record's portfolio for the same problems as `like`; NULL: it has none. */
+const record_portfolio *record_same_portfolio(const record *r, const record_portfolio *like);
+
+/* Puts a packed portfolio into r->root, in place of `there` (NULL: beside the others). False when out of memory. */
+bool record_put_portfolio(const record *r, const record_portfolio *there, json_t *packed);
+
 #endif

@@ -70,10 +70,7 @@ static at_status read_records(const record *r, side_file *out, at_error *error)
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];
         subject *s = &out->subjects[out->count++];
-        record_format_values(&e->problem, s->problem, sizeof s->problem);
-        if (e->warm_cache || e->energy)
-            snprintf(s->problem + strlen(s->problem), sizeof s->problem - strlen(s->problem), "%s%s",
-                     e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "");
+        results_problem(e, s->problem, sizeof s->problem, 0);
         record_format_values(&e->configuration, s->configuration, sizeof s->configuration);
         s->asked = json_object();
         results_put_question(&s->asked, e);
