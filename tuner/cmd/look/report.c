@@ -242,21 +242,26 @@ static void put_reasons(FILE *to, const counts *a, const counts *b)
 
 /* ---- a pattern ---- */
 
+/* "tile=64 vec=4" */
+static char *spell(const record_values *v, char *text, size_t size_bytes)
+{
+    record_format_values(v, text, size_bytes);
+    for (char *c = text; (c = strchr(c, ',')); )
+        *c = ' ';
+    return text;
+}
+
 static void put_configuration(FILE *to, const char *label, const record_values *v)
 {
     char text[CONFIGURATION_BYTES];
-    record_format_values(v, text, sizeof text);
-    fprintf(to, "<p>%s</p><pre>", label);
-    for (char *c = text; (c = strchr(c, ',')); )
-        *c = ' ';
-    html_text(to, text);
-    fputs("</pre>\n", to);
+    fprintf(to, "<p>%s</p>", label);
+    html_put(to, "<pre>%s</pre>\n", spell(v, text, sizeof text));
 }
 
 /* Side by side, what the winner has otherwise. */
 static void put_changes(FILE *to, const record_values *baseline, const record_values *winner)
 {
-    char text[256];
+    char before[256], after[256];
     fputs("<div class=\"wide\"><table><thead><tr><th>what differs</th><th>baseline</th><th>winner</th></tr></thead>"
           "<tbody>\n", to);
     for (size_t i = 0; i < baseline->count; i++)
@@ -264,15 +269,9 @@ static void put_changes(FILE *to, const record_values *baseline, const record_va
             if (strcmp(baseline->pairs[i].name, winner->pairs[j].name) != 0 ||
                 value_equal(baseline->pairs[i].value, winner->pairs[j].value))
                 continue;
-            fputs("<tr><td>", to);
-            html_text(to, baseline->pairs[i].name);
-            fputs("</td><td>", to);
-            value_format(baseline->pairs[i].value, text, sizeof text);
-            html_text(to, text);
-            fputs("</td><td>", to);
-            value_format(winner->pairs[j].value, text, sizeof text);
-            html_text(to, text);
-            fputs("</td></tr>\n", to);
+            value_format(baseline->pairs[i].value, before, sizeof before);
+            value_format(winner->pairs[j].value, after, sizeof after);
+            html_put(to, "<tr><td>%s</td><td>%s</td><td>%s</td></tr>\n", baseline->pairs[i].name, before, after);
         }
     fputs("</tbody></table></div>\n", to);
 }
@@ -316,49 +315,36 @@ static void put_entries(FILE *to, const record *r)
     snprintf(share, sizeof share, "of %s %%", ceiling_name(r));
     const char *const heads[] = {"problem", "time us", "+- %", work_rate_name(shown, r->entries[0].item, unit), share,
                                  "x baseline", "measured"};
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        fputs("<th><button type=\"button\">", to);
-        html_text(to, heads[i]);
-        fputs("</button></th>", to);
-    }
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        html_put(to, "<th><button type=\"button\">%s</button></th>", heads[i]);
     fputs("</tr></thead><tbody>\n", to);
     for (size_t i = 0; i < r->entry_count; i++) {
         const record_entry *e = &r->entries[i];
         char problem[TEXT_BYTES];
-        record_format_values(&e->problem, problem, sizeof problem);
-        fputs("<tr><td>", to);
-        for (char *c = problem; (c = strchr(c, ',')); )
-            *c = ' ';
-        html_text(to, problem);
+        html_put(to, "<tr><td>%s", spell(&e->problem, problem, sizeof problem));
         fprintf(to, "%s%s</td><td>%.2f</td><td>%.2f</td><td>%.1f</td><td>%.1f</td><td>%.3f</td><td>",
                 e->warm_cache ? " (warm)" : "", e->energy ? " (energy)" : "", (double)e->time_ns / 1e3,
                 50.0 * (double)(e->time_high_ns - e->time_low_ns) / (double)e->time_ns,
                 rate_of(e, shown), 100 * e->ceiling_fraction, e->speedup);
         snprintf(problem, sizeof problem, "%.10s", e->date);
-        html_text(to, problem);
-        fputs("</td></tr>\n", to);
+        html_put(to, "%s</td></tr>\n", problem);
     }
     fputs("</tbody></table></div>\n", to);
 }
 
-static void put_or_unknown(FILE *to, const json_t *object, const char *name)
+static const char *text_of(const json_t *object, const char *name)
 {
     const char *text = json_string_value(json_object_get(object, name));
-    html_text(to, text ? text : "(unknown)");
+    return text ? text : "(unknown)";
 }
 
 static void put_command(FILE *to, const record *r, const record_entry *e, const char *verb, const char *rest)
 {
     char v[256];
-    fprintf(to, "autotune %s", verb);
-    html_text(to, r->pattern);
-    fputs(".lua", to);
+    html_put(to, "autotune %s%s.lua", verb, r->pattern);
     for (size_t i = 0; i < e->problem.count; i++) {
         value_format(e->problem.pairs[i].value, v, sizeof v);
-        fputs(" --set ", to);
-        html_text(to, e->problem.pairs[i].name);
-        fputc('=', to);
-        html_text(to, v);
+        html_put(to, " --set %s=%s", e->problem.pairs[i].name, v);
     }
     fprintf(to, "%s%s\n", e->warm_cache ? " --cache warm" : "", rest);
 }
@@ -377,25 +363,18 @@ static void put_tried(FILE *to, const record *r)
             fprintf(to, "%s%lld ended as %s", between, (long long)json_integer_value(count), name);
             between = ", ";
         }
-    fputs("; the strategy was ", to);
-    put_or_unknown(to, search, "strategy");
-    fputs(", the driver ", to);
-    put_or_unknown(to, machine, "driver");
-    fputs(", CUDA ", to);
-    put_or_unknown(to, machine, "cuda");
-    fputs(". Every variant was checked against a reference before it was timed; the fastest raced in blocks of one "
-          "sample each, and 40 blocks of the finals decided.</p>\n<p>To repeat it:</p><pre>", to);
+    html_put(to,
+             "; the strategy was %s, the driver %s, CUDA %s. Every variant was checked against a reference before it was "
+             "timed; the fastest raced in blocks of one sample each, and 40 blocks of the finals decided.</p>\n"
+             "<p>To repeat it:</p><pre>",
+             text_of(search, "strategy"), text_of(machine, "driver"), text_of(machine, "cuda"));
     for (size_t i = 0; i < r->entry_count; i++)
         put_command(to, r, &r->entries[i], "", r->entries[i].energy ? " --objective energy" : "");
     fputs("</pre>\n<p>The winner's source with its launch, and its counters line by line:</p><pre>", to);
     put_command(to, r, &r->entries[0], "emit ", " --best");
-    fputs("autotune explain ", to);
-    html_text(to, r->pattern);
-    fputs(".lua --config ", to);
     char text[CONFIGURATION_BYTES];
     record_format_values(&r->entries[0].configuration, text, sizeof text);
-    html_text(to, text);
-    fputs("</pre>\n", to);
+    html_put(to, "autotune explain %s.lua --config %s</pre>\n", r->pattern, text);
 }
 
 /* A picture of the pattern's whole space, where that was recorded. */
@@ -406,13 +385,10 @@ static void put_picture(FILE *to, const recorded *all, const ceiling_rates *ceil
     size_t size_bytes = 0;
     at_error error = {0};
     plot_request q = {.kind = kind, .title = all->kernel, .format = PLOT_SVG, .ceilings = ceilings};
-    if (!plot_draw(all, &q, &bytes, &size_bytes, &error)) {
+    if (!plot_draw(all, &q, &bytes, &size_bytes, &error))
         html_picture(to, bytes, size_bytes, words);
-    } else {
-        fputs("<p class=\"note\">No picture: ", to);
-        html_text(to, error.message);
-        fputs("</p>\n", to);
-    }
+    else
+        html_put(to, "<p class=\"note\">No picture: %s</p>\n", error.message);
     free(bytes);
 }
 
@@ -457,17 +433,10 @@ static void put_record(FILE *to, const record *r, size_t place)
     counts baseline = {0}, winner = {0};
     char problem[TEXT_BYTES];
     fprintf(to, "<h2 id=\"%s-%zu\">", r->pattern, place);
-    html_text(to, r->pattern);
-    fputs(" on ", to);
-    html_text(to, r->gpu);
-    fputs("</h2>\n", to);
+    html_put(to, "%s on %s</h2>\n", r->pattern, r->gpu);
     if (!r->entry_count)
         return;
-    record_format_values(&e->problem, problem, sizeof problem);
-    fputs("<p>For ", to);
-    for (char *c = problem; (c = strchr(c, ',')); )
-        *c = ' ';
-    html_text(to, problem);
+    html_put(to, "<p>For %s", spell(&e->problem, problem, sizeof problem));
     fprintf(to, " the winner takes %.2f us: %.3f times as fast as the script's default", (double)e->time_ns / 1e3,
             e->speedup);
     if (e->ceiling_fraction > 0)
@@ -485,9 +454,8 @@ static void put_record(FILE *to, const record *r, size_t place)
         fputs("<p class=\"note\">Counted on a simulated device, on the pattern's small problem, by Nsight Compute's "
               "definitions; the times above were measured on the GPU.</p>\n", to);
     } else {
-        fputs("<p class=\"note\">There are no counters to compare: ", to);
-        html_text(to, !e->baseline.count ? "the record has no baseline" : *baseline.why_not ? baseline.why_not : winner.why_not);
-        fputs("</p>\n", to);
+        html_put(to, "<p class=\"note\">There are no counters to compare: %s</p>\n",
+                 !e->baseline.count ? "the record has no baseline" : *baseline.why_not ? baseline.why_not : winner.why_not);
     }
     fputs("<h3>What is different</h3>\n", to);
     if (e->baseline.count)
@@ -506,8 +474,7 @@ static void put_record(FILE *to, const record *r, size_t place)
 static void put_link(FILE *to, const record *r, size_t place)
 {
     fprintf(to, "<a href=\"#%s-%zu\">%s, ", r->pattern, place, r->pattern);
-    html_text(to, r->gpu);
-    fputs("</a> ", to);
+    html_put(to, "%s</a> ", r->gpu);
 }
 
 static bool is_wanted(const options *o, const record *r)
@@ -553,9 +520,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status) {
         html_begin(to, "What autotune found");
-        fputs("<p class=\"note\">Written by autotune ", to);
-        html_text(to, version_text());
-        fputs(" from its records.</p>\n<nav>", to);
+        html_put(to, "<p class=\"note\">Written by autotune %s from its records.</p>\n<nav>", version_text());
         for (size_t i = 0; i < set.count; i++)
             if (is_wanted(o, &set.records[i]))
                 put_link(to, &set.records[i], i);
