@@ -76,6 +76,16 @@ PY
     says 'newer.json:1: the file: a record of version 2, which a newer autotune wrote'
 }
 
+@test "a speed-up of pairs may differ from that of the medians as far as the intervals let it" {
+    one 'e["speedup"] *= 1.1'
+    tool results validate
+    [ "$status" -eq 4 ]
+    says '/entries/0/speedup: is '
+    one 'e["speedup"] *= 1.1; t = e["baseline"]["time"]; t["high_ns"] = int(t["median_ns"] * 1.12)'
+    tool results validate
+    succeeds
+}
+
 @test "two folders are compared: what came, went, changed, became faster or slower" {
     one
     mkdir later && cp -r results/nvidia-h200 later

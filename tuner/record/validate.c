@@ -63,6 +63,11 @@ static bool is_noted(const validation *v, const char *pointer)
 
 /* ---- what a schema cannot say ---- */
 
+static double number(const json_t *of, const char *name)
+{
+    return json_number_value(json_object_get(of, name));
+}
+
 static void check_order(validation *v, const json_t *time, const char *pointer)
 {
     static const char *const names[] = {"low_ns", "median_ns", "high_ns"};
@@ -85,7 +90,7 @@ static void check_order(validation *v, const json_t *time, const char *pointer)
 static void check_figure(validation *v, const json_t *of, const char *name, double expected, double tolerance,
                          const char *pointer, const char *from)
 {
-    double kept = json_number_value(json_object_get(of, name));
+    double kept = number(of, name);
     if (kept <= 0 || expected <= 0 || !isfinite(expected) || fabs(kept - expected) <= tolerance * expected)
         return;
     char place[128];
@@ -93,17 +98,29 @@ static void check_figure(validation *v, const json_t *of, const char *name, doub
     fault(v, place, "is %g, and %s make it %.5g; one of them was changed: measure it again", kept, from, expected);
 }
 
+/* How far the ratio of pairs may lie from that of the medians, of a time to that of the winner: as far as the
+ * intervals of both let it. */
+static double pairing_tolerance(const json_t *baseline, const json_t *winner)
+{
+    double of_medians = number(baseline, "median_ns") / number(winner, "median_ns");
+    double most = number(baseline, "high_ns") / number(winner, "low_ns");
+    double least = number(baseline, "low_ns") / number(winner, "high_ns");
+    double off = fmax(most / of_medians - 1, 1 - least / of_medians);
+    return isfinite(off) ? fmax(off, pairing) : pairing;
+}
+
 static void check_figures(validation *v, const json_t *entry, const char *pointer)
 {
     const json_t *baseline = json_object_get(json_object_get(entry, "baseline"), "time");
-    double median = json_number_value(json_object_get(json_object_get(entry, "time"), "median_ns"));
-    double bytes = json_number_value(json_object_get(entry, "traffic_bytes"));
-    double ceiling = json_number_value(json_object_get(entry, "ceiling_gbps"));
+    const json_t *winner = json_object_get(entry, "time");
+    double median = number(winner, "median_ns");
+    double bytes = number(entry, "traffic_bytes");
+    double ceiling = number(entry, "ceiling_gbps");
     check_figure(v, entry, "gbps", bytes / median, rounding, pointer, "traffic_bytes over the median");
     if (ceiling > 0)
         check_figure(v, entry, "ceiling_fraction", bytes / median / ceiling, rounding, pointer,
                      "its bandwidth over ceiling_gbps");
-    check_figure(v, entry, "speedup", json_number_value(json_object_get(baseline, "median_ns")) / median, pairing,
+    check_figure(v, entry, "speedup", number(baseline, "median_ns") / median, pairing_tolerance(baseline, winner),
                  pointer, "the medians of baseline and winner");
 }
 
