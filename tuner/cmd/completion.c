@@ -6,6 +6,24 @@
 #include "base/version.h"
 #include "cmd/line/commands.h"
 
+static const char bash_text[] = {
+#include "completion.bash.inc"
+};
+static const char zsh_text[] = {
+#include "completion.zsh.inc"
+};
+static const char man_text[] = {
+#include "completion.man.inc"
+};
+
+/* Prints the text up to a mark; what stands behind that. */
+static const char *print_until(const char *text, const char *mark)
+{
+    const char *end = strstr(text, mark);
+    fwrite(text, 1, (size_t)(end - text), stdout);
+    return end + strlen(mark);
+}
+
 /* Calls `each` for every option of a command. */
 typedef void (*option_visit)(const option_description *o);
 
@@ -16,11 +34,22 @@ static void visit_options(const command *c, option_visit each)
         each(&o);
 }
 
-/* "list|show ..." with spaces instead of bars, up to where the words end. */
-static void print_words(const char *words)
+/* "list|show ..." with spaces instead of bars, up to where the words end, and what comes after them. */
+static void print_words(const char *words, const char *after)
 {
     for (; *words && *words != ' '; words++)
         putchar(*words == '|' ? ' ' : *words);
+    fputs(after, stdout);
+}
+
+/* Within single quotes: `quote` stands for one, and a backslash before each of the `escaped`. */
+static void print_quoted(const char *text, const char *quote, const char *escaped)
+{
+    for (; *text; text++)
+        if (*text == '\'')
+            fputs(quote, stdout);
+        else
+            printf(strchr(escaped, *text) ? "\\%c" : "%c", *text);
 }
 
 /* The words that a command's operand may be; NULL: a file, or a name. */
@@ -43,8 +72,7 @@ static void print_bash_words(const option_description *o)
     if (!*o->words)
         return;
     printf("                --%s) words=\"", o->name);
-    print_words(o->words);
-    puts("\" ;;");
+    print_words(o->words, "\" ;;\n");
 }
 
 static void print_bash_command(const command *c, const char *typed)
@@ -56,73 +84,36 @@ static void print_bash_command(const command *c, const char *typed)
     visit_options(c, print_bash_words);
     if (operand) {
         printf("                %s) words=\"", c->name);
-        print_words(operand);
-        puts("\" ;;");
+        print_words(operand, "\" ;;\n");
     }
     puts("            esac ;;");
 }
 
 static void print_bash(const command *const *all, size_t count)
 {
-    puts("# Completion of autotune for bash; autotune completion bash prints it.\n"
-         "_autotune() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} options words=\n"
-         "    # --kind=ra is three words.\n"
-         "    [[ $word != = ]] || word=\n"
-         "    if [[ $before == = ]]; then\n"
-         "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
-         "    elif [[ ${COMP_WORDS[COMP_CWORD]} == = ]]; then\n"
-         "        before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-         "    fi\n"
-         "    case ${COMP_WORDS[1]} in");
+    const char *rest = print_until(bash_text, "@COMMANDS@\n");
     for (size_t i = 0; i < count; i++)
         print_bash_command(all[i], all[i]->name);
     print_bash_command(all[0], "*");
-    printf("    esac\n"
-           "    if [[ $words ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
-           "    elif [[ $word == -* ]]; then\n"
-           "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
-           "    elif ((COMP_CWORD == 1)); then\n"
-           "        COMPREPLY=($(compgen -W \"");
+    rest = print_until(rest, "@NAMES@");
     for (size_t i = 0; i < count; i++)
         printf("%s%s", i ? " " : "", all[i]->name);
-    puts("\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
-         "    else\n"
-         "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
-         "    fi\n"
-         "    return 0\n"
-         "}\n"
-         "complete -o filenames -F _autotune autotune");
+    fputs(rest, stdout);
 }
 
 /* ---- zsh ---- */
 
-/* Within single quotes and the brackets of _arguments. */
-static void print_quoted(const char *text, const char *escaped)
-{
-    for (; *text; text++) {
-        if (*text == '\'')
-            fputs("'\\'", stdout);
-        else if (strchr(escaped, *text))
-            putchar('\\');
-        putchar(*text);
-    }
-}
-
 static void print_zsh_option(const option_description *o)
 {
     printf(" \\\n            '--%s%s[", o->name, o->argument ? "=" : "");
-    print_quoted(o->help, "[]:\\");
+    print_quoted(o->help, "'\\''", "[]:\\");
     fputs(o->argument ? "]:value:" : "]", stdout);
     if (*o->words) {
         putchar('(');
-        print_words(o->words);
-        putchar(')');
-    } else if (o->argument) {
-        fputs("_files", stdout);
+        print_words(o->words, ")'");
+    } else {
+        fputs(o->argument ? "_files'" : "'", stdout);
     }
-    putchar('\'');
 }
 
 /* Where the first word is the command, the arguments begin at the second. */
@@ -133,46 +124,27 @@ static void print_zsh_command(const command *c, const char *typed)
     visit_options(c, print_zsh_option);
     if (operand) {
         fputs(" \\\n            '2:what:(", stdout);
-        print_words(operand);
-        fputs(")'", stdout);
+        print_words(operand, ")'");
     }
     puts(" \\\n            '*:file:_files' ;;");
 }
 
 static void print_zsh(const command *const *all, size_t count)
 {
-    puts("#compdef autotune\n"
-         "# Completion of autotune for zsh; autotune completion zsh prints it.\n"
-         "_autotune() {\n"
-         "    local -a commands\n"
-         "    commands=(");
+    const char *rest = print_until(zsh_text, "@SUMMARIES@\n");
     for (size_t i = 0; i < count; i++) {
         printf("        '%s:", all[i]->name);
-        print_quoted(all[i]->summary, ":\\");
+        print_quoted(all[i]->summary, "'\\''", ":\\");
         puts("'");
     }
-    puts("    )\n"
-         "    if ((CURRENT == 2)) && [[ $words[2] != -* ]]; then\n"
-         "        _describe command commands\n"
-         "        _files\n"
-         "        return\n"
-         "    fi\n"
-         "    case $words[2] in");
+    rest = print_until(rest, "@COMMANDS@\n");
     for (size_t i = 0; i < count; i++)
         print_zsh_command(all[i], all[i]->name);
     print_zsh_command(all[0], "*");
-    puts("    esac\n"
-         "}\n"
-         "_autotune \"$@\"");
+    fputs(rest, stdout);
 }
 
 /* ---- fish ---- */
-
-static void print_fish_text(const char *text)
-{
-    for (; *text; text++)
-        printf(*text == '\'' ? "\\'" : *text == '\\' ? "\\\\" : "%c", *text);
-}
 
 /* tune is what is meant where no command is named. */
 static void print_fish_condition(const command *c, const command *const *all, size_t count)
@@ -194,25 +166,22 @@ static void print_fish(const command *const *all, size_t count)
     for (size_t i = 0; i < count; i++) {
         const char *operand = operand_words(all[i]);
         printf("complete -c autotune -n __fish_use_subcommand -a %s -d '", all[i]->name);
-        print_fish_text(all[i]->summary);
+        print_quoted(all[i]->summary, "\\'", "\\");
         puts("'");
         for (size_t k = 0; options_describe(all[i], k, &o); k++) {
             print_fish_condition(all[i], all, count);
             printf(" -l %s%s -d '", o.name, *o.words ? " -x" : o.argument ? " -r" : "");
-            print_fish_text(o.help);
-            fputs("'", stdout);
+            print_quoted(o.help, "\\'", "\\");
             if (*o.words) {
-                fputs(" -a '", stdout);
-                print_words(o.words);
-                fputs("'", stdout);
+                fputs("' -a '", stdout);
+                print_words(o.words, "");
             }
-            putchar('\n');
+            puts("'");
         }
         if (operand) {
             print_fish_condition(all[i], all, count);
             fputs(" -a '", stdout);
-            print_words(operand);
-            puts("'");
+            print_words(operand, "'\n");
         }
     }
 }
@@ -252,10 +221,9 @@ static void print_man_option(const option_description *o)
 
 static void print_man(const command *const *all, size_t count)
 {
-    printf(".TH AUTOTUNE 1 \"\" \"autotune %s\"\n.SH NAME\nautotune \\- find the fastest configuration of a GPU memory "
-           "access pattern\n.SH SYNOPSIS\n.B autotune\n[tune] SCRIPT [OPTION]...\n.br\n.B autotune\nCOMMAND ...\n"
-           ".SH COMMANDS\n",
-           version_text());
+    const char *rest = print_until(man_text, "@VERSION@");
+    fputs(version_text(), stdout);
+    rest = print_until(rest, "@COMMANDS@\n");
     for (size_t i = 0; i < count; i++) {
         printf(".SS autotune %s %s\n", all[i]->name, all[i]->operand ? all[i]->operand : "");
         print_roff(all[i]->summary);
@@ -269,9 +237,7 @@ static void print_man(const command *const *all, size_t count)
             puts(".fi");
         }
     }
-    puts(".SH EXIT STATUS\n0 done; 1 no variant worked; 2 the command line, the script or a template is wrong; 3 no usable\n"
-         "device or toolchain; 4 a file or folder cannot be read or written; 5 a bug; 6 compare \\-\\-fail\\-on slower;\n"
-         "130 interrupted.");
+    fputs(rest, stdout);
 }
 
 static const struct {
@@ -281,9 +247,8 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     const char *names[KINDS];
     for (size_t i = 0; i < KINDS; i++) {
         names[i] = kinds[i].name;

@@ -43,9 +43,8 @@ static at_status print_json(const device_properties *d, size_t count, at_error *
     return json_text_print(json_pack("{so}", "devices", all), 2, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     device_properties found[MOST_DEVICES];
     size_t count;
     at_status status = device_worker_list("cuda", found, MOST_DEVICES, &count, error);

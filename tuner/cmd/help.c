@@ -134,11 +134,10 @@ static at_status print_templates(const paths *p, at_error *error)
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     static const char *const topics[] = {"scripts", "templates"};
     paths p;
-    (void)exit_code;
     at_status status = paths_find(&p, error);
     if (status)
         return status;

@@ -67,12 +67,11 @@ static at_status write_one(const char *from, const char *to, const char *name, a
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     paths p;
     char to[FILES][MOST_NAME + 32];
     size_t made = 0;
-    (void)exit_code;
     at_status status = check_name(o->operand, error);
     if (!status)
         status = paths_find(&p, error);

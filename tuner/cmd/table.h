@@ -1,5 +1,4 @@
-/* The table of subcommands. Adding one is adding a file, its name in cmd/line/commands.h and its line in
- * cmd/table.c. */
+/* The table of subcommands. Adding one is adding a file and its name in cmd/line/commands.h. */
 #ifndef AUTOTUNE_CMD_TABLE_H
 #define AUTOTUNE_CMD_TABLE_H
 

@@ -227,9 +227,8 @@ static at_status write_subjects(const options *o, const exporter *e, const subje
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     const exporter *e;
     at_status status = exporter_find(o->format ? o->format : "header", &e, error);
     if (status)

@@ -171,7 +171,7 @@ static at_status print_json(const char *pattern_name, const arch_limits *gpu,
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     script *s = NULL;
     record_set records = {0};
@@ -214,7 +214,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = print_json(p->name, &gpu, &problem, &a, error);
     else
         print_text(p->name, &gpu, &problem, &a);
-    *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
+    *o->exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
     free(a.refused);
     record_set_deinit(&records);

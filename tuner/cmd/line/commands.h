@@ -1,12 +1,17 @@
-/* The subcommands, one file each in the rooms of cmd/. cmd/table.c lists them. */
+/* The subcommands, one file each in the rooms of cmd/. */
 #ifndef AUTOTUNE_CMD_LINE_COMMANDS_H
 #define AUTOTUNE_CMD_LINE_COMMANDS_H
 
 #include "cmd/line/options.h"
 
-extern const command cmd_new, cmd_lint, cmd_help, cmd_tune, cmd_check, cmd_emit, cmd_explain,
-    cmd_profile, cmd_inspect, cmd_spills, cmd_importance, cmd_compare, cmd_plot, cmd_report,
-    cmd_ceilings, cmd_completion, cmd_space, cmd_devices, cmd_export, cmd_replay, cmd_convert,
-    cmd_sweep, cmd_pick, cmd_portfolio, cmd_verify, cmd_results;
+/* In the order in which --help lists them. */
+#define COMMANDS(each)                                                                                   \
+    each(tune) each(check) each(emit) each(explain) each(profile) each(inspect) each(spills)             \
+    each(importance) each(compare) each(verify) each(results) each(plot) each(report) each(ceilings)     \
+    each(space) each(new) each(lint) each(help) each(pick) each(export) each(replay) each(convert)       \
+    each(devices) each(sweep) each(portfolio) each(completion)
+
+#define COMMANDS_DECLARE(name) extern const command cmd_##name;
+COMMANDS(COMMANDS_DECLARE)
 
 #endif

@@ -23,6 +23,7 @@ struct command;
 typedef struct options {
     const struct command *const *commands; /* all, for commands that list the others; main.c sets it */
     size_t command_count;
+    int *exit_code; /* 0 unless the command says otherwise; main.c sets where it is */
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
     const char *operands[OPTIONS_MAX_OPERANDS];
     size_t operand_count;
@@ -59,8 +60,7 @@ typedef struct command {
     const char *options;      /* names of those that it takes besides --help, with blanks between; may be NULL */
     const char *chooses, *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
-    /* Runs it; results go to stdout. *exit_code is 0 unless the command says otherwise. */
-    at_status (*run)(const options *options, int *exit_code, at_error *error);
+    at_status (*run)(const options *options, at_error *error); /* results go to stdout */
 } command;
 
 /* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME and VALUE

@@ -14,9 +14,8 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     if (!o->format)
         return error_set(error, AT_USAGE, "--format says what to write: kernel-tuner or t4");
     recorded r = {0};

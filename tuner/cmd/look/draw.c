@@ -28,9 +28,8 @@ static at_status choose_format(const options *o, plot_format *out, at_error *err
     return AT_OK;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     recorded r = {0};
     ceiling_rates ceilings;
     record_folders folders;

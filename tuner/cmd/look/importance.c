@@ -61,9 +61,8 @@ static at_status print_json(const recorded *r, const importance *m, at_error *er
     return json_text_print(root, 1, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     recorded r = {0};
     importance m = {0};
     at_status status = recorded_read(o->operand, &r, error);

@@ -73,9 +73,8 @@ static at_status print_json(const char *path, const replay_result *result,
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     if (o->run.budget_s > 0)
         return error_set(error, AT_USAGE,
                          "--budget of a replay is a number of evaluations: recorded time is on the "

@@ -506,9 +506,8 @@ static at_status check_wanted(const options *o, const record_set *set, at_error 
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set set = {0};
     char *page = NULL;
     size_t size_bytes = 0;

@@ -74,9 +74,8 @@ static at_status conclude(account *a, at_error *error)
 
 /* ---- merge ---- */
 
-at_status results_merge(const options *o, int *exit_code, at_error *error)
+at_status results_merge(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set from = {0};
     size_t ceilings = 0;
     if (o->operand_count != 2)
@@ -201,9 +200,8 @@ static const char *reason(void *context, const record *r, const record_entry *e)
     return found;
 }
 
-at_status results_prune(const options *o, int *exit_code, at_error *error)
+at_status results_prune(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set set = {0};
     pruning p = {.options = o};
     account a = {.options = o, .list = o->json ? json_array() : NULL};

@@ -421,7 +421,7 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
     return json_text_print(json_pack("{so}", "comparisons", list), 1, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     side_file a = {0}, b = {0};
     comparison *all = NULL;
@@ -446,7 +446,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         if (!o->race && !status)
             count_sides(o, &all[i]);
         if (all[i].verdict == SLOWER && o->fail_on)
-            *exit_code = EXIT_SLOWER;
+            *o->exit_code = EXIT_SLOWER;
     }
     if (!status)
         status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);

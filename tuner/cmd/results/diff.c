@@ -149,9 +149,8 @@ static at_status print_json(const difference *all, size_t count, at_error *error
     return json_text_print(json_pack("{so}", "differences", list), 1, stdout, error);
 }
 
-at_status results_diff(const options *o, int *exit_code, at_error *error)
+at_status results_diff(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set sides[2] = {{0}, {0}};
     difference *all = NULL;
     size_t most = 0;

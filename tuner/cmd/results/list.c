@@ -107,9 +107,8 @@ static at_status list_json(const options *o, const record_set *set, const record
                            stdout, error);
 }
 
-at_status results_list(const options *o, int *exit_code, at_error *error)
+at_status results_list(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set set = {0};
     record_folders folders;
     size_t shown = 0;

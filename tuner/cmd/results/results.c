@@ -13,13 +13,13 @@ static const struct verb {
              {"merge", results_merge}, {"validate", results_validate}, {"prune", results_prune}};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     const char *names[VERBS];
     for (size_t i = 0; i < VERBS; i++) {
         names[i] = verbs[i].name;
         if (strcmp(verbs[i].name, o->operands[0]) == 0)
-            return verbs[i].run(o, exit_code, error);
+            return verbs[i].run(o, error);
     }
     const char *nearest = nearest_name(o->operands[0], names, VERBS);
     return error_set(error, AT_USAGE,

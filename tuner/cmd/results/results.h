@@ -4,7 +4,7 @@
 
 #include "cmd/line/options.h"
 
-typedef at_status results_verb(const options *o, int *exit_code, at_error *error);
+typedef at_status results_verb(const options *o, at_error *error);
 
 results_verb results_list, results_show, results_diff, results_merge, results_validate, results_prune;
 

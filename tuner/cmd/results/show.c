@@ -194,9 +194,8 @@ static at_status show_json(const options *o, const record_set *set, at_error *er
     return json_text_print(json_pack("{so}", "entries", list), 1, stdout, error);
 }
 
-at_status results_show(const options *o, int *exit_code, at_error *error)
+at_status results_show(const options *o, at_error *error)
 {
-    (void)exit_code;
     record_set set = {0};
     size_t shown = 0;
     if (o->operand_count < 2)

@@ -331,7 +331,7 @@ static void find_fail_on(const char *word, bool fails[STANDINGS])
             memcpy(fails, words[i].fails, sizeof words[i].fails);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     verification v = {0};
     bool fails[STANDINGS] = {false};
@@ -359,7 +359,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     count_verdicts(&v, counts);
     for (int s = 0; s < STANDINGS; s++)
         if (fails[s] && counts[s] > 0)
-            *exit_code = EXIT_FAILED;
+            *o->exit_code = EXIT_FAILED;
     interrupt_take();
     interrupt_release();
 cleanup:

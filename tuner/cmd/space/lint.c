@@ -127,11 +127,10 @@ static at_status lint_parameter(linting *l, size_t parameter, at_error *error)
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     arch_limits arch;
     linting l = {0};
-    (void)exit_code;
     at_status status = target_find(o->run.arch, &arch, error);
     if (!status)
         status = target_load_script(&o->run, &arch, &l.script, error);

@@ -142,9 +142,8 @@ static at_status make_space(script *s, space **out, at_error *error)
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     arch_limits arch;
     script *s = NULL;
     space *sp = NULL;

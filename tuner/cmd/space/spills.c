@@ -413,7 +413,7 @@ static at_status explore_archs(const options *o, compile_pool **pool, explored *
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     explored *all = calloc(MOST_ARCHS, sizeof *all);
     size_t count = 0;
@@ -433,7 +433,6 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = print_json(all, count, error);
     for (size_t i = 0; i < count && !status && !o->json; i++)
         status = print_explored(&all[i], error);
-    *exit_code = 0;
     for (size_t i = 0; i < count; i++)
         explored_deinit(&all[i], !o->run.device);
     free(all);

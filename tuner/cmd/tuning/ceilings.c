@@ -170,7 +170,7 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     paths own;
     workers shared = {0};
@@ -191,7 +191,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     /* What was measured until then is said. */
     at_status printed = measured ? print(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;
-    *exit_code = on.missed ? 1 : 0;
+    *o->exit_code = on.missed ? 1 : 0;
     workers_close(&shared);
     table_deinit(&on.rows);
     json_decref(on.ceilings);

@@ -41,19 +41,8 @@ static at_status allocate(checking *c, size_t count, at_error *error)
 /* The one that --config names, else the script's default. */
 static at_status choose_one(checking *c, const char *text, at_error *error)
 {
-    const pattern *p = script_pattern(c->script);
-    bool valid;
-    size_t broken;
     at_status status = allocate(c, 1, error);
-    if (!status)
-        status = setup_choose_configuration(c->script, PROBLEM_TUNED, text, NULL, c->indices, error);
-    if (!status)
-        status = script_valid(c->script, PROBLEM_TUNED, c->indices, &valid, &broken, error);
-    if (!status && !valid)
-        status = error_set_at(error, AT_USAGE, p->path, p->constraints[broken].line,
-                              "the configuration breaks a constraint: %s",
-                              p->constraints[broken].text);
-    return status;
+    return status ? status : setup_choose_valid(c->script, PROBLEM_TUNED, text, c->indices, error);
 }
 
 /* `wanted` of the space, each once, in random order (Knuth's selection sampling). */
@@ -196,7 +185,7 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
     return AT_OK;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     checking c = {.variants = json_array()};
     at_status status = open_all(o, &c, error);
@@ -204,7 +193,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
         status = prove(&c, o, error);
     if (!status)
         status = print_end(&c, o, error);
-    *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
+    *o->exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
     prover_free(c.prover);
     compile_pool_free(c.pool);

@@ -179,7 +179,7 @@ static at_status check_points(const options *o, const course *c, at_error *error
     return status;
 }
 
-static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
+static at_status sweep_measured(const options *o, const course *c, at_error *error)
 {
     workers shared = {0};
     curve *found;
@@ -202,7 +202,7 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
         at_status printed = print(o, found, status ? NULL : error);
         status = status ? status : printed;
     } else if (!status) {
-        *exit_code = 1;
+        *o->exit_code = 1;
         status = first.status;
         *error = first;
     }
@@ -210,7 +210,7 @@ static at_status sweep_measured(const options *o, const course *c, int *exit_cod
     return status;
 }
 
-static at_status sweep_recorded(const options *o, const course *c, int *exit_code, at_error *error)
+static at_status sweep_recorded(const options *o, const course *c, at_error *error)
 {
     arch_limits limits;
     script *s = NULL;
@@ -239,19 +239,19 @@ static at_status sweep_recorded(const options *o, const course *c, int *exit_cod
         curve_free(found);
     }
     if (!status && !shown)
-        *exit_code = 1;
+        *o->exit_code = 1;
     record_set_deinit(&set);
     script_free(s);
     return status;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     course c;
     at_status status = course_init(&c, o, error);
     if (!status)
-        status = o->recorded ? sweep_recorded(o, &c, exit_code, error)
-                             : sweep_measured(o, &c, exit_code, error);
+        status = o->recorded ? sweep_recorded(o, &c, error)
+                             : sweep_measured(o, &c, error);
     course_deinit(&c);
     return status;
 }

@@ -314,11 +314,10 @@ static at_status print_json(const portfolio_found *f, const ranges *r, at_error 
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     ranges r = {.count = 0};
     portfolio *p = NULL;
-    (void)exit_code;
     at_status status = ranges_init(&r, o, error);
     const portfolio_asked asked = {.run = &o->run,
                                    .axes = r.axes,

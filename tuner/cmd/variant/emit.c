@@ -150,9 +150,8 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
     return AT_OK;
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
-    (void)exit_code;
     arch_limits arch;
     script *s = NULL;
     uint16_t indices[PATTERN_MAX_PARAMETERS];

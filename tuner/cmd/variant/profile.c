@@ -344,12 +344,11 @@ static void profiled_deinit(profiled *x)
     free(x);
 }
 
-static at_status run(const options *o, int *exit_code, at_error *error)
+static at_status run(const options *o, at_error *error)
 {
     profiled *x = calloc(1, sizeof *x);
     if (!x)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    *exit_code = 0;
     at_status status = read_metrics(x, o->metrics, error);
     if (!status)
         status = open_gpu(o, x, error);
@@ -360,7 +359,7 @@ static at_status run(const options *o, int *exit_code, at_error *error)
     if (!status)
         status = check_names(o, x, error);
     if (!status && x->outcome != OUTCOME_OK) {
-        *exit_code = 1;
+        *o->exit_code = 1;
         fprintf(stderr, "autotune: the variant is %s, and not counted: %s\n", outcome_name(x->outcome), x->message);
     } else if (!status) {
         simulate(o, x);
