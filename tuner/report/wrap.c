@@ -6,13 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 enum { LEAST_ROOM = 20, FURTHER_IN = 2 };
 
 typedef struct wrapped {
     FILE *to;
     size_t columns;
     char *line; /* owned; not ended yet */
-    size_t used, room;
+    size_t used;
     char *rest; /* owned; the end of a line that was broken; NULL: none */
     size_t hang; /* where it goes on */
     bool is_open; /* where it goes on is for the next line to say, if that is further in than `start` */
@@ -155,19 +157,11 @@ static ssize_t write_wrapped(void *cookie, const char *bytes, size_t size_bytes)
 {
     wrapped *w = cookie;
     for (size_t i = 0; i < size_bytes; i++) {
-        if (w->used + 1 >= w->room) {
-            size_t room = w->room ? 2 * w->room : 256;
-            char *line = realloc(w->line, room);
-            if (!line)
-                return 0;
-            w->line = line;
-            w->room = room;
-        }
-        if (bytes[i] != '\n') {
-            w->line[w->used++] = bytes[i];
+        const char c = bytes[i] == '\n' ? '\0' : bytes[i];
+        if (!array_add(&w->line, &w->used, &c, 1))
+            return 0;
+        if (bytes[i] != '\n')
             continue;
-        }
-        w->line[w->used] = '\0';
         w->used = 0;
         put_line(w, w->line);
     }

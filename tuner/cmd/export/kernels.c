@@ -49,26 +49,19 @@ static at_status add_problem(kernel_problems *p, const export_model *m, const re
     return export_no_memory(error);
 }
 
-static at_status add_recorded(kernel_problems *p, const export_model *m, const record_set *records,
-                              at_error *error)
+/* Those that were tuned; or, `sampled`, those that portfolios were made on. */
+static at_status add_known(kernel_problems *p, const export_model *m, const record_set *records, bool sampled,
+                           at_error *error)
 {
     at_status status = AT_OK;
-    for (size_t r = 0; r < records->count && !status; r++)
-        for (size_t i = 0; i < records->records[r].entry_count && !status; i++)
-            if (export_has_variables(m, &records->records[r].entries[i].problem))
-                status = add_problem(p, m, &records->records[r].entries[i].problem, error);
-    return status;
-}
-
-/* Those that portfolios were made on. */
-static at_status add_samples(kernel_problems *p, const export_model *m, const record_set *records,
-                             at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t r = 0; r < records->count && !status; r++)
-        for (size_t i = 0; i < records->records[r].seen_count && !status; i++)
-            if (export_has_variables(m, records->records[r].seen[i].problem))
-                status = add_problem(p, m, records->records[r].seen[i].problem, error);
+    for (size_t at = 0; at < records->count && !status; at++) {
+        const record *r = &records->records[at];
+        for (size_t i = 0; i < (sampled ? r->seen_count : r->entry_count) && !status; i++) {
+            const record_values *problem = sampled ? r->seen[i].problem : &r->entries[i].problem;
+            if (export_has_variables(m, problem))
+                status = add_problem(p, m, problem, error);
+        }
+    }
     return status;
 }
 
@@ -130,11 +123,11 @@ static at_status choose_problems(const options *o, const export_model *m, const 
 {
     record_pair pairs[RECORD_MAX_VALUES];
     library_problem(script_pattern(s), pairs);
-    at_status status = add_recorded(p, m, records, error);
+    at_status status = add_known(p, m, records, false, error);
     if (!status && (o->sweep_count > 0 || o->run.variable_count > 0 || p->count == 0))
         status = add_swept(o, 0, p, m, pairs, error);
     p->wanted = p->count;
-    return status ? status : add_samples(p, m, records, error);
+    return status ? status : add_known(p, m, records, true, error);
 }
 
 /* ---- who may ask ---- */

@@ -44,7 +44,7 @@ static at_status print_tables(const char *path, const recorded *r, const importa
 
 static at_status print_json(const recorded *r, const importance *m, at_error *error)
 {
-    json_t *root = json_object(), *parameters = json_array(), *pairs = json_array();
+    json_t *parameters = json_array(), *pairs = json_array();
     for (size_t i = 0; i < m->parameter_count; i++) {
         const importance_parameter *p = &m->parameters[i];
         json_append(&parameters, json_pack("{s:s, s:f, s:f, s:f}", "name", r->names[p->parameter], "total",
@@ -53,12 +53,9 @@ static at_status print_json(const recorded *r, const importance *m, at_error *er
     for (size_t i = 0; i < m->pair_count; i++)
         json_append(&pairs, json_pack("{s:s, s:s, s:f}", "a", r->names[m->pairs[i].a], "b",
                                       r->names[m->pairs[i].b], "share", m->pairs[i].share));
-    json_put(&root, "kernel", json_string(r->kernel));
-    json_put(&root, "measured", json_integer((json_int_t)m->measured));
-    json_put(&root, "whole", json_boolean(m->whole));
-    json_put(&root, "parameters", parameters);
-    json_put(&root, "pairs", pairs);
-    return json_text_print(root, 1, stdout, error);
+    return json_text_print(json_pack("{ss sI sb so so}", "kernel", r->kernel, "measured", (json_int_t)m->measured, "whole",
+                                     (int)m->whole, "parameters", parameters, "pairs", pairs),
+                           1, stdout, error);
 }
 
 static at_status run(const options *o, at_error *error)

@@ -44,14 +44,15 @@ static void value_text(const drawing *d, size_t result, size_t parameter, char t
     value_format(d->r->results[result].values[parameter], text, VALUE_BYTES);
 }
 
-/* A text between gnuplot's double quotes, without what it or its terminals would read as more than text. */
-static void put_text(FILE *to, const char *text)
+/* A text between gnuplot's double quotes, without what it or its terminals would read as more than text; behind
+ * `before`, and `after` follows. */
+static void put_text(FILE *to, const char *before, const char *text, const char *after)
 {
-    fputc('"', to);
+    fprintf(to, "%s\"", before);
     for (; *text; text++)
         if (!strchr("\"\\`{}^@&~\n$", *text))
             fputc(*text, to);
-    fputc('"', to);
+    fprintf(to, "\"%s", after);
 }
 
 /* The different values of a parameter among what works, ascending; results that have them. Caller frees. */
@@ -87,6 +88,7 @@ static void put_ylabel(const drawing *d, const char *name)
     fprintf(d->to, "set ylabel '%s'\n", name);
 }
 
+/* Ends the order to plot. */
 static void put_ceiling(const drawing *d)
 {
     char of[WORK_RATE_BYTES];
@@ -97,6 +99,7 @@ static void put_ceiling(const drawing *d)
         fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' lw 2 title '%s'", d->r->ceiling_rate, ceiling->words);
     if (d->rates && d->r->baseline_rate > 0)
         fprintf(d->to, ", \\\n %g with lines lc rgb '#555555' dt 2 lw 2 title 'baseline'", d->r->baseline_rate);
+    fputs("\n", d->to);
 }
 
 /* 1, 2, 5, 10 ...: a range of less than a decade has numbers too. */
@@ -149,10 +152,9 @@ static at_status draw_rank(const drawing *d, at_error *error)
         snprintf(title, sizeof title, "%s=%s", d->r->names[d->by[0]], text);
         fprintf(d->to, "%s$d%zu with linespoints lc rgb '%s' lw 2 dt %zu pt %zu ps 0.7 pn 8 title ", l ? ", \\\n " : "",
                 l, colours[l % COLOURS], 1 + l % 5, 4 + l % 10);
-        put_text(d->to, title);
+        put_text(d->to, "", title, "");
     }
     put_ceiling(d);
-    fputs("\n", d->to);
     free(levels);
     return AT_OK;
 }
@@ -177,19 +179,16 @@ static at_status draw_sweep(const drawing *d, at_error *error)
             }
         value_text(d, levels[l], d->by[0], text);
         fprintf(d->to, "%zu %g %g ", l, figure(d, best), figure(d, middle));
-        put_text(d->to, text);
-        fputc('\n', d->to);
+        put_text(d->to, "", text, "\n");
     }
     fprintf(d->to, "EOD\nset yrange [0:*]\nset xrange [-0.5:%g]\n", (double)count - 0.5);
     put_ylabel(d, unit(d));
-    fputs("set xlabel ", d->to);
-    put_text(d->to, d->r->names[d->by[0]]);
-    fprintf(d->to, "\nset key outside bottom center horizontal height 1\n"
+    put_text(d->to, "set xlabel ", d->r->names[d->by[0]], "\n");
+    fprintf(d->to, "set key outside bottom center horizontal height 1\n"
                    "plot $d using 1:2:xtic(4) with linespoints lc rgb '%s' lw 2 pt 7 title 'best', \\\n"
                    " $d using 1:3 with linespoints lc rgb '%s' lw 2 dt 2 pt 4 title 'median'",
             colours[0], colours[1]);
     put_ceiling(d);
-    fputs("\n", d->to);
     free(levels);
     return AT_OK;
 }
@@ -263,8 +262,7 @@ static void put_tics(const drawing *d, const char *axis, const size_t *levels, s
     fprintf(d->to, "set %s (", axis);
     for (size_t i = 0; i < count; i++) {
         value_text(d, levels[i], parameter, text);
-        fputs(i ? ", " : "", d->to);
-        put_text(d->to, text);
+        put_text(d->to, i ? ", " : "", text, "");
         fprintf(d->to, " %zu", i);
     }
     fputs(")\n", d->to);
@@ -289,13 +287,11 @@ static at_status draw_heatmap(const drawing *d, at_error *error)
         fputs("EOD\n", d->to);
         put_tics(d, "xtics", column, columns, d->by[1]);
         put_tics(d, "ytics", row, rows, d->by[0]);
-        fputs("set xlabel ", d->to);
-        put_text(d->to, d->r->names[d->by[1]]);
-        fputs("\nset ylabel ", d->to);
-        put_text(d->to, d->r->names[d->by[0]]);
+        put_text(d->to, "set xlabel ", d->r->names[d->by[1]], "\n");
+        put_text(d->to, "set ylabel ", d->r->names[d->by[0]], "\n");
         /* Light to dark blue: it stays a scale in print. */
         fprintf(d->to,
-                "\nunset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
+                "unset key\nunset grid\nset logscale cb\nset cblabel 'best time with both, %% above the best'\n"
                 "set palette defined (0 '#f7fbff', 1 '#c6dbef', 2 '#6baed6', 3 '#4292c6')\n"
                 "set xrange [-0.5:%g]\nset yrange [-0.5:%g]\n"
                 "plot $d using 1:2:3 with image pixels, $d using 1:2:4 with labels\n",
@@ -351,7 +347,6 @@ static at_status draw_spill(const drawing *d, at_error *error)
                    "plot $d with points pt 6 ps 1 lc rgb '%s' title 'variants'",
             -0.03 * most, 1.03 * most, colours[0]);
     put_ceiling(d);
-    fputs("\n", d->to);
     return AT_OK;
 }
 
@@ -404,8 +399,7 @@ static at_status draw_importance(const drawing *d, at_error *error)
     for (size_t i = count; i-- > 0;) {
         const importance_parameter *p = &d->important.parameters[i];
         fprintf(d->to, "%zu %g %g ", count - 1 - i, 100 * p->alone, 100 * p->total);
-        put_text(d->to, d->r->names[p->parameter]);
-        fputc('\n', d->to);
+        put_text(d->to, "", d->r->names[p->parameter], "\n");
     }
     fprintf(d->to, "EOD\nset xlabel 'of the variance of log(time) (%%)'\nset yrange [-0.7:%g]\nset xrange [0:*]\n"
                    "set key outside bottom center horizontal height 1\nset style fill solid 0.9\nset offsets 0,0,0,0\n"
@@ -494,9 +488,7 @@ static void put_head(const drawing *d)
         fprintf(d->to, "set terminal dumb noenhanced %zu,%zu\n", q->columns - 1, q->columns * 3 / 10 > 18 ? q->columns * 3 / 10 : 18);
     if (q->format != PLOT_TERMINAL)
         fputs("set termoption noenhanced\nset grid lt 1 lc rgb '#dddddd'\n", d->to);
-    fputs("set title ", d->to);
-    put_text(d->to, q->title);
-    fputs("\n", d->to);
+    put_text(d->to, "set title ", q->title, "\n");
 }
 
 static at_status write_program(const recorded *r, const plot_request *q, FILE *to, at_error *error)

@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "cmd/line/commands.h"
@@ -164,15 +165,16 @@ static void put_counts(FILE *to, const counts *a, const counts *b)
 static void put_alike(FILE *to, const counts *a, const counts *b)
 {
     static const double enough = 1.01;
-    bool full = a->load_sectors <= enough * a->load_ideal && b->load_sectors <= enough * b->load_ideal &&
-                a->store_sectors <= enough * a->store_ideal && b->store_sectors <= enough * b->store_ideal;
-    bool free_of_conflicts = a->conflicts == 0 && b->conflicts == 0;
-    bool unspilled = a->spill_bytes == 0 && b->spill_bytes == 0;
-    if (full || free_of_conflicts || unspilled)
-        fprintf(to, "<li>It is not decided by what both do equally well:%s%s%s.</li>\n",
-                full ? " every sector that they touch is used whole" : "",
-                free_of_conflicts ? full ? ", no access of shared memory conflicts" : " no access of shared memory conflicts" : "",
-                unspilled ? full || free_of_conflicts ? ", nothing is spilled" : " nothing is spilled" : "");
+    char text[TEXT_BYTES] = "";
+    if (a->load_sectors <= enough * a->load_ideal && b->load_sectors <= enough * b->load_ideal &&
+        a->store_sectors <= enough * a->store_ideal && b->store_sectors <= enough * b->store_ideal)
+        text_add(text, sizeof text, " every sector that they touch is used whole");
+    if (a->conflicts == 0 && b->conflicts == 0)
+        text_add(text, sizeof text, "%s no access of shared memory conflicts", *text ? "," : "");
+    if (a->spill_bytes == 0 && b->spill_bytes == 0)
+        text_add(text, sizeof text, "%s nothing is spilled", *text ? "," : "");
+    if (*text)
+        fprintf(to, "<li>It is not decided by what both do equally well:%s.</li>\n", text);
 }
 
 /* What holds both up, which the differences below explain. */

@@ -44,8 +44,7 @@ typedef struct side_file {
 
 typedef struct comparison {
     subject *a, *b;
-    verdict verdict;
-    double low, high; /* of B's time over A's; 0: no times */
+    ratio found; /* low, high 0: no times */
 } comparison;
 
 /* ---- reading ---- */
@@ -157,21 +156,17 @@ static void side_file_deinit(side_file *s)
 
 /* ---- judging ---- */
 
-static void judge_files(comparison *c, double margin)
+static ratio judge_files(const subject *a, const subject *b, double margin)
 {
-    const subject *a = c->a, *b = c->b;
-    ratio r = {.verdict = NOT_SURE};
-    if (a->predicted && b->predicted) {
-        /* Predictions have no noise, and are no measurements. */
-        r.low = r.high = b->time_ns / a->time_ns;
-        r.verdict = judge_interval(r.low, r.high, margin);
-    } else if (!a->predicted && !b->predicted) {
-        r = judge_medians((median_time){a->low_ns, a->time_ns, a->high_ns},
-                          (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
+    if (a->predicted != b->predicted)
+        return (ratio){.verdict = NOT_SURE};
+    /* Predictions have no noise, and are no measurements. */
+    if (a->predicted) {
+        const double times = b->time_ns / a->time_ns;
+        return (ratio){times, times, judge_interval(times, times, margin)};
     }
-    c->low = r.low;
-    c->high = r.high;
-    c->verdict = r.verdict;
+    return judge_medians((median_time){a->low_ns, a->time_ns, a->high_ns},
+                         (median_time){b->low_ns, b->time_ns, b->high_ns}, margin);
 }
 
 /* Pairs what both have of one problem; of two files with one problem each, those whatever it is called. */
@@ -183,7 +178,7 @@ static size_t pair_up(const side_file *a, const side_file *b, comparison *out)
     for (size_t i = 0; i < a->count; i++)
         for (size_t j = 0; j < b->count; j++)
             if (single || strcmp(a->subjects[i].problem, b->subjects[j].problem) == 0) {
-                out[count++] = (comparison){.a = &a->subjects[i], .b = &b->subjects[j], .verdict = NOT_SURE};
+                out[count++] = (comparison){&a->subjects[i], &b->subjects[j], {.verdict = NOT_SURE}};
                 break;
             }
     return count;
@@ -276,10 +271,7 @@ static at_status race(const options *o, course *on, size_t place, comparison *c,
     if (!status) {
         size_t blocks = sides[0].sample_count < sides[1].sample_count ? sides[0].sample_count
                                                                       : sides[1].sample_count;
-        ratio r = judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
-        c->low = r.low;
-        c->high = r.high;
-        c->verdict = r.verdict;
+        c->found = judge_samples(sides[0].samples_ns, sides[1].samples_ns, blocks, ready.tick_ns, margin);
     }
     for (int i = 0; i < 2; i++) {
         if (sides)
@@ -372,12 +364,12 @@ static at_status print_table(const comparison *all, size_t count, bool raced, at
     table_add_columns(&t, "<,<B takes,A us,B us,<problem");
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
-        table_add_cell(&t, "%s", judge_name(c->verdict));
-        table_add_cell(&t, c->high > 0 ? "%.4f to %.4f of A's time" : "an unknown time", c->low, c->high);
+        table_add_cell(&t, "%s", judge_name(c->found.verdict));
+        table_add_cell(&t, c->found.high > 0 ? "%.4f to %.4f of A's time" : "an unknown time", c->found.low, c->found.high);
         table_add_cell(&t, "%.2f", c->a->time_ns / 1e3);
         table_add_cell(&t, "%.2f", c->b->time_ns / 1e3);
         table_add_cell(&t, "%s", *c->a->problem ? c->a->problem : c->b->problem);
-        table_style_row(&t, c->verdict == FASTER ? TABLE_BEST : c->verdict == SAME ? TABLE_DIM : TABLE_PLAIN);
+        table_style_row(&t, c->found.verdict == FASTER ? TABLE_BEST : c->found.verdict == SAME ? TABLE_DIM : TABLE_PLAIN);
         add_counts(c, &t);
     }
     at_status status = terminal_print_table(&t, error);
@@ -407,9 +399,9 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
     for (size_t i = 0; i < count; i++) {
         const comparison *c = &all[i];
         json_t *one = json_deep_copy(c->a->asked);
-        json_put(&one, "verdict", json_string(judge_name(c->verdict)));
-        json_put(&one, "ratio_low", c->low > 0 ? json_real(c->low) : json_null());
-        json_put(&one, "ratio_high", c->high > 0 ? json_real(c->high) : json_null());
+        json_put(&one, "verdict", json_string(judge_name(c->found.verdict)));
+        json_put(&one, "ratio_low", c->found.low > 0 ? json_real(c->found.low) : json_null());
+        json_put(&one, "ratio_high", c->found.high > 0 ? json_real(c->found.high) : json_null());
         json_put(&one, "a_ns", json_count_rounded(c->a->time_ns));
         json_put(&one, "b_ns", json_count_rounded(c->b->time_ns));
         json_put(&one, "a_config", json_incref(c->a->values));
@@ -442,10 +434,10 @@ static at_status run(const options *o, at_error *error)
         if (o->race)
             status = race(o, &on, i, &all[i], margin, error);
         else
-            judge_files(&all[i], margin);
+            all[i].found = judge_files(all[i].a, all[i].b, margin);
         if (!o->race && !status)
             count_sides(o, &all[i]);
-        if (all[i].verdict == SLOWER && o->fail_on)
+        if (all[i].found.verdict == SLOWER && o->fail_on)
             *o->exit_code = EXIT_SLOWER;
     }
     if (!status)

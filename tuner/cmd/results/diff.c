@@ -50,22 +50,18 @@ typedef struct difference {
     const char *kind; /* ADDED, GONE, or a verdict */
     const record *from;
     const record_entry *a, *b;
-    double low, high;  /* of B's time over A's; 0: not known */
+    ratio times;       /* low, high 0: not known */
     bool changed;      /* another configuration */
 } difference;
 
 static difference compare(const record *r, const record_entry *a, const record *other, const record_entry *b)
 {
     difference d = {.from = r, .a = a, .b = b, .changed = !record_same_values(&a->configuration, &b->configuration)};
-    ratio times = judge_medians(
+    d.times = judge_medians(
         (median_time){(double)a->time_low_ns, (double)a->time_ns, (double)a->time_high_ns},
         (median_time){(double)b->time_low_ns, (double)b->time_ns, (double)b->time_high_ns}, JUDGE_FILES_MARGIN);
-    verdict v = times.verdict;
-    d.low = times.low;
-    d.high = times.high;
-    if (json_equal(results_json(r, a), results_json(other, b)))
-        v = SAME;
-    d.kind = v == SAME && d.changed ? "CHANGED" : judge_name(v);
+    const bool same = d.times.verdict == SAME || json_equal(results_json(r, a), results_json(other, b));
+    d.kind = same && d.changed ? "CHANGED" : judge_name(same ? SAME : d.times.verdict);
     return d;
 }
 
@@ -90,8 +86,8 @@ static size_t list_differences(const record_set *a, const record_set *b, differe
 static void note(const difference *d, table *t)
 {
     char text[2 * TEXT_BYTES] = "", a[TEXT_BYTES], b[TEXT_BYTES];
-    if (d->high > 0)
-        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->low, d->high);
+    if (d->times.high > 0)
+        text_add(text, sizeof text, "B takes %.4f to %.4f of A's time", d->times.low, d->times.high);
     if (d->changed) {
         record_format_values(&d->a->configuration, a, sizeof a);
         record_format_values(&d->b->configuration, b, sizeof b);
@@ -140,9 +136,9 @@ static at_status print_json(const difference *all, size_t count, at_error *error
             json_put(&one, "a_ns", json_integer(d->a->time_ns));
         if (d->b)
             json_put(&one, "b_ns", json_integer(d->b->time_ns));
-        if (d->high > 0) {
-            json_put(&one, "ratio_low", json_rounded(d->low, 6));
-            json_put(&one, "ratio_high", json_rounded(d->high, 6));
+        if (d->times.high > 0) {
+            json_put(&one, "ratio_low", json_rounded(d->times.low, 6));
+            json_put(&one, "ratio_high", json_rounded(d->times.high, 6));
         }
         json_append(&list, one);
     }

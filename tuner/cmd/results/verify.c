@@ -76,14 +76,6 @@ static const char *script_of(const verification *v, const record *r)
     return v->pattern_count ? NULL : r->pattern;
 }
 
-static at_status add_question(verification *v, const char *script_name, const record *r,
-                              const record_entry *e, at_error *error)
-{
-    const standing_question q = {script_name, r, e};
-    return array_add(&v->questions, &v->count, &q, sizeof q) ? AT_OK
-                                                             : error_set(error, AT_NO_MEMORY, "out of memory");
-}
-
 static at_status refuse_unknown(const verification *v, at_error *error)
 {
     for (size_t i = 0; i < v->pattern_count; i++) {
@@ -127,10 +119,10 @@ static at_status list_questions(const options *o, verification *v, at_error *err
                 const record_entry *e = &r->entries[k];
                 if (e->warm_cache != (warm == 1) || !results_wants_entry(o, e))
                     continue;
-                if (here)
-                    status = add_question(v, script_name, r, e, error);
-                else
-                    v->others++;
+                const standing_question q = {script_name, r, e};
+                v->others += !here;
+                if (here && !array_add(&v->questions, &v->count, &q, sizeof q))
+                    status = error_set(error, AT_NO_MEMORY, "out of memory");
             }
         }
     if (!status && v->count == 0)
@@ -246,10 +238,7 @@ static at_status print_table(const verification *v, at_error *error)
         table_add_cell(&t, "%s", standing_name(a->verdict));
         table_add_cell(&t, "%s", q->from->pattern);
         table_add_cell(&t, "%.2f", (double)q->entry->time_ns / 1e3);
-        if (a->time_ns)
-            table_add_cell(&t, "%.2f", (double)a->time_ns / 1e3);
-        else
-            table_add_cell(&t, "%s", "");
+        table_add_cell(&t, a->time_ns ? "%.2f" : "", (double)a->time_ns / 1e3);
         table_add_cell(&t, "%s%s", problem, q->entry->warm_cache ? " (warm)" : "");
         table_style_row(&t, a->verdict == STANDING_HOLDS ? TABLE_DIM : TABLE_PLAIN);
         note(v, i, &t);

@@ -1,7 +1,6 @@
 /* autotune lint: warnings about a script that loads. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/line/commands.h"
@@ -15,7 +14,7 @@ enum { MOST_LOOKED_AT = 48 };
 typedef struct linting {
     script *script;
     space *space;
-    uint16_t *one, *other;
+    uint16_t one[PATTERN_MAX_PARAMETERS], other[PATTERN_MAX_PARAMETERS];
     size_t warnings;
 } linting;
 
@@ -138,26 +137,17 @@ static at_status run(const options *o, at_error *error)
         status = script_space(l.script, PROBLEM_TUNED, &l.space, error);
     if (status)
         goto cleanup;
-    size_t width = space_parameter_count(l.space);
-    l.one = calloc(width + 1, sizeof *l.one);
-    l.other = calloc(width + 1, sizeof *l.other);
-    if (!l.one || !l.other) {
-        status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
     lint_kernels(&l);
     lint_constraints(&l);
     lint_values(&l);
     status = lint_ragged(&l, error);
-    for (size_t i = 0; !status && i < width; i++)
+    for (size_t i = 0; !status && i < space_parameter_count(l.space); i++)
         status = lint_parameter(&l, i, error);
     if (!status && l.warnings == 0)
         puts("no warnings");
     else if (!status && space_is_sample(l.space))
         puts("(the space is too large to enumerate: constraints and values were not looked at)");
 cleanup:
-    free(l.one);
-    free(l.other);
     space_free(l.space);
     script_free(l.script);
     return status;

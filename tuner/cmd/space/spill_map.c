@@ -10,15 +10,6 @@ static const char cap_name[] = "registers";
 /* Below 16 the compiler refuses; 255 is every architecture's most. */
 enum { LEAST_CAP = 16, MOST_CAP = 255, TENTH = 10 };
 
-static bool has_parameter(const script *s, const char *name)
-{
-    const pattern *p = script_pattern(s);
-    for (size_t i = 0; i < p->parameter_count; i++)
-        if (strcmp(p->parameters[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 /* ---- axes ---- */
 
 static at_status add_cap(spill_axis *axis, unsigned cap, at_error *error)
@@ -94,12 +85,12 @@ at_status spill_map_init(spill_map *m, script *s, problem_kind problem, const ar
                      .shared_spills = request->shared_spills, .keep_images = request->keep_images,
                      .want_ptx = request->want_ptx, .whole = request->whole};
     script_setting overs[SPILL_MOST_AXES] = {{0}};
-    size_t count = 0, place = 0;
+    size_t count = 0, place = 0, own;
     bool alone = request->over_count == 0;
     if (request->over_count > SPILL_MOST_AXES)
         return error_set(error, AT_USAGE, "--over may be given %d times at most here", SPILL_MOST_AXES);
     for (size_t i = 0; i < request->over_count; i++) {
-        bool cap = strcmp(request->overs[i].name, cap_name) == 0 && !has_parameter(s, cap_name);
+        bool cap = strcmp(request->overs[i].name, cap_name) == 0 && script_find_parameter(s, cap_name, &own, NULL);
         if (cap && m->cap_axis != SIZE_MAX)
             return error_set(error, AT_USAGE, "--over registers is given twice");
         if (cap)

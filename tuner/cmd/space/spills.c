@@ -337,21 +337,18 @@ static json_t *line_json(const explored *x, size_t line)
 
 static at_status print_json(const explored *all, size_t count, at_error *error)
 {
-    json_t *root = json_object(), *archs = json_array();
-    json_put(&root, "pattern", json_string(script_pattern(all[0].script)->name));
-    json_put(&root, "axis", json_string(all[0].map.axes[0].name));
+    json_t *archs = json_array();
     for (size_t i = 0; i < count; i++) {
-        json_t *one = json_object(), *lines = json_array();
-        for (size_t l = 0; l < all[i].map.line_count; l++)
+        const spill_map *m = &all[i].map;
+        json_t *lines = json_array();
+        for (size_t l = 0; l < m->line_count; l++)
             json_append(&lines, line_json(&all[i], l));
-        json_put(&one, "arch", json_string(all[i].arch.name));
-        json_put(&one, "compiled", json_integer((json_int_t)all[i].map.compiled));
-        json_put(&one, "of", json_integer((json_int_t)(all[i].map.line_count * all[i].map.line_length)));
-        json_put(&one, "lines", lines);
-        json_append(&archs, one);
+        json_append(&archs, json_pack("{ss sI sI so}", "arch", all[i].arch.name, "compiled", (json_int_t)m->compiled, "of",
+                                      (json_int_t)(m->line_count * m->line_length), "lines", lines));
     }
-    json_put(&root, "archs", archs);
-    return json_text_print(root, 1, stdout, error);
+    return json_text_print(json_pack("{ss ss so}", "pattern", script_pattern(all[0].script)->name, "axis",
+                                     all[0].map.axes[0].name, "archs", archs),
+                           1, stdout, error);
 }
 
 /* ---- the command ---- */

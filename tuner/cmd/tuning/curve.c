@@ -45,19 +45,14 @@ static at_status course_init(course *c, const options *o, at_error *error)
     return status;
 }
 
-/* The values of a point, the first axis varying slowest. */
-static void course_at(const course *c, size_t point, const char *values[CURVE_MAX_AXES])
+/* The settings of a run at a point, and its values, the first axis varying slowest. */
+static settings settings_at(const course *c, const options *o, size_t point, const char *values[CURVE_MAX_AXES])
 {
+    settings asked = o->run;
     for (size_t i = c->axis_count; i-- > 0;) {
         values[i] = c->axes[i].texts[point % c->axes[i].count];
         point /= c->axes[i].count;
     }
-}
-
-/* The settings of a run at these values. */
-static settings settings_at(const course *c, const options *o, const char *const *values)
-{
-    settings asked = o->run;
     for (size_t i = 0; i < c->axis_count; i++)
         asked.variables[asked.variable_count++] =
             (script_setting){.name = c->names[i], .text = values[i]};
@@ -166,8 +161,7 @@ static at_status check_points(const options *o, const course *c, at_error *error
         const char *values[CURVE_MAX_AXES];
         script *s = NULL;
         at_error why = {0};
-        course_at(c, i, values);
-        settings asked = settings_at(c, o, values);
+        settings asked = settings_at(c, o, i, values);
         at_status loaded = target_load_script(&asked, &any, &s, &why);
         script_free(s);
         if (!is_general(loaded))
@@ -191,8 +185,7 @@ static at_status sweep_measured(const options *o, const course *c, at_error *err
         return status;
     for (size_t i = 0; !status && i < c->point_count; i++) {
         const char *values[CURVE_MAX_AXES];
-        course_at(c, i, values);
-        settings asked = settings_at(c, o, values);
+        settings asked = settings_at(c, o, i, values);
         asked.workers = &shared;
         show(c, o, values, i);
         status = measure(&asked, values, found, &first, error);
@@ -228,8 +221,7 @@ static at_status sweep_recorded(const options *o, const course *c, at_error *err
             break;
         for (size_t i = 0; !status && i < c->point_count; i++) {
             const char *values[CURVE_MAX_AXES];
-            course_at(c, i, values);
-            settings asked = settings_at(c, o, values);
+            settings asked = settings_at(c, o, i, values);
             status = recall(o, &asked, &set.records[k], values, found, error);
         }
         if (!status && curve_found(found)) {

@@ -247,19 +247,15 @@ static json_t *pack_over(const ranges *r)
     json_t *over = json_object();
     for (size_t i = 0; i < r->count; i++) {
         const portfolio_axis *axis = &r->axes[i];
-        json_t *divisors = json_array(), *values = json_array();
+        json_t *divisors = json_array(), *values = axis->value_count ? json_array() : NULL;
         for (size_t d = 0; d < axis->divisor_count; d++)
             json_append(&divisors, json_integer(axis->divisors[d]));
         for (size_t v = 0; v < axis->value_count; v++)
             json_append(&values, json_from_value(axis->values[v]));
-        if (axis->value_count)
-            json_put(&over, axis->name, json_pack("{so so}", "values", values, "divisors", divisors));
-        else
-            json_put(&over, axis->name,
-                     json_pack("{sI sI so}", "least", (json_int_t)axis->least, "most", (json_int_t)axis->most,
-                               "divisors", divisors));
-        if (!axis->value_count)
-            json_decref(values);
+        json_put(&over, axis->name,
+                 axis->value_count ? json_pack("{so so}", "values", values, "divisors", divisors)
+                        : json_pack("{sI sI so}", "least", (json_int_t)axis->least, "most", (json_int_t)axis->most,
+                                    "divisors", divisors));
     }
     return over;
 }

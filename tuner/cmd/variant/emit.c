@@ -175,22 +175,14 @@ static at_status run(const options *o, at_error *error)
         status = warn_if_invalid(s, indices, error);
     if (!status)
         status = emit_variant(s, PROBLEM_TUNED, indices, !o->no_line, &source, error);
-    if (status)
-        goto cleanup;
-    to = open_memstream(&text, &size_bytes);
-    if (!to) {
+    if (!status && !(to = open_memstream(&text, &size_bytes)))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
-        goto cleanup;
-    }
-    if (o->best && !o->ptx)
+    if (!status && o->best && !o->ptx)
         status = print_launch(s, indices, rule, to, error);
-    if (status)
-        goto cleanup;
-    if (o->ptx)
+    if (!status && o->ptx)
         status = print_ptx(&source, s, indices, &arch, to, error);
-    else
+    else if (!status)
         fputs(source.source, to);
-cleanup:
     if (to && fclose(to) != 0 && !status)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status)

@@ -303,17 +303,14 @@ static json_t *figure_json(const char *name, double v)
 
 static json_t *launch_json(const profiled *x, uint32_t launch)
 {
-    json_t *out = json_object(), *gpu = json_object(), *simulated = json_object();
+    json_t *gpu = json_object(), *simulated = json_object();
     for (size_t i = 0; i < x->name_count; i++) {
         json_put(&gpu, x->names[i], figure_json(x->names[i], counter(x, launch, i)));
         double v = simulated_count(x, launch, x->names[i]);
         if (!isnan(v))
             json_put(&simulated, x->names[i], figure_json(x->names[i], v));
     }
-    json_put(&out, "entry", json_string(x->launch.launches[launch].entry));
-    json_put(&out, "counters", gpu);
-    json_put(&out, "simulated", simulated);
-    return out;
+    return json_pack("{ss so so}", "entry", x->launch.launches[launch].entry, "counters", gpu, "simulated", simulated);
 }
 
 static at_status print_json(const profiled *x, at_error *error)
