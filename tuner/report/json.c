@@ -184,18 +184,11 @@ static void put_work(json_t **root, const run_summary *s)
     json_put(root, "rate_unit", json_string(work_rate_name(unit, s->item, text)));
 }
 
-static json_t *pack_summary(const run_summary *s, size_t top)
-{
-    json_t *root = pack_run(s, top);
-    if (root)
-        put_work(&root, s);
-    return root;
-}
-
 at_status report_print_json(const run_summary *s, size_t top, FILE *to, at_error *error)
 {
     char *text = NULL;
-    json_t *root = pack_summary(s, top);
+    json_t *root = pack_run(s, top);
+    put_work(&root, s);
     if (!root)
         return error_set(error, AT_NO_MEMORY,
                          "no memory to write the results, or a name that is not UTF-8");

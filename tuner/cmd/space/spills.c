@@ -281,8 +281,7 @@ static at_status print_explored(const explored *x, at_error *error)
     for (size_t i = 0; i < m->line_count && m->line_count <= LINES_IN_FULL && !status; i++) {
         char name[SPILL_TEXT_BYTES];
         spill_map_line_name(m, i, name);
-        printf("\n%s%s", name[0] ? "  " : "", name[0] ? name : "");
-        printf("%s", name[0] ? "\n" : "");
+        printf("\n%s%s%s", name[0] ? "  " : "", name, name[0] ? "\n" : "");
         status = print_line_table(x, i, error);
     }
     putchar('\n');
