@@ -31,17 +31,17 @@ typedef struct bandit {
     size_t outcomes;
 } bandit;
 
-static at_status bandit_init(strategy *s, const strategy_options *options, at_error *error)
+static bool bandit_init(strategy *s, const strategy_options *options)
 {
     bandit *b = (bandit *)s;
     strategy_options each = *options;
     each.start_count = 0;
-    at_status status = AT_OK;
-    for (size_t i = 0; i < ARMS && !status; i++) {
+    bool made = true;
+    for (size_t i = 0; i < ARMS && made; i++) {
         each.seed = rng_next(&s->ledger.rng);
-        status = strategy_new(arms[i], &each, &b->arms[i], error);
+        made = strategy_new(arms[i], &each, &b->arms[i], NULL) == AT_OK;
     }
-    return status;
+    return made;
 }
 
 static void bandit_deinit(strategy *s)

@@ -18,7 +18,7 @@ typedef struct evolution {
     uint16_t *x[4];    /* of the member, the base and the two of the difference */
 } evolution;
 
-static at_status evolution_init(strategy *s, const strategy_options *options, at_error *error)
+static bool evolution_init(strategy *s, const strategy_options *options)
 {
     evolution *e = (evolution *)s;
     size_t parameters = space_parameter_count(options->space) + 1;
@@ -27,7 +27,7 @@ static at_status evolution_init(strategy *s, const strategy_options *options, at
         e->x[i] = calloc(parameters, sizeof *e->x[i]);
         ok = ok && e->x[i];
     }
-    return ok ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    return ok;
 }
 
 static void evolution_deinit(strategy *s)

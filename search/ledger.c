@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 
-at_status ledger_init(ledger *l, const strategy_options *options, at_error *error)
+bool ledger_init(ledger *l, const strategy_options *options)
 {
     *l = (ledger){.space = options->space,
                   .space_count = space_count(options->space),
@@ -17,12 +17,11 @@ at_status ledger_init(ledger *l, const strategy_options *options, at_error *erro
         options->budget && options->budget < l->space_count ? options->budget : l->space_count;
     l->unseen = draw_new(l->space_count, rng_split(&l->rng));
     if (options->start_count == 0)
-        return AT_OK;
+        return true;
     l->start = malloc(options->start_count * sizeof *l->start);
-    if (!l->start)
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    memcpy(l->start, options->start, options->start_count * sizeof *l->start);
-    return AT_OK;
+    if (l->start)
+        memcpy(l->start, options->start, options->start_count * sizeof *l->start);
+    return l->start != NULL;
 }
 
 void ledger_deinit(ledger *l)

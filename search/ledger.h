@@ -38,8 +38,8 @@ typedef struct ledger {
     bool out_of_memory;
 } ledger;
 
-/* Prepares an empty ledger. Errors: AT_NO_MEMORY. */
-at_status ledger_init(ledger *l, const strategy_options *options, at_error *error);
+/* Prepares an empty ledger. False when memory ran out. */
+bool ledger_init(ledger *l, const strategy_options *options);
 void ledger_deinit(ledger *l); /* a zeroed ledger is fine */
 
 /* True when the configuration was proposed or told already. */

@@ -50,13 +50,11 @@ static bool sort_by_prior(model *p, uint64_t count)
     return ok;
 }
 
-static at_status model_init(strategy *s, const strategy_options *options, at_error *error)
+static bool model_init(strategy *s, const strategy_options *options)
 {
     model *p = (model *)s;
     p->prior = options->prior;
-    if (p->prior && !sort_by_prior(p, s->ledger.space_count))
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    return AT_OK;
+    return !p->prior || sort_by_prior(p, s->ledger.space_count);
 }
 
 static void model_deinit(strategy *s)

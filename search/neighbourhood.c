@@ -26,15 +26,14 @@ typedef struct neighbourhood {
     size_t idle; /* outcomes since the last step */
 } neighbourhood;
 
-static at_status neighbourhood_init(strategy *s, const strategy_options *options, at_error *error)
+static bool neighbourhood_init(strategy *s, const strategy_options *options)
 {
     (void)options;
-    (void)error;
     neighbourhood *n = (neighbourhood *)s;
     n->temperature = first_temperature;
     for (size_t i = 0; i < NEIGHBOURHOODS; i++)
         n->weight[i] = 1;
-    return AT_OK;
+    return true;
 }
 
 static size_t draw_neighbourhood(neighbourhood *n)

@@ -13,16 +13,13 @@ at_status strategy_new(const strategy_kind *kind, const strategy_options *option
     if (!s)
         return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
     s->kind = kind;
-    at_status status = ledger_init(&s->ledger, options, error);
-    if (!status && !moves_init(&s->moves, &s->ledger))
-        status = error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
-    if (!status && kind->init)
-        status = kind->init(s, options, error);
-    if (status)
+    if (!ledger_init(&s->ledger, options) || !moves_init(&s->moves, &s->ledger) ||
+        (kind->init && !kind->init(s, options))) {
         strategy_free(s);
-    else
-        *out = s;
-    return status;
+        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    }
+    *out = s;
+    return AT_OK;
 }
 
 const strategy_kind *strategy_get_kind(const strategy *s)

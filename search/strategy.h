@@ -41,7 +41,7 @@ typedef struct strategy_kind {
     bool wants_prior;    /* works worse, or not at all, without strategy_options.prior */
     bool blind;          /* its proposals do not depend on outcomes */
     size_t size_bytes; /* of its struct, whose first member is a struct strategy */
-    at_status (*init)(strategy *s, const strategy_options *options, at_error *error); /* or NULL */
+    bool (*init)(strategy *s, const strategy_options *options); /* false: no memory. Or NULL */
     void (*deinit)(strategy *s); /* after any init, even one that failed; NULL: nothing to do */
     /* The next configuration to try, unseen so far. False: nothing until more is told, or nothing
      * at all. */

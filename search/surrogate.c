@@ -61,21 +61,19 @@ typedef struct surrogate {
     size_t chosen_capacity;
 } surrogate;
 
-static at_status surrogate_init(strategy *s, const strategy_options *options, at_error *error)
+static bool surrogate_init(strategy *s, const strategy_options *options)
 {
     surrogate *g = (surrogate *)s;
-    at_status status = encoding_init(&g->encoding, options->space, GP_MAX_FEATURES, error);
-    if (status)
-        return status;
     g->row_trial = malloc(ROW_LIMIT * sizeof *g->row_trial);
-    if (!g->row_trial || !pool_init(&g->pool, &s->ledger, &g->encoding) ||
+    if (!g->row_trial || !encoding_init(&g->encoding, options->space, GP_MAX_FEATURES) ||
+        !pool_init(&g->pool, &s->ledger, &g->encoding) ||
         !feasibility_init(&g->feasibility, &g->encoding, g->pool.most) ||
         !gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT,
                  g->pool.points, g->pool.most))
-        return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+        return false;
     g->penalty = least_penalty;
     g->kernel = gp_prior_kernel(g->encoding.features);
-    return AT_OK;
+    return true;
 }
 
 static void surrogate_deinit(strategy *s)

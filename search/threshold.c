@@ -116,6 +116,15 @@ static size_t middle_of_longest(const threshold *t, size_t low, size_t high, boo
     return best;
 }
 
+/* The first place that was not asked for, of all or of the wished ones. */
+static bool first_untold(const threshold *t, bool wished, size_t *place)
+{
+    for (*place = 0; *place < t->count; ++*place)
+        if (!t->told[*place] && (!wished || t->wished[*place]))
+            return true;
+    return false;
+}
+
 /* Where a response that is not monotone would show. */
 static bool next_doubt(const threshold *t, const shape *s, size_t *place)
 {
@@ -137,12 +146,8 @@ static bool next_doubt(const threshold *t, const shape *s, size_t *place)
     size_t high = s->after + around < t->count ? s->after + around : t->count - 1;
     if (s->changes && middle_of_longest(t, low, high, true, place) > COARSE)
         return true;
-    for (size_t i = 0; i < t->count; i++)
-        if (t->wished[i] && !t->told[i]) {
-            *place = i;
-            return true;
-        }
-    return middle_of_longest(t, 0, t->count - 1, true, place) || middle_of_longest(t, 0, t->count - 1, false, place);
+    return first_untold(t, true, place) || middle_of_longest(t, 0, t->count - 1, true, place) ||
+           middle_of_longest(t, 0, t->count - 1, false, place);
 }
 
 bool threshold_next(const threshold *t, size_t *place)
@@ -150,14 +155,8 @@ bool threshold_next(const threshold *t, size_t *place)
     shape s = shape_of(t);
     if (!s.any)
         return false;
-    if (s.changes > 1) {
-        for (size_t i = 0; i < t->count; i++)
-            if (!t->told[i]) {
-                *place = i;
-                return true;
-            }
-        return false;
-    }
+    if (s.changes > 1)
+        return first_untold(t, false, place);
     for (int end = 0; end < 2; end++) {
         *place = end ? s.last : s.first;
         if (answer_at(t, *place) == THRESHOLD_UNKNOWN)

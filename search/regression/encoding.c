@@ -114,7 +114,7 @@ static void find_free(encoding *e)
     }
 }
 
-at_status encoding_init(encoding *e, const space *s, size_t most, at_error *error)
+bool encoding_init(encoding *e, const space *s, size_t most)
 {
     size_t count = space_parameter_count(s);
     *e = (encoding){.space = s,
@@ -125,12 +125,11 @@ at_status encoding_init(encoding *e, const space *s, size_t most, at_error *erro
     bool ok = e->is_category && e->parameters && e->indices;
     for (size_t p = 0; ok && p < count; p++)
         ok = encode_parameter(e, p, most);
-    if (ok) {
+    if (ok)
         find_free(e);
-        return AT_OK;
-    }
-    encoding_deinit(e);
-    return error_set(error, AT_NO_MEMORY, "no memory for a search strategy");
+    else
+        encoding_deinit(e);
+    return ok;
 }
 
 void encoding_deinit(encoding *e)

@@ -20,8 +20,9 @@ typedef struct encoding {
     uint16_t *indices; /* scratch: of one configuration */
 } encoding;
 
-/* At most `most` features, which is at most 64: the last parameters have none. Errors: AT_NO_MEMORY. */
-at_status encoding_init(encoding *e, const space *s, size_t most, at_error *error);
+/* At most `most` features, which is at most 64: the last parameters have none. False when memory
+ * ran out. */
+bool encoding_init(encoding *e, const space *s, size_t most);
 void encoding_deinit(encoding *e); /* a zeroed one is fine */
 
 /* Fills `features` numbers. */

@@ -41,7 +41,7 @@ static void set_up(setting *t)
     t->space = NULL;
     assert_ok(space_new(parameters, 4, &even, 1, test_even, NULL, 0, &t->space, &error), error);
     strategy_options options = {.space = t->space, .seed = 1};
-    assert_ok(ledger_init(&t->ledger, &options, &error), error);
+    assert_true(ledger_init(&t->ledger, &options));
     assert_true(moves_init(&t->moves, &t->ledger));
 }
 
@@ -150,11 +150,10 @@ static void a_small_space_is_looked_at_whole_and_failures_spread(void **state)
     (void)state;
     setting t;
     set_up(&t);
-    at_error error = {0};
     encoding e;
     pool p;
     feasibility f;
-    assert_ok(encoding_init(&e, t.space, GP_MAX_FEATURES, &error), error);
+    assert_true(encoding_init(&e, t.space, GP_MAX_FEATURES));
     assert_true(pool_init(&p, &t.ledger, &e));
     assert_true(feasibility_init(&f, &e, p.most));
     pool_fill(&p, &t.moves, &e);
