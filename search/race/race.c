@@ -243,24 +243,29 @@ static void drop_far(race *r)
     keep_best(r, within > least ? within : least, RACE_SCREEN, false);
 }
 
-/* Puts the log ratios of the living to their leader into the keys, unsorted; the leader's is 0. */
-static uint32_t compare_to_leader(race *r)
+/* Sorts the living by the log ratios of their times to their leader's. A one-sided test of that `tail` (0:
+ * none) puts who is slower behind all others. Returns how many are not. */
+static size_t compare_to_leader(race *r, double tail)
 {
-    uint32_t leader = race_leader(r, race_heats, r->alive, r->alive_count, r->heats_blocks);
+    size_t blocks = r->heats_blocks, kept = 0;
+    double quantile = tail > 0 ? paired_quantile(tail, blocks) : 0;
+    uint32_t leader = race_leader(r, race_heats, r->alive, r->alive_count, blocks);
     for (size_t i = 0; i < r->alive_count; i++) {
-        paired p = paired_compare(race_heats(r, r->alive[i]), race_heats(r, leader),
-                                  r->heats_blocks, r->options.tick_ns, r->ratios);
-        r->keys[i] = (keyed){p.mean, r->alive[i]};
+        paired p = paired_compare(race_heats(r, r->alive[i]), race_heats(r, leader), blocks,
+                                  r->options.tick_ns, r->ratios);
+        bool slower = tail > 0 && r->alive[i] != leader && p.mean > paired_half_width(&p, quantile);
+        r->keys[i] = (keyed){p.mean + (slower ? behind_all : 0), r->alive[i]};
+        kept += !slower;
     }
-    return leader;
+    race_sort(r->keys, r->alive_count);
+    return kept;
 }
 
 static void cut_to(race *r, size_t places)
 {
     if (r->alive_count <= places)
         return;
-    compare_to_leader(r);
-    race_sort(r->keys, r->alive_count);
+    compare_to_leader(r, 0);
     keep_best(r, places, r->stage, true);
 }
 
@@ -270,19 +275,7 @@ static void drop_slower(race *r)
 {
     if (r->alive_count < 2)
         return;
-    size_t blocks = r->heats_blocks;
-    double tail = r->options.alpha / (RACE_LOOKS * (double)(r->entered - 1));
-    double quantile = paired_quantile(tail, blocks);
-    uint32_t leader = race_leader(r, race_heats, r->alive, r->alive_count, blocks);
-    size_t kept = 0;
-    for (size_t i = 0; i < r->alive_count; i++) {
-        paired p = paired_compare(race_heats(r, r->alive[i]), race_heats(r, leader), blocks,
-                                  r->options.tick_ns, r->ratios);
-        bool slower = r->alive[i] != leader && p.mean > paired_half_width(&p, quantile);
-        r->keys[i] = (keyed){p.mean + (slower ? behind_all : 0), r->alive[i]};
-        kept += !slower;
-    }
-    race_sort(r->keys, r->alive_count);
+    size_t kept = compare_to_leader(r, r->options.alpha / (RACE_LOOKS * (double)(r->entered - 1)));
     keep_best(r, kept < LEAST_SURVIVORS ? LEAST_SURVIVORS : kept, RACE_HEATS, false);
 }
 
