@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "normal.h"
+
 synthetic_machine synthetic_machine_usual(void)
 {
     return (synthetic_machine){

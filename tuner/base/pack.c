@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bits.h"
+
 void pack_deinit(pack *p)
 {
     free(p->bytes);
@@ -69,9 +71,7 @@ void pack_put_u64(pack *p, uint64_t v)
 
 void pack_put_f64(pack *p, double v)
 {
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    put(p, bits, 8);
+    put(p, bits_of_double(v), 8);
 }
 
 void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes)
@@ -112,10 +112,7 @@ uint64_t pack_get_u64(pack *p)
 
 double pack_get_f64(pack *p)
 {
-    uint64_t bits = pack_get_u64(p);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
+    return double_of_bits(pack_get_u64(p));
 }
 
 const void *pack_get_bytes(pack *p, size_t *size_bytes)

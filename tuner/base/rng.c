@@ -1,9 +1,5 @@
 #include "base/rng.h"
 
-#include <math.h>
-
-static const double two_pi = 6.283185307179586;
-
 rng rng_seeded(uint64_t seed)
 {
     return (rng){.state = seed};
@@ -38,13 +34,6 @@ uint64_t rng_below(rng *r, uint64_t bound)
 double rng_uniform(rng *r)
 {
     return (double)(rng_next(r) >> 11) * 0x1p-53;
-}
-
-double rng_normal(rng *r)
-{
-    /* 1 - u is in (0, 1]: its logarithm is finite. */
-    double radius = sqrt(-2.0 * log(1.0 - rng_uniform(r)));
-    return radius * cos(two_pi * rng_uniform(r));
 }
 
 void rng_shuffle(rng *r, uint64_t *items, size_t count)

@@ -28,9 +28,6 @@ uint64_t rng_below(rng *r, uint64_t bound);
 /* Uniform in [0, 1), a multiple of 2^-53. */
 double rng_uniform(rng *r);
 
-/* Normal with mean 0 and standard deviation 1 (Box & Muller 1958). */
-double rng_normal(rng *r);
-
 /* Puts `items` in a uniformly random order (Fisher & Yates; Durstenfeld 1964). */
 void rng_shuffle(rng *r, uint64_t *items, size_t count);
 

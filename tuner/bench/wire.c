@@ -106,12 +106,12 @@ void device_put_problem(pack *m, const device_problem *problem)
 void device_get_problem(pack *m, device_problem *out)
 {
     pack_get_fields(m, out, FIELDS(problem_fields));
-    plan_get_problem(m, &out->plan, NULL);
+    plan_get_problem(m, &out->plan);
     device_get_image(m, &out->reference);
-    plan_get_launch(m, &out->reference_launch, NULL);
+    plan_get_launch(m, &out->reference_launch);
     device_get_image(m, &out->filler);
     if (out->filler.size_bytes)
-        plan_get_launch(m, &out->filler_launch, NULL);
+        plan_get_launch(m, &out->filler_launch);
 }
 
 void device_put_variant(pack *m, const device_variant *variant)
@@ -138,7 +138,7 @@ void device_get_variant(pack *m, device_variant *out)
         if (!out->present[i])
             continue;
         device_get_image(m, &out->images[i]);
-        plan_get_launch(m, &out->launches[i], NULL);
+        plan_get_launch(m, &out->launches[i]);
     }
     bool any = false;
     for (int i = 0; i < DEVICE_SLOTS; i++) {

@@ -68,13 +68,6 @@ static bool get_below(pack *m, uint32_t limit, uint32_t *out)
     return !m->failed && *out < limit;
 }
 
-static at_status corrupt(pack *m, const char *what, at_error *error)
-{
-    m->failed = true;
-    return error_set(error, AT_WORKER, "a worker's message holds a %s plan that is not valid",
-                     what);
-}
-
 static bool has_limit(buffer_fill fill)
 {
     return fill == FILL_MODULO || fill == FILL_SORTED || fill == FILL_LOCAL ||
@@ -224,15 +217,14 @@ void plan_put_problem(pack *m, const problem_plan *plan)
         transfer_put_task(m, &plan->transfer);
 }
 
-at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
+static bool get_problem(pack *m, problem_plan *out)
 {
-    memset(out, 0, sizeof *out);
     uint32_t facts;
     if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->buffer_count))
-        return corrupt(m, "problem", error);
+        return false;
     for (uint32_t i = 0; i < out->buffer_count; i++)
         if (!get_buffer(m, &out->buffers[i]))
-            return corrupt(m, "problem", error);
+            return false;
     bool is_tolerance = get_tolerances(m, out);
     bool known = get_below(m, TRANSFER_DIRECTIONS << DIRECTION_SHIFT, &facts), has_work = facts & FACT_WORK;
     uint32_t direction = facts >> DIRECTION_SHIFT, ceiling = facts % (1u << DIRECTION_SHIFT) >> CEILING_SHIFT;
@@ -247,9 +239,14 @@ at_status plan_get_problem(pack *m, problem_plan *out, at_error *error)
     }
     if (known && direction)
         known = transfer_get_task(m, (transfer_direction)direction, out->buffer_count, &out->transfer);
-    if (m->failed || !known || !is_tolerance || (has_work && out->flops == 0 && out->items == 0))
-        return corrupt(m, "problem", error);
-    return AT_OK;
+    return known && is_tolerance && (!has_work || out->flops > 0 || out->items > 0);
+}
+
+bool plan_get_problem(pack *m, problem_plan *out)
+{
+    memset(out, 0, sizeof *out);
+    m->failed = !get_problem(m, out) || m->failed;
+    return !m->failed;
 }
 
 static bool is_struct(const argument_plan *a)
@@ -472,12 +469,11 @@ static bool get_many(pack *m, launch_plan *out)
     return !is_plain(out);
 }
 
-at_status plan_get_launch(pack *m, launch_plan *out, at_error *error)
+bool plan_get_launch(pack *m, launch_plan *out)
 {
     memset(out, 0, sizeof *out);
     size_t start = m->position;
-    bool plain = pack_get_string(m)[0] != '\0';
-    bool sound;
+    bool plain = pack_get_string(m)[0] != '\0', sound;
     if (plain) {
         m->position = start;
         out->launch_count = 1;
@@ -485,5 +481,6 @@ at_status plan_get_launch(pack *m, launch_plan *out, at_error *error)
     } else {
         sound = get_many(m, out);
     }
-    return m->failed || !sound ? corrupt(m, "launch", error) : AT_OK;
+    m->failed = !sound || m->failed;
+    return !m->failed;
 }

@@ -162,10 +162,10 @@ void plan_entries(const launch_plan *plan, char text[PLAN_ENTRIES_BYTES]);
 const void *plan_argument_value(const launch_plan *plan, const argument_plan *argument);
 
 /* Write a plan to a pack, and read it back. Everything that is read is checked (counts, enumerations,
- * names, sizes): a corrupt message is AT_WORKER, never a plan. */
+ * names, sizes): a corrupt message is false, and the pack has failed, never a plan. */
 void plan_put_problem(pack *m, const problem_plan *plan);
-at_status plan_get_problem(pack *m, problem_plan *out, at_error *error);
+bool plan_get_problem(pack *m, problem_plan *out);
 void plan_put_launch(pack *m, const launch_plan *plan);
-at_status plan_get_launch(pack *m, launch_plan *out, at_error *error);
+bool plan_get_launch(pack *m, launch_plan *out);
 
 #endif

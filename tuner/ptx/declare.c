@@ -1,6 +1,6 @@
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/bits.h"
 #include "ptx/parser.h"
 
 /* More of anything than a real kernel has is a corrupt file. */
@@ -90,12 +90,8 @@ static void convert_initial(const ptx_token *t, bool negative, ptx_type type, ui
 {
     *bits = negative ? 0 - t->bits : t->bits;
     if (t->kind == PTX_TOKEN_DOUBLE && type == PTX_F32) {
-        double v;
-        memcpy(&v, &t->bits, sizeof v);
-        float f = (float)(negative ? -v : v);
-        uint32_t b;
-        memcpy(&b, &f, sizeof b);
-        *bits = b;
+        double v = double_of_bits(t->bits);
+        *bits = bits_of_float((float)(negative ? -v : v));
     }
 }
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/half.h"
-#include "sim/program/bits.h"
 
 /* The output function of SplitMix64 (Steele, Lea & Flood 2014). */
 static uint64_t random_bits(uint64_t seed, uint64_t i)
@@ -19,8 +19,8 @@ static uint64_t convert_integer(uint64_t v, dtype type)
     switch (type) {
     case DTYPE_HALF: return half_from_float((float)v);
     case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
-    case DTYPE_FLOAT: return sim_float_bits((float)v);
-    case DTYPE_DOUBLE: return sim_double_bits((double)v);
+    case DTYPE_FLOAT: return bits_of_float((float)v);
+    case DTYPE_DOUBLE: return bits_of_double((double)v);
     default: return v;
     }
 }
@@ -31,8 +31,8 @@ static uint64_t uniform(uint64_t r, dtype type)
     switch (type) {
     case DTYPE_HALF: return half_from_float(sign * (float)(r & 0x7ff) * 0x1p-11f);
     case DTYPE_BFLOAT16: return bfloat_from_float(sign * (float)(r & 0xff) * 0x1p-8f);
-    case DTYPE_FLOAT: return sim_float_bits(sign * (float)(r & 0xffffff) * 0x1p-24f);
-    case DTYPE_DOUBLE: return sim_double_bits((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
+    case DTYPE_FLOAT: return bits_of_float(sign * (float)(r & 0xffffff) * 0x1p-24f);
+    case DTYPE_DOUBLE: return bits_of_double((double)sign * (double)(r & 0x1fffffffffffff) * 0x1p-53);
     default: return r;
     }
 }
@@ -65,7 +65,7 @@ static uint64_t permuted(uint64_t i, uint64_t count, uint64_t seed)
 static uint64_t skewed(uint64_t r, uint64_t limit)
 {
     uint64_t octaves = 64 - (uint64_t)__builtin_clzll(limit);
-    uint64_t octave = sim_high_product(r, octaves), low = UINT64_C(1) << octave;
+    uint64_t octave = high_product(r, octaves), low = UINT64_C(1) << octave;
     uint64_t v = low - 1 + (random_bits(r, octave) & (low - 1));
     return v < limit ? v : v % limit;
 }
@@ -74,7 +74,7 @@ static uint64_t offset_of(const buffer_plan *p, uint64_t i, uint64_t r)
 {
     if (i == 0 || i == p->count - 1)
         return i == 0 ? 0 : p->fill_limit;
-    return (i * p->fill_limit - sim_high_product(r, p->fill_limit)) / (p->count - 1);
+    return (i * p->fill_limit - high_product(r, p->fill_limit)) / (p->count - 1);
 }
 
 static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
@@ -82,7 +82,7 @@ static uint64_t local_of(const buffer_plan *p, uint64_t i, uint64_t r)
     uint64_t limit = p->fill_limit, block = p->fill_block;
     uint64_t windows = limit / block + (limit % block != 0), start = i / block % windows * block;
     uint64_t width = limit - start < block ? limit - start : block;
-    return start + sim_high_product(r, width);
+    return start + high_product(r, width);
 }
 
 static uint64_t double_bits(double v, dtype type)
@@ -90,8 +90,8 @@ static uint64_t double_bits(double v, dtype type)
     switch (type) {
     case DTYPE_HALF: return half_from_float((float)v);
     case DTYPE_BFLOAT16: return bfloat_from_float((float)v);
-    case DTYPE_FLOAT: return sim_float_bits((float)v);
-    case DTYPE_DOUBLE: return sim_double_bits(v);
+    case DTYPE_FLOAT: return bits_of_float((float)v);
+    case DTYPE_DOUBLE: return bits_of_double(v);
     default: return (uint64_t)(int64_t)v;
     }
 }
@@ -106,12 +106,12 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     case FILL_VALUES: return double_bits(p->values[i % p->value_count], p->type);
     case FILL_PERMUTATION: return convert_integer(permuted(i, p->count, seed), p->type);
     case FILL_SORTED:
-        return convert_integer((i * p->fill_limit + sim_high_product(r, p->fill_limit)) / p->count,
+        return convert_integer((i * p->fill_limit + high_product(r, p->fill_limit)) / p->count,
                                p->type);
     case FILL_LOCAL: return convert_integer(local_of(p, i, r), p->type);
     case FILL_SKEWED: return convert_integer(skewed(r, p->fill_limit), p->type);
     case FILL_OFFSETS: return convert_integer(offset_of(p, i, r), p->type);
-    default: return convert_integer(sim_high_product(r, p->fill_limit), p->type);
+    default: return convert_integer(high_product(r, p->fill_limit), p->type);
     }
 }
 

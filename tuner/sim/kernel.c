@@ -62,11 +62,9 @@ cleanup:
 at_status sim_kernel_set_variable(const sim_kernel *k, const char *name, const uint8_t *bytes,
                                   uint64_t size_bytes, at_error *error)
 {
-    size_t length = strlen(name);
     for (size_t i = 0; i < k->module->variable_count; i++) {
         const ptx_variable *v = &k->module->variables[i];
-        if (!in_module_memory(k, v, i) || (size_t)v->name.length != length ||
-            memcmp(v->name.at, name, length) != 0)
+        if (!in_module_memory(k, v, i) || !ptx_text_is(v->name, name))
             continue;
         if (v->size_bytes < size_bytes)
             return error_set(error, AT_COMPILE, "the variable %s has %llu bytes, the buffer that "

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "normal.h"
 #include "base/rng.h"
 
 static void the_sequence_is_that_of_splitmix64(void **state)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "normal.h"
 #include "base/rng.h"
 #include "base/stats.h"
 

@@ -130,17 +130,12 @@ static at_status decode_mov(decoder *d)
 
 static sim_rounding rounding_of(const decoder *d)
 {
-    static const struct {
-        const char *name;
-        sim_rounding rounding;
-    } names[] = {{"rn", SIM_ROUND_NEAREST},          {"rz", SIM_ROUND_ZERO},
-                 {"rm", SIM_ROUND_DOWN},             {"rp", SIM_ROUND_UP},
-                 {"rni", SIM_ROUND_INTEGER_NEAREST}, {"rzi", SIM_ROUND_INTEGER_ZERO},
-                 {"rmi", SIM_ROUND_INTEGER_DOWN},    {"rpi", SIM_ROUND_INTEGER_UP}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (decode_has(d, names[i].name))
-            return names[i].rounding;
-    return SIM_ROUND_NONE;
+    static const choice roundings[] = {
+        {"rn", SIM_ROUND_NEAREST},          {"rz", SIM_ROUND_ZERO},
+        {"rm", SIM_ROUND_DOWN},             {"rp", SIM_ROUND_UP},
+        {"rni", SIM_ROUND_INTEGER_NEAREST}, {"rzi", SIM_ROUND_INTEGER_ZERO},
+        {"rmi", SIM_ROUND_INTEGER_DOWN},    {"rpi", SIM_ROUND_INTEGER_UP}, {0}};
+    return (sim_rounding)decode_choice(d, roundings, SIM_ROUND_NONE);
 }
 
 static at_status decode_cvt(decoder *d)
@@ -186,15 +181,6 @@ static at_status decode_cvta(decoder *d)
         return decode_finish(d, &to, false);
     }
     return decode_unknown(d);
-}
-
-/* The sim_logic that a comparison is combined with; -1 for none. */
-static int combine_of(const decoder *d)
-{
-    for (int i = SIM_LOGIC_AND; i <= SIM_LOGIC_XOR; i++)
-        if (decode_has(d, logic_names[i]))
-            return i;
-    return -1;
 }
 
 /* Emits a comparison into the predicate `to`. */
@@ -243,7 +229,8 @@ static at_status decode_setp(decoder *d)
     int32_t b = decode_source(d, decode_operand(d, 2), width, type);
     if (d->statement->count == 4)
         third = decode_predicate(d, decode_operand(d, 3), false);
-    int combine = combine_of(d);
+    static const choice logics[] = {{"and", SIM_LOGIC_AND}, {"or", SIM_LOGIC_OR}, {"xor", SIM_LOGIC_XOR}, {0}};
+    int combine = decode_choice(d, logics, -1);
     if ((third != SIM_NO_SLOT) != (combine >= 0))
         return decode_unknown(d);
     sim_instruction *c = emit_compare(d, compare, type, p, a, b);

@@ -1,19 +1,5 @@
 #include "sim/decode/decoder.h"
 
-struct named_op {
-    const char *name;
-    int op;
-};
-
-/* The modifier's value in a table that ends in a NULL name; -1: none of them is there. */
-static int op_of(const decoder *d, const struct named_op *names)
-{
-    for (; names->name; names++)
-        if (decode_has(d, names->name))
-            return names->op;
-    return -1;
-}
-
 /* Emits an instruction of the whole warp with its result and, unless `mask` is SIM_NO_SLOT, its members. */
 static sim_instruction *emit_warp(decoder *d, sim_kind kind, int op, const destination *to, int32_t mask)
 {
@@ -74,9 +60,9 @@ static at_status decode_barrier(decoder *d)
 /* shfl.sync.MODE.b32 d[|p], a, b, c, mask */
 static at_status decode_shuffle(decoder *d)
 {
-    static const struct named_op modes[] = {{"up", SIM_SHUFFLE_UP}, {"down", SIM_SHUFFLE_DOWN},
+    static const choice modes[] = {{"up", SIM_SHUFFLE_UP}, {"down", SIM_SHUFFLE_DOWN},
                                             {"bfly", SIM_SHUFFLE_XOR}, {"idx", SIM_SHUFFLE_INDEX}, {0}};
-    int op = op_of(d, modes);
+    int op = decode_choice(d, modes, -1);
     if (op < 0 || !decode_has(d, "sync"))
         return decode_unknown(d);
     decode_count(d, 5, 5);
@@ -95,9 +81,9 @@ static at_status decode_shuffle(decoder *d)
 /* vote.sync.{all,any,uni}.pred p, a, mask; vote.sync.ballot.b32 d, a, mask */
 static at_status decode_vote(decoder *d)
 {
-    static const struct named_op modes[] = {{"ballot", SIM_VOTE_BALLOT}, {"all", SIM_VOTE_ALL},
+    static const choice modes[] = {{"ballot", SIM_VOTE_BALLOT}, {"all", SIM_VOTE_ALL},
                                             {"any", SIM_VOTE_ANY}, {"uni", SIM_VOTE_UNIFORM}, {0}};
-    int op = op_of(d, modes);
+    int op = decode_choice(d, modes, -1);
     if (op < 0 || !decode_has(d, "sync"))
         return decode_unknown(d);
     decode_count(d, 3, 3);
@@ -114,8 +100,8 @@ static at_status decode_vote(decoder *d)
 /* match.any.sync.b32 d, a, mask; match.all.sync.b32 d[|p], a, mask */
 static at_status decode_match(decoder *d)
 {
-    static const struct named_op modes[] = {{"any", SIM_MATCH_ANY}, {"all", SIM_MATCH_ALL}, {0}};
-    int op = op_of(d, modes);
+    static const choice modes[] = {{"any", SIM_MATCH_ANY}, {"all", SIM_MATCH_ALL}, {0}};
+    int op = decode_choice(d, modes, -1);
     if (d->op.type_count != 1 || op < 0)
         return decode_unknown(d);
     decode_count(d, 3, 3);
@@ -134,10 +120,10 @@ static at_status decode_match(decoder *d)
 /* redux.sync.OP.type d, a, mask */
 static at_status decode_reduce(decoder *d)
 {
-    static const struct named_op names[] = {
+    static const choice names[] = {
         {"add", SIM_REDUCE_ADD}, {"min", SIM_REDUCE_MIN}, {"max", SIM_REDUCE_MAX},
         {"and", SIM_REDUCE_AND}, {"or", SIM_REDUCE_OR},   {"xor", SIM_REDUCE_XOR}, {0}};
-    int op = op_of(d, names);
+    int op = decode_choice(d, names, -1);
     if (op < 0 || d->op.type_count != 1 || ptx_type_bytes(d->op.types[0]) != 4 ||
         d->op.types[0] == PTX_F32)
         return decode_unknown(d);

@@ -95,6 +95,14 @@ bool decode_has(const decoder *d, const char *modifier)
     return false;
 }
 
+int decode_choice(const decoder *d, const choice *choices, int otherwise)
+{
+    for (; choices->modifier; choices++)
+        if (decode_has(d, choices->modifier))
+            return choices->value;
+    return otherwise;
+}
+
 at_status decode_count(decoder *d, int least, int most)
 {
     if (d->statement->count < least || d->statement->count > most)

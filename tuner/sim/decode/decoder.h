@@ -65,6 +65,13 @@ const ptx_operand *decode_operand(const decoder *d, int i); /* of the statement;
 /* The i-th of a vector, group or pair. */
 const ptx_operand *decode_part(const decoder *d, const ptx_operand *o, int i);
 bool decode_has(const decoder *d, const char *modifier);
+typedef struct choice { /* what a modifier stands for */
+    const char *modifier;
+    int value;
+} choice;
+/* The value of the first choice whose modifier the opcode has, of a list that ends in one without; `otherwise`:
+ * it has none of them. */
+int decode_choice(const decoder *d, const choice *choices, int otherwise);
 /* The statement must have between `least` and `most` operands. */
 at_status decode_count(decoder *d, int least, int most);
 

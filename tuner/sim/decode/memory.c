@@ -4,18 +4,13 @@
 
 ptx_space decode_space(const decoder *d)
 {
-    static const struct {
-        const char *name;
-        ptx_space space;
-    } names[] = {{"global", PTX_SPACE_GLOBAL},      {"shared", PTX_SPACE_SHARED},
-                 {"shared::cta", PTX_SPACE_SHARED}, {"shared::cluster", PTX_SPACE_SHARED},
-                 {"local", PTX_SPACE_LOCAL},        {"const", PTX_SPACE_CONST},
-                 {"param", PTX_SPACE_PARAM},        {"param::entry", PTX_SPACE_PARAM},
-                 {"param::func", PTX_SPACE_PARAM}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (decode_has(d, names[i].name))
-            return names[i].space;
-    return PTX_SPACE_GENERIC;
+    static const choice spaces[] = {
+        {"global", PTX_SPACE_GLOBAL},      {"shared", PTX_SPACE_SHARED},
+        {"shared::cta", PTX_SPACE_SHARED}, {"shared::cluster", PTX_SPACE_SHARED},
+        {"local", PTX_SPACE_LOCAL},        {"const", PTX_SPACE_CONST},
+        {"param", PTX_SPACE_PARAM},        {"param::entry", PTX_SPACE_PARAM},
+        {"param::func", PTX_SPACE_PARAM},  {0}};
+    return (ptx_space)decode_choice(d, spaces, PTX_SPACE_GENERIC);
 }
 
 static sim_class class_of(ptx_space space)
@@ -202,20 +197,17 @@ static bool atomic_fits(sim_atomic_op op, ptx_type t)
     }
 }
 
-static const char *const atomic_names[] = {
-    [SIM_ATOMIC_ADD] = "add", [SIM_ATOMIC_MIN] = "min", [SIM_ATOMIC_MAX] = "max",
-    [SIM_ATOMIC_INC] = "inc", [SIM_ATOMIC_DEC] = "dec", [SIM_ATOMIC_AND] = "and",
-    [SIM_ATOMIC_OR] = "or",   [SIM_ATOMIC_XOR] = "xor", [SIM_ATOMIC_EXCH] = "exch",
-    [SIM_ATOMIC_CAS] = "cas"};
+static const choice atomics[] = {
+    {"add", SIM_ATOMIC_ADD}, {"min", SIM_ATOMIC_MIN}, {"max", SIM_ATOMIC_MAX},
+    {"inc", SIM_ATOMIC_INC}, {"dec", SIM_ATOMIC_DEC}, {"and", SIM_ATOMIC_AND},
+    {"or", SIM_ATOMIC_OR},   {"xor", SIM_ATOMIC_XOR}, {"exch", SIM_ATOMIC_EXCH},
+    {"cas", SIM_ATOMIC_CAS}, {0}};
 
 /* atom[.space].OP.type d, [a], b[, c]; red without d. */
 static at_status decode_atomic(decoder *d)
 {
     bool is_red = strcmp(d->op.name, "red") == 0;
-    int op = -1;
-    for (int i = 0; i <= SIM_ATOMIC_CAS; i++)
-        if (decode_has(d, atomic_names[i]))
-            op = i;
+    int op = decode_choice(d, atomics, -1);
     ptx_type type = memory_type(d);
     ptx_space space = decode_space(d);
     bool reachable = space == PTX_SPACE_GENERIC || space == PTX_SPACE_GLOBAL || space == PTX_SPACE_SHARED;

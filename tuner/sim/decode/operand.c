@@ -1,8 +1,8 @@
 
 #include <string.h>
 
+#include "base/bits.h"
 #include "base/half.h"
-#include "sim/program/bits.h"
 #include "sim/decode/decoder.h"
 
 static const uint32_t max_local_bytes = 512 * 1024; /* a thread: CUDA C++ Programming Guide */
@@ -97,18 +97,18 @@ static uint64_t number_bits(const ptx_operand *o, ptx_type type)
     bool is_float = type == PTX_F32 || type == PTX_F16 || type == PTX_BF16;
     double v;
     if (o->kind == PTX_OPERAND_DOUBLE && is_float)
-        v = sim_bits_double(o->bits);
+        v = double_of_bits(o->bits);
     else if (o->kind == PTX_OPERAND_INTEGER && (is_float || type == PTX_F64))
         v = (double)(int64_t)o->bits;
     else if (o->kind == PTX_OPERAND_FLOAT && (type == PTX_F64 || type == PTX_F16 || type == PTX_BF16))
-        v = sim_bits_float((uint32_t)o->bits);
+        v = float_of_bits((uint32_t)o->bits);
     else
         return o->bits;
     switch (type) {
-    case PTX_F32: return sim_float_bits((float)v);
+    case PTX_F32: return bits_of_float((float)v);
     case PTX_F16: return half_from_double(v);
     case PTX_BF16: return bfloat_from_double(v);
-    default: return sim_double_bits(v);
+    default: return bits_of_double(v);
     }
 }
 

@@ -74,11 +74,14 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
     return true;
 }
 
-/* Shared, local and parameter memory: one block of bytes from address 0. */
+/* Shared, local and parameter memory: a block of bytes from address 0, each lane's `stride` behind the one
+ * before. */
 static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
-                           uint32_t bytes, uint64_t size, places *p)
+                           uint32_t bytes, uint64_t size, uint8_t *first, uint8_t *valid, size_t stride,
+                           places *p)
 {
-    SIM_EACH_OF(l, mask)
+    SIM_EACH_OF(l, mask) {
+        size_t place = (size_t)l * stride + p->address[l];
         if (p->address[l] >= size || bytes > size - p->address[l])
             return sim_fail(b, w, c, l, SIM_FAULT_BOUNDS,
                             "%s of %u bytes at %s address %" PRIu64 " of %" PRIu64 " bytes",
@@ -86,6 +89,9 @@ static bool resolve_window(sim_block *b, sim_warp *w, const sim_instruction *c, 
                             ptx_space_name((ptx_space)c->space == PTX_SPACE_GENERIC
                                                ? PTX_SPACE_SHARED : (ptx_space)c->space),
                             p->address[l], size);
+        p->at[l] = first + place;
+        p->valid[l] = valid ? valid + place : NULL;
+    }
     return true;
 }
 
@@ -97,31 +103,14 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return false;
     switch (space) {
     case PTX_SPACE_SHARED:
-        if (!resolve_window(b, w, c, mask, bytes, b->shared_bytes, p))
-            return false;
-        SIM_EACH_OF(l, mask) {
-            p->at[l] = b->shared + p->address[l];
-            p->valid[l] = NULL;
-        }
-        return true;
+        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, b->shared, NULL, 0, p);
     case PTX_SPACE_LOCAL:
-        if (!resolve_window(b, w, c, mask, bytes, program->local_bytes, p))
-            return false;
-        SIM_EACH_OF(l, mask) {
-            size_t place = (size_t)l * program->local_bytes + p->address[l];
-            p->at[l] = w->local + place;
-            p->valid[l] = w->local_valid ? w->local_valid + place : NULL;
-        }
-        return true;
+        return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
+                              program->local_bytes, p);
     case PTX_SPACE_PARAM:
-        if (!resolve_window(b, w, c, mask, bytes, program->parameter_bytes, p))
-            return false;
-        SIM_EACH_OF(l, mask) {
-            /* Only loads reach parameters: decoding refuses others. */
-            p->at[l] = (uint8_t *)(uintptr_t)(b->launch->parameters + p->address[l]);
-            p->valid[l] = NULL;
-        }
-        return true;
+        /* Only loads reach parameters: decoding refuses others. */
+        return resolve_window(b, w, c, mask, bytes, program->parameter_bytes,
+                              (uint8_t *)(uintptr_t)b->launch->parameters, NULL, 0, p);
     default:
         return resolve_global(b, w, c, mask, bytes, is_write, p);
     }

@@ -1,13 +1,13 @@
 
+#include "base/bits.h"
 #include "base/half.h"
-#include "sim/program/bits.h"
 #include "sim/machine/machine.h"
 
 static double to_double(uint64_t bits, ptx_type t)
 {
     switch (t) {
-    case PTX_F32: return sim_bits_float((uint32_t)bits);
-    case PTX_F64: return sim_bits_double(bits);
+    case PTX_F32: return float_of_bits((uint32_t)bits);
+    case PTX_F64: return double_of_bits(bits);
     case PTX_F16: return half_to_float((uint16_t)bits);
     default: return bfloat_to_float((uint16_t)bits);
     }
@@ -16,12 +16,12 @@ static double to_double(uint64_t bits, ptx_type t)
 static uint64_t add_float(uint64_t a, uint64_t b, ptx_type t)
 {
     if (t == PTX_F32)
-        return sim_float_bits((float)to_double(a, t) + (float)to_double(b, t));
+        return bits_of_float((float)to_double(a, t) + (float)to_double(b, t));
     double v = to_double(a, t) + to_double(b, t);
     switch (t) {
     case PTX_F16: return half_from_double(v);
     case PTX_BF16: return bfloat_from_double(v);
-    default: return sim_double_bits(v);
+    default: return bits_of_double(v);
     }
 }
 

@@ -22,8 +22,6 @@ static bool check_members(sim_block *b, sim_warp *w, const sim_instruction *c, u
 
 static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (!check_members(b, w, c, mask, c->e))
-        return false;
     const uint32_t *a = sim_lanes32(w, c->a), *distance = sim_lanes32(w, c->b),
                    *control = sim_lanes32(w, c->c);
     uint32_t r[SIM_LANES], inside = 0;
@@ -54,10 +52,8 @@ static bool shuffle(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
     return true;
 }
 
-static bool vote(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool vote(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (!check_members(b, w, c, mask, c->e))
-        return false;
     uint32_t p = sim_predicate(w, c->a, c->negate_a) & mask;
     const uint32_t *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, result = 0;
@@ -75,10 +71,8 @@ static bool vote(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     return true;
 }
 
-static bool match(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool match(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (!check_members(b, w, c, mask, c->e))
-        return false;
     uint64_t v[SIM_LANES];
     uint32_t r[SIM_LANES] = {0}, agree = 0;
     SIM_EACH_LANE(l) v[l] = c->source_width == 8 ? sim_lanes64(w, c->a)[l] : sim_lanes32(w, c->a)[l];
@@ -109,10 +103,8 @@ static uint32_t reduce_two(uint32_t op, bool is_signed, uint32_t a, uint32_t b)
     }
 }
 
-static bool reduce(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool reduce(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
-    if (!check_members(b, w, c, mask, c->e))
-        return false;
     const uint32_t *a = sim_lanes32(w, c->a), *members = sim_lanes32(w, c->e);
     uint32_t r[SIM_LANES] = {0}, elected = 0;
     SIM_EACH_OF(l, mask) {
@@ -133,7 +125,7 @@ static bool reduce(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
 }
 
 /* Lanes with different masks are different barriers. */
-static void warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
+static bool warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     const uint32_t *members = sim_lanes32(w, c->a);
     while (mask) {
@@ -144,25 +136,23 @@ static void warp_barrier(sim_warp *w, const sim_instruction *c, uint32_t mask)
         sim_warp_synchronised(w, together);
         mask &= ~together;
     }
+    return true;
 }
 
 bool sim_collective(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     uint32_t active[SIM_LANES];
     switch (c->kind) {
-    case SIM_SHUFFLE: return shuffle(b, w, c, mask);
-    case SIM_VOTE: return vote(b, w, c, mask);
-    case SIM_MATCH: return match(b, w, c, mask);
-    case SIM_REDUCE: return reduce(b, w, c, mask);
+    case SIM_SHUFFLE: return check_members(b, w, c, mask, c->e) && shuffle(b, w, c, mask);
+    case SIM_VOTE: return check_members(b, w, c, mask, c->e) && vote(w, c, mask);
+    case SIM_MATCH: return check_members(b, w, c, mask, c->e) && match(w, c, mask);
+    case SIM_REDUCE: return check_members(b, w, c, mask, c->e) && reduce(w, c, mask);
     case SIM_ACTIVE_MASK:
         SIM_EACH_LANE(l) active[l] = mask;
         sim_put32(w, c->d, active, mask);
         return true;
     case SIM_WARP_BARRIER:
-        if (!check_members(b, w, c, mask, c->a))
-            return false;
-        warp_barrier(w, c, mask);
-        return true;
+        return check_members(b, w, c, mask, c->a) && warp_barrier(w, c, mask);
     default:
         return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_INTERNAL, "an instruction of kind %d",
                         c->kind);

@@ -18,11 +18,6 @@ static const char *const fault_names[] = {
     [SIM_FAULT_INTERNAL] = "internal error",
 };
 
-const char *sim_fault_name(sim_fault_kind kind)
-{
-    return fault_names[kind];
-}
-
 void sim_thread_position(const sim_block *b, uint32_t thread, uint32_t position[3])
 {
     const uint32_t *n = b->launch->block;

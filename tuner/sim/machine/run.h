@@ -66,6 +66,4 @@ enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };
  * the kernel is at fault; AT_USAGE for an impossible launch; AT_NO_MEMORY. */
 at_status sim_run(const sim_launch *launch, sim_fault *fault, at_error *error);
 
-const char *sim_fault_name(sim_fault_kind kind); /* "out of bounds", "data race" ... */
-
 #endif

@@ -3,23 +3,13 @@
 #define LOW(x) ((x) & 0xffffu)
 #define S16(x) ((int32_t)(int16_t)(x))
 
-/* PTX shifts clamp their amount to the width. */
-static uint32_t shift_left_32(uint32_t a, uint32_t n)
-{
-    return n > 31 ? 0 : a << n;
-}
-
-static uint32_t shift_right_u32(uint32_t a, uint32_t n)
-{
-    return n > 31 ? 0 : a >> n;
-}
-
-static uint64_t shift_left_64(uint64_t a, uint32_t n)
+/* PTX shifts clamp their amount to the width; of narrower values all bits are out by then. */
+static uint64_t shift_left(uint64_t a, uint32_t n)
 {
     return n > 63 ? 0 : a << n;
 }
 
-static uint64_t shift_right_u64(uint64_t a, uint32_t n)
+static uint64_t shift_right(uint64_t a, uint32_t n)
 {
     return n > 63 ? 0 : a >> n;
 }
@@ -60,7 +50,7 @@ static uint64_t extract(uint64_t a, uint32_t position, uint32_t length, int bits
 {
     position &= 0xff;
     length &= 0xff;
-    uint64_t field = shift_right_u64(a, position) & mask_of(length);
+    uint64_t field = shift_right(a, position) & mask_of(length);
     if (!is_signed || length == 0)
         return field;
     uint32_t last = position + length - 1;
@@ -76,8 +66,8 @@ static uint64_t insert(uint64_t a, uint64_t b, uint32_t position, uint32_t lengt
 {
     position &= 0xff;
     length &= 0xff;
-    uint64_t mask = shift_left_64(mask_of(length), position);
-    return (b & ~mask) | (shift_left_64(a, position) & mask);
+    uint64_t mask = shift_left(mask_of(length), position);
+    return (b & ~mask) | (shift_left(a, position) & mask);
 }
 
 static uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
@@ -121,20 +111,13 @@ static uint32_t logic3(uint32_t a, uint32_t b, uint32_t c, uint32_t table)
     return d;
 }
 
-static uint32_t find_top(uint32_t v, bool shift_amount)
+/* bfind: the place of the highest bit, or how far it is from the top of `bits`. */
+static uint32_t find_top(uint64_t v, uint32_t bits, bool shift_amount)
 {
     if (v == 0)
         return UINT32_MAX;
-    uint32_t zeros = (uint32_t)__builtin_clz(v);
-    return shift_amount ? zeros : 31 - zeros;
-}
-
-static uint32_t find_top_64(uint64_t v, bool shift_amount)
-{
-    if (v == 0)
-        return UINT32_MAX;
-    uint32_t zeros = (uint32_t)__builtin_clzll(v);
-    return shift_amount ? zeros : 63 - zeros;
+    uint32_t top = 63 - (uint32_t)__builtin_clzll(v);
+    return shift_amount ? bits - 1 - top : top;
 }
 
 /* Byte-wise dot product; a flag for each side says whether its bytes are signed. */
@@ -174,14 +157,14 @@ SIM_OP1(not_64, D, D, ~a[l])
 SIM_OP1(cnot_32, W, W, a[l] == 0)
 SIM_OP1(cnot_64, D, D, a[l] == 0)
 SIM_OP4(lop3_32, W, W, W, W, W, logic3(a[l], b[l], c[l], e[l]))
-SIM_OP2(shl_16, W, W, W, LOW(shift_left_32(a[l], b[l])))
-SIM_OP2(shl_32, W, W, W, shift_left_32(a[l], b[l]))
-SIM_OP2(shl_64, D, D, W, shift_left_64(a[l], b[l]))
-SIM_OP2(shr_u16, W, W, W, shift_right_u32(LOW(a[l]), b[l]))
+SIM_OP2(shl_16, W, W, W, LOW(shift_left(a[l], b[l])))
+SIM_OP2(shl_32, W, W, W, shift_left(a[l], b[l]))
+SIM_OP2(shl_64, D, D, W, shift_left(a[l], b[l]))
+SIM_OP2(shr_u16, W, W, W, shift_right(LOW(a[l]), b[l]))
 SIM_OP2(shr_s16, W, W, W, LOW((W)(S16(a[l]) >> (b[l] > 15 ? 15 : b[l]))))
-SIM_OP2(shr_u32, W, W, W, shift_right_u32(a[l], b[l]))
+SIM_OP2(shr_u32, W, W, W, shift_right(a[l], b[l]))
 SIM_OP2(shr_s32, int32_t, int32_t, W, a[l] >> (b[l] > 31 ? 31 : b[l]))
-SIM_OP2(shr_u64, D, D, W, shift_right_u64(a[l], b[l]))
+SIM_OP2(shr_u64, D, D, W, shift_right(a[l], b[l]))
 SIM_OP2(shr_s64, int64_t, int64_t, W, a[l] >> (b[l] > 63 ? 63 : b[l]))
 SIM_OP3(shf_l_wrap, W, W, W, W, funnel_left(a[l], b[l], c[l] & 31))
 SIM_OP3(shf_l_clamp, W, W, W, W, funnel_left(a[l], b[l], clamp_32(c[l])))
@@ -200,21 +183,21 @@ SIM_OP1(clz_32, W, W, a[l] ? __builtin_clz(a[l]) : 32)
 SIM_OP1(clz_64, W, D, a[l] ? __builtin_clzll(a[l]) : 64)
 SIM_OP1(brev_32, W, W, reverse_32(a[l]))
 SIM_OP1(brev_64, D, D, (D)reverse_32((W)a[l]) << 32 | reverse_32((W)(a[l] >> 32)))
-SIM_OP1(bfind_u32, W, W, find_top(a[l], false))
-SIM_OP1(bfind_s32, W, W, find_top((int32_t)a[l] < 0 ? ~a[l] : a[l], false))
-SIM_OP1(bfind_u64, W, D, find_top_64(a[l], false))
-SIM_OP1(bfind_s64, W, D, find_top_64((int64_t)a[l] < 0 ? ~a[l] : a[l], false))
-SIM_OP1(bfind_shift_u32, W, W, find_top(a[l], true))
-SIM_OP1(bfind_shift_s32, W, W, find_top((int32_t)a[l] < 0 ? ~a[l] : a[l], true))
-SIM_OP1(bfind_shift_u64, W, D, find_top_64(a[l], true))
-SIM_OP1(bfind_shift_s64, W, D, find_top_64((int64_t)a[l] < 0 ? ~a[l] : a[l], true))
+SIM_OP1(bfind_u32, W, W, find_top(a[l], 32, false))
+SIM_OP1(bfind_s32, W, W, find_top((int32_t)a[l] < 0 ? ~a[l] : a[l], 32, false))
+SIM_OP1(bfind_u64, W, D, find_top(a[l], 64, false))
+SIM_OP1(bfind_s64, W, D, find_top((int64_t)a[l] < 0 ? ~a[l] : a[l], 64, false))
+SIM_OP1(bfind_shift_u32, W, W, find_top(a[l], 32, true))
+SIM_OP1(bfind_shift_s32, W, W, find_top((int32_t)a[l] < 0 ? ~a[l] : a[l], 32, true))
+SIM_OP1(bfind_shift_u64, W, D, find_top(a[l], 64, true))
+SIM_OP1(bfind_shift_s64, W, D, find_top((int64_t)a[l] < 0 ? ~a[l] : a[l], 64, true))
 SIM_OP3(bfe_u32, W, W, W, W, extract(a[l], b[l], c[l], 32, false))
 SIM_OP3(bfe_s32, W, W, W, W, extract(a[l], b[l], c[l], 32, true))
 SIM_OP3(bfe_u64, D, D, W, W, extract(a[l], b[l], c[l], 64, false))
 SIM_OP3(bfe_s64, D, D, W, W, extract(a[l], b[l], c[l], 64, true))
 SIM_OP4(bfi_32, W, W, W, W, W, insert(a[l], b[l], c[l], e[l]))
 SIM_OP4(bfi_64, D, D, D, W, W, insert(a[l], b[l], c[l], e[l]))
-SIM_OP2(bmsk_clamp, W, W, W, shift_left_32((W)mask_of(b[l] > 32 ? 32 : b[l]), a[l]))
+SIM_OP2(bmsk_clamp, W, W, W, shift_left((W)mask_of(b[l] > 32 ? 32 : b[l]), a[l]))
 SIM_OP2(bmsk_wrap, W, W, W, (W)mask_of(b[l] & 31) << (a[l] & 31))
 SIM_OP3(dp4a_ss, W, W, W, W, dot4(a[l], b[l], c[l], true, true))
 SIM_OP3(dp4a_su, W, W, W, W, dot4(a[l], b[l], c[l], true, false))

@@ -1,7 +1,7 @@
 #include <fenv.h>
 #include <math.h>
 
-#include "sim/program/bits.h"
+#include "base/bits.h"
 #include "sim/program/operations.h"
 
 void sim_flush(uint32_t *lanes)
@@ -134,12 +134,12 @@ DIRECTED_ALL(sqrt, G, f64, 1, sqrt(x))
 /* Two floats in a 64-bit register, since sm_100. */
 static float half_of(uint64_t pair, int which)
 {
-    return sim_bits_float((uint32_t)(pair >> (32 * which)));
+    return float_of_bits((uint32_t)(pair >> (32 * which)));
 }
 
 static uint64_t pair_of(float low, float high)
 {
-    return sim_float_bits(low) | (uint64_t)sim_float_bits(high) << 32;
+    return bits_of_float(low) | (uint64_t)bits_of_float(high) << 32;
 }
 
 #define P uint64_t

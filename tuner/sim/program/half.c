@@ -1,7 +1,7 @@
 #include <math.h>
 
+#include "base/bits.h"
 #include "base/half.h"
-#include "sim/program/bits.h"
 #include "sim/program/operations.h"
 
 /* a * b + c rounded to odd in double: the product of two short numbers is exact, the sum's error
@@ -12,10 +12,10 @@ static double fma_to_odd(float a, float b, float c)
     if (isnan(s) || isinf(s))
         return s;
     double t = s - p, error = (p - (s - t)) + (c - t);
-    uint64_t bits = sim_double_bits(s);
+    uint64_t bits = bits_of_double(s);
     if (error != 0.0 && !(bits & 1))
         bits += (error > 0) == (s > 0) ? 1 : UINT64_MAX;
-    return sim_bits_double(bits);
+    return double_of_bits(bits);
 }
 
 static float min_of(float a, float b)

@@ -1,4 +1,4 @@
-#include "sim/program/bits.h"
+#include "base/bits.h"
 #include "sim/program/operations.h"
 
 /* Signed arithmetic wraps in PTX; in C it must go through the unsigned type. */
@@ -7,28 +7,14 @@
 #define LOW(x) ((x) & 0xffffu)
 #define S16(x) ((int32_t)(int16_t)(x))
 
-static int32_t divide_s32(int32_t a, int32_t b)
-{
-    if (b == 0)
-        return -1;
-    return b == -1 ? (int32_t)(0 - U(a)) : a / b;
-}
-
-static int32_t remainder_s32(int32_t a, int32_t b)
-{
-    if (b == 0)
-        return a;
-    return b == -1 ? 0 : a % b;
-}
-
-static int64_t divide_s64(int64_t a, int64_t b)
+static int64_t divide(int64_t a, int64_t b)
 {
     if (b == 0)
         return -1;
     return b == -1 ? (int64_t)(0 - UL(a)) : a / b;
 }
 
-static int64_t remainder_s64(int64_t a, int64_t b)
+static int64_t remainder_of(int64_t a, int64_t b)
 {
     if (b == 0)
         return a;
@@ -37,7 +23,7 @@ static int64_t remainder_s64(int64_t a, int64_t b)
 
 static int64_t high_s64(int64_t a, int64_t b)
 {
-    uint64_t h = sim_high_product(UL(a), UL(b));
+    uint64_t h = high_product(UL(a), UL(b));
     h -= a < 0 ? UL(b) : 0;
     h -= b < 0 ? UL(a) : 0;
     return (int64_t)h;
@@ -64,7 +50,7 @@ SIM_OP2(mul_hi_u16, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]) >> 16)
 SIM_OP2(mul_hi_s16, uint32_t, uint32_t, uint32_t, LOW(U(S16(a[l]) * S16(b[l])) >> 16))
 SIM_OP2(mul_hi_u32, uint32_t, uint32_t, uint32_t, UL(a[l]) * b[l] >> 32)
 SIM_OP2(mul_hi_s32, int32_t, int32_t, int32_t, UL((int64_t)a[l] * b[l]) >> 32)
-SIM_OP2(mul_hi_u64, uint64_t, uint64_t, uint64_t, sim_high_product(a[l], b[l]))
+SIM_OP2(mul_hi_u64, uint64_t, uint64_t, uint64_t, high_product(a[l], b[l]))
 SIM_OP2(mul_hi_s64, int64_t, int64_t, int64_t, high_s64(a[l], b[l]))
 SIM_OP2(mul_wide_u16, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]))
 SIM_OP2(mul_wide_s16, int32_t, uint32_t, uint32_t, S16(a[l]) * S16(b[l]))
@@ -77,7 +63,7 @@ SIM_OP3(mad_lo_64, uint64_t, uint64_t, uint64_t, uint64_t, a[l] * b[l] + c[l])
 SIM_OP3(mad_hi_u32, uint32_t, uint32_t, uint32_t, uint32_t, (UL(a[l]) * b[l] >> 32) + c[l])
 SIM_OP3(mad_hi_s32, uint32_t, int32_t, int32_t, uint32_t,
         U(UL((int64_t)a[l] * b[l]) >> 32) + c[l])
-SIM_OP3(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, sim_high_product(a[l], b[l]) + c[l])
+SIM_OP3(mad_hi_u64, uint64_t, uint64_t, uint64_t, uint64_t, high_product(a[l], b[l]) + c[l])
 SIM_OP3(mad_hi_s64, uint64_t, int64_t, int64_t, uint64_t, UL(high_s64(a[l], b[l])) + c[l])
 SIM_OP3(mad_wide_u16, uint32_t, uint32_t, uint32_t, uint32_t, LOW(a[l]) * LOW(b[l]) + c[l])
 SIM_OP3(mad_wide_s16, uint32_t, uint32_t, uint32_t, uint32_t, U(S16(a[l]) * S16(b[l])) + c[l])
@@ -93,17 +79,17 @@ SIM_OP3(sad_s32, uint32_t, int32_t, int32_t, uint32_t,
         c[l] + (a[l] > b[l] ? U(a[l]) - U(b[l]) : U(b[l]) - U(a[l])))
 
 SIM_OP2(div_u16, uint32_t, uint32_t, uint32_t, LOW(b[l]) ? LOW(a[l]) / LOW(b[l]) : 0xffffu)
-SIM_OP2(div_s16, uint32_t, uint32_t, uint32_t, LOW(U(divide_s32(S16(a[l]), S16(b[l])))))
+SIM_OP2(div_s16, uint32_t, uint32_t, uint32_t, LOW(U(divide(S16(a[l]), S16(b[l])))))
 SIM_OP2(div_u32, uint32_t, uint32_t, uint32_t, b[l] ? a[l] / b[l] : UINT32_MAX)
-SIM_OP2(div_s32, int32_t, int32_t, int32_t, divide_s32(a[l], b[l]))
+SIM_OP2(div_s32, int32_t, int32_t, int32_t, divide(a[l], b[l]))
 SIM_OP2(div_u64, uint64_t, uint64_t, uint64_t, b[l] ? a[l] / b[l] : UINT64_MAX)
-SIM_OP2(div_s64, int64_t, int64_t, int64_t, divide_s64(a[l], b[l]))
+SIM_OP2(div_s64, int64_t, int64_t, int64_t, divide(a[l], b[l]))
 SIM_OP2(rem_u16, uint32_t, uint32_t, uint32_t, LOW(b[l]) ? LOW(a[l]) % LOW(b[l]) : LOW(a[l]))
-SIM_OP2(rem_s16, uint32_t, uint32_t, uint32_t, LOW(U(remainder_s32(S16(a[l]), S16(b[l])))))
+SIM_OP2(rem_s16, uint32_t, uint32_t, uint32_t, LOW(U(remainder_of(S16(a[l]), S16(b[l])))))
 SIM_OP2(rem_u32, uint32_t, uint32_t, uint32_t, b[l] ? a[l] % b[l] : a[l])
-SIM_OP2(rem_s32, int32_t, int32_t, int32_t, remainder_s32(a[l], b[l]))
+SIM_OP2(rem_s32, int32_t, int32_t, int32_t, remainder_of(a[l], b[l]))
 SIM_OP2(rem_u64, uint64_t, uint64_t, uint64_t, b[l] ? a[l] % b[l] : a[l])
-SIM_OP2(rem_s64, int64_t, int64_t, int64_t, remainder_s64(a[l], b[l]))
+SIM_OP2(rem_s64, int64_t, int64_t, int64_t, remainder_of(a[l], b[l]))
 
 SIM_OP2(min_u16, uint32_t, uint32_t, uint32_t, LOW(a[l]) < LOW(b[l]) ? LOW(a[l]) : LOW(b[l]))
 SIM_OP2(min_s16, uint32_t, uint32_t, uint32_t, LOW(S16(a[l]) < S16(b[l]) ? a[l] : b[l]))

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "check.h"
+#include "normal.h"
 #include "run/race/side_by_side.h"
 
 enum { BLOCKS = 60, MOST = 6 };

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "check.h"
+#include "normal.h"
 #include "search/race/paired.h"
 
 enum { BLOCKS = 40 };

@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 #include "check.h"
+#include "normal.h"
 #include "search/regression/cost_scale.h"
 
 static void scores_rise_with_costs_everywhere(void **state)

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "check.h"
+#include "normal.h"
 #include "search/regression/gp.h"
 
 enum { FEATURES = 3, ROWS = 30, CANDIDATES = 37 };

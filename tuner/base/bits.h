@@ -1,32 +1,32 @@
 /* Floating-point numbers to their bits and back, and products of 128 bits. */
-#ifndef AUTOTUNE_SIM_PROGRAM_BITS_H
-#define AUTOTUNE_SIM_PROGRAM_BITS_H
+#ifndef AUTOTUNE_BASE_BITS_H
+#define AUTOTUNE_BASE_BITS_H
 
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t sim_float_bits(float v)
+static inline uint32_t bits_of_float(float v)
 {
     uint32_t bits;
     memcpy(&bits, &v, sizeof bits);
     return bits;
 }
 
-static inline float sim_bits_float(uint32_t bits)
+static inline float float_of_bits(uint32_t bits)
 {
     float v;
     memcpy(&v, &bits, sizeof v);
     return v;
 }
 
-static inline uint64_t sim_double_bits(double v)
+static inline uint64_t bits_of_double(double v)
 {
     uint64_t bits;
     memcpy(&bits, &v, sizeof bits);
     return bits;
 }
 
-static inline double sim_bits_double(uint64_t bits)
+static inline double double_of_bits(uint64_t bits)
 {
     double v;
     memcpy(&v, &bits, sizeof v);
@@ -34,7 +34,7 @@ static inline double sim_bits_double(uint64_t bits)
 }
 
 /* The high half of a product. */
-static inline uint64_t sim_high_product(uint64_t a, uint64_t b)
+static inline uint64_t high_product(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
     return (uint64_t)((wide)a * b >> 64);
