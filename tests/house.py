@@ -23,8 +23,8 @@ FOR_TESTS = {
     "arch_table", "device_child_confine",
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "pick_scale", "pick_value_distance",
-    "recorded_formats", "recorded_parse", "score_median",
-    "portfolio_class", "portfolio_classes", "portfolio_tree_loss", "stats_t_tail", "strategy_kinds", "worker_start", "exporters",
+    "recorded_parse", "score_median",
+    "portfolio_class", "portfolio_classes", "portfolio_tree_loss", "stats_t_tail", "strategy_kinds", "worker_start",
 }
 
 

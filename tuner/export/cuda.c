@@ -9,7 +9,6 @@
 #include "base/version.h"
 #include "export/export.h"
 #include "export/header.h"
-#include "export/names.h"
 #include "export/text.h"
 
 static const char launches[] = {
@@ -218,7 +217,6 @@ static at_status write_cuda(const export_model *const *models, size_t count, con
 
 const exporter export_cuda = {
     .name = "cuda",
-    .summary = "the kernels in a .cu file, with a function that picks and launches; a .h beside it",
     .extension = ".cu",
     .several = true,
     .pair = true,

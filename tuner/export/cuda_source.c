@@ -116,27 +116,19 @@ static const char *rewrite_linkage(rewriter *r, const char *at, bool in_directiv
     if (strncmp(literal, "\"C\"", 3) != 0 && strncmp(literal, "\"C++\"", 5) != 0)
         return NULL;
     const char *next = skip_blanks(skip_quoted(literal), !in_directive);
-    if (*next == '{') {
-        /* Its names are seen outside, as those of a linkage block are. */
+    /* Its names are seen outside, as those of a linkage block are. */
+    if (*next == '{')
         fputs("inline namespace linkage ", r->text);
-        return next;
-    }
     return next;
 }
 
-static void write_code(rewriter *r, const char *from, const char *end, bool in_directive)
+/* Writes the piece from `at` to `end`; returns what is behind it. */
+static const char *write_piece(rewriter *r, const char *at, const char *end, bool in_directive)
 {
-    for (const char *at = from; at < end;) {
-        const char *next = skip_piece(at);
-        if (next > end)
-            next = end;
-        const char *past = is_name(at, next, "extern") ? rewrite_linkage(r, at, in_directive) : NULL;
-        if (past)
-            next = past;
-        else
-            fwrite(at, 1, (size_t)(next - at), r->text);
-        at = next;
-    }
+    const char *past = is_name(at, end, "extern") ? rewrite_linkage(r, at, in_directive) : NULL;
+    if (!past)
+        fwrite(at, 1, (size_t)(end - at), r->text);
+    return past ? past : end;
 }
 
 /* Past the end of a directive, whose lines may be continued and whose comments may be long. */
@@ -202,7 +194,10 @@ static at_status rewrite_directive(rewriter *r, const char *at, const char *end,
         return AT_OK;
     if (is_name(word, word_end, "define"))
         fprintf(r->undefines, "#undef %.*s\n", (int)(skip_name(rest) - rest), rest);
-    write_code(r, at, end, true);
+    while (at < end) {
+        const char *next = skip_piece(at);
+        at = write_piece(r, at, next > end ? end : next, true);
+    }
     return AT_OK;
 }
 
@@ -218,12 +213,8 @@ static at_status rewrite(rewriter *r, const char *source, at_error *error)
             continue;
         }
         const char *next = skip_piece(at);
-        const char *past =
-            is_name(at, next, "extern") ? rewrite_linkage(r, at, false) : NULL;
         line_start = *at == '\n' || (line_start && strchr(" \t\r", *at));
-        if (!past)
-            fwrite(at, 1, (size_t)(next - at), r->text);
-        at = past ? past : next;
+        at = write_piece(r, at, next, false);
     }
     return status;
 }

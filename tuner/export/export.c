@@ -6,12 +6,6 @@
 
 static const exporter *const table[] = {&export_header, &export_cuda, &export_json, &export_wisdom, &export_t4};
 
-const exporter *const *exporters(size_t *count)
-{
-    *count = sizeof table / sizeof *table;
-    return table;
-}
-
 at_status exporter_find(const char *name, const exporter **out, at_error *error)
 {
     char known[256] = "";

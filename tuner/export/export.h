@@ -14,7 +14,6 @@
 
 typedef struct exporter {
     const char *name;      /* as --format takes it */
-    const char *summary;   /* one line */
     const char *extension; /* of the file that it writes, ".h" */
     bool several;          /* patterns may share a file; else each has files of its own */
     bool pair;             /* it writes two files, of one stem */
@@ -24,9 +23,6 @@ typedef struct exporter {
     at_status (*write)(const export_model *const *models, size_t count, const char *stem,
                        export_files *files, at_error *error);
 } exporter;
-
-/* All exporters; static storage. */
-const exporter *const *exporters(size_t *count);
 
 /* AT_USAGE for an unknown name, listing those that are known. */
 at_status exporter_find(const char *name, const exporter **out, at_error *error);

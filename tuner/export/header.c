@@ -9,7 +9,6 @@
 #include "device/field.h"
 #include "export/export.h"
 #include "export/header.h"
-#include "export/names.h"
 #include "export/prelude.h"
 #include "export/text.h"
 
@@ -428,7 +427,6 @@ static at_status write_header(const export_model *const *models, size_t count, c
 
 const exporter export_header = {
     .name = "header",
-    .summary = "C header with all recorded configurations and an inline look-up (C11, C++17)",
     .extension = ".h",
     .several = true,
     .write = write_header,

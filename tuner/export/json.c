@@ -35,21 +35,17 @@ static json_t *columns_json(const export_column *columns, size_t count)
 
 static json_t *model_json(const export_model *m)
 {
-    json_t *out = json_object(), *defaults = json_object(), *constraints = json_array(),
-           *records = json_array();
+    json_t *defaults = json_object(), *constraints = json_array(), *records = json_array();
     for (size_t i = 0; i < m->defaults.count; i++)
         json_put(&defaults, m->defaults.pairs[i].name, json_from_value(m->defaults.pairs[i].value));
     for (size_t i = 0; i < m->constraint_count; i++)
         json_append(&constraints, json_string(m->constraints[i].text));
     for (size_t i = 0; i < m->records->count; i++)
         json_append(&records, json_incref(m->records->records[i].root));
-    json_put(&out, "pattern", json_string(m->pattern));
-    json_put(&out, "variables", columns_json(m->variables, m->variable_count));
-    json_put(&out, "parameters", columns_json(m->parameters, m->parameter_count));
-    json_put(&out, "default", defaults);
-    json_put(&out, "constraints", constraints);
-    json_put(&out, "records", records);
-    return out;
+    return json_pack("{ss so so so so so}", "pattern", m->pattern, "variables",
+                     columns_json(m->variables, m->variable_count), "parameters",
+                     columns_json(m->parameters, m->parameter_count), "default", defaults, "constraints",
+                     constraints, "records", records);
 }
 
 static at_status write_json(const export_model *const *models, size_t count, const char *stem,
@@ -58,13 +54,11 @@ static at_status write_json(const export_model *const *models, size_t count, con
     char name[EXPORT_FILE_NAME_BYTES];
     FILE *to;
     snprintf(name, sizeof name, "%.100s.json", stem);
-    json_t *patterns = json_array(), *root = json_object();
+    json_t *patterns = json_array();
     for (size_t i = 0; i < count; i++)
         json_append(&patterns, model_json(models[i]));
-    json_put(&root, "schema", json_string("autotune-export"));
-    json_put(&root, "version", json_integer(1));
-    json_put(&root, "tool", json_sprintf("autotune %s", version_text()));
-    json_put(&root, "patterns", patterns);
+    json_t *root = json_pack("{ss si so so}", "schema", "autotune-export", "version", 1, "tool",
+                             json_sprintf("autotune %s", version_text()), "patterns", patterns);
     at_status status = export_files_open(files, name, &to, error);
     if (status) {
         json_decref(root);
@@ -77,7 +71,6 @@ static at_status write_json(const export_model *const *models, size_t count, con
 
 const exporter export_json = {
     .name = "json",
-    .summary = "one document with all that is recorded: for build systems and other languages",
     .extension = ".json",
     .several = true,
     .write = write_json,

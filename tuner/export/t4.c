@@ -87,7 +87,6 @@ static at_status write_t4(const export_model *const *models, size_t count, const
 
 const exporter export_t4 = {
     .name = "t4",
-    .summary = "T4 results of auto-tuners, a file for each GPU and problem",
     .extension = ".json",
     .write = write_t4,
 };

@@ -35,45 +35,32 @@ static void key_of(const export_model *m, const record_values *problem, char out
     }
 }
 
-static at_status print_line(json_t *line, FILE *to, at_error *error)
-{
-    return json_text_print(line, 0, to, error);
-}
-
 static at_status print_head(const export_model *m, const char *key, FILE *to, at_error *error)
 {
-    json_t *names = json_array(), *head = json_object();
+    json_t *names = json_array();
     for (size_t i = 0; i < m->parameter_count; i++)
         json_append(&names, json_string(m->parameters[i].name));
-    json_put(&head, "version", json_string("1.0"));
-    json_put(&head, "objective", json_string("time"));
-    json_put(&head, "tunable_parameters", names);
-    json_put(&head, "key", json_string(key));
-    return print_line(head, to, error);
+    return json_text_print(json_pack("{ss ss so ss}", "version", "1.0", "objective", "time", "tunable_parameters",
+                                     names, "key", key),
+                           0, to, error);
 }
 
 static at_status print_result(const export_model *m, const export_row *row,
                               const record_values *configuration, int64_t time_ns, FILE *to,
                               at_error *error)
 {
-    json_t *values = json_array(), *sizes = json_array(), *environment = json_object(),
-           *line = json_object();
+    json_t *values = json_array(), *sizes = json_array();
     for (size_t i = 0; i < m->parameter_count; i++)
         json_append(&values, json_from_value(*record_get(configuration, m->parameters[i].name)));
     for (size_t i = 0; i < m->variable_count; i++)
         if (is_size(&m->variables[i]))
             json_append(&sizes, json_from_value(*record_get(&row->entry->problem,
                                                             m->variables[i].name)));
-    json_put(&environment, "date", json_string(row->entry->date));
-    json_put(&environment, "device_name", json_string(row->from->gpu));
-    json_put(&environment, "compute_capability",
-             json_integer(10 * row->from->major + row->from->minor));
-    json_put(&environment, "autotune_version", json_string(version_text()));
-    json_put(&line, "config", values);
-    json_put(&line, "problem_size", sizes);
-    json_put(&line, "time", json_real((double)time_ns / 1e6));
-    json_put(&line, "environment", environment);
-    return print_line(line, to, error);
+    json_t *line = json_pack("{so so sf s{ss ss si ss}}", "config", values, "problem_size", sizes, "time",
+                             (double)time_ns / 1e6, "environment", "date", row->entry->date, "device_name",
+                             row->from->gpu, "compute_capability", 10 * row->from->major + row->from->minor,
+                             "autotune_version", version_text());
+    return json_text_print(line, 0, to, error);
 }
 
 static at_status print_row(const export_model *m, const export_row *row, FILE *to, at_error *error)
@@ -155,7 +142,6 @@ static at_status write_wisdom(const export_model *const *models, size_t count, c
 
 const exporter export_wisdom = {
     .name = "wisdom",
-    .summary = "Kernel Launcher's wisdom, a file for each pattern and element type",
     .extension = ".wisdom",
     .write = write_wisdom,
 };

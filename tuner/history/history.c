@@ -24,12 +24,6 @@ static const recorded_format *const formats[] = {
 
 enum { FORMAT_COUNT = sizeof formats / sizeof *formats };
 
-const recorded_format *const *recorded_formats(size_t *count)
-{
-    *count = FORMAT_COUNT;
-    return formats;
-}
-
 /* Kernel Tuner leaves out the last two brackets of a cache that it may go on writing. */
 static at_status parse_unclosed(const char *text, size_t size_bytes, const char *path,
                                 json_t **root, at_error *error)

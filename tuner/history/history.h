@@ -8,9 +8,6 @@
 
 #include "history/recorded.h"
 
-/* All formats. Static storage. */
-const recorded_format *const *recorded_formats(size_t *count);
-
 /* Reads the file, of whichever format it is. On success *out owns its memory (recorded_deinit). A
  * configuration that occurs twice counts the first time. Errors: AT_NOT_FOUND, AT_IO, AT_FORMAT,
  * AT_NO_MEMORY. */

@@ -172,7 +172,6 @@ static json_t *write_cache(const recorded *r)
 
 const recorded_format recorded_kernel_tuner = {
     .name = "kernel-tuner",
-    .summary = "Kernel Tuner's cache file",
     .detect = detect,
     .read = read_cache,
     .write = write_cache,

@@ -90,7 +90,6 @@ static at_status read_record(recorded *out, const char *path, at_error *error)
 
 const recorded_format recorded_record = {
     .name = "record",
-    .summary = "records of results/",
     .detect = detect,
     .read = read_record,
 };

@@ -57,7 +57,6 @@ typedef struct recorded {
 /* A file format. */
 typedef struct recorded_format {
     const char *name; /* as --format takes it */
-    const char *summary;
     /* Is this document of the format? */
     bool (*detect)(const json_t *root);
     /* Reads a document whose root `out` holds already. */

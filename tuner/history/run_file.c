@@ -90,7 +90,6 @@ static at_status read_run(recorded *out, const char *path, at_error *error)
 
 const recorded_format recorded_run = {
     .name = "run",
-    .summary = "what a run printed with --json",
     .detect = detect,
     .read = read_run,
 };

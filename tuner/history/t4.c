@@ -134,7 +134,6 @@ static json_t *write_results(const recorded *r)
 
 const recorded_format recorded_t4 = {
     .name = "t4",
-    .summary = "T4 results (TuningSchema 1.0.0)",
     .detect = detect,
     .read = read_results,
     .write = write_results,

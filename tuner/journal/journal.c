@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/keymap.h"
 #include "base/paths.h"
 
 enum { PATH_BYTES = 4096 };
@@ -22,10 +23,6 @@ static const size_t file_limit_bytes = 64u << 20;
 
 /* A power cut may cost this much; kill -9 costs nothing, since the lines are the system's. */
 static const int64_t sync_interval_ns = 1000000000;
-
-typedef struct slot {
-    journal_line line; /* line.root NULL: empty */
-} slot;
 
 typedef struct journal_gpu {
     journal_key facts;
@@ -39,8 +36,9 @@ struct journal {
     journal_key facts;
     journal_gpu *gpus; /* that may measure: the first is the facts' device */
     size_t gpu_count;
-    slot *slots; /* open addressing; a power of two */
-    size_t slot_count, entry_count, skipped;
+    journal_line *entries; /* the last of each variant */
+    keymap places;         /* of keys among them */
+    size_t entry_count, skipped;
     uint64_t *resumed; /* runs whose entries were loaded */
     size_t resumed_count;
     char *waiting; /* lines that the file refused, tried again before the next; NULL: none */
@@ -52,60 +50,32 @@ struct journal {
 
 /* ---- the map ---- */
 
-static size_t slot_of(const slot *slots, size_t slot_count, const journal_key *key)
+/* The place of the key's line among the entries; false: it has none, and *at is what a new one goes under. */
+static bool map_find(const journal *j, const journal_key *key, uint64_t *at, uint64_t *place)
 {
-    uint64_t h;
-    memcpy(&h, key->bytes, sizeof h);
-    size_t at = (size_t)h & (slot_count - 1);
-    while (slots[at].line.root &&
-           memcmp(slots[at].line.key.bytes, key->bytes, sizeof key->bytes) != 0)
-        at = (at + 1) & (slot_count - 1);
-    return at;
-}
-
-static at_status map_reserve(journal *j, size_t entries, at_error *error)
-{
-    if (j->slot_count >= 2 * entries)
-        return AT_OK;
-    size_t count = j->slot_count ? j->slot_count : 64;
-    while (count < 2 * entries)
-        count *= 2;
-    slot *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return error_set(error, AT_NO_MEMORY, "no memory for the journal");
-    for (size_t i = 0; i < j->slot_count; i++)
-        if (j->slots[i].line.root)
-            slots[slot_of(slots, count, &j->slots[i].line.key)] = j->slots[i];
-    free(j->slots);
-    j->slots = slots;
-    j->slot_count = count;
-    return AT_OK;
+    memcpy(at, key->bytes, sizeof *at);
+    for (; keymap_get(&j->places, *at, place); ++*at)
+        if (memcmp(j->entries[*place].key.bytes, key->bytes, sizeof key->bytes) == 0)
+            return true;
+    return false;
 }
 
 /* Takes the line; the later of two of one key counts. */
 static at_status map_put(journal *j, journal_line *line, at_error *error)
 {
-    at_status status = map_reserve(j, j->entry_count + 1, error);
-    if (status) {
-        journal_line_deinit(line);
-        return status;
+    uint64_t at, place;
+    if (map_find(j, &line->key, &at, &place)) {
+        journal_line_deinit(&j->entries[place]);
+        j->entries[place] = *line;
+        return AT_OK;
     }
-    slot *s = &j->slots[slot_of(j->slots, j->slot_count, &line->key)];
-    if (s->line.root)
-        journal_line_deinit(&s->line);
-    else
-        j->entry_count++;
-    s->line = *line;
-    return AT_OK;
-}
-
-static void map_deinit(journal *j)
-{
-    for (size_t i = 0; i < j->slot_count; i++)
-        journal_line_deinit(&j->slots[i].line);
-    free(j->slots);
-    j->slots = NULL;
-    j->slot_count = j->entry_count = 0;
+    if (array_add(&j->entries, &j->entry_count, line, sizeof *line)) {
+        if (keymap_put(&j->places, at, j->entry_count - 1))
+            return AT_OK;
+        j->entry_count--;
+    }
+    journal_line_deinit(line);
+    return error_set(error, AT_NO_MEMORY, "no memory for the journal");
 }
 
 journal_key journal_key_on(const journal *j, size_t gpu, journal_key launches)
@@ -132,12 +102,11 @@ at_status journal_key_of_race(const journal *j, size_t gpu, const char *plan, jo
 
 bool journal_find(const journal *j, journal_key key, journal_entry *out)
 {
-    if (j->slot_count == 0)
-        return false;
-    const slot *s = &j->slots[slot_of(j->slots, j->slot_count, &key)];
-    if (s->line.root)
-        *out = s->line.entry;
-    return s->line.root != NULL;
+    uint64_t at, place;
+    bool found = map_find(j, &key, &at, &place);
+    if (found)
+        *out = j->entries[place].entry;
+    return found;
 }
 
 /* ---- loading ---- */
@@ -475,7 +444,10 @@ void journal_close(journal *j)
             fdatasync(j->fd);
         close(j->fd);
     }
-    map_deinit(j);
+    for (size_t i = 0; i < j->entry_count; i++)
+        journal_line_deinit(&j->entries[i]);
+    keymap_deinit(&j->places);
+    free(j->entries);
     free(j->waiting);
     free(j->gpus);
     free(j->resumed);

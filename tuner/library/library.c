@@ -107,6 +107,13 @@ cleanup:
     return status;
 }
 
+static at_gpu gpu_of(const arch_limits *limits)
+{
+    at_gpu gpu = {.major = limits->major, .minor = limits->minor};
+    snprintf(gpu.name, sizeof gpu.name, "%s", limits->name);
+    return gpu;
+}
+
 at_status at_current_gpu(at_gpu *out, at_error *error)
 {
     device_properties p;
@@ -114,11 +121,9 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
         return library_refuse_null("at_current_gpu", "out", error);
     error_clear(error);
     at_status status = library_current_device(&p, error);
-    if (status)
-        return status;
-    *out = (at_gpu){.major = p.limits.major, .minor = p.limits.minor};
-    snprintf(out->name, sizeof out->name, "%s", p.limits.name);
-    return AT_OK;
+    if (!status)
+        *out = gpu_of(&p.limits);
+    return status;
 }
 
 /* ---- picking ---- */
@@ -278,13 +283,6 @@ static at_status choose(at_choice *c, const arch_limits *limits, at_error *error
     return AT_OK;
 }
 
-/* The caller's name may fill its array. */
-static void set_gpu(at_choice *c, const at_gpu *gpu)
-{
-    c->gpu = *gpu;
-    c->gpu.name[sizeof c->gpu.name - 1] = '\0';
-}
-
 at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
                   const at_variable *problem, size_t problem_count, at_choice **out,
                   at_error *error)
@@ -305,17 +303,15 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     device_properties here = {0};
     bool has_limits = true;
     c->pattern = strdup(pattern_name);
-    if (!c->pattern)
+    if (!c->pattern) {
         status = no_memory(error);
-    else if (gpu)
-        set_gpu(c, gpu);
-    else
-        status = library_current_device(&here, error);
-    if (!status && gpu) {
+    } else if (gpu) {
+        c->gpu = *gpu;
+        c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's may fill its array */
         has_limits = limits_of(&c->gpu, &here.limits);
-    } else if (!status) {
-        c->gpu = (at_gpu){.major = here.limits.major, .minor = here.limits.minor};
-        snprintf(c->gpu.name, sizeof c->gpu.name, "%s", here.limits.name);
+    } else {
+        status = library_current_device(&here, error);
+        c->gpu = gpu_of(&here.limits);
     }
     if (!status)
         status = copy_problem(c, problem, problem_count, error);

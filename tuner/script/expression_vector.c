@@ -103,6 +103,7 @@ static bool compile_number(compiler *c, vector_type *type)
     return emit(c, (vector_step){.code = CODE_CONSTANT, .constant = number}, 0);
 }
 
+/* A name or a string. */
 static bool compile_name(compiler *c, vector_type *type)
 {
     token name = c->next, field = {.kind = TOKEN_END};
@@ -111,7 +112,7 @@ static bool compile_name(compiler *c, vector_type *type)
         *type = VECTOR_TRUTH;
         return emit(c, (vector_step){.code = CODE_CONSTANT, .constant = token_is(name, "true")}, 0);
     }
-    if (accept(c, ".")) {
+    if (name.kind == TOKEN_NAME && accept(c, ".")) {
         field = c->next;
         advance(c);
     }
@@ -123,17 +124,6 @@ static bool compile_name(compiler *c, vector_type *type)
                         .constant = operand.constant,
                         .input = operand.input};
     return emit(c, step, 0);
-}
-
-static bool compile_string(compiler *c, vector_type *type)
-{
-    vector_operand operand = {0};
-    token string = c->next;
-    advance(c);
-    if (!c->resolve(c->context, string, (token){.kind = TOKEN_END}, &operand) || !operand.is_constant)
-        return false;
-    *type = operand.type;
-    return emit(c, (vector_step){.code = CODE_CONSTANT, .constant = operand.constant}, 0);
 }
 
 static bool compile_binary(compiler *c, int precedence, vector_type *type);
@@ -150,9 +140,7 @@ static bool compile_operand(compiler *c, vector_type *type)
                emit(c, (vector_step){.code = CODE_NOT}, 1);
     if (c->next.kind == TOKEN_NUMBER)
         return compile_number(c, type);
-    if (c->next.kind == TOKEN_STRING)
-        return compile_string(c, type);
-    return c->next.kind == TOKEN_NAME && compile_name(c, type);
+    return (c->next.kind == TOKEN_NAME || c->next.kind == TOKEN_STRING) && compile_name(c, type);
 }
 
 static const struct binary_operator *find_operator(token t)

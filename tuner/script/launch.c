@@ -56,20 +56,26 @@ static scalar evaluate_plain(lua_State *L, const evaluation *e, const expression
     return out;
 }
 
+const script_scalar script_scalars[ARGUMENT_TYPES] = {
+    [ARGUMENT_INT8] = {INT8_MIN, INT8_MAX, 1, NULL},
+    [ARGUMENT_UINT8] = {0, UINT8_MAX, 1, NULL},
+    [ARGUMENT_INT16] = {INT16_MIN, INT16_MAX, 2, NULL},
+    [ARGUMENT_UINT16] = {0, UINT16_MAX, 2, NULL},
+    [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4, NULL},
+    [ARGUMENT_UINT32] = {0, UINT32_MAX, 4, NULL},
+    [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8, NULL},
+    [ARGUMENT_UINT64] = {0, INT64_MAX, 8, NULL},
+    [ARGUMENT_HALF] = {0, 0, 2, "half"},
+    [ARGUMENT_BFLOAT16] = {0, 0, 2, "bfloat16"},
+    [ARGUMENT_FLOAT] = {0, 0, 4, "float"},
+    [ARGUMENT_DOUBLE] = {0, 0, 8, "double"},
+};
+
 static scalar evaluate_integer(lua_State *L, const evaluation *e, const script_argument *from)
 {
-    static const struct {
-        int64_t least, most;
-        uint32_t size_bytes;
-    } ranges[ARGUMENT_TYPES] = {
-        [ARGUMENT_INT8] = {INT8_MIN, INT8_MAX, 1},    [ARGUMENT_UINT8] = {0, UINT8_MAX, 1},
-        [ARGUMENT_INT16] = {INT16_MIN, INT16_MAX, 2}, [ARGUMENT_UINT16] = {0, UINT16_MAX, 2},
-        [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4}, [ARGUMENT_UINT32] = {0, UINT32_MAX, 4},
-        [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8}, [ARGUMENT_UINT64] = {0, INT64_MAX, 8},
-    };
-    int64_t n = expression_integer(L, &from->value, e->problem, e->indices,
-                                   ranges[from->type].least, ranges[from->type].most);
-    return scalar_of(&n, ranges[from->type].size_bytes);
+    const script_scalar *type = &script_scalars[from->type];
+    int64_t n = expression_integer(L, &from->value, e->problem, e->indices, type->least, type->most);
+    return scalar_of(&n, type->size_bytes);
 }
 
 static scalar evaluate_float(lua_State *L, const evaluation *e, const script_argument *from)
@@ -97,9 +103,7 @@ static scalar evaluate_float(lua_State *L, const evaluation *e, const script_arg
     }
     if (!fits)
         expression_raise(L, &from->value, "gives %.17g, which does not fit a %s", number,
-                         from->type == ARGUMENT_HALF       ? "half"
-                         : from->type == ARGUMENT_BFLOAT16 ? "bfloat16"
-                                                           : "float");
+                         script_scalars[from->type].floating);
     return out;
 }
 

@@ -76,30 +76,11 @@ static void print_typed(writer *w, const expression *e, c_type wanted)
 
 /* ---- arguments ---- */
 
-static const struct {
-    int64_t least, most;
-    unsigned size_bytes;
-    const char *floating;
-} types[ARGUMENT_TYPES] = {
-    [ARGUMENT_INT8] = {INT8_MIN, INT8_MAX, 1, NULL},
-    [ARGUMENT_UINT8] = {0, UINT8_MAX, 1, NULL},
-    [ARGUMENT_INT16] = {INT16_MIN, INT16_MAX, 2, NULL},
-    [ARGUMENT_UINT16] = {0, UINT16_MAX, 2, NULL},
-    [ARGUMENT_INT32] = {INT32_MIN, INT32_MAX, 4, NULL},
-    [ARGUMENT_UINT32] = {0, UINT32_MAX, 4, NULL},
-    [ARGUMENT_INT64] = {INT64_MIN, INT64_MAX, 8, NULL},
-    [ARGUMENT_UINT64] = {0, INT64_MAX, 8, NULL},
-    [ARGUMENT_HALF] = {0, 0, 2, "half"},
-    [ARGUMENT_BFLOAT16] = {0, 0, 2, "bfloat16"},
-    [ARGUMENT_FLOAT] = {0, 0, 4, "float"},
-    [ARGUMENT_DOUBLE] = {0, 0, 8, "double"},
-};
-
 static void print_whole_value(writer *w, const expression *e, argument_type type)
 {
     fputs("autotune_whole_value(", w->to);
-    print_whole(w, e, types[type].least, types[type].most);
-    fprintf(w->to, ", %u)", types[type].size_bytes);
+    print_whole(w, e, script_scalars[type].least, script_scalars[type].most);
+    fprintf(w->to, ", %u)", script_scalars[type].size_bytes);
 }
 
 static void print_truth_value(writer *w, const expression *e)
@@ -129,10 +110,10 @@ static void print_value(writer *w, const script_argument *a)
         print_plain_value(w, &a->value);
     } else if (a->type == ARGUMENT_BOOL) {
         print_truth_value(w, &a->value);
-    } else if (!types[a->type].floating) {
+    } else if (!script_scalars[a->type].floating) {
         print_whole_value(w, &a->value, a->type);
     } else {
-        fprintf(w->to, "autotune_%s_value(", types[a->type].floating);
+        fprintf(w->to, "autotune_%s_value(", script_scalars[a->type].floating);
         print_number(w, &a->value);
         fputs(", failed)", w->to);
     }

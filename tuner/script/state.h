@@ -222,12 +222,24 @@ void transfer_evaluate_plan(lua_State *L, problem_kind problem, const uint16_t *
 size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, const uint16_t *indices,
                      const char *const *names, size_t count);
 
+/* A buffer's type, and how many elements it has. Raises. */
+uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices, const script_buffer *b,
+                           dtype *type);
+
 /* In script/view.c: a tensor map or a texture of a buffer. Raises at the field that makes no sense. */
 void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, const script_argument *from,
                    view_plan *out);
 
 /* A userdata that frees the bytes of the range in it when it is collected. */
 script_range *script_new_range(lua_State *L);
+
+/* In script/launch.c: the types of arguments that have a size of their own. */
+typedef struct script_scalar {
+    int64_t least, most;
+    uint32_t size_bytes;
+    const char *floating; /* what a floating-point type is called; NULL: it is whole */
+} script_scalar;
+extern const script_scalar script_scalars[ARGUMENT_TYPES];
 
 /* Of a grid, a block and a cluster along each side. */
 extern const int64_t script_most_blocks[3], script_most_threads[3], script_most_cluster[3];

@@ -24,16 +24,21 @@ size_t evaluate_name(lua_State *L, const expression *e, problem_kind problem, co
     return i;
 }
 
-static uint64_t buffer_bytes(lua_State *L, const script *s, problem_kind problem, uint32_t buffer)
+uint64_t evaluate_elements(lua_State *L, problem_kind problem, const uint16_t *indices, const script_buffer *b,
+                           dtype *type)
 {
-    const script_buffer *b = &s->buffers[buffer];
-    dtype type;
-    const char *name = expression_string(L, &b->type, problem, NULL);
-    if (!dtype_find(name, &type))
+    const char *name = expression_string(L, &b->type, problem, indices);
+    if (!dtype_find(name, type))
         expression_raise(L, &b->type, "gives '%.60s', which is no element type", name);
     lua_pop(L, 1);
-    return (uint64_t)expression_integer(L, &b->count, problem, NULL, 1, (int64_t)PLAN_MAX_ELEMENTS) *
-           dtype_get(type)->size_bytes;
+    return (uint64_t)expression_integer(L, &b->count, problem, indices, 1, (int64_t)PLAN_MAX_ELEMENTS);
+}
+
+static uint64_t buffer_bytes(lua_State *L, const script *s, problem_kind problem, uint32_t buffer)
+{
+    dtype type;
+    uint64_t count = evaluate_elements(L, problem, NULL, &s->buffers[buffer], &type);
+    return count * dtype_get(type)->size_bytes;
 }
 
 void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *out)

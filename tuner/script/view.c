@@ -21,17 +21,6 @@ static uint32_t evaluate_word(lua_State *L, problem_kind problem, const uint16_t
     return e->text ? (uint32_t)evaluate_name(L, e, problem, indices, names, count) : 0;
 }
 
-/* The buffer's type and how many elements it has. */
-static uint64_t evaluate_buffer(lua_State *L, problem_kind problem, const uint16_t *indices, const script_buffer *b,
-                                dtype *type)
-{
-    const char *name = expression_string(L, &b->type, problem, indices);
-    if (!dtype_find(name, type))
-        expression_raise(L, &b->type, "gives '%.60s', which is no element type", name);
-    lua_pop(L, 1);
-    return (uint64_t)expression_integer(L, &b->count, problem, indices, 1, (int64_t)PLAN_MAX_ELEMENTS);
-}
-
 /* The expression that `fault` is about. */
 static const expression *blame(const script_view *v, view_fault fault, uint32_t dimension)
 {
@@ -80,7 +69,7 @@ void view_evaluate(lua_State *L, problem_kind problem, const uint16_t *indices, 
         expression_raise(L, &v->size[0], "is of a tensor map, which needs compute capability 9.0, and this is %d.%d: "
                          "write where = { \"device.major >= 9\" }, or launch it when device.major >= 9",
                          s->options.device.major, s->options.device.minor);
-    uint64_t elements = evaluate_buffer(L, problem, indices, &s->buffers[from->buffer], &out->type);
+    uint64_t elements = evaluate_elements(L, problem, indices, &s->buffers[from->buffer], &out->type);
     for (uint32_t i = 0; i < v->rank; i++) {
         out->size[i] = (uint64_t)expression_integer(L, &v->size[i], problem, indices, 1, (int64_t)PLAN_MAX_ELEMENTS);
         if (i < v->box_count)

@@ -175,14 +175,11 @@ static void what_is_written_reads_back_the_same(void **state)
     char text[2048];
     snprintf(text, sizeof text, "%s%s", cache, closing);
     recorded r = parse(text);
-    size_t count;
-    const recorded_format *const *formats = recorded_formats(&count);
-    for (size_t f = 0; f < count; f++) {
-        if (!formats[f]->write) /* one that is only read */
-            continue;
+    static const char *const formats[] = {"kernel-tuner", "t4"};
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
         char *written = NULL;
         at_error error = {0};
-        assert_ok(recorded_write(&r, formats[f]->name, &written, &error), error);
+        assert_ok(recorded_write(&r, formats[f], &written, &error), error);
         recorded back = parse(written);
         assert_int_equal(back.result_count, r.result_count);
         assert_int_equal(back.parameter_count, r.parameter_count);
