@@ -19,14 +19,16 @@ start_run() { # start_run COUNT [OPTION]...
     shift
     "$AUTOTUNE" "$TIMED" --device cuda:0 "$@" >out.txt 2>err.txt &
     pid=$!
-    wait_for_lines "$count"
+    wait_for "$count" journal_lines
 }
 
-wait_for_lines() { # wait_for_lines COUNT: of the run in the background
-    for _ in $(seq 1200); do
-        [ "$(journal_lines)" -ge "$1" ] && return 0
+wait_for() { # wait_for COUNT COMMAND...: until it says as many of the run in the background
+    least=$1
+    shift
+    for _ in $(seq 3000); do
+        [ "$("$@")" -ge "$least" ] && return 0
         kill -0 "$pid" 2>/dev/null || { cat err.txt; return 1; }
-        sleep 0.05
+        sleep 0.02
     done
     return 1
 }

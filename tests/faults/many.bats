@@ -58,10 +58,7 @@ lose_gpu() {
     export FAKE_CUDA_GONE=$WORK/gone FAKE_CUDA_TIME_US=4000
     "$AUTOTUNE" "$@" --quiet >out.txt 2>err.txt &
     pid=$!
-    for _ in $(seq 600); do
-        [ "$("$lines")" -ge 2 ] && break
-        sleep 0.02
-    done
+    wait_for 2 "$lines"
     echo "$LOST" >gone
     # Whichever of the workers has it.
     for worker in $(pgrep -P "$pid" -x autotune-device); do kill -KILL "$worker"; done
@@ -98,10 +95,7 @@ lose_gpu() {
 @test "a run of several GPUs that was killed goes on, each with its own samples" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_TIME_US=500 start_many
-    for _ in $(seq 600); do
-        [ "$(journal_lines)" -ge 40 ] && break
-        sleep 0.02
-    done
+    wait_for 40 journal_lines
     kill -KILL "$pid"
     end_run
     tool "$TIMED" --device all --quiet
@@ -177,10 +171,7 @@ inits() { # inits NUMBER: how often a process of the run that follows initialise
 @test "what a GPU measured that takes long to open is not measured again" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_TIME_US=500 start_many
-    for _ in $(seq 600); do
-        [ "$(measured_by 1)" -ge 4 ] && break
-        sleep 0.02
-    done
+    wait_for 4 measured_by 1
     kill -KILL "$pid"
     end_run
     FAKE_CUDA_OPEN_MS=0,1000 tool "$TIMED" --device all --quiet

@@ -51,11 +51,7 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
     set_command 3
     "${command[@]}" --no-record >out.txt 2>err.txt &
     pid=$!
-    for _ in $(seq 1200); do
-        [ "$(journal_lines)" -ge 60 ] && break
-        kill -0 "$pid" || { cat err.txt; false; }
-        sleep 0.05
-    done
+    wait_for 60 journal_lines
     kill -KILL "$pid"
     wait "$pid" || true
     before=$(journal_lines)

@@ -12,7 +12,7 @@ small() {
     start_run 50
     for lines in 150 250 350; do
         kill -KILL "$(worker_of "$pid" autotune-device)"
-        wait_for_lines "$lines"
+        wait_for "$lines" journal_lines
     done
     end_run
     succeeds
@@ -25,7 +25,7 @@ small() {
     start_run 10 --no-cache --jobs 2
     for lines in 20 30 40 50; do
         kill -KILL "$(worker_of "$pid" at-compile)" || true
-        wait_for_lines "$lines"
+        wait_for "$lines" journal_lines
     done
     kill -TERM "$pid"
     end_run
