@@ -9,6 +9,7 @@
 #include "base/version.h"
 #include "export/export.h"
 #include "export/header.h"
+#include "export/names.h"
 #include "export/text.h"
 
 static const char launches[] = {

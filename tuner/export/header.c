@@ -9,6 +9,7 @@
 #include "device/field.h"
 #include "export/export.h"
 #include "export/header.h"
+#include "export/names.h"
 #include "export/prelude.h"
 #include "export/text.h"
 

@@ -35,9 +35,4 @@ void export_print_value(const export_model *m, const export_column *c, value v, 
 void export_print_values(const export_model *m, const export_column *columns, size_t count,
                          const record_values *values, size_t column, FILE *to);
 
-/* Do exports of several patterns define the same name? autotune_a_b_kind may belong to the pattern a and its
- * column b, or to a pattern a_b. AT_USAGE, naming both patterns and the name, when the models cannot share a
- * program; AT_NO_MEMORY. */
-at_status export_check_names(const export_model *const *models, size_t count, at_error *error);
-
 #endif

@@ -12,6 +12,8 @@ at_status variant_log_set_keys(const variant_log *log, candidate *c, const sourc
             launches[count++] =
                 (journal_launch){.source_hash = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash,
                                  .plan = &c->launches[i]};
+    if (!log->journal)
+        return AT_OK;
     at_status status = journal_key_of_launches(launches, count, &c->launched, error);
     if (!status)
         variant_log_put_on(log, c, c->gpu);
