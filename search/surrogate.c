@@ -7,7 +7,6 @@
  * & Carraro 2010), so that batches spread. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "search/feasibility.h"
 #include "search/pool.h"

@@ -28,6 +28,14 @@ void error_clear(at_error *error)
         *error = (at_error){.status = AT_OK};
 }
 
+at_status error_forgive(at_status status, at_status expected, at_error *error)
+{
+    if (status != expected)
+        return status;
+    error_clear(error);
+    return AT_OK;
+}
+
 static at_status set_va(at_error *error, at_status status, const char *file, int line,
                         const char *format, va_list args)
 {

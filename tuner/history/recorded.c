@@ -1,7 +1,6 @@
 #include "history/recorded.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <xxhash.h>
 

@@ -222,12 +222,8 @@ static at_status load_file(journal *j, at_error *error)
             return error_set_errno(error, errno, "cannot rename the full journal %s", j->path);
     }
     at_status status = file_read(j->path, 2 * file_limit_bytes, &text, &size_bytes, error);
-    if (status == AT_NOT_FOUND) {
-        error_clear(error);
-        return AT_OK;
-    }
     if (status)
-        return status;
+        return error_forgive(status, AT_NOT_FOUND, error);
     status = load_text(j, text, size_bytes, error);
     free(text);
     return status;

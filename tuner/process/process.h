@@ -6,7 +6,6 @@
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 
-#include <stddef.h>
 #include <sys/types.h>
 
 #include "base/error.h"

@@ -94,12 +94,8 @@ static at_status read_file(const char *path, const char *gpu, ceiling_rates *out
     *out = (ceiling_rates){0};
     *root = NULL;
     at_status status = file_read(path, FILE_LIMIT_BYTES, &text, &size_bytes, error);
-    if (status == AT_NOT_FOUND) {
-        error_clear(error);
-        return AT_OK;
-    }
     if (status)
-        return status;
+        return error_forgive(status, AT_NOT_FOUND, error);
     status = parse(text, size_bytes, path, out, root, error);
     free(text);
     const char *of = json_string_value(json_object_get(*root, "gpu"));

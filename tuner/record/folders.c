@@ -105,13 +105,8 @@ at_status record_search(const record_folders *folders, const char *pattern_name,
         record_set more;
         at_error none = {0};
         status = record_load_all(folders->paths[i], pattern_name, &more, error ? error : &none);
-        if (!status) {
-            found = true;
-            status = append(out, &more, error);
-        } else if (status == AT_NOT_FOUND) {
-            error_clear(error);
-            status = AT_OK;
-        }
+        found = found || !status;
+        status = status ? error_forgive(status, AT_NOT_FOUND, error) : append(out, &more, error);
     }
     if (!status && !found) {
         char names[3 * PATHS_BYTES];

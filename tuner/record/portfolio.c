@@ -1,7 +1,6 @@
 /* Reading portfolios, and what they and the entries tell of configurations beside the default. */
 #include <stdlib.h>
 
-#include "base/error.h"
 #include "base/json_text.h"
 #include "record/record.h"
 #include "record/schema.h"

@@ -92,10 +92,8 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
     status = record_read(path, &old, error);
     if (!status)
         record_deinit(&old);
-    else if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    return file_check_writable(folder, error);
+    status = error_forgive(status, AT_NOT_FOUND, error);
+    return status ? status : file_check_writable(folder, error);
 }
 
 at_status record_store_open(record_store *s, const char *results_dir, const arch_limits *gpu,

@@ -8,7 +8,6 @@
 #ifndef AUTOTUNE_REPORT_WRAP_H
 #define AUTOTUNE_REPORT_WRAP_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 /* A stream over `to` whose lines have at most `columns` characters, colour escapes not counted. Closing

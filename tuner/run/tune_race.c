@@ -62,10 +62,8 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
     at_status status = t->log.gpu != pipeline_home(t->pipeline) ? tune_open_race_log(t, error) : AT_OK;
     if (!status)
         status = race_driver_new(&t->session, t->pipeline, &t->log, baseline, t->settings, &t->driver, error);
-    if (status == AT_NOT_FOUND) {
-        error_clear(error);
-        return AT_OK;
-    }
+    if (status == AT_NOT_FOUND)
+        return error_forgive(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
     if (t->end == RUN_END_INTERRUPTED && !status)
         race_driver_stop(t->driver);

@@ -37,10 +37,8 @@ bool tune_interrupted(tune *t)
 /* What was ended because of an interrupt has not failed. */
 at_status tune_unless_interrupted(tune *t, at_status status, at_error *error)
 {
-    if (status != AT_INTERRUPTED || !tune_interrupted(t))
-        return status;
-    error_clear(error);
-    return AT_OK;
+    bool expected = status == AT_INTERRUPTED && tune_interrupted(t);
+    return expected ? error_forgive(status, AT_INTERRUPTED, error) : status;
 }
 
 uint64_t tune_evaluations(const tune *t)

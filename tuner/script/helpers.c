@@ -1,6 +1,5 @@
 /* The functions that expressions and templates call by name, and `device`. */
 #include <lauxlib.h>
-#include <math.h>
 #include <string.h>
 
 #include "base/nearest.h"

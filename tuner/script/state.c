@@ -1,7 +1,6 @@
 #include "script/state.h"
 
 #include <errno.h>
-#include <lauxlib.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

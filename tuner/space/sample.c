@@ -320,10 +320,7 @@ at_status space_draw(space *s, const space_constraint *constraints, space_test t
                  .until_look = LOOK_PERIOD};
     node_writer writer = {0};
     at_status status = sampler_init(&m) ? search(&m, known) : node_no_memory(error);
-    if (status == AT_INTERRUPTED) {
-        error_clear(error);
-        status = AT_OK; /* with what was found until then */
-    }
+    status = error_forgive(status, AT_INTERRUPTED, error); /* with what was found until then */
     if (!status)
         status = node_writer_init(&writer, s, 0, error);
     if (!status && m.count > 0)

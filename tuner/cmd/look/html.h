@@ -2,7 +2,6 @@
 #ifndef AUTOTUNE_CMD_LOOK_HTML_H
 #define AUTOTUNE_CMD_LOOK_HTML_H
 
-#include <stddef.h>
 #include <stdio.h>
 
 /* Beginning (with style and script) and end of a page. HTML goes between them. */

@@ -1,5 +1,4 @@
 /* autotune compare: what became faster or slower between two records, runs or journals. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

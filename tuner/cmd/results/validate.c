@@ -33,12 +33,8 @@ static at_status add_folder(file_list *list, const char *folder, bool may_lack, 
 {
     record_set set;
     at_status status = record_load_all(folder, NULL, &set, error);
-    if (status == AT_NOT_FOUND && may_lack) {
-        error_clear(error);
-        return AT_OK;
-    }
     if (status)
-        return status;
+        return may_lack ? error_forgive(status, AT_NOT_FOUND, error) : status;
     for (size_t i = 0; i < set.count && !status; i++)
         status = add_file(list, set.records[i].path, error);
     for (size_t i = 0; i < set.faults.count && !status; i++)

@@ -1,7 +1,6 @@
 /* autotune space: the search space of a script, its constraints and what each removes. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"

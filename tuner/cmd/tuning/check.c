@@ -98,49 +98,19 @@ static at_status feed(checking *c, at_error *error)
     return status;
 }
 
-static at_status take_compiled(checking *c, at_error *error)
-{
-    compile_result r;
-    at_status status;
-    while (!(status = compile_take(c->pool, 0, &r, error))) {
-        status = prover_compiled(c->prover, &r, error);
-        compile_result_deinit(&r);
-        if (status)
-            return status;
-    }
-    if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    return AT_OK;
-}
-
-static void await(const checking *c)
-{
-    poll_set set;
-    poll_set_start(&set, STEP_MS);
-    compile_poll(c->pool, &set);
-    prover_poll(c->prover, &set);
-    poll_set_wait(&set);
-}
-
 static at_status prove(checking *c, const options *o, at_error *error)
 {
     at_status status = prover_new(c->script, c->pool, c->chip.arch, true, &c->prover, error);
     while (!status && c->done < c->count) {
-        size_t before = c->done;
         proof one;
         status = feed(c, error);
         if (!status)
-            status = take_compiled(c, error);
-        if (!status)
-            status = prover_step(c->prover, error);
+            status = prover_work(c->prover, STEP_MS, error);
         while (!status && prover_take(c->prover, &one)) {
             tell(c, o, &one);
             free(one.message);
             c->done++;
         }
-        if (!status && c->done == before)
-            await(c);
     }
     return status;
 }

@@ -117,24 +117,8 @@ static at_status prove(explained *x, at_error *error)
     if (!status)
         status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};
-    while (!status && !prover_take(p, &found)) {
-        compile_result r;
-        status = compile_take(x->pool, 0, &r, error);
-        if (!status) {
-            status = prover_compiled(p, &r, error);
-            compile_result_deinit(&r);
-            continue;
-        }
-        if (status == AT_NOT_FOUND) {
-            error_clear(error);
-            status = prover_step(p, error);
-        }
-        poll_set set;
-        poll_set_start(&set, STEP_MS);
-        compile_poll(x->pool, &set);
-        prover_poll(p, &set);
-        poll_set_wait(&set);
-    }
+    while (!status && !prover_take(p, &found))
+        status = prover_work(p, STEP_MS, error);
     if (found.verdict == PROOF_CONVICTED)
         x->wrong = found.message;
     else

@@ -1,7 +1,6 @@
 #include "run/race/verify.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "run/race/side_by_side.h"
 #include "script/script.h"

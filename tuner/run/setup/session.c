@@ -137,13 +137,11 @@ static at_status take_results(session *s, bool settled, at_error *error)
     while (!status && (s->problems.waiting > 0 || (settled && s->support_waits))) {
         compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
-        if (status == AT_NOT_FOUND) {
-            error_clear(error);
-            status = AT_OK;
-        } else if (!status) {
+        if (status)
+            status = error_forgive(status, AT_NOT_FOUND, error);
+        else
             status = session_owns(r.id) ? session_take(s, &r, error)
                                         : problem_set_take(&s->problems, r.id, &r, error);
-        }
         compile_result_deinit(&r);
     }
     return status;

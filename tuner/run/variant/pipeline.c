@@ -544,10 +544,8 @@ static at_status drain_compiled(pipeline *p, bool *moved, at_error *error)
                                                           : take_compiled(p, &r, error);
         compile_result_deinit(&r);
     }
-    if (status && status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    return p->prover ? prover_step(p->prover, error) : AT_OK;
+    status = error_forgive(status, AT_NOT_FOUND, error);
+    return !status && p->prover ? prover_step(p->prover, error) : status;
 }
 
 /* Takes every event of a device that is there. AT_NOT_FOUND: no more. */
@@ -572,15 +570,9 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
 {
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
-    if (status)
-        return status;
-    for (size_t i = 0; p->session->workers->device && i < p->gpus.count; i++) {
-        status = drain_device(p, i, moved, error);
-        if (status && status != AT_NOT_FOUND)
-            return status;
-        error_clear(error);
-    }
-    return AT_OK;
+    for (size_t i = 0; !status && p->session->workers->device && i < p->gpus.count; i++)
+        status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);
+    return status;
 }
 
 size_t pipeline_home(const pipeline *p)

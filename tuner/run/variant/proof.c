@@ -370,10 +370,7 @@ static at_status take_from(prover *p, device_worker *w, at_error *error)
             give_up(p, e.message);
         device_event_deinit(&e);
     }
-    if (status != AT_NOT_FOUND)
-        return status;
-    error_clear(error);
-    return AT_OK;
+    return error_forgive(status, AT_NOT_FOUND, error);
 }
 
 at_status prover_step(prover *p, at_error *error)
@@ -388,6 +385,29 @@ void prover_poll(const prover *p, poll_set *set)
 {
     for (size_t i = 0; i < p->worker_count && !p->why[0]; i++)
         device_worker_poll(p->workers[i], set);
+}
+
+at_status prover_work(prover *p, int timeout_ms, at_error *error)
+{
+    compile_result r;
+    at_status status;
+    while (!(status = compile_take(p->pool, 0, &r, error))) {
+        status = prover_compiled(p, &r, error);
+        compile_result_deinit(&r);
+        if (status)
+            return status;
+    }
+    status = error_forgive(status, AT_NOT_FOUND, error);
+    if (!status)
+        status = prover_step(p, error);
+    if (status || p->decided)
+        return status;
+    poll_set set;
+    poll_set_start(&set, timeout_ms);
+    compile_poll(p->pool, &set);
+    prover_poll(p, &set);
+    poll_set_wait(&set);
+    return AT_OK;
 }
 
 size_t prover_pending(const prover *p)

@@ -52,6 +52,10 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error);
 /* Advances whatever can advance, without waiting. The caller takes the compile results. */
 at_status prover_step(prover *p, at_error *error);
 
+/* The same for a prover whose pool compiles nothing else, whose results it takes; where no proof is there to take it
+ * waits up to `timeout_ms` for something to happen. */
+at_status prover_work(prover *p, int timeout_ms, at_error *error);
+
 /* Configurations whose proof has not been taken yet. */
 size_t prover_pending(const prover *p);
 

@@ -48,8 +48,8 @@ void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask)
 
 bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread)
 {
-    return cell->write_epoch == 0 || b->engine->fenced[cell->writer] > cell->write_moment ||
-           b->engine->fenced[thread] > cell->write_moment;
+    const sim_stamp *w = &cell->write;
+    return w->epoch == 0 || b->engine->fenced[w->thread] > w->moment || b->engine->fenced[thread] > w->moment;
 }
 
 bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,

@@ -5,22 +5,15 @@
 
 #include "sim/machine/machine.h"
 
-/* How many threads of the last block that read a piece read it: one, several of one warp, or more. */
-typedef enum readers { READERS_ONE, READERS_WARP, READERS_MANY } readers;
-
 /* Who touched a piece of global memory last. Threads of one block are ordered by its barriers; blocks
  * are ordered by nothing but a fence that the earlier one passed, a strong write behind it, and then a strong
  * access of the later one. That both meet at one address is taken on trust. */
 typedef struct cell {
+    sim_stamp write, read;
     uint32_t write_block, read_block; /* + 1; 0: no thread */
-    uint32_t write_fence, read_fence; /* fences that block had passed then */
-    uint32_t write_epoch, read_epoch; /* barriers of that block */
-    uint32_t write_order, read_order; /* and of that warp */
     uint32_t past_block, past_fence;  /* the block that read before read_block */
     uint32_t value;                   /* last written */
-    uint16_t writer, reader;          /* threads */
-    bool write_strong, read_strong;   /* an atomic, or as good as one */
-    uint8_t readers;
+    uint8_t readers;                  /* sim_readers, of read_block */
 } cell;
 
 enum { RELEASES = 4 };
@@ -158,17 +151,22 @@ static uint32_t thread_of(const access *a)
     return a->warp->first_thread + (uint32_t)a->lane;
 }
 
-/* Is this access ordered after one by `thread` of the block `block` (+ 1)? A barrier in shared memory that
- * the warp has seen complete is taken to have ordered all that the block did before. */
-static bool ordered(const access *a, uint32_t block, uint32_t thread, uint32_t epoch, uint32_t order,
-                    uint32_t fence)
+/* Is this access ordered after that one of the block `block` (+ 1)? A barrier in shared memory that the warp has
+ * seen complete is taken to have ordered all that the block did before. */
+static bool ordered(const access *a, uint32_t block, const sim_stamp *before)
 {
     const sim_block *b = a->block;
     uint32_t t = thread_of(a);
     if (block - 1 != b->index)
-        return has_seen(b, block - 1, fence);
-    return epoch != b->epoch || t == thread || a->warp->observed > 0 ||
-           (thread / SIM_LANES == t / SIM_LANES && sim_warp_orders(a->warp, t, thread, order));
+        return has_seen(b, block - 1, before->moment);
+    return before->epoch != b->epoch || t == before->thread || a->warp->observed > 0 ||
+           sim_warp_orders(a->warp, t, before);
+}
+
+static sim_stamp stamp_of(const access *a, bool strong)
+{
+    const sim_block *b = a->block;
+    return (sim_stamp){b->epoch, a->warp->epoch, fences_of(b->watch, (uint32_t)b->index), (uint16_t)thread_of(a), strong};
 }
 
 static bool report_race(const access *a, const char *what, uint32_t block, uint32_t thread)
@@ -186,59 +184,41 @@ static bool report_race(const access *a, const char *what, uint32_t block, uint3
 
 static bool read_ordered(const access *a, const cell *c)
 {
-    if (c->read_block - 1 != a->block->index || c->read_epoch != a->block->epoch ||
-        c->readers == READERS_ONE)
-        return ordered(a, c->read_block, c->reader, c->read_epoch, c->read_order, c->read_fence);
-    uint32_t t = thread_of(a);
-    return c->readers == READERS_WARP && c->reader / SIM_LANES == t / SIM_LANES &&
-           sim_warp_orders(a->warp, t, c->reader, c->read_order);
+    if (c->read_block - 1 != a->block->index || c->read.epoch != a->block->epoch ||
+        c->readers == SIM_READERS_ONE)
+        return ordered(a, c->read_block, &c->read);
+    return c->readers == SIM_READERS_WARP && sim_warp_orders(a->warp, thread_of(a), &c->read);
 }
 
 /* Writes of one value, and strong accesses among themselves, leave what everybody expects. */
 static bool check_write(const access *a, cell *c, bool strong, bool same_value)
 {
-    if (c->write_block && !(strong ? c->write_strong : same_value) &&
-        !ordered(a, c->write_block, c->writer, c->write_epoch, c->write_order, c->write_fence))
-        return report_race(a, "written by this thread and by", c->write_block, c->writer);
-    bool benign = same_value || (strong && c->read_strong);
+    if (c->write_block && !(strong ? c->write.strong : same_value) && !ordered(a, c->write_block, &c->write))
+        return report_race(a, "written by this thread and by", c->write_block, c->write.thread);
+    bool benign = same_value || (strong && c->read.strong);
     if (c->read_block && !benign && !read_ordered(a, c))
-        return report_race(a, "written by this thread after a read by", c->read_block, c->reader);
+        return report_race(a, "written by this thread after a read by", c->read_block, c->read.thread);
     if (c->past_block && !benign && c->past_block - 1 != a->block->index &&
         !has_seen(a->block, c->past_block - 1, c->past_fence))
-        return report_race(a, "written by this thread after a read by", c->past_block, c->reader);
-    uint32_t index = (uint32_t)a->block->index;
-    c->write_block = index + 1;
-    c->write_fence = fences_of(a->block->watch, index);
-    c->write_epoch = a->block->epoch;
-    c->write_order = a->warp->epoch;
-    c->writer = (uint16_t)thread_of(a);
-    c->write_strong = strong;
+        return report_race(a, "written by this thread after a read by", c->past_block, c->read.thread);
+    c->write_block = (uint32_t)a->block->index + 1;
+    c->write = stamp_of(a, strong);
     return true;
 }
 
 static bool check_read(const access *a, cell *c, bool strong)
 {
-    uint32_t index = (uint32_t)a->block->index, t = thread_of(a);
-    if (c->write_block && !(strong && c->write_strong) &&
-        !ordered(a, c->write_block, c->writer, c->write_epoch, c->write_order, c->write_fence))
-        return report_race(a, "read by this thread after a write by", c->write_block, c->writer);
-    if (c->read_block != index + 1) {
+    uint32_t block = (uint32_t)a->block->index + 1;
+    if (c->write_block && !(strong && c->write.strong) && !ordered(a, c->write_block, &c->write))
+        return report_race(a, "read by this thread after a write by", c->write_block, c->write.thread);
+    bool other = c->read_block != block;
+    if (other) {
         c->past_block = c->read_block;
-        c->past_fence = c->read_fence;
-        c->readers = READERS_ONE;
-    } else if (c->read_epoch != a->block->epoch) {
-        c->readers = READERS_ONE;
-    } else if (c->reader / SIM_LANES != t / SIM_LANES) {
-        c->readers = READERS_MANY;
-    } else if (c->reader != t && c->readers == READERS_ONE) {
-        c->readers = READERS_WARP;
+        c->past_fence = c->read.moment;
     }
-    c->read_block = index + 1;
-    c->read_fence = fences_of(a->block->watch, index);
-    c->read_epoch = a->block->epoch;
-    c->read_order = a->warp->epoch;
-    c->reader = (uint16_t)t;
-    c->read_strong = strong;
+    c->readers = (uint8_t)sim_readers_with(c->readers, other || c->read.epoch != a->block->epoch, &c->read, thread_of(a));
+    c->read_block = block;
+    c->read = stamp_of(a, strong);
     return true;
 }
 
@@ -279,7 +259,7 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
             /* What another block wrote may not have reached the region's bytes yet. */
             memcpy(&value, fresh + (at - offset), step);
             bool same = cells[n].write_block
-                            ? !cells[n].write_strong && cells[n].value == value
+                            ? !cells[n].write.strong && cells[n].value == value
                             : (!region->valid || region->valid[at]) &&
                                   memcmp(region->bytes + at, &value, step) == 0;
             fine = check_write(&a, &cells[n], strong, same);

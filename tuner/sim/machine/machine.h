@@ -49,14 +49,21 @@ typedef struct sim_warp {
     uint32_t observed;      /* moment of the latest mbarrier completion that it has seen */
 } sim_warp;
 
+typedef struct sim_stamp { /* an access: who made it, and when */
+    uint32_t epoch;  /* of the block then; of shared memory + 1, 0: there was none */
+    uint32_t order;  /* epoch of the warp then */
+    uint32_t moment; /* of shared memory sim_block.moment then, of global memory the fences that the block had passed */
+    uint16_t thread; /* linear */
+    bool strong;     /* it was atomic, or as good as that */
+} sim_stamp;
+
+/* Who read since the last barrier: one thread, several of its warp, or threads of several warps. */
+typedef enum sim_readers { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY } sim_readers;
+
 typedef struct sim_cell { /* the last accesses to a piece of shared memory */
-    uint32_t write_epoch, read_epoch;   /* block epoch + 1; 0 never */
-    uint32_t write_order, read_order;   /* epoch of that warp then */
-    uint32_t write_moment, read_moment; /* sim_block.moment then */
-    uint16_t writer, reader;            /* linear thread */
-    uint8_t many_readers;               /* SIM_READERS_* */
-    uint8_t atomic;                     /* the last write was atomic */
-    uint8_t engine;                     /* the last write was a bulk copy's */
+    sim_stamp write, read;
+    uint8_t readers; /* sim_readers */
+    bool engine;     /* the last write was a bulk copy's */
 } sim_cell;
 
 typedef struct sim_barrier_state {
@@ -169,8 +176,11 @@ enum { SIM_NEVER_WRITTEN, SIM_WRITTEN, SIM_COPY_UNDER_WAY };
 /* Counts a warp barrier in which the lanes of `mask` took part. */
 void sim_warp_synchronised(sim_warp *w, uint32_t mask);
 
-/* Did both threads, which are of this warp, take part in a barrier since its epoch `order`? */
-bool sim_warp_orders(const sim_warp *w, uint32_t thread, uint32_t other, uint32_t order);
+/* Was the access made by a thread of this warp, and have both taken part in a barrier of it since? */
+bool sim_warp_orders(const sim_warp *w, uint32_t thread, const sim_stamp *access);
+
+/* Those who read, with `thread`; `last` is the access before, `anew`: of which a barrier or a block lies between. */
+sim_readers sim_readers_with(sim_readers readers, bool anew, const sim_stamp *last, uint32_t thread);
 
 /* Race detection in global memory: the last accesses to each piece of the regions that may be written.
  * Shared by the blocks of a launch, which may run on several host threads. Regions of more than a few

@@ -2,10 +2,6 @@
 
 #include "sim/machine/machine.h"
 
-/* How many threads read a cell since the last barrier: one (`reader`), several of the reader's warp,
- * or threads of several warps. */
-enum { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY };
-
 void sim_shared_reset(sim_block *b)
 {
     if (!b->cells)
@@ -20,25 +16,39 @@ void sim_warp_synchronised(sim_warp *w, uint32_t mask)
     w->syncs[++w->epoch % SIM_SYNCS] = mask;
 }
 
-bool sim_warp_orders(const sim_warp *w, uint32_t thread, uint32_t other, uint32_t order)
+static bool same_warp(uint32_t thread, uint32_t other)
 {
-    uint32_t both = 1u << thread % SIM_LANES | 1u << other % SIM_LANES;
+    return thread / SIM_LANES == other / SIM_LANES;
+}
+
+bool sim_warp_orders(const sim_warp *w, uint32_t thread, const sim_stamp *access)
+{
+    uint32_t both = 1u << thread % SIM_LANES | 1u << access->thread % SIM_LANES;
+    if (!same_warp(thread, access->thread))
+        return false;
     /* What is further back than is remembered passes as ordered. */
-    if (w->epoch - order > SIM_SYNCS)
+    if (w->epoch - access->order > SIM_SYNCS)
         return true;
-    for (uint32_t e = w->epoch; e > order; e--)
+    for (uint32_t e = w->epoch; e > access->order; e--)
         if ((w->syncs[e % SIM_SYNCS] & both) == both)
             return true;
     return false;
 }
 
-/* Is an access by thread `t` of warp `w` ordered after one by `other`, made at warp epoch `order` of
- * its warp and at `moment` in the current block epoch? Same thread: yes. Same warp: when the two
- * synchronised. Else where the warp has seen a barrier in shared memory complete since. */
-static bool ordered(const sim_warp *w, uint32_t t, uint32_t other, uint32_t order, uint32_t moment)
+sim_readers sim_readers_with(sim_readers readers, bool anew, const sim_stamp *last, uint32_t thread)
 {
-    return t == other || w->observed > moment ||
-           (other / SIM_LANES == t / SIM_LANES && sim_warp_orders(w, t, other, order));
+    if (anew)
+        return SIM_READERS_ONE;
+    if (!same_warp(thread, last->thread))
+        return SIM_READERS_MANY;
+    return readers == SIM_READERS_ONE && last->thread != thread ? SIM_READERS_WARP : readers;
+}
+
+/* Is an access by thread `t` of warp `w` ordered after one in the current block epoch? Same thread: yes. Same warp:
+ * when the two synchronised. Else where the warp has seen a barrier in shared memory complete since. */
+static bool ordered(const sim_warp *w, uint32_t t, const sim_stamp *access)
+{
+    return t == access->thread || w->observed > access->moment || sim_warp_orders(w, t, access);
 }
 
 static bool report_race(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
@@ -56,25 +66,19 @@ static bool check_write(sim_block *b, sim_warp *w, const sim_instruction *c, int
 {
     uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
     /* Two atomics are ordered by the hardware; two writes of one value leave it there. */
-    bool benign = is_atomic ? cell->atomic : same_value;
-    if (cell->write_epoch == now && !benign && !ordered(w, t, cell->writer, cell->write_order, cell->write_moment))
-        return report_race(b, w, c, lane, offset, "written by this thread and by", cell->writer);
-    if (cell->read_epoch == now && !(same_value && !is_atomic)) {
-        bool fine = cell->many_readers == SIM_READERS_ONE
-                        ? ordered(w, t, cell->reader, cell->read_order, cell->read_moment)
-                        : w->observed > cell->read_moment ||
-                              (cell->many_readers == SIM_READERS_WARP &&
-                              cell->reader / SIM_LANES == t / SIM_LANES &&
-                              sim_warp_orders(w, t, cell->reader, cell->read_order));
+    bool benign = is_atomic ? cell->write.strong : same_value;
+    const sim_stamp *read = &cell->read;
+    if (cell->write.epoch == now && !benign && !ordered(w, t, &cell->write))
+        return report_race(b, w, c, lane, offset, "written by this thread and by", cell->write.thread);
+    if (read->epoch == now && !(same_value && !is_atomic)) {
+        bool fine = cell->readers == SIM_READERS_ONE
+                        ? ordered(w, t, read)
+                        : w->observed > read->moment ||
+                              (cell->readers == SIM_READERS_WARP && sim_warp_orders(w, t, read));
         if (!fine)
-            return report_race(b, w, c, lane, offset, "written by this thread after a read by",
-                               cell->reader);
+            return report_race(b, w, c, lane, offset, "written by this thread after a read by", read->thread);
     }
-    cell->write_epoch = now;
-    cell->write_order = w->epoch;
-    cell->write_moment = b->moment;
-    cell->writer = (uint16_t)t;
-    cell->atomic = is_atomic;
+    cell->write = (sim_stamp){now, w->epoch, b->moment, (uint16_t)t, is_atomic};
     cell->engine = false;
     return true;
 }
@@ -83,21 +87,10 @@ static bool check_read(sim_block *b, sim_warp *w, const sim_instruction *c, int 
                        uint32_t offset, sim_cell *cell)
 {
     uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
-    if (cell->write_epoch == now && !ordered(w, t, cell->writer, cell->write_order, cell->write_moment))
-        return report_race(b, w, c, lane, offset, "read by this thread after a write by",
-                           cell->writer);
-    if (cell->read_epoch != now) {
-        cell->read_epoch = now;
-        cell->many_readers = SIM_READERS_ONE;
-    } else if (cell->reader != t) {
-        if (cell->reader / SIM_LANES != t / SIM_LANES)
-            cell->many_readers = SIM_READERS_MANY;
-        else if (cell->many_readers == SIM_READERS_ONE)
-            cell->many_readers = SIM_READERS_WARP;
-    }
-    cell->reader = (uint16_t)t;
-    cell->read_order = w->epoch;
-    cell->read_moment = b->moment;
+    if (cell->write.epoch == now && !ordered(w, t, &cell->write))
+        return report_race(b, w, c, lane, offset, "read by this thread after a write by", cell->write.thread);
+    cell->readers = (uint8_t)sim_readers_with(cell->readers, cell->read.epoch != now, &cell->read, t);
+    cell->read = (sim_stamp){now, w->epoch, b->moment, (uint16_t)t, false};
     return true;
 }
 
@@ -153,9 +146,9 @@ void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_
     uint32_t step = b->program->shared_cell_bytes;
     for (uint32_t at = offset; at < offset + bytes; at += step) {
         sim_cell *cell = &b->cells[at / step];
-        cell->write_epoch = b->epoch + 1;
-        cell->write_moment = b->moment;
-        cell->writer = (uint16_t)thread;
+        cell->write.epoch = b->epoch + 1;
+        cell->write.moment = b->moment;
+        cell->write.thread = (uint16_t)thread;
         cell->engine = true;
     }
     memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
@@ -172,7 +165,7 @@ bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int 
         uint32_t position[3];
         if (cell->engine || sim_engine_sees(b, cell, w->first_thread + (uint32_t)lane))
             continue;
-        sim_thread_position(b, cell->writer, position);
+        sim_thread_position(b, cell->write.thread, position);
         return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
                         "shared memory byte %u of %u: copied by the engine after a write by thread (%u,%u,%u) "
                         "without a fence.proxy.async between",
