@@ -82,6 +82,25 @@ lose_gpu() {
     says 'GPUs were lost'
 }
 
+@test "where the GPU of the race is lost before another is open, that one is waited for" {
+    gpus "Fake A,Fake A"
+    FAKE_CUDA_OPEN_MS=0,2000 LOST=0 lose_gpu journal_lines "$TIMED" --device all
+    found_the_best
+    says 'GPUs were lost'
+    [ "$(measured_by 1)" -gt 50 ]
+}
+
+@test "a GPU that takes long to open does not keep the next from opening" {
+    gpus "Fake A,Fake A,Fake A"
+    export AUTOTUNE_LIBNVML=${FAKE_NVML:?} FAKE_NVML_NAMES="Fake A,Fake A,Fake A"
+    export FAKE_CUDA_OPEN_MS=0,1000000,0 FAKE_CUDA_TIME_US=20000
+    tool "$TIMED" --device all --quiet
+    succeeds
+    found_the_best
+    [ "$(measured_by 1)" -eq 0 ]
+    [ "$(measured_by 2)" -gt 0 ]
+}
+
 @test "a GPU that is lost is left out of the points of a sweep that follow" {
     gpus "Fake A,Fake A"
     for LOST in 1 0; do

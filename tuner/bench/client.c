@@ -46,13 +46,30 @@ at_status device_worker_start_with(const device_worker_options *options, device_
         w->options.watchdog_floor_ns = default_watchdog_floor_ns;
     w->start = start;
     w->start_context = context ? context : &w->options;
-    at_status status = device_watch_start(w, error);
+    w->waits = options->waits;
+    w->process.fd = -1;
+    at_status status = w->waits ? AT_OK : device_watch_start(w, error);
     if (status) {
         free(w);
         return status;
     }
     *out = w;
     return AT_OK;
+}
+
+at_status device_worker_begin(device_worker *w, at_error *error)
+{
+    return w->waits ? device_watch_begin(w, error) : AT_OK;
+}
+
+bool device_worker_waits(const device_worker *w)
+{
+    return w->waits;
+}
+
+bool device_worker_opens(const device_worker *w)
+{
+    return !w->waits && !w->failed && w->phase != PHASE_SERVING;
 }
 
 void device_worker_kill(const device_worker *w)

@@ -46,6 +46,7 @@ typedef struct device_worker_options {
     const char *spec;          /* "cuda:0", "sim:sm_90" */
     const worker_host *host;   /* where the device is; borrowed; NULL: here */
     bool proves;               /* its process is listed as "autotune-proof", not "autotune-device" */
+    bool waits;                /* it has no process before device_worker_begin() */
     device_cache cache;        /* of every sample */
     int64_t watchdog_floor_ns; /* a launch may take this or 100 times the reference's time,
                                   whichever is longer; 0: 2 s */
@@ -135,6 +136,14 @@ typedef struct device_worker device_worker;
  * AT_NO_MEMORY); everything else becomes an event. */
 at_status device_worker_start(const device_worker_options *options, device_worker **out,
                               at_error *error);
+
+/* Starts the process of a worker that waits; requests may be queued before. Others are as they were. If it
+ * cannot be started DEVICE_FAILED says so. AT_NO_MEMORY. */
+at_status device_worker_begin(device_worker *w, at_error *error);
+bool device_worker_waits(const device_worker *w);
+
+/* Does its process open the device just now? */
+bool device_worker_opens(const device_worker *w);
 
 /* Kills the worker and waits for its end. NULL is fine. */
 void device_worker_free(device_worker *w);

@@ -125,6 +125,21 @@ static at_status queue_replays(device_worker *w, at_error *error)
     return status;
 }
 
+static at_status fail_to_start(device_worker *w, at_status why, const char *what, at_error *error)
+{
+    char text[512];
+    snprintf(text, sizeof text, "the device worker cannot be %s: %s", what,
+             error ? error->message : "out of memory");
+    return fail_for_good(w, why, text, error);
+}
+
+at_status device_watch_begin(device_worker *w, at_error *error)
+{
+    w->waits = false;
+    at_status status = device_watch_start(w, error);
+    return status ? fail_to_start(w, status, "started", error) : AT_OK;
+}
+
 static at_status restart(device_worker *w, at_error *error)
 {
     show(w, "lost");
@@ -133,12 +148,7 @@ static at_status restart(device_worker *w, at_error *error)
     at_status status = queue_replays(w, error);
     if (!status)
         status = device_watch_start(w, error);
-    if (!status)
-        return AT_OK;
-    char text[512];
-    snprintf(text, sizeof text, "the device worker cannot be replaced: %s",
-             error ? error->message : "out of memory");
-    return fail_for_good(w, status, text, error);
+    return status ? fail_to_start(w, status, "replaced", error) : AT_OK;
 }
 
 /* Answers. */
@@ -547,6 +557,8 @@ at_status device_watch_read(device_worker *w, at_error *error)
 
 void device_watch_send(device_worker *w)
 {
+    if (w->waits)
+        return;
     bool started = request_queue_started(&w->queue);
     request_queue_send(&w->queue, w->process.fd, NULL);
     if (!started && w->deadline_ns == 0)

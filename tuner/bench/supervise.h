@@ -35,6 +35,7 @@ struct device_worker {
     request *setup;          /* kept for replays; NULL before it was answered */
     request *held;           /* kept for replays: a list in the order held */
     device_events events;
+    bool waits;              /* there is no process yet */
     bool opened;             /* DEVICE_OPENED was made */
     bool failed;             /* DEVICE_FAILED was made */
     at_error failure;        /* what it said */
@@ -55,6 +56,9 @@ at_status device_worker_start_with(const device_worker_options *options, device_
 
 /* Starts the first process. AT_IO if none can be started. */
 at_status device_watch_start(device_worker *w, at_error *error);
+
+/* The same for a worker that waited; where none can be started the device failed. AT_NO_MEMORY. */
+at_status device_watch_begin(device_worker *w, at_error *error);
 
 /* Sends as much of the queue as the socket takes. It ignores a peer that is gone: device_watch_read() finds
  * that, after the peer's last messages. */

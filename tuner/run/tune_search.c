@@ -9,6 +9,9 @@
 
 enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
 
+/* Emitting so many takes less time than a GPU has requests for. */
+enum { EMIT_AT_ONCE = 8 };
+
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
@@ -190,6 +193,8 @@ static at_status ask(tune *t, bool *more, at_error *error)
     *more = count > 0;
     for (size_t i = 0; i < count; i++) {
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
+        if (!status && (i + 1) % EMIT_AT_ONCE == 0)
+            status = pipeline_step(t->pipeline, 0, error);
         if (status)
             return status;
         t->asked++;

@@ -175,6 +175,37 @@ static void opening_describes_the_device_before_anything_is_set_up(void **state)
     end(&f);
 }
 
+static void a_worker_that_waits_opens_nothing_before_it_begins(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    device_worker_free(f.worker);
+    const device_worker_options options = {.spec = "cuda:0", .waits = true};
+    assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
+    assert_ok(device_worker_setup(f.worker, &image, f.problems, 2, &f.error), f.error);
+    assert_int_equal(device_worker_take(f.worker, 50, &f.event, &f.error), AT_NOT_FOUND);
+    assert_true(device_worker_waits(f.worker));
+    assert_false(device_worker_opens(f.worker));
+    assert_ok(device_worker_begin(f.worker, &f.error), f.error);
+    assert_true(device_worker_opens(f.worker));
+    expect(&f, DEVICE_OPENED);
+    expect(&f, DEVICE_READY);
+    assert_false(device_worker_waits(f.worker));
+    assert_false(device_worker_opens(f.worker));
+    end(&f);
+}
+
+static void a_worker_that_never_began_is_freed(void **state)
+{
+    (void)state;
+    fixture f = {0};
+    const device_worker_options options = {.spec = "cuda:0", .waits = true};
+    assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
+    device_worker_kill(f.worker);
+    end(&f);
+}
+
 static void the_set_up_measures_floor_tick_reference_and_ceiling(void **state)
 {
     (void)state;
@@ -786,6 +817,8 @@ int main(void)
     setenv("FAKE_CUDA_EAGER", "1", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening_describes_the_device_before_anything_is_set_up),
+        cmocka_unit_test(a_worker_that_waits_opens_nothing_before_it_begins),
+        cmocka_unit_test(a_worker_that_never_began_is_freed),
         cmocka_unit_test(the_set_up_measures_floor_tick_reference_and_ceiling),
         cmocka_unit_test(a_ceiling_that_no_run_measures_is_left_alone),
         cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),

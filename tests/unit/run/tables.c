@@ -227,6 +227,25 @@ at_status device_worker_start(const device_worker_options *options, device_worke
     return AT_OK;
 }
 
+/* Nobody waits here. */
+at_status device_worker_begin(device_worker *w, at_error *error)
+{
+    (void)w, (void)error;
+    return AT_OK;
+}
+
+bool device_worker_waits(const device_worker *w)
+{
+    (void)w;
+    return false;
+}
+
+bool device_worker_opens(const device_worker *w)
+{
+    (void)w;
+    return false;
+}
+
 void device_worker_kill(const device_worker *w)
 {
     (void)w;

@@ -21,23 +21,40 @@ gpu *gpus_idlest(gpus *g, size_t most)
     return found;
 }
 
+static bool is_described(const gpu *one, const workers *w)
+{
+    for (size_t i = 0; i < w->other_count; i++)
+        if (w->others[i] == one->worker)
+            return *w->other_properties[i].spec;
+    return one->worker == w->device;
+}
+
+/* The first that is ready, else the first that is described. g->count: there is none. */
+static size_t find_home(const gpus *g, const workers *w)
+{
+    size_t found = g->count;
+    for (size_t i = 0; i < g->count; i++) {
+        const gpu *one = &g->items[i];
+        if (!one->lost && is_described(one, w) &&
+            (found == g->count || (one->ready && !g->items[found].ready)))
+            found = i;
+    }
+    return found;
+}
+
 bool gpus_lose(gpus *g, size_t lost, workers *w)
 {
     g->items[lost].lost = true;
     g->items[lost].trying = 0;
     if (lost != g->home)
         return true;
-    size_t next = 0;
-    while (next < g->count && g->items[next].lost)
-        next++;
+    size_t next = find_home(g, w);
     if (next == g->count)
         return false;
     for (size_t i = 0; i < w->other_count; i++) {
         if (w->others[i] != g->items[next].worker)
             continue;
         device_properties taken = w->other_properties[i];
-        if (!*taken.spec) /* it is not open yet */
-            return false;
         w->others[i] = w->device;
         w->other_properties[i] = w->properties;
         w->device = g->items[next].worker;

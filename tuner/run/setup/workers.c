@@ -4,7 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 enum { STEP_MS = 100 };
+
+/* A GPU that takes longer to open does not hold up the next. */
+static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 
 static at_status await_event(device_worker *d, device_event *out, at_error *error)
 {
@@ -16,21 +21,16 @@ static at_status await_event(device_worker *d, device_event *out, at_error *erro
     }
 }
 
-static at_status start_device_on(const workers *w, const settings *o, size_t rank, const char *spec,
-                                 device_worker **out, at_error *error)
+static at_status start_device(const settings *o, const char *spec, const worker_host *host, bool waits,
+                              device_worker **out, at_error *error)
 {
     device_cache cache = o->warm_cache ? DEVICE_CACHE_WARM : DEVICE_CACHE_COLD;
     return device_worker_start(&(device_worker_options){.spec = spec,
-                                                        .host = cluster_host(w->cluster, rank),
+                                                        .host = host,
+                                                        .waits = waits,
                                                         .cache = cache,
                                                         .trace = o->trace},
                                out, error);
-}
-
-static at_status start_device(const settings *o, const char *spec, device_worker **out,
-                              at_error *error)
-{
-    return start_device_on(&(workers){0}, o, 0, spec, out, error);
 }
 
 static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
@@ -49,7 +49,7 @@ static at_status await_opened(device_worker *d, device_properties *out, at_error
 
 static at_status open_device(workers *w, const settings *o, const char *spec, at_error *error)
 {
-    at_status status = start_device(o, spec, &w->device, error);
+    at_status status = start_device(o, spec, NULL, false, &w->device, error);
     return status ? status : await_opened(w->device, &w->properties, error);
 }
 
@@ -71,15 +71,32 @@ at_status workers_await(workers *w, at_error *error)
         device_properties found;
         if (*w->other_properties[i].spec)
             continue;
-        status = await_opened(w->others[i], &found, error);
+        status = device_worker_begin(w->others[i], error);
+        if (!status)
+            status = await_opened(w->others[i], &found, error);
         if (!status)
             status = workers_meet(w, w->others[i], &found, error);
     }
     return status;
 }
 
-/* "cuda:0,2": the first describes them all. The driver opens one after the other, and whoever asks first
- * for several waits for all of them: the others begin when the first is found. */
+at_status workers_open_next(workers *w, at_error *error)
+{
+    bool opens = w->device && device_worker_opens(w->device);
+    device_worker *next = NULL;
+    for (size_t i = 0; i < w->other_count; i++) {
+        opens = opens || device_worker_opens(w->others[i]);
+        if (!next && device_worker_waits(w->others[i]))
+            next = w->others[i];
+    }
+    int64_t now_ns = clock_now_ns();
+    if (!next || (opens && now_ns - w->begun_ns < opening_patience_ns))
+        return AT_OK;
+    w->begun_ns = now_ns;
+    return device_worker_begin(next, error);
+}
+
+/* "cuda:0,2": the first describes them all. */
 static at_status open_devices(workers *w, const settings *o, at_error *error)
 {
     const char *spec = o->device;
@@ -97,9 +114,10 @@ static at_status open_devices(workers *w, const settings *o, at_error *error)
         snprintf(next, sizeof next, "%.*s:%.*s", (int)(kind - spec), spec, length, comma + 1);
         if (w->other_count == WORKERS_MOST_OTHERS)
             return error_set(error, AT_USAGE, "more than %d GPUs", WORKERS_MOST_OTHERS + 1);
-        status = start_device(o, next, &w->others[w->other_count], error);
+        status = start_device(o, next, NULL, true, &w->others[w->other_count], error);
         w->other_count += !status;
     }
+    w->begun_ns = clock_now_ns();
     return status;
 }
 
@@ -160,7 +178,7 @@ static at_status add_device(workers *w, const settings *o, size_t rank, const de
     device_properties *kept = w->device ? &w->other_properties[w->other_count] : &w->properties;
     device_worker **place = w->device ? &w->others[w->other_count++] : &w->device;
     *kept = *p;
-    return start_device_on(w, o, rank, p->spec, place, error);
+    return start_device(o, p->spec, cluster_host(w->cluster, rank), false, place, error);
 }
 
 /* Every GPU of every rank. AT_NOT_FOUND: there is none. A rank that cannot tell has none. */
@@ -255,10 +273,13 @@ void workers_close(workers *w)
 /* Answers that nobody waits for any more. */
 static at_status drop_events(workers *w, device_worker *d, at_error *error)
 {
+    at_status status = device_worker_begin(d, error);
+    if (status)
+        return status;
     for (;;) {
         device_event event;
         bool pending = device_worker_pending(d) > 0;
-        at_status status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
+        status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
             continue;
         if (status == AT_NOT_FOUND)

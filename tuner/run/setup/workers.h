@@ -16,10 +16,11 @@ typedef struct workers {
     cluster *cluster; /* the other ranks of an MPI launch; NULL: there are none */
     compile_pool *pool;
     device_worker *device; /* that runs the race; NULL: compile only */
-    /* Of the same model: they screen, too, as soon as they are open. */
+    /* Of the same model: they screen, too, as soon as they are open (workers_open_next). */
     device_worker *others[WORKERS_MOST_OTHERS];
     device_properties other_properties[WORKERS_MOST_OTHERS]; /* spec "": it has not said yet */
     size_t other_count;
+    int64_t begun_ns; /* when the last of them began to open */
     device_properties properties; /* compile only: kind "", arch and limits of --arch */
     size_t left_out;              /* GPUs of the launch that are of another model */
     char driver_less[512];        /* why a simulated device stands in for a GPU; empty otherwise */
@@ -36,6 +37,10 @@ void workers_end_devices(const workers *w);
 /* Takes what a device worker says when it is open (DEVICE_OPENED). AT_USAGE: it is of another model than the
  * device of the race. */
 at_status workers_meet(workers *w, const device_worker *d, const device_properties *p, at_error *error);
+
+/* Has the next of the other GPUs opened, when those before it are open, failed, or take too long. The driver
+ * opens one at a time: who asks for several waits for all of them. AT_NO_MEMORY. */
+at_status workers_open_next(workers *w, at_error *error);
 
 /* Waits until every device is open. The status of one that cannot be opened. */
 at_status workers_await(workers *w, at_error *error);

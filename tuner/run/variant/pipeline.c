@@ -476,6 +476,18 @@ static void show_home(pipeline *p)
     p->state.ceiling_ns = home->ceiling_ns;
 }
 
+/* The race needs a home: where none of the others has said what it is, they are waited for. */
+static at_status await_others(pipeline *p, at_error *error)
+{
+    workers *w = p->session->workers;
+    at_status status = workers_await(w, error);
+    for (size_t i = 0; !status && p->log.journal && i < w->other_count; i++)
+        for (size_t at = 0; at < p->gpus.count; at++)
+            if (p->gpus.items[at].worker == w->others[i])
+                journal_name_gpu(p->log.journal, at, w->other_properties[i].uuid);
+    return status;
+}
+
 /* A GPU is gone for good: what it had in hand goes to the others. */
 static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error *error)
 {
@@ -485,7 +497,10 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
             !*p->session->workers->other_properties[i].spec) /* it never was */
             return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
-    if (!gpus_lose(&p->gpus, lost, p->session->workers))
+    bool moved = gpus_lose(&p->gpus, lost, p->session->workers);
+    if (!moved && p->gpus.count > 1 && !await_others(p, NULL))
+        moved = gpus_lose(&p->gpus, lost, p->session->workers);
+    if (!moved)
         return error_set(error, e->status ? e->status : AT_DEVICE, "%s", e->message);
     p->state.lost++;
     p->check_due = p->check_due || (p->checking && !p->checking->parts && p->check_gpu == lost);
@@ -570,6 +585,8 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
 {
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
+    if (!status && p->gpus.count > 1)
+        status = workers_open_next(p->session->workers, error);
     for (size_t i = 0; !status && p->session->workers->device && i < p->gpus.count; i++)
         status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);
     return status;

@@ -102,8 +102,21 @@ static void one_that_is_not_open_yet_takes_no_home(void **state)
     gpus g;
     gpus_init(&g, &w);
     w.other_properties[0].spec[0] = '\0';
-    assert_false(gpus_lose(&g, 0, &w));
-    assert_ptr_equal(w.device, worker_at(0));
+    assert_true(gpus_lose(&g, 0, &w));
+    assert_ptr_equal(w.device, worker_at(2));
+    assert_false(gpus_lose(&g, 2, &w));
+    assert_ptr_equal(w.device, worker_at(2));
+}
+
+static void one_that_is_ready_is_home_before_one_that_is_not(void **state)
+{
+    (void)state;
+    workers w = make_workers();
+    gpus g;
+    gpus_init(&g, &w);
+    g.items[2].ready = true;
+    assert_true(gpus_lose(&g, 0, &w));
+    assert_int_equal(g.home, 2);
 }
 
 static void times_are_brought_home_by_the_copies_of_both(void **state)
@@ -139,6 +152,7 @@ int main(void)
         cmocka_unit_test(losing_another_leaves_home_where_it_is),
         cmocka_unit_test(losing_home_makes_another_home_among_the_workers_too),
         cmocka_unit_test(one_that_is_not_open_yet_takes_no_home),
+        cmocka_unit_test(one_that_is_ready_is_home_before_one_that_is_not),
         cmocka_unit_test(times_are_brought_home_by_the_copies_of_both),
         cmocka_unit_test(restarts_add_up),
     };
