@@ -18,6 +18,10 @@ enum { PROBE_FASTEST = 28, PROBE_BLOCKS = 4, PROBE_PAYS = 2 };
 /* A winner without a rival in the finals would have no interval. */
 enum { LEAST_SURVIVORS = 2 };
 
+/* After so many blocks of the finals a default that is far behind has been sampled often enough to say how
+ * far: it may take longer than all the others. */
+enum { RETIRE_BLOCKS = 6 };
+
 /* Above any log ratio of times. */
 static const double behind_all = 1e6;
 
@@ -298,6 +302,7 @@ static void start_finals(race *r)
         c->left_at = RACE_FINALS;
         c->cut = false;
         c->slot = i;
+        c->retired = 0;
     }
     r->finals_blocks = r->design_row = 0;
     r->finals_goal = finals_goal(r, r->alive_count);
@@ -382,7 +387,7 @@ static bool promote_next(race *r)
             first = e;
         r->keys[found++] = (keyed){race_estimate(r, e, first), e};
     }
-    if (found == 0)
+    if (found == 0 && (base == RACE_NO_DEFAULT || !r->contenders[base].retired))
         return false;
     race_sort(r->keys, found);
     r->alive_count = found < r->options.finalists ? found : r->options.finalists;
@@ -390,6 +395,36 @@ static bool promote_next(race *r)
         r->alive[i] = r->keys[i].entrant;
     start_finals(r);
     return true;
+}
+
+static void remove_alive(race *r, uint32_t entrant);
+
+/* Each of its samples is far above each of the fastest's. */
+static bool is_far_behind(const race *r, uint32_t entrant, uint32_t fastest)
+{
+    const int64_t *slow = r->finals + r->contenders[entrant].slot * r->finals_capacity;
+    const int64_t *fast = r->finals + r->contenders[fastest].slot * r->finals_capacity;
+    int64_t lowest = slow[0], highest = fast[0];
+    for (size_t i = 1; i < r->finals_blocks; i++) {
+        lowest = slow[i] < lowest ? slow[i] : lowest;
+        highest = fast[i] > highest ? fast[i] : highest;
+    }
+    return (double)lowest > r->options.prior_ratio * (double)highest;
+}
+
+/* After whole designs, so that the order stays balanced. */
+static void retire_default(race *r)
+{
+    uint32_t base = r->options.default_entrant;
+    size_t rows = balance_rows(r->alive_count);
+    if (base == RACE_NO_DEFAULT || !is_alive(r, base) || r->alive_count < 1 + LEAST_SURVIVORS ||
+        r->finals_blocks < RETIRE_BLOCKS || r->design_row % rows != 0)
+        return;
+    uint32_t fastest = race_leader(r, race_finals, r->alive, r->alive_count, r->finals_blocks);
+    if (!is_far_behind(r, base, fastest))
+        return;
+    r->contenders[base].retired = r->finals_blocks;
+    remove_alive(r, base);
 }
 
 /* Judges the finals after a block. Still tied, and not because the times are equal but because they
@@ -400,6 +435,7 @@ static void advance_finals(race *r)
         r->stage = RACE_FINISHED;
         return;
     }
+    retire_default(r);
     if (r->finals_blocks < r->finals_goal)
         return;
     const race_result *result = race_conclude(r);

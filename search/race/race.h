@@ -16,8 +16,9 @@
  *           which those far above the best are out; the margin narrows with the rounds;
  *   heats   blocks of one sample of every survivor in a fresh random order; after 4, 8, 16 and 32
  *           blocks those that are slower than the leader by a one-sided test are out;
- *   finals  the best few and the default, which is never dropped, sampled anew in balanced order. Only
- *           these samples decide, so that luck in earlier stages does not count.
+ *   finals  the best few and the default, which is never dropped before, sampled anew in balanced order.
+ *           Only these samples decide, so that luck in earlier stages does not count. A default all of whose
+ *           samples are far above those of the fastest leaves after a few blocks, and is ranked by these.
  * Samples of screen and heats are one series: a survivor's screening rounds count as heats.
  *
  * Memory: everything is allocated by race_new(), some 600 bytes an entrant. Time: a block costs

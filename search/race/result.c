@@ -13,8 +13,7 @@ const int64_t *race_heats(const race *r, uint32_t entrant)
     return r->heats + entrant * r->heats_capacity;
 }
 
-/* Its series of the finals, finals_blocks long; it must be a finalist. */
-static const int64_t *race_finals(const race *r, uint32_t entrant)
+const int64_t *race_finals(const race *r, uint32_t entrant)
 {
     return r->finals + r->contenders[entrant].slot * r->finals_capacity;
 }
@@ -66,7 +65,7 @@ static const int64_t *samples_of(const race *r, uint32_t entrant, size_t *count)
 {
     const contender *c = &r->contenders[entrant];
     if (c->left_at == RACE_FINALS && r->finals_blocks > 0 && !c->failed) {
-        *count = r->finals_blocks;
+        *count = c->retired ? c->retired : r->finals_blocks;
         return race_finals(r, entrant);
     }
     *count = c->heats;
@@ -195,16 +194,20 @@ static race_standing stand_outside(race *r, uint32_t entrant, uint32_t fastest, 
 {
     const contender *c = &r->contenders[entrant];
     race_standing s = {.entrant = entrant, .high = INFINITY};
+    const int64_t *(*series)(const race *, uint32_t) = race_heats;
     size_t blocks = shared_heats(r, entrant, fastest);
     s.ratio = race_estimate(r, entrant, fastest);
+    if (c->retired && r->contenders[fastest].left_at == RACE_FINALS) {
+        series = race_finals;
+        blocks = c->retired;
+    }
     if (blocks < 2)
         return s;
     if (o->blocks != blocks) {
         o->blocks = blocks;
         o->quantile = paired_quantile(r->options.alpha, blocks);
     }
-    paired p = paired_compare(race_heats(r, entrant), race_heats(r, fastest), blocks,
-                              r->options.tick_ns, r->ratios);
+    paired p = paired_compare(series(r, entrant), series(r, fastest), blocks, r->options.tick_ns, r->ratios);
     set_interval(&s, &p, paired_half_width(&p, o->quantile));
     bool tested = c->cut || c->left_at == RACE_HEATS;
     s.tied = tested && s.low <= 1 + (c->cut ? r->options.tie_margin : 0);

@@ -14,6 +14,7 @@ typedef struct contender {
     bool in_field; /* scratch of race_conclude(): among those that the samples decide between */
     size_t heats;  /* samples in its series of screen and heats, one each block from the first */
     size_t slot;   /* of its series in `finals`, when left_at is RACE_FINALS */
+    size_t retired; /* the default's samples there, when it is sampled no more; 0: it is */
 } contender;
 
 typedef struct keyed {
@@ -60,6 +61,9 @@ struct race {
 
 /* The entrant's series of screen and heats, `heats` long. */
 const int64_t *race_heats(const race *r, uint32_t entrant);
+
+/* Its series of the finals, `retired` or else finals_blocks long; it must be a finalist. */
+const int64_t *race_finals(const race *r, uint32_t entrant);
 
 /* The median of the entrant's first `blocks` samples there, and the highest of them. */
 double race_heats_median(race *r, uint32_t entrant, size_t blocks, double *highest);

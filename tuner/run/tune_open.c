@@ -266,7 +266,7 @@ at_status tune_open(tune *t, at_error *error)
     /* A simulated device has every variant proven by its own checks. */
     if (!status && !t->answer && session_measures(&t->session) && !o->leave_unproven) {
         status = prover_new(t->session.script, t->session.workers->pool, t->session.workers->properties.arch,
-                            false, &t->prover, error);
+                            false, o->trace, &t->prover, error);
         pipeline_prove_with(t->pipeline, t->prover);
     }
     return status;

@@ -100,7 +100,7 @@ static at_status feed(checking *c, at_error *error)
 
 static at_status prove(checking *c, const options *o, at_error *error)
 {
-    at_status status = prover_new(c->script, c->pool, c->chip.arch, true, &c->prover, error);
+    at_status status = prover_new(c->script, c->pool, c->chip.arch, true, NULL, &c->prover, error);
     while (!status && c->done < c->count) {
         proof one;
         status = feed(c, error);

@@ -113,7 +113,7 @@ static at_status run_sample(explained *x, at_error *error)
 static at_status prove(explained *x, at_error *error)
 {
     prover *p;
-    at_status status = prover_new(x->script, x->pool, x->chip.arch, true, &p, error);
+    at_status status = prover_new(x->script, x->pool, x->chip.arch, true, NULL, &p, error);
     if (!status)
         status = prover_add(p, 0, x->indices, error);
     proof found = {.verdict = PROOF_NONE};

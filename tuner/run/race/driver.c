@@ -56,6 +56,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     c->pipeline = p;
     c->log = log;
     c->seed = o->seed;
+    c->quick = o->has_effort && o->effort == EFFORT_QUICK;
     c->energy_wanted = o->energy;
     c->read_energy = o->read_energy;
     at_status status = allocate(c, all, error);

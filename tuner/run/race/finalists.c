@@ -30,24 +30,42 @@ static at_status begin_check(race_driver *c, uint32_t entrant, race_request *che
     return status;
 }
 
+static bool is_being_proven(const candidate *one)
+{
+    return one->proof_asked && one->verdict == PROOF_NONE;
+}
+
+/* Of finalists in the order of their ranking. Who is quick waits for the first that is not convicted. */
+static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const candidate *one = c->entrants[finalists[i]];
+        if (is_being_proven(one))
+            return true;
+        if (c->quick && one->verdict != PROOF_CONVICTED)
+            return false;
+    }
+    return false;
+}
+
 /* No variant wins without a proof, or a word on why there is none. */
 static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count, at_error *error)
 {
     int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
-    bool waiting = true;
     for (size_t i = 0; !status && i < count; i++)
         status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);
-    while (!status && waiting && clock_now_ns() < end_ns) {
+    for (size_t i = count; i-- > 0;)
+        pipeline_hurry_proof(c->pipeline, c->entrants[finalists[i]]);
+    while (!status) {
         while (pipeline_take_proof(c->pipeline))
             ;
-        waiting = false;
-        for (size_t i = 0; i < count; i++) {
-            const candidate *one = c->entrants[finalists[i]];
-            waiting = waiting || (one->proof_asked && one->verdict == PROOF_NONE);
-        }
-        if (waiting)
-            status = pipeline_watch_proofs(c->pipeline, STEP_MS, error);
+        if (!waits_for_proof(c, finalists, count))
+            break;
+        c->impatient = clock_now_ns() >= end_ns;
+        if (c->impatient)
+            break;
+        status = pipeline_watch_proofs(c->pipeline, STEP_MS, error);
     }
     for (size_t i = 0; !status && i < count; i++) {
         uint32_t entrant = finalists[i];
@@ -86,7 +104,8 @@ at_status finalists_check(race_driver *c, at_error *error)
         result = race_conclude(c->race);
         c->checked = !result->has_winner;
         for (size_t i = 0; i < count; i++)
-            c->checked = c->checked || finalists[i] == result->winner;
+            c->checked = c->checked || (finalists[i] == result->winner &&
+                                        (c->impatient || !is_being_proven(c->entrants[result->winner])));
     }
     free(finalists);
     free(checks);

@@ -33,6 +33,7 @@ struct pipeline {
 
     size_t compiled_bytes; /* of the machine code in that queue */
     size_t compiling; /* candidates with a compile request out */
+    size_t left_behind; /* of these: nobody waits for them any more */
     gpus gpus;        /* none of them ready without a device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool defers;      /* see pipeline_defer_ragged() */
@@ -100,6 +101,12 @@ void pipeline_abandon_queue(pipeline *p)
     p->compiled = (struct queue){0};
     p->compiled_bytes = 0;
     p->abandoned = true;
+    for (size_t i = 0; i < p->table.count; i++) {
+        candidate *c = p->table.items[i];
+        bool leave = !c->left_behind && !c->finished && c->parts > 0;
+        c->left_behind = c->left_behind || leave;
+        p->left_behind += leave;
+    }
 }
 
 size_t pipeline_in_flight(const pipeline *p)
@@ -107,7 +114,7 @@ size_t pipeline_in_flight(const pipeline *p)
     size_t trying = 0;
     for (size_t i = 0; i < p->gpus.count; i++)
         trying += p->gpus.items[i].trying;
-    return p->compiling + p->compiled.count + p->check_due + trying;
+    return p->compiling - p->left_behind + p->compiled.count + p->check_due + trying;
 }
 
 void pipeline_look_far_ahead(pipeline *p)
@@ -363,6 +370,10 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     }
     bool last = --c->parts == 0;
     p->compiling -= last;
+    if (last && c->left_behind) {
+        c->left_behind = false;
+        p->left_behind--;
+    }
     if (r->outcome != COMPILE_OK && !c->finished) {
         candidate_found(c, compile_failure(r->outcome), r->log, NULL, 0);
         finish(p, c);
@@ -624,6 +635,12 @@ at_status pipeline_prove(pipeline *p, candidate *c, at_error *error)
     c->proof_asked = true;
     space_at(p->session->space, c->configuration, p->indices);
     return prover_add(p->prover, c->id, p->indices, error);
+}
+
+void pipeline_hurry_proof(pipeline *p, const candidate *c)
+{
+    if (p->prover && c->proof_asked)
+        prover_hurry(p->prover, c->id);
 }
 
 candidate *pipeline_take_proof(pipeline *p)

@@ -74,8 +74,8 @@ at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 /* Configurations in flight, that of a check too. One whose twin is in flight does not count. */
 size_t pipeline_in_flight(const pipeline *p);
 
-/* Ends the wait of what is compiled and queued for the device, because time is up: it gets no outcome and
- * is not returned. */
+/* Ends the wait of what is compiled, or being compiled, and at no device, because time is up: it gets no
+ * outcome and is not returned. */
 void pipeline_abandon_queue(pipeline *p);
 
 /* Advances whatever can advance; if nothing can, waits up to `timeout_ms`. AT_DEVICE or AT_NO_DEVICE if the
@@ -103,6 +103,9 @@ void pipeline_prove_with(pipeline *p, prover *with);
 
 /* Starts a proof of a candidate, unless it has one. Does nothing without a prover. */
 at_status pipeline_prove(pipeline *p, candidate *c, at_error *error);
+
+/* A proof that was started goes before the others. */
+void pipeline_hurry_proof(pipeline *p, const candidate *c);
 
 /* The next candidate whose proof is done and judged (candidate_judge); NULL: none yet. */
 candidate *pipeline_take_proof(pipeline *p);

@@ -19,6 +19,10 @@
 /* Processes that simulate, one for so many cores: a small problem has too few blocks to keep more cores busy. */
 enum { MOST_WORKERS = 4, CORES_A_WORKER = 8 };
 
+/* Jobs that a worker has: one that it is at, and one so that it does not wait for the tuner. The others can
+ * still be overtaken. */
+enum { SENT_AHEAD = 2 };
+
 /* Buffers of a problem that is run whole: of one that the script names for it, and of any other, which
  * may compute much more. */
 static const uint64_t most_problem_bytes = 16u << 20, most_tuned_bytes = 1u << 20;
@@ -27,7 +31,8 @@ typedef struct job {
     uint64_t id;
     size_t parts;                     /* compile results that it waits for */
     size_t worker;                    /* that it was sent to */
-    bool decided;
+    bool sent, decided;
+    uint64_t urgency;                 /* the highest is sent first */
     device_variant variant;           /* images borrow `compiled` */
     compile_result compiled[DEVICE_SLOTS];
     proof proof;
@@ -40,6 +45,7 @@ struct prover {
     char arch[16];
     device_worker *workers[MOST_WORKERS];
     size_t worker_count, sent[MOST_WORKERS]; /* jobs that each has not answered */
+    uint64_t last_urgency;
     size_t slots;
     problem_kind kinds[DEVICE_SLOTS];
     problem_set problems;
@@ -48,6 +54,7 @@ struct prover {
     char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
     job **jobs;
     size_t job_count, undecided;
+    size_t answered; /* all jobs before this one are decided */
     job *decided, **decided_end;
     size_t taken;
 };
@@ -148,7 +155,7 @@ static at_status submit(prover *p, uint64_t id, const emitted *source, const cha
     return submit_source(p->pool, OWN_IDS | id, source, name, launch, p->arch, true, error);
 }
 
-static at_status start_workers(prover *p, at_error *error)
+static at_status start_workers(prover *p, trace *shown, at_error *error)
 {
     char spec[32];
     size_t wanted = cores_usable() / CORES_A_WORKER;
@@ -156,14 +163,14 @@ static at_status start_workers(prover *p, at_error *error)
     snprintf(spec, sizeof spec, "sim:%s", p->arch);
     wanted = wanted < 1 ? 1 : wanted > MOST_WORKERS ? MOST_WORKERS : wanted;
     while (!status && p->worker_count < wanted) {
-        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true},
+        status = device_worker_start(&(device_worker_options){.spec = spec, .proves = true, .trace = shown},
                                      &p->workers[p->worker_count], error);
         p->worker_count += !status;
     }
     return status;
 }
 
-at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown, prover **out,
                      at_error *error)
 {
     at_error trouble = {0};
@@ -181,7 +188,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     }
     at_status status = choose_problems(p, as_set, &trouble);
     if (!status)
-        status = start_workers(p, &trouble);
+        status = start_workers(p, shown, &trouble);
     if (!status)
         status = problem_set_init(&p->problems, s, NULL, p->kinds, p->slots, &trouble);
     for (size_t i = 0; !status && i < p->problems.layout_count; i++)
@@ -275,24 +282,61 @@ at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *
     return status;
 }
 
+void prover_hurry(prover *p, uint64_t id)
+{
+    p->last_urgency++;
+    for (size_t i = 0; i < p->job_count; i++)
+        if (p->jobs[i]->id == id)
+            p->jobs[i]->urgency = p->last_urgency;
+}
+
 bool prover_owns(uint64_t compile_id)
 {
     return compile_id & OWN_IDS;
 }
 
-/* To the worker that has least to do. */
-static at_status send(prover *p, size_t number, at_error *error)
+static at_status send(prover *p, size_t number, size_t to, at_error *error)
 {
     job *j = p->jobs[number];
-    for (size_t i = 1; i < p->worker_count; i++)
-        if (p->sent[i] < p->sent[j->worker])
-            j->worker = i;
+    j->worker = to;
     for (size_t i = 0; i < p->slots; i++)
         if (j->variant.present[i])
             j->variant.images[i] = result_image(&j->compiled[i], true);
-    at_status status = device_worker_try(p->workers[j->worker], number, &j->variant, 0, error);
-    p->sent[j->worker]++;
+    at_status status = device_worker_try(p->workers[to], number, &j->variant, 0, error);
+    j->sent = true;
+    p->sent[to]++;
     free_job_images(j);
+    return status;
+}
+
+/* The number of the most urgent job that is compiled; p->job_count: none. */
+static size_t most_urgent(prover *p)
+{
+    size_t found = p->job_count;
+    while (p->answered < p->job_count && p->jobs[p->answered]->decided)
+        p->answered++;
+    for (size_t i = p->answered; i < p->job_count; i++) {
+        const job *j = p->jobs[i];
+        if (!j->sent && !j->decided && !j->parts &&
+            (found == p->job_count || j->urgency > p->jobs[found]->urgency))
+            found = i;
+    }
+    return found;
+}
+
+/* Gives the workers what they have room for, each time the one that has least to do. */
+static at_status feed(prover *p, at_error *error)
+{
+    at_status status = AT_OK;
+    while (!status && p->set_up && !p->why[0]) {
+        size_t idlest = 0, number = most_urgent(p);
+        for (size_t i = 1; i < p->worker_count; i++)
+            if (p->sent[i] < p->sent[idlest])
+                idlest = i;
+        if (number == p->job_count || p->sent[idlest] >= SENT_AHEAD)
+            break;
+        status = send(p, number, idlest, error);
+    }
     return status;
 }
 
@@ -304,10 +348,7 @@ static at_status set_up(prover *p, at_error *error)
     for (size_t i = 0; !status && i < p->worker_count; i++)
         status = problem_set_send(&p->problems, p->workers[i], &none, true, error);
     p->set_up = !status;
-    for (size_t i = 0; !status && i < p->job_count; i++)
-        if (!p->jobs[i]->decided && p->jobs[i]->parts == 0)
-            status = send(p, i, error);
-    return status;
+    return status ? status : feed(p, error);
 }
 
 static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_error *error)
@@ -340,7 +381,7 @@ at_status prover_compiled(prover *p, compile_result *r, at_error *error)
     }
     j->compiled[id % DEVICE_SLOTS] = *r;
     *r = (compile_result){0};
-    return j->parts == 0 && p->set_up ? send(p, number, error) : AT_OK;
+    return j->parts == 0 ? feed(p, error) : AT_OK;
 }
 
 /* An answer with a status is of the worker or the simulator: nothing is known of the variant then. */
@@ -378,7 +419,7 @@ at_status prover_step(prover *p, at_error *error)
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < p->worker_count; i++)
         status = take_from(p, p->workers[i], error);
-    return status;
+    return status ? status : feed(p, error);
 }
 
 void prover_poll(const prover *p, poll_set *set)

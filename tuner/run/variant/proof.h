@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/trace.h"
 #include "compile/compile.h"
 #include "script/script.h"
 
@@ -33,8 +34,8 @@ typedef struct proof {
 /* Starts a prover for an architecture ("sm_90"). The script and the pool are borrowed; the script is used
  * only in prover_new() and prover_add(). A prover that cannot work answers PROOF_UNKNOWN: the only failure
  * is AT_NO_MEMORY. `as_set`: variants run on the problem as the user set it, unless it is too large, and
- * then on a quick one. */
-at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, prover **out,
+ * then on a quick one. `shown` (borrowed) shows the workers; NULL: none. */
+at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_set, trace *shown, prover **out,
                      at_error *error);
 void prover_free(prover *p); /* NULL is fine */
 
@@ -43,6 +44,9 @@ const char *prover_problems(const prover *p);
 
 /* Queues a configuration; prover_take() returns its proof. AT_SCRIPT if it cannot be emitted. */
 at_status prover_add(prover *p, uint64_t id, const uint16_t *indices, at_error *error);
+
+/* A configuration that was queued goes before all others that no worker is at. */
+void prover_hurry(prover *p, uint64_t id);
 
 /* Does this compile result belong to the prover? Then give it to prover_compiled(), which takes what it
  * needs. */

@@ -42,6 +42,7 @@ typedef struct candidate {
     struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */
     size_t gpu;             /* of the pipeline: what measured it, or is at it */
     bool under_way;         /* that GPU is at it */
+    bool left_behind;       /* it is compiled, and nobody waits for it any more */
     struct candidate *next_queued; /* in the pipeline, which has it in one queue at most */
     bool present[DEVICE_SLOTS]; /* problems that it is checked on */
     candidate_ragged ragged;

@@ -180,6 +180,24 @@ static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
     assert_null(pipeline_take(f->pipeline));
 }
 
+static void what_is_being_compiled_when_time_is_up_is_not_waited_for(void **state)
+{
+    fixture *f = *state;
+    start(f, NULL);
+    for (uint64_t i = 0; i < 4; i++)
+        assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
+    assert_int_equal(pipeline_in_flight(f->pipeline), 4);
+    pipeline_abandon_queue(f->pipeline);
+    assert_int_equal(pipeline_in_flight(f->pipeline), 0);
+    /* What comes of it later confuses nobody who is compiled from now on. */
+    assert_ok(pipeline_add(f->pipeline, 4, &f->error), f->error);
+    assert_int_equal(pipeline_in_flight(f->pipeline), 1);
+    for (int i = 0; i < 8; i++)
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+    assert_int_equal(pipeline_in_flight(f->pipeline), 0);
+    assert_null(pipeline_take(f->pipeline));
+}
+
 static void an_event_that_answers_nothing_is_an_error(void **state)
 {
     fixture *f = *state;
@@ -305,6 +323,7 @@ int main(void)
         TEST(a_check_on_ragged_problems_decides_and_the_journal_knows_it),
         TEST(who_was_wrong_is_the_best_no_more),
         TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
+        TEST(what_is_being_compiled_when_time_is_up_is_not_waited_for),
         TEST(an_event_that_answers_nothing_is_an_error),
         TEST(what_the_journal_knows_is_not_done_again_and_keeps_its_times),
     };

@@ -232,9 +232,55 @@ static void the_default_is_measured_in_the_finals_however_slow(void **state)
     const race_result *result = finish_exactly(r);
     const race_standing *s = standing_of(result, 19);
     assert_int_equal(s->left_at, RACE_FINALS);
-    assert_true(s->time.count >= options.finals_blocks);
+    assert_true(s->time.count >= 6);
     assert_true(fabs(s->ratio - 5) < 1e-6);
     assert_true(s->low > 4.9 && s->high < 5.1);
+    race_free(r);
+}
+
+/* Of the finals' samples, how many are the default's and how many the winner's. */
+static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
+{
+    set_up(20, 1e5, 0.01);
+    true_ns[19] = default_ns;
+    race_options options = with_seed(9);
+    options.default_entrant = 19;
+    race *r = start(&options, 20);
+    const race_result *result = finish_exactly(r);
+    assert_int_equal(result->winner, 0);
+    *of_default = standing_of(result, 19)->time.count;
+    *of_winner = standing_of(result, 0)->time.count;
+    race_free(r);
+}
+
+static void a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not(void **state)
+{
+    (void)state;
+    size_t of_default, of_winner;
+    count_finals(5e5, &of_default, &of_winner);
+    assert_true(of_default <= 12);
+    assert_true(of_winner >= race_defaults().finals_blocks);
+    count_finals(1.25e5, &of_default, &of_winner);
+    assert_true(of_winner >= race_defaults().finals_blocks);
+    assert_int_equal(of_default, of_winner);
+}
+
+static void a_default_that_left_the_finals_wins_when_all_others_are_excluded(void **state)
+{
+    (void)state;
+    set_up(4, 1e5, 0.01);
+    true_ns[3] = 5e5;
+    race_options options = with_seed(9);
+    options.default_entrant = 3;
+    race *r = start(&options, 4);
+    const race_result *result = finish_exactly(r);
+    assert_true(standing_of(result, 3)->time.count < options.finals_blocks);
+    for (uint32_t i = 0; i < 3; i++)
+        race_exclude(r, i);
+    result = finish_exactly(r);
+    assert_true(result->has_winner);
+    assert_int_equal(result->winner, 3);
+    assert_int_equal(result->stage, RACE_FINISHED);
     race_free(r);
 }
 
@@ -784,6 +830,8 @@ int main(void)
         cmocka_unit_test(one_outlier_does_not_screen_the_best_out),
         cmocka_unit_test(a_slow_default_is_ranked_by_its_time),
         cmocka_unit_test(the_default_is_measured_in_the_finals_however_slow),
+        cmocka_unit_test(a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not),
+        cmocka_unit_test(a_default_that_left_the_finals_wins_when_all_others_are_excluded),
         cmocka_unit_test(the_finals_are_balanced),
         cmocka_unit_test(only_the_finals_decide),
         cmocka_unit_test(identical_kernels_end_tied),
