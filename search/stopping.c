@@ -22,7 +22,7 @@ static const struct {
     uint64_t evaluations; /* 0: all */
     double gain;
 } efforts[EFFORTS] = {
-    [EFFORT_QUICK] = {"quick", 60, 0},
+    [EFFORT_QUICK] = {"quick", 120, 0},
     [EFFORT_NORMAL] = {"normal", 300, 0.01},
     [EFFORT_THOROUGH] = {"thorough", 2000, 0.001},
     [EFFORT_EXHAUSTIVE] = {"exhaustive", 0, 0},

@@ -13,7 +13,10 @@
 #include "search/table.h"
 
 enum { WARM_STARTS = 32 }; /* configurations of earlier measurements that are tried first */
-enum { RECORDED_STARTS = 24 }; /* of the sixty that a quick run tries */
+enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
+
+/* What a quick run tries before it is time for the race, and at most where there is none. */
+enum { QUICK_LIKELY = 60 };
 
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
  * gets one that a newcomer waits for. */
@@ -37,6 +40,8 @@ static uint64_t likely_evaluations(const tune *t)
 {
     enum { GPU_RATE = 100, SIMULATED_RATE = 3 }; /* variants a second, roughly */
     uint64_t valid = space_count(t->session.space);
+    if (tune_is_quick(t) && t->limits.evaluations > QUICK_LIKELY)
+        return QUICK_LIKELY;
     if (t->limits.seconds <= 0)
         return t->limits.evaluations;
     double rate = t->session.workers->properties.predicted ? SIMULATED_RATE : GPU_RATE;
@@ -121,6 +126,8 @@ static void set_limits(tune *t)
     const settings *o = t->settings;
     if (o->has_effort)
         t->limits = effort_limits(o->effort, space_count(t->session.space));
+    if (tune_is_quick(t) && !tune_races(t) && t->limits.evaluations > QUICK_LIKELY)
+        t->limits.evaluations = QUICK_LIKELY;
     if (o->budget_evaluations)
         t->limits.evaluations = o->budget_evaluations;
     t->limits.seconds = o->budget_s;

@@ -15,9 +15,13 @@ enum { EMIT_AT_ONCE = 8 };
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* After so long, and so many variants, a quick run searches no more. */
-static const double QUICK_SEARCH_S = 2;
+/* A quick run answers by then, if it has tried so many variants. */
+static const double QUICK_S = 2.8;
 enum { QUICK_LEAST = 24 };
+
+/* Of a race, beside its samples: loading and checking entrants, and the winner's proof. What a sample takes
+ * beside its kernel: the cache is made cold, and who leads is asked for. */
+static const double RACE_REST_S = 0.4, SAMPLE_REST_S = 150e-6;
 
 /* As many as a race samples when it has probed, roughly. */
 enum { RACE_LIKELY = 192 };
@@ -210,12 +214,33 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
-/* A quick run answers in seconds: what it knew beforehand was tried by then, and the race takes another. */
+/* What a race of those that were tried would take: those that are not out by their first samples in as many
+ * heats as the first look has, and the finals. */
+static double likely_race_s(const tune *t)
+{
+    enum { DEFAULT_BLOCKS = 6 };
+    const race_options rules = race_defaults();
+    const candidates *all = pipeline_candidates(t->pipeline);
+    double heats_s = 0, default_s = 0, best_s = (double)t->best_ns / 1e9 + SAMPLE_REST_S;
+    for (size_t i = 0; i < all->count; i++) {
+        const candidate *c = all->items[i];
+        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK)
+            continue;
+        double time_s = (double)measurement_fastest_ns(&c->found) / 1e9;
+        if (time_s * 1e9 <= rules.prior_ratio * (double)t->best_ns)
+            heats_s += time_s + SAMPLE_REST_S;
+        if (t->has_baseline && c->configuration == t->baseline)
+            default_s = time_s;
+    }
+    return RACE_REST_S + (double)rules.looks[0] * heats_s + DEFAULT_BLOCKS * default_s +
+           (double)(rules.finals_blocks * rules.finalists) * best_s;
+}
+
+/* Has a quick run tried what it knew beforehand, and is it time for the race? */
 static bool is_quick_enough(const tune *t)
 {
-    const settings *o = t->settings;
-    return o->has_effort && o->effort == EFFORT_QUICK && !o->budget_evaluations && o->budget_s <= 0 &&
-           tune_races(t) && t->stopping.evaluations >= QUICK_LEAST && tune_elapsed_s(t) >= QUICK_SEARCH_S;
+    return tune_is_quick(t) && tune_races(t) && t->stopping.evaluations >= QUICK_LEAST &&
+           tune_elapsed_s(t) + likely_race_s(t) >= QUICK_S;
 }
 
 static bool must_stop(tune *t)

@@ -47,6 +47,12 @@ uint64_t tune_evaluations(const tune *t)
     return most && most < valid ? most : valid;
 }
 
+bool tune_is_quick(const tune *t)
+{
+    const settings *o = t->settings;
+    return o->has_effort && o->effort == EFFORT_QUICK && !o->budget_evaluations && o->budget_s <= 0;
+}
+
 /* A prediction is the same each time: once is enough, and there is nothing to race. */
 size_t tune_samples(const tune *t)
 {
