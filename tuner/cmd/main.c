@@ -151,9 +151,8 @@ static int run(const command *c, int argc, char **argv)
     if (!status && o.help)
         options_print_help(c, stdout);
     o.commands = commands_all(&o.command_count);
-    o.exit_code = &code;
     if (!status && !o.help)
-        status = c->run(&o, &error);
+        status = c->answer ? c->answer(&o, &code, &error) : c->run(&o, &error);
     end_wrapping(whole);
     return end_output(status, code, &error);
 }

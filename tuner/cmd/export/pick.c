@@ -102,22 +102,22 @@ typedef struct refusal {
 } refusal;
 
 /* What comes of asking. */
-typedef struct answer {
+typedef struct picking {
     library_check check;
     pick_candidate choice;
     size_t refused_count;
     refusal *refused; /* owned */
     bool no_memory;
-} answer;
+} picking;
 
 static bool fits(void *context, const record_values *configuration)
 {
-    return library_fits(&((answer *)context)->check, configuration);
+    return library_fits(&((picking *)context)->check, configuration);
 }
 
 static void refused(void *context, const pick_candidate *c, pick_verdict verdict, const record_seen *seen)
 {
-    answer *a = context;
+    picking *a = context;
     refusal r = {.candidate = *c};
     say_why(&a->check, verdict, seen, r.why, sizeof r.why);
     if (!array_add(&a->refused, &a->refused_count, &r, sizeof r))
@@ -125,7 +125,7 @@ static void refused(void *context, const pick_candidate *c, pick_verdict verdict
 }
 
 static void print_text(const char *pattern_name, const arch_limits *gpu,
-                       const record_values *problem, const answer *a)
+                       const record_values *problem, const picking *a)
 {
     char text[LINE_BYTES], measured[LINE_BYTES];
     record_format_values(problem, text, sizeof text);
@@ -152,7 +152,7 @@ static void print_text(const char *pattern_name, const arch_limits *gpu,
 }
 
 static at_status print_json(const char *pattern_name, const arch_limits *gpu,
-                            const record_values *problem, const answer *a, at_error *error)
+                            const record_values *problem, const picking *a, at_error *error)
 {
     char what[LINE_BYTES];
     json_t *refused = json_array();
@@ -171,12 +171,12 @@ static at_status print_json(const char *pattern_name, const arch_limits *gpu,
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     script *s = NULL;
     record_set records = {0};
     arch_limits gpu;
-    answer a = {0};
+    picking a = {0};
     record_pair pairs[RECORD_MAX_VALUES], defaults[RECORD_MAX_VALUES];
     at_status status = target_check_script(&o->run, error);
     if (!status)
@@ -214,7 +214,7 @@ static at_status run(const options *o, at_error *error)
         status = print_json(p->name, &gpu, &problem, &a, error);
     else
         print_text(p->name, &gpu, &problem, &a);
-    *o->exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
+    *exit_code = a.choice.rule == PICK_NONE ? 1 : 0;
 cleanup:
     free(a.refused);
     record_set_deinit(&records);
@@ -227,5 +227,5 @@ const command cmd_pick = {
     .operand = "PATTERN",
     .summary = "Say which recorded configuration a program gets, and why",
     .options = "set gpu results json",
-    .run = run,
+    .answer = answer,
 };

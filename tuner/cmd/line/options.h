@@ -23,7 +23,6 @@ struct command;
 typedef struct options {
     const struct command *const *commands; /* all, for commands that list the others; main.c sets it */
     size_t command_count;
-    int *exit_code; /* 0 unless the command says otherwise; main.c sets where it is */
     const char *operand; /* SCRIPT, PATTERN or FILE; NULL when absent: the first of */
     const char *operands[OPTIONS_MAX_OPERANDS];
     size_t operand_count;
@@ -60,7 +59,10 @@ typedef struct command {
     const char *options;      /* names of those that it takes besides --help, with blanks between; may be NULL */
     const char *chooses, *words; /* an option whose words are this command's own, and them: "svg|png"; or NULL */
     bool raw;                 /* its output is for programs, or a picture: lines are not wrapped */
-    at_status (*run)(const options *options, at_error *error); /* results go to stdout */
+    /* One of the two; results go to stdout. The exit code of an answer is a part of it, 0 where nothing else is put
+     * there; an error's is its status's. */
+    at_status (*run)(const options *options, at_error *error);
+    at_status (*answer)(const options *options, int *exit_code, at_error *error);
 } command;
 
 /* Parses argv[1..] for `command`. Strings are borrowed from argv, which is changed in place (NAME and VALUE

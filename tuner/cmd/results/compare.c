@@ -412,7 +412,7 @@ static at_status print_json(const comparison *all, size_t count, at_error *error
     return json_text_print(json_pack("{so}", "comparisons", list), 1, stdout, error);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     side_file a = {0}, b = {0};
     comparison *all = NULL;
@@ -437,7 +437,7 @@ static at_status run(const options *o, at_error *error)
         if (!o->race && !status)
             count_sides(o, &all[i]);
         if (all[i].found.verdict == SLOWER && o->fail_on)
-            *o->exit_code = EXIT_SLOWER;
+            *exit_code = EXIT_SLOWER;
     }
     if (!status)
         status = o->json ? print_json(all, count, error) : print_table(all, count, o->race, error);
@@ -459,5 +459,5 @@ const command cmd_compare = {
     .options = "fail-on race device tie seed cache json",
     .chooses = "fail-on",
     .words = "slower",
-    .run = run,
+    .answer = answer,
 };

@@ -9,17 +9,19 @@
 static const struct verb {
     const char *name;
     results_verb *run;
-} verbs[] = {{"list", results_list}, {"show", results_show},         {"diff", results_diff},
-             {"merge", results_merge}, {"validate", results_validate}, {"prune", results_prune}};
+    results_answer *answer;
+} verbs[] = {{"list", .run = results_list},   {"show", .run = results_show},
+             {"diff", .run = results_diff},   {"merge", .run = results_merge},
+             {"prune", .run = results_prune}, {"validate", .answer = results_validate}};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     const char *names[VERBS];
     for (size_t i = 0; i < VERBS; i++) {
         names[i] = verbs[i].name;
         if (strcmp(verbs[i].name, o->operands[0]) == 0)
-            return verbs[i].run(o, error);
+            return verbs[i].run ? verbs[i].run(o, error) : verbs[i].answer(o, exit_code, error);
     }
     const char *nearest = nearest_name(o->operands[0], names, VERBS);
     return error_set(error, AT_USAGE,
@@ -35,5 +37,5 @@ const command cmd_results = {
     .operands_most = OPTIONS_MAX_OPERANDS,
     .summary = "Look at records, compare and merge them, check them and keep them in order",
     .options = "set gpu results dry-run stale older-than json",
-    .run = run,
+    .answer = answer,
 };

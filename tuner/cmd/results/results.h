@@ -4,8 +4,11 @@
 
 #include "cmd/line/options.h"
 
+/* As a command's `run` and `answer`. */
 typedef at_status results_verb(const options *o, at_error *error);
+typedef at_status results_answer(const options *o, int *exit_code, at_error *error);
 
-results_verb results_list, results_show, results_diff, results_merge, results_validate, results_prune;
+results_verb results_list, results_show, results_diff, results_merge, results_prune;
+results_answer results_validate;
 
 #endif

@@ -92,7 +92,7 @@ static at_status print_json(const record_faults *faults, size_t files, size_t en
                            1, stdout, error);
 }
 
-at_status results_validate(const options *o, at_error *error)
+at_status results_validate(const options *o, int *exit_code, at_error *error)
 {
     file_list list = {0};
     record_faults faults = {0};
@@ -113,7 +113,7 @@ at_status results_validate(const options *o, at_error *error)
     if (!status && !o->json)
         printf("%zu files, %zu entries: %zu problems\n", list.count, entries, faults.count);
     if (faults.count)
-        *o->exit_code = EXIT_FAULTS;
+        *exit_code = EXIT_FAULTS;
     for (size_t i = 0; i < list.count; i++)
         free(list.paths[i]);
     free(list.paths);

@@ -320,7 +320,7 @@ static void find_fail_on(const char *word, bool fails[STANDINGS])
             memcpy(fails, words[i].fails, sizeof words[i].fails);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     verification v = {0};
     bool fails[STANDINGS] = {false};
@@ -348,7 +348,7 @@ static at_status run(const options *o, at_error *error)
     count_verdicts(&v, counts);
     for (int s = 0; s < STANDINGS; s++)
         if (fails[s] && counts[s] > 0)
-            *o->exit_code = EXIT_FAILED;
+            *exit_code = EXIT_FAILED;
     interrupt_take();
     interrupt_release();
 cleanup:
@@ -370,5 +370,5 @@ const command cmd_verify = {
     .options = "set device tie seed jobs no-cache results fail-on json quiet",
     .chooses = "fail-on",
     .words = "overtaken|broken|any",
-    .run = run,
+    .answer = answer,
 };

@@ -218,7 +218,7 @@ static bool any_compiled(const inspected *all, size_t count)
     return false;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     inspected all[MOST_ARCHS] = {0};
     size_t count = 0;
@@ -247,7 +247,7 @@ static at_status run(const options *o, at_error *error)
         for (size_t i = 0; o->sweep_count && i < count; i++)
             print_thresholds(&all[i]);
     }
-    *o->exit_code = any_compiled(all, count) ? 0 : 1;
+    *exit_code = any_compiled(all, count) ? 0 : 1;
 cleanup:
     for (size_t i = 0; i < count; i++)
         inspected_deinit(&all[i]);
@@ -261,5 +261,5 @@ const command cmd_inspect = {
     .operand = "SCRIPT",
     .summary = "Show registers, spills, shared memory and occupancy; needs no GPU",
     .options = "config only over arch set jobs no-cache json",
-    .run = run,
+    .answer = answer,
 };

@@ -170,7 +170,7 @@ static at_status print(const options *o, sheet *on, const device_properties *d, 
     return json_text_print(root, 2, stdout, error);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     paths own;
     workers shared = {0};
@@ -191,7 +191,7 @@ static at_status run(const options *o, at_error *error)
     /* What was measured until then is said. */
     at_status printed = measured ? print(o, &on, &shared.properties, status ? NULL : error) : AT_OK;
     status = status ? status : printed;
-    *o->exit_code = on.missed ? 1 : 0;
+    *exit_code = on.missed ? 1 : 0;
     workers_close(&shared);
     table_deinit(&on.rows);
     json_decref(on.ceilings);
@@ -204,5 +204,5 @@ const command cmd_ceilings = {
     .operands_most = TRIALS,
     .summary = "Measure what a GPU can do at most",
     .options = "device jobs no-cache json quiet results no-record",
-    .run = run,
+    .answer = answer,
 };

@@ -155,7 +155,7 @@ static at_status print_end(const checking *c, const options *o, at_error *error)
     return AT_OK;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     checking c = {.variants = json_array()};
     at_status status = open_all(o, &c, error);
@@ -163,7 +163,7 @@ static at_status run(const options *o, at_error *error)
         status = prove(&c, o, error);
     if (!status)
         status = print_end(&c, o, error);
-    *o->exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
+    *exit_code = c.counts[PROOF_CONVICTED] ? 1 : c.counts[PROOF_UNKNOWN] ? 3 : 0;
     json_decref(c.variants);
     prover_free(c.prover);
     compile_pool_free(c.pool);
@@ -177,5 +177,5 @@ const command cmd_check = {
     .operand = "SCRIPT",
     .summary = "Prove a variant on a simulated GPU: its results, and that it does nothing undefined",
     .options = "config only set budget seed arch jobs no-cache json",
-    .run = run,
+    .answer = answer,
 };

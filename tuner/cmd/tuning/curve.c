@@ -173,7 +173,7 @@ static at_status check_points(const options *o, const course *c, at_error *error
     return status;
 }
 
-static at_status sweep_measured(const options *o, const course *c, at_error *error)
+static at_status sweep_measured(const options *o, const course *c, int *exit_code, at_error *error)
 {
     workers shared = {0};
     curve *found;
@@ -195,7 +195,7 @@ static at_status sweep_measured(const options *o, const course *c, at_error *err
         at_status printed = print(o, found, status ? NULL : error);
         status = status ? status : printed;
     } else if (!status) {
-        *o->exit_code = 1;
+        *exit_code = 1;
         status = first.status;
         *error = first;
     }
@@ -203,7 +203,7 @@ static at_status sweep_measured(const options *o, const course *c, at_error *err
     return status;
 }
 
-static at_status sweep_recorded(const options *o, const course *c, at_error *error)
+static at_status sweep_recorded(const options *o, const course *c, int *exit_code, at_error *error)
 {
     arch_limits limits;
     script *s = NULL;
@@ -231,19 +231,19 @@ static at_status sweep_recorded(const options *o, const course *c, at_error *err
         curve_free(found);
     }
     if (!status && !shown)
-        *o->exit_code = 1;
+        *exit_code = 1;
     record_set_deinit(&set);
     script_free(s);
     return status;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     course c;
     at_status status = course_init(&c, o, error);
     if (!status)
-        status = o->recorded ? sweep_recorded(o, &c, error)
-                             : sweep_measured(o, &c, error);
+        status = o->recorded ? sweep_recorded(o, &c, exit_code, error)
+                             : sweep_measured(o, &c, exit_code, error);
     course_deinit(&c);
     return status;
 }
@@ -254,5 +254,5 @@ const command cmd_sweep = {
     .summary = "Tune along variables of the problem, and print the curve",
     .options = "set only over device strategy budget effort stop-at seed fixed finals tie prove jobs cache "
                "no-cache recorded picture json quiet results record no-record",
-    .run = run,
+    .answer = answer,
 };

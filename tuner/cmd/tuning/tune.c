@@ -18,7 +18,7 @@ static at_status print(const options *o, const run_summary *s, at_error *error)
                         stdout, error);
 }
 
-static at_status tune_and_print(const options *o, const settings *asked, at_error *error)
+static at_status tune_and_print(const options *o, const settings *asked, int *exit_code, at_error *error)
 {
     tune *t;
     at_status status = tune_run(asked, &t, error);
@@ -29,12 +29,12 @@ static at_status tune_and_print(const options *o, const settings *asked, at_erro
     bool empty = status && !s->result_count;
     at_status printed = empty ? AT_OK : print(o, s, status ? NULL : error);
     status = status ? status : printed;
-    *o->exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
+    *exit_code = s->best_found || (s->compiled_only && s->counts[OUTCOME_OK]) ? 0 : 1;
     tune_free(t);
     return status;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     settings asked = o->run;
     gpu_models models = {0};
@@ -48,7 +48,7 @@ static at_status run(const options *o, at_error *error)
                                models.count);
         asked.device = models.specs[0];
         if (!status && models.count > 1)
-            status = models_side_by_side(&models, &asked, &mine, o->exit_code, error);
+            status = models_side_by_side(&models, &asked, &mine, exit_code, error);
         if (status || !mine)
             return status;
     }
@@ -56,7 +56,7 @@ static at_status run(const options *o, at_error *error)
         status = trace_open(o->trace, clock_now_ns(), &asked.trace, error);
     if (status)
         return status;
-    status = tune_and_print(o, &asked, error);
+    status = tune_and_print(o, &asked, exit_code, error);
     at_status closed = trace_close(asked.trace, status ? NULL : error);
     return status ? status : closed;
 }
@@ -68,5 +68,5 @@ const command cmd_tune = {
     .options = "set only device verify-on arch strategy budget seed effort stop-at warm-start objective "
                "energy prove fixed finals tie jobs cache no-cache top json quiet trace results record "
                "no-record",
-    .run = run,
+    .answer = answer,
 };

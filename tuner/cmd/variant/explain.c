@@ -172,7 +172,7 @@ at_status explained_make(const settings *wanted, const char *configuration, expl
     return status;
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     explained x = {0};
     at_status status = explained_make(&o->run, o->configuration, &x, error);
@@ -180,7 +180,7 @@ static at_status run(const options *o, at_error *error)
         status = explained_print_json(&x, error);
     else if (!status)
         explained_print(&x);
-    *o->exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;
+    *exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;
     explained_deinit(&x);
     return status;
 }
@@ -190,5 +190,5 @@ const command cmd_explain = {
     .operand = "SCRIPT",
     .summary = "Show what each line of one variant does to memory, and what limits it",
     .options = "config only set arch json",
-    .run = run,
+    .answer = answer,
 };

@@ -341,7 +341,7 @@ static void profiled_deinit(profiled *x)
     free(x);
 }
 
-static at_status run(const options *o, at_error *error)
+static at_status answer(const options *o, int *exit_code, at_error *error)
 {
     profiled *x = calloc(1, sizeof *x);
     if (!x)
@@ -356,7 +356,7 @@ static at_status run(const options *o, at_error *error)
     if (!status)
         status = check_names(o, x, error);
     if (!status && x->outcome != OUTCOME_OK) {
-        *o->exit_code = 1;
+        *exit_code = 1;
         fprintf(stderr, "autotune: the variant is %s, and not counted: %s\n", outcome_name(x->outcome), x->message);
     } else if (!status) {
         simulate(o, x);
@@ -371,5 +371,5 @@ const command cmd_profile = {
     .operand = "SCRIPT",
     .summary = "Read a GPU's counters of one variant, beside what the simulated device counts",
     .options = "config metrics only set device cache jobs no-cache json",
-    .run = run,
+    .answer = answer,
 };
