@@ -24,7 +24,7 @@ FOR_TESTS = {
     "device_worker_pending", "device_worker_start_with", "interrupt_waits", "compile_worker_confine",
     "journal_count", "journal_path", "pick_scale", "pick_value_distance",
     "recorded_parse", "score_median",
-    "portfolio_class", "portfolio_classes", "portfolio_tree_loss", "stats_t_tail", "strategy_kinds", "worker_start",
+    "portfolio_class", "portfolio_classes", "stats_t_tail", "strategy_kinds",
 }
 
 

@@ -37,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     read_ceilings(data, size);
     record r;
     at_error error = {0};
-    at_status status = record_parse((const char *)data, size, "fuzz.json", &r, &error);
+    at_status status = record_parse((const char *)data, size, "fuzz.json", NULL, &r, &error);
     if (status)
         return status == AT_FORMAT ? 0 : (abort(), 0);
     for (size_t i = 0; i < r.entry_count; i++) {

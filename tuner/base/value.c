@@ -7,9 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_numeric(value v)
+bool value_is_number(value v)
 {
     return v.kind == VALUE_INTEGER || v.kind == VALUE_NUMBER;
+}
+
+double value_number(value v)
+{
+    return v.kind == VALUE_INTEGER ? (double)v.integer : v.kind == VALUE_NUMBER ? v.number : NAN;
 }
 
 /* Exact even where a double cannot hold the integer. */
@@ -41,7 +46,7 @@ static int compare_numeric(value a, value b)
 
 int value_compare(value a, value b)
 {
-    if (is_numeric(a) && is_numeric(b))
+    if (value_is_number(a) && value_is_number(b))
         return compare_numeric(a, b);
     static const int rank[] = {
         [VALUE_BOOLEAN] = 0, [VALUE_INTEGER] = 1, [VALUE_NUMBER] = 1, [VALUE_STRING] = 2};

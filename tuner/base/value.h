@@ -22,6 +22,10 @@ typedef struct value {
     };
 } value;
 
+/* Is it an integer or a number? And which, as a double; NAN: neither. */
+bool value_is_number(value v);
+double value_number(value v);
+
 /* Equal in kind and content; an integer equals a number of the same mathematical value, as in Lua. */
 bool value_equal(value a, value b);
 

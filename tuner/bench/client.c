@@ -20,7 +20,7 @@ static at_status start_child(void *context, worker *out, at_error *error)
         options->proves ? &device_proof_program : &device_child_program;
     pack settings = {0};
     device_child_put_options(&settings, context);
-    at_status status = worker_start_on(options->host, program, &settings, out, error);
+    at_status status = worker_start(options->host, program, &settings, out, error);
     pack_deinit(&settings);
     return status;
 }

@@ -40,7 +40,7 @@ static at_status ask(const worker_host *host, const char *kind, bool names, devi
     pack settings = {0};
     pack_put_string(&settings, kind);
     pack_put_u32(&settings, names);
-    at_status status = worker_start_on(host, &device_list_program, &settings, &process, error);
+    at_status status = worker_start(host, &device_list_program, &settings, &process, error);
     pack_deinit(&settings);
     if (status)
         return status;

@@ -165,7 +165,7 @@ static at_status start(compile_pool *pool, compile_slot *s, at_error *error)
 {
     pack settings = {0};
     compile_worker_put_config(&settings, &pool->config);
-    at_status status = worker_start_on(s->host, &compile_worker_program, &settings, &s->process, error);
+    at_status status = worker_start(s->host, &compile_worker_program, &settings, &s->process, error);
     pack_deinit(&settings);
     if (status)
         return status;

@@ -214,7 +214,7 @@ static void print_question(const export_model *m, const record_node *n, FILE *to
 {
     const export_column *c = export_find_variable(m, n->variable);
     const export_column *times = n->times ? export_find_variable(m, n->times) : c;
-    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    bool number = value_is_number(n->bound);
     if (n->multiple_of && c->type <= EXPORT_LONG) {
         fprintf(to, "problem->%s %% ", c->identifier);
         export_print_long(n->multiple_of, to);
@@ -225,8 +225,7 @@ static void print_question(const export_model *m, const record_node *n, FILE *to
         fprintf(to, "(double)problem->%s", c->identifier);
         if (n->times)
             fprintf(to, " * (double)problem->%s", times->identifier);
-        fprintf(to, " < (double)%.17g",
-                n->bound.kind == VALUE_INTEGER ? (double)n->bound.integer : n->bound.number);
+        fprintf(to, " < (double)%.17g", value_number(n->bound));
     } else {
         fprintf(to, "problem->%s == ", c->identifier);
         export_print_value(m, c, n->bound, to);

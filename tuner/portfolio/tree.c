@@ -61,31 +61,24 @@ static double cost_of(const portfolio_matrix *m, size_t row, size_t column)
     return ratio - 1 + (harm > RECORD_NOISE ? harm_weight * harm : 0);
 }
 
-static double number_of(value v)
+static const value *value_of(const grower *g, const value *problem, const char *name)
 {
-    return v.kind == VALUE_INTEGER ? (double)v.integer : v.kind == VALUE_NUMBER ? v.number : NAN;
-}
-
-static const value *value_of(const portfolio_axis *axes, size_t axis_count, const value *problem,
-                             const char *name)
-{
-    for (size_t a = 0; a < axis_count; a++)
-        if (strcmp(axes[a].name, name) == 0)
+    for (size_t a = 0; a < g->axis_count; a++)
+        if (strcmp(g->axes[a].name, name) == 0)
             return &problem[a];
     return NULL;
 }
 
 /* As record/pick.c asks. */
-static bool asks(const portfolio_axis *axes, size_t axis_count, const record_node *n,
-                 const value *problem)
+static bool asks(const grower *g, const record_node *n, const value *problem)
 {
-    value v = *value_of(axes, axis_count, problem, n->variable);
+    value v = *value_of(g, problem, n->variable);
     if (n->multiple_of)
         return v.kind == VALUE_INTEGER && v.integer % n->multiple_of == 0;
-    if (isnan(number_of(n->bound)))
+    if (isnan(value_number(n->bound)))
         return value_equal(v, n->bound);
-    double by = n->times ? number_of(*value_of(axes, axis_count, problem, n->times)) : 1;
-    return number_of(v) * by < number_of(n->bound);
+    double by = n->times ? value_number(*value_of(g, problem, n->times)) : 1;
+    return value_number(v) * by < value_number(n->bound);
 }
 
 /* ---- leaves ---- */
@@ -169,7 +162,7 @@ static size_t divide(const grower *g, const record_node *by, size_t *rows, size_
 {
     size_t then = 0, otherwise = 0;
     for (size_t i = 0; i < count; i++) {
-        if (asks(g->axes, g->axis_count, by, &g->problems[rows[i] * g->axis_count]))
+        if (asks(g, by, &g->problems[rows[i] * g->axis_count]))
             rows[then++] = rows[i];
         else
             g->scratch[otherwise++] = rows[i];
@@ -212,9 +205,9 @@ static at_status try_bounds(const grower *g, size_t *rows, size_t count, record_
         return error_set(error, AT_NO_MEMORY, "no memory for a tree");
     for (size_t i = 0; i < count; i++) {
         const value *problem = &g->problems[rows[i] * g->axis_count];
-        numbers[i] = number_of(*value_of(g->axes, g->axis_count, problem, by.variable));
+        numbers[i] = value_number(*value_of(g, problem, by.variable));
         if (by.times)
-            numbers[i] *= number_of(*value_of(g->axes, g->axis_count, problem, by.times));
+            numbers[i] *= value_number(*value_of(g, problem, by.times));
     }
     qsort(numbers, count, sizeof *numbers, by_size);
     for (size_t i = 1; i < count; i++) {
@@ -233,7 +226,7 @@ static at_status try_bounds(const grower *g, size_t *rows, size_t count, record_
 static bool has_numbers(const portfolio_axis *axis)
 {
     for (size_t i = 0; i < axis->value_count; i++)
-        if (isnan(number_of(axis->values[i])))
+        if (isnan(value_number(axis->values[i])))
             return false;
     return true;
 }
@@ -274,7 +267,7 @@ static record_node ask_word(const grower *g, const size_t *rows, size_t count)
 {
     for (size_t a = 0; a < g->axis_count; a++) {
         value first = g->problems[rows[0] * g->axis_count + a];
-        if (!isnan(number_of(first)))
+        if (!isnan(value_number(first)))
             continue;
         for (size_t i = 1; i < count; i++)
             if (!value_equal(g->problems[rows[i] * g->axis_count + a], first))
@@ -334,12 +327,11 @@ static at_status grow_without(grower *g, size_t division, size_t fold, at_error 
     return grow(g, NULL, g->rows, count, 1, error);
 }
 
-static const record_node *leaf_of(const portfolio_axis *axes, size_t axis_count,
-                                  const record_node *nodes, const value *problem)
+static const record_node *leaf_of(const grower *g, const value *problem)
 {
-    const record_node *n = nodes;
+    const record_node *n = g->nodes;
     while (n->variable)
-        n = &nodes[asks(axes, axis_count, n, problem) ? n->then : n->otherwise];
+        n = &g->nodes[asks(g, n, problem) ? n->then : n->otherwise];
     return n;
 }
 
@@ -353,8 +345,7 @@ static at_status cross_validate(grower *g, double *lost, at_error *error)
         status = grow_without(g, division, fold, error);
         for (size_t row = 0; row < g->m->problem_count && !status; row++)
             if (fold_of(row, division) == fold)
-                *lost += cost_at(g->m, row,
-                                 leaf_of(g->axes, g->axis_count, g->nodes, &g->problems[row * g->axis_count]));
+                *lost += cost_at(g->m, row, leaf_of(g, &g->problems[row * g->axis_count]));
     }
     return status;
 }
@@ -395,12 +386,4 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
     free(g.rows);
     free(g.scratch);
     return status;
-}
-
-double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                           const record_node *nodes, const value *problems, size_t problem)
-{
-    const record_node *leaf = leaf_of(axes, axis_count, nodes, &problems[problem * axis_count]);
-    size_t column = taken_at(m, problem, leaf);
-    return column == SIZE_MAX ? PORTFOLIO_UNCOVERED : ratio_at(m, problem, column) - 1;
 }

@@ -21,8 +21,4 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                          const value *problems, record_node *nodes, size_t *node_count,
                          at_error *error);
 
-/* The loss of the problem with the tree. */
-double portfolio_tree_loss(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
-                           const record_node *nodes, const value *problems, size_t problem);
-
 #endif

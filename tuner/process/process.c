@@ -104,14 +104,8 @@ static at_status refuse(at_error *error, int code, const char *what, const char 
     return error_set(error, AT_IO, "cannot %s the %s worker: %s%s", what, name, strerror(code), remedy);
 }
 
-at_status worker_start(const worker_program *program, const pack *settings, worker *out,
-                       at_error *error)
-{
-    return worker_start_on(NULL, program, settings, out, error);
-}
-
-at_status worker_start_on(const worker_host *host, const worker_program *program, const pack *settings,
-                          worker *out, at_error *error)
+at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
+                       worker *out, at_error *error)
 {
     *out = (worker){.fd = -1};
     if (settings->failed)

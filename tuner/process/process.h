@@ -27,10 +27,6 @@ typedef struct worker_program {
     worker_body run;
 } worker_program;
 
-/* Starts a worker; `settings` is borrowed. AT_IO where there can be no process, AT_NO_MEMORY. */
-at_status worker_start(const worker_program *program, const pack *settings, worker *out,
-                       at_error *error);
-
 /* A host where workers run instead of here. */
 typedef struct worker_host {
     /* Gives the tuner's end of a worker of this program, which has had no settings yet. */
@@ -38,9 +34,9 @@ typedef struct worker_host {
     void *context;
 } worker_host;
 
-/* worker_start() on a host; NULL: here. */
-at_status worker_start_on(const worker_host *host, const worker_program *program, const pack *settings,
-                          worker *out, at_error *error);
+/* Starts a worker on a host; NULL: here. `settings` is borrowed. AT_IO where there can be no process, AT_NO_MEMORY. */
+at_status worker_start(const worker_host *host, const worker_program *program, const pack *settings,
+                       worker *out, at_error *error);
 
 /* Starts the worker called `name` of the program at `path`; whoever has its socket sends the settings. */
 at_status worker_spawn(const char *path, const char *name, worker *out, at_error *error);

@@ -43,14 +43,6 @@ static json_t *entry_json(const record *r, const record_entry *e)
     return json_array_get(json_object_get(r->root, "entries"), e->place);
 }
 
-static const record_entry *find(const record *r, const record_entry *e)
-{
-    for (size_t i = 0; i < r->entry_count; i++)
-        if (record_same_question(&r->entries[i], e))
-            return &r->entries[i];
-    return NULL;
-}
-
 static at_status no_memory(at_error *error)
 {
     return error_set(error, AT_NO_MEMORY, "no memory to merge records");
@@ -60,7 +52,7 @@ static at_status combine_entry(const record *from, const record_entry *e, record
                                void *context, bool *changed, at_error *error)
 {
     json_t *entries = json_object_get(into->root, "entries"), *json = entry_json(from, e);
-    const record_entry *there = find(into, e);
+    const record_entry *there = record_find_question(into, from, e);
     const char *why = "";
     if (!there) {
         tell(context, from, e, NULL, COMBINE_ADDED, why);

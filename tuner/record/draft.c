@@ -25,7 +25,7 @@ static json_t *pack_node(const record_portfolio *p, const record_node *n)
     json_put(&object, "variable", json_string(n->variable));
     if (n->times)
         json_put(&object, "times", json_string(n->times));
-    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    bool number = value_is_number(n->bound);
     json_put(&object, n->multiple_of ? "multiple_of" : number ? "below" : "is",
              n->multiple_of ? json_integer(n->multiple_of) : json_from_value(n->bound));
     json_put(&object, "then", json_integer((json_int_t)n->then));

@@ -48,14 +48,9 @@ void record_folders_text(const record_folders *f, char *text, size_t size_bytes)
 /* Has one of the first `count` records this entry's GPU, pattern, problem and way of measuring? */
 static bool is_repeated(const record_set *all, size_t count, const record *r, const record_entry *e)
 {
-    for (size_t i = 0; i < count; i++) {
-        const record *other = &all->records[i];
-        if (strcmp(other->gpu, r->gpu) != 0 || strcmp(other->pattern, r->pattern) != 0)
-            continue;
-        for (size_t k = 0; k < other->entry_count; k++)
-            if (record_same_question(&other->entries[k], e))
-                return true;
-    }
+    for (size_t i = 0; i < count; i++)
+        if (record_find_question(&all->records[i], r, e))
+            return true;
     return false;
 }
 

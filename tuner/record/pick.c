@@ -33,20 +33,10 @@ double pick_scale(double x)
     return x < 0 ? -power : power;
 }
 
-static bool is_number(value v)
-{
-    return v.kind == VALUE_INTEGER || v.kind == VALUE_NUMBER;
-}
-
-static double number_of(value v)
-{
-    return v.kind == VALUE_INTEGER ? (double)v.integer : v.number;
-}
-
 double pick_value_distance(value a, value b)
 {
-    if (is_number(a) && is_number(b))
-        return fabs(pick_scale(number_of(a)) - pick_scale(number_of(b)));
+    if (value_is_number(a) && value_is_number(b))
+        return fabs(pick_scale(value_number(a)) - pick_scale(value_number(b)));
     return value_equal(a, b) ? 0 : PICK_UNLIKE;
 }
 
@@ -72,13 +62,13 @@ static bool goes_to_then(const record_node *n, const record_values *problem)
 {
     const value *v = record_get(problem, n->variable);
     const value *by = n->times ? record_get(problem, n->times) : NULL;
-    if (!v || (n->times && !(by && is_number(*by))))
+    if (!v || (n->times && !(by && value_is_number(*by))))
         return false;
     if (n->multiple_of)
         return v->kind == VALUE_INTEGER && v->integer % n->multiple_of == 0;
-    if (!is_number(n->bound))
+    if (!value_is_number(n->bound))
         return value_equal(*v, n->bound);
-    return is_number(*v) && number_of(*v) * (by ? number_of(*by) : 1) < number_of(n->bound);
+    return value_is_number(*v) && value_number(*v) * (by ? value_number(*by) : 1) < value_number(n->bound);
 }
 
 /* The leaf for the problem; NULL: the portfolio is not for it. */

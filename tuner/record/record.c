@@ -232,8 +232,8 @@ static at_status read_root(const char *path, record_faults *faults, record *out,
     return r.status;
 }
 
-at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
-                             record *out, at_error *error)
+at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
+                       record *out, at_error *error)
 {
     *out = (record){0};
     json_t *root;
@@ -247,12 +247,6 @@ at_status record_parse_sound(const char *text, size_t size_bytes, const char *pa
     return status;
 }
 
-at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
-                       at_error *error)
-{
-    return record_parse_sound(text, size_bytes, path, NULL, out, error);
-}
-
 static at_status read_from(const char *path, record_faults *faults, record *out, at_error *error)
 {
     char *text;
@@ -261,7 +255,7 @@ static at_status read_from(const char *path, record_faults *faults, record *out,
     at_status status = file_read(path, file_limit_bytes, &text, &size_bytes, error);
     if (status)
         return status;
-    status = record_parse_sound(text, size_bytes, path, faults, out, error);
+    status = record_parse(text, size_bytes, path, faults, out, error);
     free(text);
     return status;
 }

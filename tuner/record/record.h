@@ -171,19 +171,15 @@ at_status record_check_writable(const char *results_dir, const char *gpu, const 
 at_status record_merge(const char *results_dir, struct run_summary *s, record_change *change,
                        at_error *error);
 
-/* Parses and checks one file's text; `path` is for messages. The caller frees with record_deinit
- * on AT_OK. */
-at_status record_parse(const char *text, size_t size_bytes, const char *path, record *out,
-                       at_error *error);
+/* Parses and checks one file's text; `path` is for messages. Parts that cannot be understood are left out, and noted
+ * in `faults` (the caller's); NULL: they are AT_FORMAT, as it is if nothing of the file can be understood. The caller
+ * frees with record_deinit on AT_OK. */
+at_status record_parse(const char *text, size_t size_bytes, const char *path, record_faults *faults,
+                       record *out, at_error *error);
 
-/* Reads one file: as record_parse, and AT_NOT_FOUND, AT_IO. */
+/* Reads one file: as record_parse without faults, and AT_NOT_FOUND, AT_IO. */
 at_status record_read(const char *path, record *out, at_error *error);
 void record_deinit(record *r);
-
-/* Parses one file's text for a reader: parts that cannot be understood are left out, and noted in `faults`
- * (the caller's). AT_FORMAT if nothing of the file can be understood. */
-at_status record_parse_sound(const char *text, size_t size_bytes, const char *path, record_faults *faults,
-                             record *out, at_error *error);
 
 /* Adds the message of `error`, about `pointer` in a file, to the faults. AT_NO_MEMORY. */
 at_status record_faults_add(record_faults *faults, const char *path, const char *pointer,
@@ -203,6 +199,8 @@ bool record_same_values(const record_values *a, const record_values *b);
 
 /* Do two entries of one GPU and pattern answer the same question: problem, cache, objective? */
 bool record_same_question(const record_entry *a, const record_entry *b);
+/* The entry that does of the record `in`, for one of the record `of`; NULL: none. */
+const record_entry *record_find_question(const record *in, const record *of, const record_entry *like);
 
 /* The value of a variable; NULL when there is none of that name. */
 const value *record_get(const record_values *values, const char *name);

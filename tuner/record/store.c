@@ -37,7 +37,7 @@ at_status record_replace(const char *path, const json_t *root, record_reader *re
 static at_status reads_record(const char *text, size_t length, const char *path, at_error *error)
 {
     record check;
-    at_status status = record_parse(text, length, path, &check, error);
+    at_status status = record_parse(text, length, path, NULL, &check, error);
     if (!status)
         record_deinit(&check);
     return status;

@@ -231,7 +231,7 @@ static void check_reading(validation *v, size_t size_bytes, size_t *entries)
     record r;
     record_faults found = {0};
     at_error why = {0};
-    at_status status = record_parse_sound(v->text, size_bytes, v->path, &found, &r, &why);
+    at_status status = record_parse(v->text, size_bytes, v->path, &found, &r, &why);
     if (status == AT_NO_MEMORY)
         v->status = error_set(v->error, AT_NO_MEMORY, "no memory to read %s", v->path);
     else if (status && v->faults->count == v->before)

@@ -41,7 +41,7 @@ static int tear_down(void **state)
 static void add_record(fixture *f, const char *text)
 {
     record *r = &f->records[f->set.count];
-    assert_ok(record_parse(text, strlen(text), "r.json", r, &f->error), f->error);
+    assert_ok(record_parse(text, strlen(text), "r.json", NULL, r, &f->error), f->error);
     f->set.count++;
 }
 

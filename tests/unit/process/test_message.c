@@ -33,7 +33,7 @@ static void fields_cross_a_process_unchanged(void **state)
     (void)state;
     at_error error = {0};
     worker w;
-    assert_ok(worker_start(&echoes, &nothing, &w, &error), error);
+    assert_ok(worker_start(NULL, &echoes, &nothing, &w, &error), error);
     static unsigned char large[3 << 20];
     memset(large, 0xa5, sizeof large);
     message m, back;
@@ -150,11 +150,11 @@ static void silence_is_a_time_out_and_death_is_not(void **state)
     at_error error = {0};
     worker w;
     message back;
-    assert_ok(worker_start(&echoes, &nothing, &w, &error), error);
+    assert_ok(worker_start(NULL, &echoes, &nothing, &w, &error), error);
     assert_int_equal(message_receive(w.fd, 20, &back, &error), AT_NOT_FOUND);
     worker_stop(&w, NULL, 0);
 
-    assert_ok(worker_start(&dies, &nothing, &w, &error), error);
+    assert_ok(worker_start(NULL, &dies, &nothing, &w, &error), error);
     assert_int_equal(message_receive(w.fd, 5000, &back, &error), AT_WORKER);
     char why[64];
     for (int i = 0; i < 100; i++)

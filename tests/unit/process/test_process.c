@@ -212,7 +212,7 @@ static at_status start(worker_body body, worker *out, at_error *error)
 {
     for (size_t i = 0; i < PROGRAMS; i++)
         if (programs[i].run == body)
-            return worker_start(&programs[i], &nothing, out, error);
+            return worker_start(NULL, &programs[i], &nothing, out, error);
     return error_set(error, AT_INTERNAL, "not in the table");
 }
 
@@ -237,7 +237,7 @@ static void a_worker_starts_clean_with_nothing_but_its_settings(void **state)
     assert_int_equal(pthread_create(&thread, NULL, hold_a_lock_for_ever, &lock), 0);
     pack_put_u32(&settings, 4711);
     children_start_late = true;
-    assert_ok(worker_start(&programs[PROGRAMS - 1], &settings, &w, &error), error);
+    assert_ok(worker_start(NULL, &programs[PROGRAMS - 1], &settings, &w, &error), error);
     children_start_late = false;
     assert_ok(message_receive(w.fd, 60000, &m, &error), error);
     assert_int_equal(pack_get_u32(&m.body), 4711);

@@ -58,7 +58,7 @@ static void merge(fixture *f, const char *there, const char *comes, bool dry)
     record from;
     if (there)
         assert_ok(file_replace(f->path, there, strlen(there), &f->error), f->error);
-    assert_ok(record_parse(comes, strlen(comes), "from.json", &from, &f->error), f->error);
+    assert_ok(record_parse(comes, strlen(comes), "from.json", NULL, &from, &f->error), f->error);
     assert_ok(record_combine(&from, f->folder, dry, tell, f, &f->error), f->error);
     record_deinit(&from);
 }

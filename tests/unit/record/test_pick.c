@@ -42,7 +42,7 @@ static int set_up(void **state)
         add_entry(text, sizeof text, 8192, "double", 10 * r + 3, "cold");
         add_entry(text, sizeof text, 8192, "float", 10 * r + 4, "warm");
         strcat(text, "]}");
-        assert_ok(record_parse(text, strlen(text), "r.json", &f.records[r], &error), error);
+        assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f.records[r], &error), error);
     }
     f.set = (record_set){.count = 4, .records = f.records};
     *state = &f;
@@ -203,7 +203,7 @@ static void a_portfolio_is_asked_by_its_tree(void **state)
     at_error error = {0};
     record r;
     (void)state;
-    assert_ok(record_parse(portfolio, strlen(portfolio), "r.json", &r, &error), error);
+    assert_ok(record_parse(portfolio, strlen(portfolio), "r.json", NULL, &r, &error), error);
     fixture f = {.set = {1, f.records}, .records = {r}};
     const struct {
         const char *gpu;
@@ -252,7 +252,7 @@ static pick_rule pick_beside_default(const char *measured, int64_t rows, int lea
     snprintf(texts[0], sizeof *texts, beside_default, "G", 8192, 1, measured);
     snprintf(texts[1], sizeof *texts, beside_default, "H", 8000, 6, BASELINE ", " TIME(500, 490, 510));
     for (int i = 0; i < 2; i++)
-        assert_ok(record_parse(texts[i], strlen(texts[i]), "r.json", &f.records[i], &error), error);
+        assert_ok(record_parse(texts[i], strlen(texts[i]), "r.json", NULL, &f.records[i], &error), error);
     record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = rows}}};
     record_values problem = {1, pairs};
     pick_candidate found;
@@ -341,7 +341,7 @@ static void where_no_default_is_known_what_was_slower_than_one_is_passed_over(vo
         " \"times_ns\": [9]}]}]}";
     at_error error = {0};
     fixture f = {.set = {1, f.records}};
-    assert_ok(record_parse(text, strlen(text), "r.json", &f.records[0], &error), error);
+    assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f.records[0], &error), error);
     record_pair pairs[] = {{"rows", {.kind = VALUE_INTEGER, .integer = 65}}};
     record_values problem = {1, pairs};
     pick_candidate found;
@@ -360,7 +360,7 @@ static void read_portfolio(fixture *f, const char *members)
              "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
              " \"compute_capability\": \"9.0\", \"entries\": [], \"portfolios\": [{\"fixed\": {}, %s}]}",
              members);
-    assert_ok(record_parse(text, strlen(text), "r.json", &f->records[0], &error), error);
+    assert_ok(record_parse(text, strlen(text), "r.json", NULL, &f->records[0], &error), error);
 }
 
 /* What a tree asks first, and of which rows (of 64 columns) it is so. */
@@ -447,7 +447,7 @@ static void damaged_portfolios_are_refused(void **state)
         assert_non_null(at);
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - portfolio), portfolio, damages[i][1],
                  at + strlen(damages[i][0]));
-        assert_int_equal(record_parse(text, strlen(text), "r.json", &r, &error), AT_FORMAT);
+        assert_int_equal(record_parse(text, strlen(text), "r.json", NULL, &r, &error), AT_FORMAT);
     }
 }
 

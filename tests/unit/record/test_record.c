@@ -364,7 +364,7 @@ static void entries_that_make_no_sense_are_refused(void **state)
                  time ? time + 1 : "");
         record r;
         at_error error = {0};
-        if (record_parse(text, strlen(text), "r.json", &r, &error) != AT_FORMAT)
+        if (record_parse(text, strlen(text), "r.json", NULL, &r, &error) != AT_FORMAT)
             fail_msg("accepted: %s", text);
         assert_string_equal(error.file, "r.json");
     }
@@ -392,7 +392,7 @@ static void heads_that_make_no_sense_are_refused(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         record r;
         at_error error = {0};
-        if (record_parse(texts[i], strlen(texts[i]), "r.json", &r, &error) != AT_FORMAT)
+        if (record_parse(texts[i], strlen(texts[i]), "r.json", NULL, &r, &error) != AT_FORMAT)
             fail_msg("accepted: %s", texts[i]);
     }
 }

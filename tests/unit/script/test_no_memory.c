@@ -111,7 +111,7 @@ static at_status parse_record(fixture *f, char **output, at_error *error)
 {
     record r;
     (void)output;
-    at_status status = record_parse(f->record, f->record_bytes, "r.json", &r, error);
+    at_status status = record_parse(f->record, f->record_bytes, "r.json", NULL, &r, error);
     if (!status)
         record_deinit(&r);
     return status;

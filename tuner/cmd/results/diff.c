@@ -33,17 +33,12 @@ static at_status read_side(const char *path, record_set *out, at_error *error)
 static const record_entry *find(const record_set *set, const record *like, const record_entry *e,
                                 const record **of)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        const record *r = &set->records[i];
-        if (strcmp(r->gpu, like->gpu) != 0 || strcmp(r->pattern, like->pattern) != 0)
-            continue;
-        for (size_t k = 0; k < r->entry_count; k++)
-            if (record_same_question(&r->entries[k], e)) {
-                *of = r;
-                return &r->entries[k];
-            }
+    const record_entry *found = NULL;
+    for (size_t i = 0; i < set->count && !found; i++) {
+        *of = &set->records[i];
+        found = record_find_question(*of, like, e);
     }
-    return NULL;
+    return found;
 }
 
 typedef struct difference {

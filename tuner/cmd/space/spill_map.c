@@ -65,10 +65,9 @@ static bool are_numbers(const pattern *p, const sweep_axis *swept)
     double earlier = 0;
     int sign = 0;
     for (size_t i = 0; i < swept->count; i++) {
-        value v = q->values[swept->values[i]];
-        if (v.kind != VALUE_INTEGER && v.kind != VALUE_NUMBER)
+        double n = value_number(q->values[swept->values[i]]);
+        if (!value_is_number(q->values[swept->values[i]]))
             return false;
-        double n = v.kind == VALUE_INTEGER ? (double)v.integer : v.number;
         int step = n > earlier ? 1 : -1;
         if (i > 0 && sign && step != sign)
             return false;

@@ -111,7 +111,7 @@ static void format_question(const record_node *n, char *text, size_t size_bytes)
 {
     char bound[300];
     value_format(n->bound, bound, sizeof bound);
-    bool number = n->bound.kind == VALUE_INTEGER || n->bound.kind == VALUE_NUMBER;
+    bool number = value_is_number(n->bound);
     snprintf(text, size_bytes, "%s%s%s is %s%s", n->variable, n->times ? " * " : "",
              n->times ? n->times : "", n->multiple_of ? "a multiple of " : number ? "below " : "", bound);
 }

@@ -217,7 +217,7 @@ at_status portfolio_read_back(portfolio *p, at_error *error)
     at_status status = draft_format(&p->found.draft, &text, error);
     if (status)
         return status;
-    status = record_parse(text, strlen(text), "the portfolio", &p->given, error);
+    status = record_parse(text, strlen(text), "the portfolio", NULL, &p->given, error);
     free(text);
     return status;
 }

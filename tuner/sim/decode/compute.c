@@ -113,10 +113,6 @@ static at_status decode_unpack(decoder *d, const ptx_operand *parts, uint32_t by
 
 static at_status decode_mov(decoder *d)
 {
-    if (decode_count(d, 2, 2))
-        return d->status;
-    if (d->op.type_count != 1)
-        return decode_unknown(d);
     ptx_type type = d->op.types[0];
     if (type == PTX_PRED)
         return decode_logic(d);
@@ -212,9 +208,7 @@ static sim_instruction *emit_select(decoder *d, const destination *to, int32_t a
 /* setp.CMP[.BOOL].TYPE p[|q], a, b[, c] */
 static at_status decode_setp(decoder *d)
 {
-    if (decode_count(d, 3, 4))
-        return d->status;
-    if (d->op.type_count != 1 || d->op.count < 2)
+    if (d->op.count < 2)
         return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
@@ -243,10 +237,6 @@ static at_status decode_setp(decoder *d)
 
 static at_status decode_selp(decoder *d)
 {
-    if (decode_count(d, 4, 4))
-        return d->status;
-    if (d->op.type_count != 1)
-        return decode_unknown(d);
     ptx_type type = d->op.types[0];
     uint32_t width = type_lane_bytes(type);
     int32_t a = decode_source(d, decode_operand(d, 1), width, type);
@@ -261,9 +251,7 @@ static at_status decode_selp(decoder *d)
  * both halves. */
 static at_status decode_set(decoder *d)
 {
-    if (decode_count(d, 3, 3))
-        return d->status;
-    if (d->op.type_count != 2 || d->op.count < 3)
+    if (d->op.count < 3)
         return decode_unknown(d);
     ptx_type to = d->op.types[0], from = d->op.types[1];
     if (from == PTX_F16X2 || from == PTX_BF16X2)
@@ -286,10 +274,6 @@ static at_status decode_set(decoder *d)
 /* slct.DTYPE.{s32,f32} d, a, b, c: a where c >= 0, else b. */
 static at_status decode_slct(decoder *d)
 {
-    if (decode_count(d, 4, 4))
-        return d->status;
-    if (d->op.type_count != 2)
-        return decode_unknown(d);
     ptx_type type = d->op.types[0], test = d->op.types[1];
     uint32_t width = type_lane_bytes(type);
     sim_compare compare = sim_compare_find("ge", test);
@@ -307,5 +291,11 @@ static at_status decode_slct(decoder *d)
 }
 
 const family decode_compute_families[] = {
-    {"cvt", decode_cvt}, {"cvta", decode_cvta}, {"mov", decode_mov}, {"selp", decode_selp},
-    {"set", decode_set}, {"setp", decode_setp}, {"slct", decode_slct}, {0}};
+    {"cvt", .decode = decode_cvt},
+    {"cvta", .decode = decode_cvta},
+    {"mov", .decode = decode_mov, 2, 2, .types = 1},
+    {"selp", .decode = decode_selp, 4, 4, .types = 1},
+    {"set", .decode = decode_set, 3, 3, .types = 2},
+    {"setp", .decode = decode_setp, 3, 4, .types = 1},
+    {"slct", .decode = decode_slct, 4, 4, .types = 2},
+    {0}};

@@ -139,7 +139,6 @@ static at_status decode_reduce(decoder *d)
 
 static at_status decode_active_mask(decoder *d)
 {
-    decode_count(d, 1, 1);
     destination to = decode_destination(d, decode_operand(d, 0), 4);
     emit_warp(d, SIM_ACTIVE_MASK, 0, &to, SIM_NO_SLOT);
     return decode_finish(d, &to, false);
@@ -148,7 +147,6 @@ static at_status decode_active_mask(decoder *d)
 /* elect.sync d|p, mask: the lowest lane of the mask is elected. */
 static at_status decode_elect(decoder *d)
 {
-    decode_count(d, 2, 2);
     if (decode_operand(d, 0)->kind != PTX_OPERAND_PAIR)
         return decode_fail(d, "elect.sync needs d|p");
     int32_t p;
@@ -172,7 +170,6 @@ static int32_t target_of(decoder *d, int label)
 
 static at_status decode_branch(decoder *d)
 {
-    decode_count(d, 1, 1);
     if (decode_operand(d, 0)->kind != PTX_OPERAND_LABEL)
         return decode_fail(d, "a label is needed");
     int32_t target = target_of(d, decode_operand(d, 0)->index);
@@ -183,7 +180,6 @@ static at_status decode_branch(decoder *d)
 /* brx.idx index, table */
 static at_status decode_branch_indexed(decoder *d)
 {
-    decode_count(d, 2, 2);
     const ptx_operand *o = decode_operand(d, 1);
     const ptx_label *table = o->kind == PTX_OPERAND_LABEL ? &d->module->labels[o->index] : NULL;
     if (!table || table->count == 0)
@@ -286,8 +282,11 @@ static at_status decode_call(decoder *d)
 }
 
 const family decode_control_families[] = {
-    {"activemask", decode_active_mask}, {"bar", decode_barrier}, {"barrier", decode_barrier},
-    {"bra", decode_branch}, {"brx", decode_branch_indexed}, {"call", decode_call},
-    {"elect", decode_elect}, {"exit", decode_exit}, {"match", decode_match},
-    {"redux", decode_reduce}, {"ret", decode_return}, {"shfl", decode_shuffle},
-    {"trap", decode_trap}, {"vote", decode_vote}, {0}};
+    {"activemask", .decode = decode_active_mask, 1, 1}, {"bar", .decode = decode_barrier},
+    {"barrier", .decode = decode_barrier}, {"bra", .decode = decode_branch, 1, 1},
+    {"brx", .decode = decode_branch_indexed, 2, 2}, {"call", .decode = decode_call},
+    {"elect", .decode = decode_elect, 2, 2}, {"exit", .decode = decode_exit},
+    {"match", .decode = decode_match}, {"redux", .decode = decode_reduce},
+    {"ret", .decode = decode_return}, {"shfl", .decode = decode_shuffle},
+    {"trap", .decode = decode_trap}, {"vote", .decode = decode_vote},
+    {0}};

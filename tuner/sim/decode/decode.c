@@ -61,7 +61,11 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
         return decode_fail(d, "the kernel uses too many registers");
     cut_opcode(&d->op, s->opcode);
     const family *f = find_family(d->op.name);
-    return f ? f->decode(d) : decode_arithmetic(d);
+    if (!f)
+        return decode_arithmetic(d);
+    if (f->most && decode_count(d, f->least, f->most))
+        return d->status;
+    return f->types && d->op.type_count != f->types ? decode_unknown(d) : f->decode(d);
 }
 
 /* Targets were written as statement numbers of this function; its end as its statement count. */

@@ -108,10 +108,13 @@ ptx_space decode_space(const decoder *d);
 place decode_address(decoder *d, const ptx_operand *o, ptx_space space);
 void decode_put_place(sim_instruction *c, const place *p);
 
-/* A family of instructions: what comes before the first dot, and what decodes it and returns the decoder's status. */
+/* A family of instructions: what comes before the first dot, and what decodes it and returns the decoder's status.
+ * Where all of a family are alike in that: how many operands they have, and how many modifiers that are types. */
 typedef struct family {
     const char *name;
     at_status (*decode)(decoder *d);
+    int least, most; /* operands; most 0: `decode` counts them */
+    int types;       /* 0: `decode` looks at them */
 } family;
 
 /* Those that a file knows; each ends in an entry without a name. */

@@ -131,4 +131,4 @@ static at_status decode_cp(decoder *d)
 }
 
 const family decode_engine_families[] = {
-    {"cp", decode_cp}, {"mbarrier", decode_mbarrier}, {0}};
+    {"cp", .decode = decode_cp}, {"mbarrier", .decode = decode_mbarrier}, {0}};

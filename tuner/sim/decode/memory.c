@@ -281,7 +281,6 @@ at_status decode_thread_copy(decoder *d)
 
 static at_status decode_isspacep(decoder *d)
 {
-    decode_count(d, 2, 2);
     int32_t p = decode_predicate(d, decode_operand(d, 0), true);
     int32_t a = decode_source(d, decode_operand(d, 1), 8, PTX_U64);
     sim_instruction *c = decode_emit(d, SIM_SPACE_TEST, SIM_CLASS_PREDICATE);
@@ -314,8 +313,11 @@ static at_status decode_fence(decoder *d)
 }
 
 const family decode_memory_families[] = {
-    {"applypriority", decode_ignored}, {"atom", decode_atomic}, {"createpolicy", decode_ignored},
-    {"discard", decode_ignored}, {"fence", decode_fence}, {"griddepcontrol", decode_ignored},
-    {"isspacep", decode_isspacep}, {"ld", decode_load}, {"ldu", decode_load},
-    {"membar", decode_fence}, {"nanosleep", decode_ignored}, {"prefetch", decode_ignored},
-    {"prefetchu", decode_ignored}, {"red", decode_atomic}, {"st", decode_store}, {0}};
+    {"applypriority", .decode = decode_ignored}, {"atom", .decode = decode_atomic},
+    {"createpolicy", .decode = decode_ignored}, {"discard", .decode = decode_ignored},
+    {"fence", .decode = decode_fence}, {"griddepcontrol", .decode = decode_ignored},
+    {"isspacep", .decode = decode_isspacep, 2, 2}, {"ld", .decode = decode_load},
+    {"ldu", .decode = decode_load}, {"membar", .decode = decode_fence},
+    {"nanosleep", .decode = decode_ignored}, {"prefetch", .decode = decode_ignored},
+    {"prefetchu", .decode = decode_ignored}, {"red", .decode = decode_atomic},
+    {"st", .decode = decode_store}, {0}};

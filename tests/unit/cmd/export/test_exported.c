@@ -136,7 +136,7 @@ static void invent_record(work *w, const pattern *p, size_t gpu, record *out)
     }
     fputs("], \"tree\": [{\"order\": [3, 1, 0, 2]}], \"problems\": []}]}", to);
     fclose(to);
-    assert_ok(record_parse(text, size, "invented", out, &error), error);
+    assert_ok(record_parse(text, size, "invented", NULL, out, &error), error);
     free(text);
 }
 

@@ -49,7 +49,7 @@ static void subject_open(subject *s, const char *file, const char *recorded)
     s->run.script = s->path;
     assert_ok(target_load_script(&s->run, &limits, &s->script, &error), error);
     if (recorded) {
-        assert_ok(record_parse(recorded, strlen(recorded), "r.json", &s->record, &error), error);
+        assert_ok(record_parse(recorded, strlen(recorded), "r.json", NULL, &s->record, &error), error);
         s->records.count = 1;
     }
     assert_ok(exported_model(script_pattern(s->script)->name, &s->records, s->script, &s->model,
