@@ -38,6 +38,28 @@ unsigned char *pack_grow(pack *p, size_t size_bytes)
     return at;
 }
 
+void pack_append(pack *p, const void *bytes, size_t size_bytes)
+{
+    unsigned char *at = pack_grow(p, size_bytes);
+    if (at && size_bytes)
+        memcpy(at, bytes, size_bytes);
+}
+
+void pack_append_text(pack *p, const char *text)
+{
+    pack_append(p, text, strlen(text));
+}
+
+char *pack_take_text(pack *p)
+{
+    pack_append(p, "", 1);
+    char *text = p->failed ? NULL : (char *)p->bytes;
+    if (!text)
+        free(p->bytes);
+    *p = (pack){0};
+    return text;
+}
+
 void pack_store(unsigned char *at, uint64_t v, size_t size_bytes)
 {
     for (size_t i = 0; i < size_bytes; i++)
@@ -77,9 +99,7 @@ void pack_put_f64(pack *p, double v)
 void pack_put_bytes(pack *p, const void *bytes, size_t size_bytes)
 {
     put(p, size_bytes, 8);
-    unsigned char *at = pack_grow(p, size_bytes);
-    if (at && size_bytes)
-        memcpy(at, bytes, size_bytes);
+    pack_append(p, bytes, size_bytes);
 }
 
 void pack_put_string(pack *p, const char *text)

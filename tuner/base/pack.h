@@ -56,6 +56,12 @@ void pack_get_fields(pack *p, void *to, const pack_field *fields, size_t count);
 /* Makes room for `size_bytes` more at the end and returns where they go; NULL after a failure. */
 unsigned char *pack_grow(pack *p, size_t size_bytes);
 
+/* Bytes alone, without their length: for a text that is put together. */
+void pack_append(pack *p, const void *bytes, size_t size_bytes);
+void pack_append_text(pack *p, const char *text);
+/* What was appended, ended by NUL and owned by the caller; NULL: no memory. The pack is empty then. */
+char *pack_take_text(pack *p);
+
 /* One little-endian number of `size_bytes` (at most 8), for fields at a fixed place. */
 void pack_store(unsigned char *at, uint64_t v, size_t size_bytes);
 uint64_t pack_load(const unsigned char *at, size_t size_bytes);

@@ -6,43 +6,22 @@
  * that messages quote the text unchanged. `#line` names the member, so that every message can be assigned
  * to it.
  *
- * A source is not grouped if that could change it: with constant memory (which belongs to the module), with
- * variables of the device, with an include other than <...> at its top, or with macros that ask for the
- * file or line. A name that the toolkit declares too would hide there what it overloads here; an alias of
- * that name at the top of the program makes it fail to compile.
+ * A name that the toolkit declares too would hide there what it overloads here; an alias of that name at the top
+ * of the program makes it fail to compile.
  *
- * In: sources. Out: the text of a program, and each member's part of its log. Nothing is compiled here. */
+ * In: members, which were read before (compile/member.h). Out: the text of a program, and each member's part of its
+ * log. Nothing is compiled here. */
 #ifndef AUTOTUNE_COMPILE_GROUP_H
 #define AUTOTUNE_COMPILE_GROUP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "compile/compile.h"
+#include "compile/member.h"
 
 /* More members than 16 gain little, and make the last of them wait. */
 enum { COMPILE_GROUP_MAX = 16 };
 
-typedef struct group_member {
-    const char *source, *name, *entry; /* views of a compile_request's */
-    char *includes;                    /* owned: the lines taken out of the source, "" for none */
-    char *renamed;                     /* owned: names that get the suffix, each followed by '\n' */
-    char *declared;                    /* owned: names of file scope, likewise */
-    char *macros;                      /* owned: macros to forget after the member, likewise */
-    char *dynamic;                     /* owned: dynamic shared arrays as declared, likewise: ptxas rounds
-                                        * each kernel's shared memory up to their alignment */
-} group_member;
-
-/* Reads a source. False when it must be compiled alone, or memory ran out; *out then holds nothing.
- * On success the caller frees it (group_member_deinit). */
-bool group_member_init(const char *source, const char *name, const char *entry, group_member *out);
-void group_member_deinit(group_member *m);
-
 /* "_at3_" of the fourth member: what follows its entry's name in the program. */
 void group_suffix(size_t index, char out[COMPILE_SUFFIX_BYTES]);
-
-/* Whether two members may be in one program. */
-bool group_members_fit(const group_member *a, const group_member *b);
 
 /* The program of `count` members that fit each other; owned by the caller. NULL: no memory. */
 char *group_source(const group_member *members, size_t count);

@@ -1,7 +1,6 @@
 #include "process/request_queue.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 at_status request_new(message *m, uint64_t id, request **out, at_error *error)
 {
@@ -20,10 +19,7 @@ at_status request_new(message *m, uint64_t id, request **out, at_error *error)
 at_status request_replay(const request *r, request **out, at_error *error)
 {
     message copy = {.type = r->message.type};
-    size_t size_bytes = r->message.body.size_bytes;
-    unsigned char *at = pack_grow(&copy.body, size_bytes);
-    if (at && size_bytes)
-        memcpy(at, r->message.body.bytes, size_bytes);
+    pack_append(&copy.body, r->message.body.bytes, r->message.body.size_bytes);
     at_status status = request_new(&copy, r->id, out, error);
     if (!status) {
         (*out)->number = r->number;

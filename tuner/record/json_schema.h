@@ -1,4 +1,4 @@
-/* Validates JSON against a JSON Schema (draft 2020-12), and finds the line of a value in a text.
+/* Validates JSON against a JSON Schema (draft 2020-12).
  *
  * It knows the keywords that this project's schemas use: type, enum, const, properties, required,
  * additionalProperties, propertyNames, items, minItems, maxItems, minProperties, maxProperties, minimum,
@@ -18,9 +18,5 @@ typedef at_status json_schema_report(void *context, const char *pointer, const c
 /* The first status that `report` returned; AT_FORMAT for a schema that cannot be followed. */
 at_status json_schema_validate(const json_t *schema, const json_t *value, json_schema_report *report,
                                void *context, at_error *error);
-
-/* The line, from 1, on which the value of the pointer begins in a text that is valid JSON; of a member that is
- * not there, that of the last value on the way. */
-int json_pointer_line(const char *text, const char *pointer);
 
 #endif

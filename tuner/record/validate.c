@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json_text.h"
 #include "base/paths.h"
+#include "record/json_pointer.h"
 #include "record/json_schema.h"
 
 enum { MOST_FAULTS = 100 };

@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "base/pack.h"
 #include "check.h"
 
@@ -88,6 +90,28 @@ static void a_text_that_is_longer_than_its_member_is_a_failure(void **state)
     pack_deinit(&m);
 }
 
+static void what_is_appended_makes_a_text(void **state)
+{
+    (void)state;
+    pack p = {0};
+    pack_append_text(&p, "a text");
+    pack_append(&p, "!!", 1);
+    char *text = pack_take_text(&p);
+    assert_string_equal(text, "a text!");
+    assert_null(p.bytes);
+    free(text);
+}
+
+static void a_text_that_found_no_memory_is_none(void **state)
+{
+    (void)state;
+    pack p = {0};
+    pack_append_text(&p, "a text");
+    p.failed = true;
+    assert_null(pack_take_text(&p));
+    assert_false(p.failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +121,8 @@ int main(void)
         cmocka_unit_test(nothing_put_into_an_empty_pack_has_a_place),
         cmocka_unit_test(members_come_back_as_they_were),
         cmocka_unit_test(a_text_that_is_longer_than_its_member_is_a_failure),
+        cmocka_unit_test(what_is_appended_makes_a_text),
+        cmocka_unit_test(a_text_that_found_no_memory_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
