@@ -148,7 +148,7 @@ LESSONS = [
            "Planes are 8.1 times as fast as interleaved bytes.",
            gain("packed", 8.1, "the best way to take pixels apart")),
     Lesson("The order of loops", ["loop_order", "--over", "axis=rows,columns"],
-           "a thread, a warp or a block for each sum, tiles",
+           "a thread, or a team of them, for each sum, tiles",
            "The loop whose neighbouring threads read neighbouring addresses wins.",
            gain("rows", 2, "the best sum of rows")),
     Lesson("Reuse in a matrix product", ["matmul", "--over", "m=1024,2048,4096"],

@@ -6,9 +6,12 @@
 local at = require "autotune"
 
 -- Elements of a pack; the tile of a block in shared memory has whole packs on both sides.
-local pack = "min(width, 16 // sizeof(dtype))"
-local tile_bytes = ("(block_y * height + size) * (block_x * width + 2 * round_up(size // 2, %s)) * sizeof(dtype)")
-  :format(pack)
+local function tile_bytes(rows, cols, pack)
+  return ("(%s + size) * (%s + 2 * round_up(size // 2, %s)) * sizeof(dtype)"):format(rows, cols, pack)
+end
+
+-- Columns that blocks of so many threads side by side would cover.
+local function covered(threads) return ("round_up(cols, %s * across)"):format(threads) end
 
 -- Coefficients by value, those of the largest filter: a struct has 32 members at most.
 local function numbers(first, last)
@@ -18,8 +21,8 @@ local function numbers(first, last)
 end
 
 local function launch(fields)
-  fields.grid = { "ceil_div(cols, block_x * width)", "ceil_div(rows, block_y * height)" }
-  fields.block = { "block_x", "block_y" }
+  fields.grid = { "ceil_div(cols, threads_x * across)", "ceil_div(rows, threads_y * down)" }
+  fields.block = { "threads_x", "threads_y" }
   return fields
 end
 
@@ -34,22 +37,35 @@ return at.pattern {
     -- direct: each output reads all its pixels; window: a thread marches down its rows and keeps what
     -- it needs of a line in registers; shared: the same, out of a tile of the block with its halo.
     algorithm = { "direct", "window", "shared" },
+    -- Threads of a block. Where so wide a one would leave much of the last column of blocks idle, it is up to four
+    -- times narrower and as much higher.
     block_x = at.pow2(16, 256),
     block_y = at.pow2(1, 16),
-    width = { 1, 2, 4, 8 },         -- neighbouring outputs of a thread along a row
-    height = { 1, 2, 4, 8, 16 },    -- and rows of them
+    -- Neighbouring outputs of a thread along a row, and rows of them. Where vectors that wide do not divide the
+    -- rows of the image, they are narrower and there are more rows.
+    width = { 1, 2, 4, 8 },
+    height = { 1, 2, 4, 8, 16 },
     -- Where coefficients come from: the instruction itself, constant memory, the kernel's arguments, or a
     -- buffer by way of registers.
     coefficients = { "immediate", "constant", "argument", "registers" },
     store_hint = { "none", "streaming" },
+  },
+  derived = {
+    vector = "min(width, 16 // sizeof(dtype))",
+    pack = "min(vector, cols & -cols)",
+    across = "pack < vector and pack or width",
+    down = "max(height, min(height * (width // across), 16))",
+    threads_x = ("block_x < 64 and block_x or %s * 8 <= %s * 9 and block_x or %s * 8 <= %s * 9 and block_x // 2 or block_x // 4")
+      :format(covered "block_x", covered "block_x // 2", covered "block_x // 2", covered "block_x // 4"),
+    threads_y = "block_y * (block_x // threads_x)",
   },
   where = {
     "size % 2 == 1 and size >= 3 and size <= 7",
     "block_x * block_y >= 128 and block_x * block_y <= 512",
     "algorithm ~= 'direct' or width == 1 and height == 1",
     "algorithm ~= 'window' or width * height > 1",
-    "cols % (" .. pack .. ") == 0",
-    "algorithm ~= 'shared' or " .. tile_bytes .. " <= 48 * 1024",
+    "algorithm ~= 'shared' or " .. tile_bytes("threads_y * down", "threads_x * across", "pack") .. " <= 48 * 1024",
+    "algorithm ~= 'shared' or " .. tile_bytes("block_y * height", "block_x * width", "vector") .. " <= 48 * 1024",
     "width * height <= 64 and width * sizeof(dtype) <= 32",
     "algorithm == 'direct' or width * block_x >= 32",
     -- A few hundred show what coefficients cost; the rest has them where they cost nothing.

@@ -4,8 +4,11 @@
 -- Floats are added in float (double in double), integers in int.
 local at = require "autotune"
 
--- Columns that a block takes when it sums columns.
-local side = "(algorithm == 'tile' and lanes * vec or block * vec)"
+-- Threads and widths are relative to the problem and the GPU, so that one configuration suits many shapes.
+
+-- The power of two that is not above, and that is not below, a positive number.
+local function pow2_below(x) return ("(1 << log2(%s))"):format(x) end
+local function pow2_above(x) return ("(1 << log2(2 * (%s) - 1))"):format(x) end
 
 return at.pattern {
   name = "loop_order",
@@ -15,40 +18,62 @@ return at.pattern {
   simulated = { rows = 256, cols = 1024 },
 
   space = {
-    -- thread: a thread for each sum; warp, block: one for each row; bulk: the same as block, but the copy
-    -- engine of the multiprocessor brings the whole row to shared memory; tile, of rows: a block brings a tile
-    -- of many rows to shared memory and each thread sums along one there; tile, of columns: `lanes`
-    -- threads side by side, whose sums of every so many rows meet in shared memory.
-    algorithm = { "thread", "warp", "block", "bulk", "tile" },
+    -- thread: a thread for each sum; team: some neighbouring threads for each row, a warp at least and a block
+    -- at most; bulk: a block for each, but the copy engine of the multiprocessor brings the whole row to
+    -- shared memory; tile, of rows: a block brings a tile of many rows to shared memory and each thread sums
+    -- along one there; tile, of columns: threads side by side, whose sums of every so many rows meet in
+    -- shared memory.
+    algorithm = { "thread", "team", "bulk", "tile" },
+    -- Threads of a block; teams that are larger than a warp have one each.
     block = at.pow2(64, 1024),
-    lanes = { 1, 8, 16, 32 },        -- threads of a tile along a row
-    vec = { 1, 2, 4, 8, 16 },        -- elements of a load
-    unroll = { 1, 2, 4, 8 },         -- loads of a thread in flight
+    lanes = { 1, 8, 16, 32 },        -- threads of a tile along a row, at most
+    -- Elements of a row for each of its team's threads, where there are enough rows to keep the GPU busy.
+    share = at.when("algorithm == 'team'", { 16, 32, 64, 128 }),
+    -- So many times the GPU's threads (team) or multiprocessors (tile, of columns) have something to do, as far
+    -- as more threads for a row or fewer columns for a block help; 0: that is not looked at.
+    waves = at.when("algorithm == 'team' or algorithm == 'tile' and axis == 'columns'", { 0, 1, 2, 4 }),
+    vec = { 1, 2, 4, 8, 16 },        -- elements of a load, as far as they divide a row
+    unroll = { 1, 2, 4, 8 },         -- loads of a thread in flight, of vec elements
     accumulators = { 1, 2, 4 },      -- sums that a thread keeps
     load_hint = { "none", "streaming", "no_allocate" },
   },
   derived = {
+    vector = "min(vec, cols & -cols)",
+    packs = "cols // vector",
+    turn = "min(unroll * (vec // vector), 32)", -- loads in flight: of narrower ones more
+    team_of_share = pow2_above "ceil_div(cols, share)",
+    team_of_waves = pow2_below "max(device.sm_count * device.max_threads_per_sm * waves // rows, 1)",
+    team_most = "min(" .. pow2_above "packs" .. ", device.max_threads_per_block)",
+    team = "max(32, min(max(team_of_share, team_of_waves), team_most))",
+    -- A block reads whole sectors of a row.
+    lanes_least = "max(32 // (vector * sizeof(dtype)), 1)",
+    lanes_of_waves = pow2_below "max(packs // (max(waves, 1) * device.sm_count), 1)",
+    across = "waves == 0 and lanes or min(lanes, max(lanes_of_waves, lanes_least))",
+    threads = "algorithm == 'team' and team > 32 and team or block",
     pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
   },
   where = {
     "axis == 'rows' or axis == 'columns'",
     "axis == 'rows' or algorithm == 'thread' or algorithm == 'tile'",
-    "vec * sizeof(dtype) <= 16 and cols % vec == 0",
+    "vec * sizeof(dtype) <= 16",
     "vec * sizeof(dtype) >= 2 or load_hint ~= 'no_allocate'",
     "accumulators <= unroll",
     "algorithm == 'tile' and lanes > 1 or algorithm ~= 'tile' and lanes == 1",
+    "algorithm ~= 'team' or block >= 128 and block <= 256",
     "algorithm ~= 'thread' or axis == 'columns' or load_hint == 'none' and unroll <= 4",
     "algorithm ~= 'bulk' or device.major >= 9 and cols * sizeof(dtype) + 1024 <= device.max_shared_per_block",
-    "algorithm ~= 'bulk' or vec * sizeof(dtype) == 16 and load_hint == 'none'",
+    "algorithm ~= 'bulk' or vec * sizeof(dtype) == 16 and cols % vec == 0 and load_hint == 'none'",
     -- A tile of as many rows as the block has threads, and of `lanes` loads: of elements that have
     -- their own place in shared memory.
     "algorithm ~= 'tile' or axis == 'columns' or block * (lanes * vec + 1) * sizeof(dtype) <= 48 * 1024",
     "algorithm ~= 'tile' or axis == 'columns' or accumulators == 1 and unroll <= 4",
     -- Each column's sums of all lines.
     "algorithm ~= 'tile' or axis == 'rows' or accumulators == 1 and block * vec * max(sizeof(dtype), 4) <= 48 * 1024",
+    "algorithm ~= 'tile' or waves == 0 or lanes == 32",
     "sizeof(dtype) * vec * unroll <= 128",
     -- Full vectors pay; of the others a few show that.
     "vec * sizeof(dtype) >= 8 or vec == 1 and accumulators == 1 and load_hint == 'none'",
+    "algorithm ~= 'team' or accumulators <= 2 and (vec == 1 or unroll > 1)",
   },
   baseline = {
     algorithm = "thread", block = 256, lanes = 1, vec = 1, unroll = 1, accumulators = 1, load_hint = "none",
@@ -68,9 +93,9 @@ return at.pattern {
     shared = "algorithm == 'bulk' and cols * sizeof(dtype) or 0",
   },
   launch = {
-    grid = ("axis == 'columns' and ceil_div(cols, %s) or (algorithm == 'block' or algorithm == 'bulk') and rows "):format(side)
-      .. "or ceil_div(rows, algorithm == 'warp' and block // 32 or block)",
-    block = "block",
+    grid = "axis == 'columns' and ceil_div(packs, algorithm == 'tile' and across or block) or algorithm == 'bulk' and rows "
+      .. "or ceil_div(rows, algorithm == 'team' and threads // team or block)",
+    block = "threads",
   },
   traffic = "rows * cols * sizeof(dtype)",
   ceiling = "read",

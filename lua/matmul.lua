@@ -25,7 +25,8 @@ return at.pattern {
     -- Of the tile of a: a thread's lines, or its products, are neighbours.
     layout_a = at.when("algorithm == 'tile'", { "columns", "rows" }),
     pad = at.when("algorithm == 'tile'", { 0, 4 }),
-    vec = at.when("algorithm == 'tile'", { 1, 2, 4 }), -- elements of a load from global memory
+    -- Elements of a load from global memory, as far as they divide a line of the matrix.
+    vec = at.when("algorithm == 'tile'", { 1, 2, 4 }),
     -- direct: loads, barrier, products, barrier; registers: loads of the next tile are on their way
     -- during the products; async: copies that pass no register are.
     staging = at.when("algorithm == 'tile'", { "direct", "registers", "async" }),
@@ -37,6 +38,8 @@ return at.pattern {
     group = at.when("algorithm == 'tile'", { 1, 8 }), -- width of the bands in which blocks take the tiles of c
   },
   derived = {
+    vec_a = "min(vec, k & -k)",
+    vec_b = "min(vec, n & -n)",
     threads = "tile_m // thread_m * (tile_n // thread_n)",
     work = "thread_m * thread_n", -- elements of c of a thread
     small = "algorithm == 'tile' and work < 32",
@@ -50,7 +53,7 @@ return at.pattern {
   },
   where = {
     "is_float(dtype) and sizeof(dtype) >= 4",
-    "vec * sizeof(dtype) <= 16 and k % vec == 0 and n % vec == 0",
+    "vec * sizeof(dtype) <= 16",
     "unroll <= tile_k",
     "shared_bytes <= device.max_shared_per_block",
     "shared_bytes <= device.shared_per_sm // min_blocks - 1024",

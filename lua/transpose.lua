@@ -16,10 +16,11 @@ return at.pattern {
     algorithm = { "naive", "tile", "registers", "async" },
     tile_x = at.when("turned", at.pow2(32, 128), at.pow2(16, 128)), -- columns of src
     tile_y = at.when("turned", at.pow2(32, 128), at.pow2(16, 128)), -- rows of src
-    -- Elements a thread reads at once, along a row of src, and writes at once, along a row of dst.
+    -- Elements a thread reads at once, along a row of src, and writes at once, along a row of dst: as far as they
+    -- divide a row.
     load_vec = at.when("turned", { 2, 4 }, { 1, 2, 4 }),
     store_vec = at.when("turned", { 2, 4 }, { 1, 2, 4 }),
-    block_rows = at.pow2(4, 32), -- rows of threads
+    block_rows = at.pow2(4, 32), -- rows of threads; fewer and longer ones of threads that read less at once
     pad = at.when("algorithm == 'naive' or swizzle == 'xor'", 0, { 0, 1, 2, 4 }),
     swizzle = at.when("algorithm == 'naive'", "none",
                       at.when("algorithm == 'async'", "xor", { "none", "xor" })),
@@ -40,23 +41,21 @@ return at.pattern {
     threads = "tile_x // load_vec * block_rows", -- load_vec elements each, side by side, in block_rows rows
     -- Rows of the tile that the block reads at once; lanes that write one of its columns, and columns.
     read_rows = "(algorithm == 'naive' or algorithm == 'registers') and block_rows * store_vec or block_rows",
-    lanes = "tile_y // store_vec",
+    lanes = "tile_y // min(store_vec, rows & -rows)",
     columns = "algorithm == 'async' and tile_x // load_vec or tile_x",
     -- `pad` lengthens each line by elements.
     lines = "algorithm == 'registers' and tile_x * (tile_y + pad) or tile_y * (tile_x + pad)",
     shared_bytes = "stages * lines * sizeof(dtype)",
   },
   where = {
-    -- Vectors are whole and aligned.
-    "cols % load_vec == 0 and rows % store_vec == 0",
     "load_vec * sizeof(dtype) <= 16 and store_vec * sizeof(dtype) <= 16",
-    "algorithm ~= 'async' or device.major >= 8 and load_vec * sizeof(dtype) >= 4",
+    "algorithm ~= 'async' or device.major >= 8 and min(load_vec, cols & -cols) * sizeof(dtype) >= 4",
     "algorithm ~= 'registers' or pad % store_vec == 0",
 
     -- All threads have the same share of the tile, when they read it and when they write it.
     "threads >= 64 and threads <= 1024",
     "read_rows <= tile_y",
-    "algorithm == 'naive' or threads >= lanes and threads <= lanes * columns",
+    "algorithm == 'naive' or threads >= lanes and threads <= tile_y // store_vec * columns",
     "shared_bytes <= device.max_shared_per_block",
     "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
     "load_hint ~= 'wide' or device.major >= 8",
