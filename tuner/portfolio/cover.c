@@ -26,11 +26,28 @@ double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t
     return m->defaults[problem] > 0 ? m->defaults[problem] - 1 : PORTFOLIO_UNCOVERED;
 }
 
+/* What is lost by who takes what is expected to lose least. */
+static double loss_by_expectation(const portfolio_matrix *m, size_t problem, const size_t *chosen, size_t count)
+{
+    size_t n = m->configuration_count;
+    const double *ratios = &m->ratios[problem * n], *expected = &m->expected[problem * (n + 1)];
+    double ratio = m->defaults[problem], least = ratio > 0 ? expected[n] : INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (ratios[chosen[i]] > 0 && expected[chosen[i]] < least) {
+            least = expected[chosen[i]];
+            ratio = ratios[chosen[i]];
+        }
+    return ratio > 0 ? ratio - 1 : PORTFOLIO_UNCOVERED;
+}
+
+/* Readers of a tree do worse than the best of the set, and better than by expectation alone: the mean of both. */
 static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t count)
 {
     double sum = 0;
-    for (size_t p = 0; p < m->problem_count; p++)
-        sum += portfolio_loss_of(m, p, chosen, count);
+    for (size_t p = 0; p < m->problem_count; p++) {
+        double loss = portfolio_loss_of(m, p, chosen, count);
+        sum += m->expected ? (loss + loss_by_expectation(m, p, chosen, count)) / 2 : loss;
+    }
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }
 

@@ -36,7 +36,7 @@ static void setup(fixture *f, void (*rule)(int64_t rows, int64_t cols, double *r
     size_t count;
     assert_ok(portfolio_choose_problems(axes, 2, PROBLEMS, 1, any, NULL, f->problems, &count, &error), error);
     assert_int_equal(count, PROBLEMS);
-    f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults};
+    f->m = (portfolio_matrix){PROBLEMS, 3, f->ratios, f->defaults, NULL};
     for (size_t p = 0; p < PROBLEMS; p++) {
         f->defaults[p] = 2;
         rule(f->problems[2 * p].integer, f->problems[2 * p + 1].integer, &f->ratios[3 * p]);
@@ -240,7 +240,7 @@ static void a_gain_does_not_make_up_for_harm(void **state)
     (void)state;
     enum { COUNT = 5 };
     const double ratios[COUNT] = {1.9, 1.9, 1.9, 1.9, 2.3}, defaults[COUNT] = {2, 2, 2, 2, 2};
-    const portfolio_matrix m = {COUNT, 1, ratios, defaults};
+    const portfolio_matrix m = {COUNT, 1, ratios, defaults, NULL};
     value problems[2 * COUNT];
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
@@ -261,7 +261,7 @@ static void few_problems_are_told_apart(void **state)
                               {.kind = VALUE_INTEGER, .integer = 8192}, {.kind = VALUE_INTEGER, .integer = 64},
                               {.kind = VALUE_INTEGER, .integer = 256}, {.kind = VALUE_INTEGER, .integer = 64}};
     const double ratios[] = {1, 1.3, 1.3, 1, 1, 1.3}, defaults[] = {2, 2, 2};
-    const portfolio_matrix m = {3, 2, ratios, defaults};
+    const portfolio_matrix m = {3, 2, ratios, defaults, NULL};
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
     at_error error = {0};
@@ -289,7 +289,7 @@ static void what_words_part_is_learnt_apart(void **state)
         ratios[3 * p + 2] = a ? 0 : 1;
         defaults[p] = 100;
     }
-    const portfolio_matrix m = {COUNT, 3, ratios, defaults};
+    const portfolio_matrix m = {COUNT, 3, ratios, defaults, NULL};
     record_node nodes[RECORD_MAX_NODES];
     size_t count;
     at_error error = {0};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "portfolio/cover.h"
+#include "portfolio/expect.h"
 #include "portfolio/tree.h"
 #include "record/pick.h"
 
@@ -16,7 +17,7 @@ typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* the first rows */
     size_t *places; /* of the configurations */
-    double *ratios, *defaults;
+    double *ratios, *defaults, *expected;
 } matrix;
 
 static void matrix_deinit(matrix *x)
@@ -24,6 +25,7 @@ static void matrix_deinit(matrix *x)
     free(x->places);
     free(x->ratios);
     free(x->defaults);
+    free(x->expected);
 }
 
 /* What a witness allows, which costs nothing where it is. */
@@ -42,12 +44,16 @@ static void add_witness(const portfolio *p, matrix *x, size_t problem)
 
 static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
 {
-    size_t width = 0, most = p->made_on + p->witness_count + 1;
+    size_t width = 0, most = p->made_on + p->witness_count + 1, axes = p->asked->axis_count;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
-                  .defaults = calloc(most, sizeof *x->defaults)};
-    if (!x->places || !x->ratios || !x->defaults)
+                  .defaults = calloc(most, sizeof *x->defaults),
+                  .expected = calloc(most * (p->everywhere_count + 1), sizeof *x->expected)};
+    value *problems = calloc(p->made_on * axes + 1, sizeof *problems);
+    if (!x->places || !x->ratios || !x->defaults || !x->expected || !problems) {
+        free(problems);
         return known_no_memory(error);
+    }
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
             x->places[width++] = p->everywhere[i];
@@ -58,11 +64,14 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
         for (size_t i = 0; i < width; i++)
             x->ratios[x->timed * width + i] = p->known.items[x->places[i]].times_ns[q] / at->best_ns;
         x->defaults[x->timed] = at->baseline_ns / at->best_ns;
+        memcpy(&problems[x->timed * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
         x->timed++;
     }
-    x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults};
+    x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults, x->expected};
     for (size_t w = 0; w < p->witness_count; w++)
         add_witness(p, x, p->problem_count + w);
+    portfolio_expect(&x->m, p->asked->axes, axes, problems, x->timed, x->expected);
+    free(problems);
     return AT_OK;
 }
 
@@ -127,7 +136,7 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
         memcpy(&problems[rows * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
         rows++;
     }
-    const portfolio_matrix m = {rows, width, ratios, defaults};
+    const portfolio_matrix m = {rows, width, ratios, defaults, NULL};
     if (!status)
         status = portfolio_grow(&m, p->asked->axes, axes, problems, p->kept.nodes, &p->kept.node_count, error);
     free(ratios);

@@ -8,6 +8,7 @@
 
 enum {
     ASKED = 512,     /* configurations, from all over the space */
+    ALWAYS = 4,      /* and 2 are asked of every range: vectors and banks go by them */
     MOST_HALVED = 10 /* times that the range is, until the script takes a problem */
 };
 
@@ -139,7 +140,7 @@ static void find_axis(const settings *base, const arch_limits *limits, portfolio
         ask(base, limits, axes, axis_count, problem, q, with);
         problem[at].integer = b;
         ask(base, limits, axes, axis_count, problem, q, without);
-        if (memcmp(with, without, sizeof with) != 0)
+        if ((prime == 2 && power <= ALWAYS) || memcmp(with, without, sizeof with) != 0)
             axis->divisors[axis->divisor_count++] = power;
     }
 }
