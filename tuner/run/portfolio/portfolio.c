@@ -8,22 +8,22 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "process/interrupt.h"
+#include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 #include "run/tune.h"
 
 enum {
     FEWEST_SEARCHED = 3,
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
-    MOST_EVERYWHERE = 48, /* that are timed on every problem */
     LEARNT = 8,         /* of a run: the fastest */
     WITNESSES = 160,    /* problems that are asked for what is possible ... */
     TIMED_WITNESSES = 2, /* ... of which so many times the others are timed with what was chosen */
-    LEAST_EVALUATIONS = 8,
-    LEAST_SEARCHED = 32 /* variants of a search that has to be short */
+    LEAST_EVALUATIONS = 8
 };
 
 static const double promise_least = 0.005; /* of a search that is worth it */
 static const double search_share = 0.55;   /* of the budget */
+static const double matrix_share = 0.9;    /* and until everything was timed everywhere */
 static const double alike = 0.002;         /* what is that near to a problem's best stands for it */
 
 static bool is_in(const portfolio *p, size_t problem)
@@ -106,11 +106,16 @@ static at_status choose_problems(portfolio *p, at_error *error)
 
 /* ---- budget ---- */
 
+static double elapsed_s(const portfolio *p)
+{
+    return (double)(clock_now_ns() - p->start_ns) / 1e9;
+}
+
 /* What is spent of the budget: 1 and more, all. Without one it is never spent. */
 static double spent(const portfolio *p)
 {
     const settings *o = p->asked->run;
-    double by_time = o->budget_s > 0 ? (double)(clock_now_ns() - p->start_ns) / 1e9 / o->budget_s : 0;
+    double by_time = o->budget_s > 0 ? elapsed_s(p) / o->budget_s : 0;
     double by_count = o->budget_evaluations
                           ? (double)p->found.evaluations / (double)o->budget_evaluations
                           : 0;
@@ -135,26 +140,27 @@ static size_t evaluations_of_search(const portfolio *p)
     return (size_t)(each < LEAST_EVALUATIONS ? LEAST_EVALUATIONS : each < normal ? each : normal);
 }
 
-/* Variants of the next search; 0: the effort's. What is left of a budget in seconds is for all that are not
- * searched yet, at the rate of those that are: a short search that begins with what is good elsewhere finds most of what
- * a long one does, and problems that were never looked at cost more. In powers of 2, so that who resumes asks alike. */
+/* Are there times to judge by how far a budget of seconds goes? */
+static bool has_rate(const portfolio *p)
+{
+    return p->asked->run->budget_s > 0 && p->search_evaluations > 0;
+}
+
+static double variant_s(const portfolio *p)
+{
+    return p->search_s / (double)p->search_evaluations;
+}
+
+/* Variants of the next search; 0: the effort's. */
 static size_t evaluations_of_next(const portfolio *p)
 {
-    double budget_s = p->asked->run->budget_s, elapsed_s = (double)(clock_now_ns() - p->start_ns) / 1e9;
     size_t left = 0;
-    if (p->evaluations_each || budget_s <= 0 || p->search_evaluations == 0)
+    if (p->evaluations_each || !has_rate(p))
         return p->evaluations_each;
     for (size_t q = 0; q < p->made_on; q++)
         left += is_in(p, q) && !p->known.problems[q].searched;
-    double each_s = (search_share * budget_s - elapsed_s) / (double)(left ? left : 1);
-    double affordable = each_s / p->search_s * (double)p->search_evaluations;
-    size_t evaluations = LEAST_SEARCHED;
-    uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
-    if (affordable >= (double)normal)
-        return 0;
-    while ((double)(2 * evaluations) <= affordable)
-        evaluations *= 2;
-    return evaluations;
+    return spending_search(search_share * p->asked->run->budget_s - elapsed_s(p), left, variant_s(p),
+                           effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
 }
 
 /* ---- runs ---- */
@@ -210,7 +216,7 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
                         size_t evaluations, bool is_search, const char *what, at_error *error)
 {
     const portfolio_asked *a = p->asked;
-    const char *starts[MOST_EVERYWHERE];
+    const char *starts[SPENDING_MOST_EVERYWHERE];
     residues_problem at;
     tune *t = NULL;
     at_error why = {0};
@@ -218,7 +224,7 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
     if (interrupt_waits())
         return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
     residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), &at);
-    for (size_t i = 0; i < given_count && count < MOST_EVERYWHERE; i++)
+    for (size_t i = 0; i < given_count && count < SPENDING_MOST_EVERYWHERE; i++)
         starts[count++] = p->known.items[given[i]].text;
     at.settings.starts = starts;
     at.settings.start_count = count;
@@ -279,20 +285,49 @@ static bool contains(const size_t *list, size_t count, size_t item)
     return i < count;
 }
 
-/* The best of the searched problems, then their seconds ...: as far as they are possible here. */
-static size_t list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN])
+/* The searched problems, the nearest first; the caller frees them. NULL: no memory. */
+static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *count)
 {
-    size_t count = 0;
-    for (size_t rank = 0; rank < LEARNT; rank++)
-        for (size_t q = 0; q < p->made_on && count < MOST_GIVEN; q++) {
-            if (!p->known.problems[q].searched || q == problem)
-                continue;
-            for (size_t c = 0; c < p->known.count && count < MOST_GIVEN; c++)
-                if (known_has_rank(&p->known, c, q, rank) && !contains(given, count, c) &&
-                    may_be_given(p, c, problem))
-                    given[count++] = c;
+    size_t *found = calloc(p->made_on + 1, sizeof *found);
+    double *distances = calloc(p->made_on + 1, sizeof *distances);
+    *count = 0;
+    for (size_t q = 0; found && distances && q < p->made_on; q++) {
+        if (!p->known.problems[q].searched || q == problem)
+            continue;
+        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                                      portfolio_problem_at(p, problem));
+        size_t at = (*count)++;
+        for (; at > 0 && distances[at - 1] > d; at--) {
+            found[at] = found[at - 1];
+            distances[at] = distances[at - 1];
         }
-    return count;
+        found[at] = q;
+        distances[at] = d;
+    }
+    if (!distances) {
+        free(found);
+        found = NULL;
+    }
+    free(distances);
+    return found;
+}
+
+/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they are possible here. */
+static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN], size_t *count,
+                            at_error *error)
+{
+    size_t searched, *nearest = nearest_searched(p, problem, &searched);
+    *count = 0;
+    if (!nearest)
+        return known_no_memory(error);
+    for (size_t rank = 0; rank < LEARNT; rank++)
+        for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
+            for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
+                if (known_has_rank(&p->known, c, nearest[i], rank) && !contains(given, *count, c) &&
+                    may_be_given(p, c, problem))
+                    given[(*count)++] = c;
+    free(nearest);
+    return AT_OK;
 }
 
 /* Searches a problem, beginning with what was good elsewhere; notes what that gained. */
@@ -301,10 +336,10 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
     size_t given[MOST_GIVEN], count = 0;
     known_problem *at = &p->known.problems[problem];
     at_status status = p->known.count ? ask_possible(p, problem, error) : AT_OK;
+    if (!status && p->known.count)
+        status = list_given(p, problem, given, &count, error);
     if (status)
         return status;
-    if (p->known.count)
-        count = list_given(p, problem, given);
     int64_t start_ns = clock_now_ns();
     uint64_t before = p->found.evaluations;
     status = run_on(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
@@ -397,13 +432,24 @@ static bool is_served(const portfolio *p, size_t problem)
     return false;
 }
 
+static size_t most_everywhere(const portfolio *p)
+{
+    size_t problems = 0;
+    if (!has_rate(p))
+        return SPENDING_MOST_EVERYWHERE;
+    for (size_t q = 0; q < p->made_on; q++)
+        problems += is_in(p, q);
+    return spending_everywhere(matrix_share * p->asked->run->budget_s - elapsed_s(p), problems, variant_s(p));
+}
+
 /* What was best on problems, each as long as nothing before it is alike; then, while there is room, what was best on
  * the others, and second best. */
 static void list_everywhere(portfolio *p)
 {
+    size_t most = most_everywhere(p);
     for (size_t round = 0; round < 3; round++)
         for (size_t q = 0; q < p->made_on; q++)
-            for (size_t c = 0; c < p->known.count && p->everywhere_count < MOST_EVERYWHERE; c++)
+            for (size_t c = 0; c < p->known.count && p->everywhere_count < most; c++)
                 if (known_has_rank(&p->known, c, q, round / 2) && !p->known.items[c].condemned &&
                     c != p->known_default && !contains(p->everywhere, p->everywhere_count, c) &&
                     (round > 0 || !is_served(p, q)))
@@ -416,12 +462,12 @@ static void list_everywhere(portfolio *p)
 static at_status fill_matrix(portfolio *p, at_error *error)
 {
     at_status status = AT_OK;
-    p->everywhere = calloc(MOST_EVERYWHERE, sizeof *p->everywhere);
+    p->everywhere = calloc(SPENDING_MOST_EVERYWHERE, sizeof *p->everywhere);
     if (!p->everywhere)
         return known_no_memory(error);
     list_everywhere(p);
     for (size_t q = 0, filled = 0; q < p->made_on && !status; q++) {
-        size_t given[MOST_EVERYWHERE], count = 0;
+        size_t given[SPENDING_MOST_EVERYWHERE], count = 0;
         if (!is_in(p, q))
             continue;
         if (filled >= first_searched(p) && spent(p) >= 1) {
@@ -649,7 +695,7 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     p->found.tried_count = p->problem_count;
     p->found.refused = p->refused_count;
     p->found.refused_why = p->refused.message;
-    p->found.wall_s = (double)(clock_now_ns() - p->start_ns) / 1e9;
+    p->found.wall_s = elapsed_s(p);
     if (status)
         portfolio_free(p);
     else
