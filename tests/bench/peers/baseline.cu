@@ -19,19 +19,28 @@ static Row beside_default(const char *pattern, std::vector<at_variable> problem,
 std::vector<Row> rows()
 {
     std::vector<Row> list;
-    static const char *const strides[] = {"stride 2", "stride 4", "stride 8", "stride 16",
-                                          "stride 32"};
+    static const char *const shown[] = {"stride 2", "stride 4", "stride 8", "stride 16",
+                                        "stride 32"};
     for (int i = 0; i < 5; ++i) {
         /* Sectors of 32 bytes, of which each holds an output or more, and the outputs. */
         const int64_t n = 1 << 24, stride = 2 << i, read = stride < 8 ? stride * 4 : 32;
         list.push_back(beside_default(
             "strided",
-            {at_integer("n", n), at_integer("stride", stride), at_text("dtype", "float")},
-            strides[i], (double)n * (read + 4), 0, 0.95));
+            {at_integer("n", n), at_integer("stride", stride), at_text("dtype", "float")}, shown[i],
+            (double)n * (read + 4), 0, 0.95));
+        list.back().fetched = stride < 16 ? 0 : (double)n * (64 + 4);
+        list.back().shapes = [=](Bench &bench) {
+            return strides(bench, bench.buffer<float>("src"), bench.buffer<float>("dst"),
+                           (unsigned int)n, (unsigned int)stride);
+        };
     }
     Row rgb = beside_default("rgb", {at_integer("n", 1 << 28), at_text("layout", "packed")},
                              "2^28 pixels", 6.0 * (1 << 28), 2.0, 0.90);
     rgb.fill = Element::Bytes;
+    rgb.shapes = [](Bench &bench) {
+        const size_t bytes = 3 * (size_t)(1 << 28);
+        return streams(bench, {bench.buffer<void>("src")}, bench.memory(bytes), bytes);
+    };
     list.push_back(rgb);
     list.push_back(beside_default(
         "stencil1d", {at_integer("n", 1 << 27), at_integer("radius", 3), at_text("dtype", "float")},
@@ -61,6 +70,15 @@ std::vector<Row> rows()
                                   operation.shown, operation.bytes * particles, 3.0, 0.95);
         half.peer = "the default on structs";
         half.baseline_problem = particles_as(operation.name, "aos", "soa");
+        /* Three of the fields are written; read are as many, or twice as many. */
+        const size_t bytes = 12 * (size_t)particles, arrays = (size_t)operation.bytes / 12 - 1;
+        if (arrays > 0)
+            half.shapes = [=](Bench &bench) {
+                std::vector<const void *> from;
+                for (unsigned int i = 0; i < arrays; ++i)
+                    from.push_back(bench.floats(bytes, i));
+                return streams(bench, from, bench.memory(bytes), bytes);
+            };
         list.push_back(half);
     }
     list.push_back(beside_default("aos_soa", particles_as("convert", "aos", "soa"),

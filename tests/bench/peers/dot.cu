@@ -21,10 +21,15 @@ static std::vector<Row> of(int64_t n, const char *shown)
     row.shown = shown;
     row.least_ratio = 1.10;
     row.least_share = 0.98;
+    row.star = true;
     row.bytes = 2.0 * n * sizeof(float);
     row.ceiling = Ceiling::Read;
     row.zeroed = {"result", "finished"};
     row.cleared = "result";
+    row.shapes = [n](Bench &bench) {
+        return streams(bench, {bench.buffer<void>("a"), bench.buffer<void>("b")}, nullptr,
+                       n * sizeof(float));
+    };
 
     /* A float is not our double: the results are not compared. */
     Row blas = row;

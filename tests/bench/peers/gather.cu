@@ -45,6 +45,10 @@ static Row ordered(const char *order, size_t shuffled, const char *shown, double
         return
             [=] { thrust::gather(thrust::cuda::par_nosync.on(stream), index, index + n, src, to); };
     };
+    row.shapes = [n](Bench &bench) {
+        return gathers(bench, bench.buffer<float>("src"), bench.buffer<unsigned int>("index"),
+                       static_cast<float *>(bench.output), (unsigned int)n);
+    };
     return row;
 }
 

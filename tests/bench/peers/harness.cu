@@ -4,24 +4,16 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <numeric>
 #include <random>
 
 namespace
 {
 
 constexpr int SAMPLES = 31, THREADS = 256;
-constexpr int CONTENDERS = 3; /* ours, the peer, the ceiling */
-
-__global__ void fill_floats(float *to, size_t count, unsigned int salt)
-{
-    for (size_t i = blockIdx.x * size_t(THREADS) + threadIdx.x; i < count;
-         i += gridDim.x * size_t(THREADS)) {
-        unsigned long long z = (i + 1 + (unsigned long long)salt * count) * 0x9e3779b97f4a7c15ull;
-        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-        z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-        to[i] = float(int(z >> 39)) * 0x1p-24f - 1.0f + (float)(z & 1) * 0x1p-24f;
-    }
-}
+constexpr int SCREEN = 5; /* samples of each shape, and how many shapes go on */
+constexpr size_t FINALISTS = 3;
 
 __global__ void fill_bytes(unsigned char *to, size_t count, unsigned int salt, unsigned int values)
 {
@@ -32,34 +24,6 @@ __global__ void fill_bytes(unsigned char *to, size_t count, unsigned int salt, u
         z = (z ^ z >> 27) * 0x94d049bb133111ebull;
         to[i] = (unsigned char)((z >> 32) * values >> 32);
     }
-}
-
-__global__ void write_all(uint4 *to, size_t count, unsigned int salt)
-{
-    for (size_t i = blockIdx.x * size_t(THREADS) + threadIdx.x; i < count;
-         i += gridDim.x * size_t(THREADS))
-        to[i] = make_uint4(salt, salt + 1, (unsigned int)i, salt);
-}
-
-/* Reads with four loads of each thread in flight; the sum is stored where it cannot be. The loads
- * have no hint: behind those that are to be evicted first, the lines that write_all() left in L2
- * would stay there. */
-__global__ void read_all(const uint4 *from, size_t count, unsigned int *never)
-{
-    unsigned int sum = 0;
-    const size_t step = gridDim.x * size_t(THREADS);
-    size_t i = blockIdx.x * size_t(THREADS) + threadIdx.x;
-    for (; i + 3 * step < count; i += 4 * step) {
-        uint4 part[4];
-        for (int k = 0; k < 4; ++k)
-            part[k] = from[i + k * step];
-        for (int k = 0; k < 4; ++k)
-            sum ^= part[k].x ^ part[k].y ^ part[k].z ^ part[k].w;
-    }
-    for (; i < count; i += step)
-        sum ^= from[i].x ^ from[i].y ^ from[i].z ^ from[i].w;
-    if (sum == 0x12345678)
-        *never = sum;
 }
 
 /* worst[0]: largest difference, worst[1]: largest magnitude of `right`; bytes: how many differ. */
@@ -147,68 +111,6 @@ class Ours
     std::vector<uint64_t> addresses;
 };
 
-class Timer
-{
-  public:
-    explicit Timer(Bench &bench) : bench(bench)
-    {
-        int device = 0, l2 = 0;
-        check(cudaGetDevice(&device), "cudaGetDevice");
-        check(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, device), "the size of the L2");
-        check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device), "the SMs");
-        flush_count = 2 * (size_t)l2 / sizeof(uint4);
-        to = static_cast<uint4 *>(bench.memory(flush_count * sizeof(uint4)));
-        from = static_cast<uint4 *>(bench.memory(flush_count * sizeof(uint4)));
-        never = static_cast<unsigned int *>(bench.memory(sizeof(unsigned int)));
-        check(cudaEventCreate(&start), "an event");
-        check(cudaEventCreate(&stop), "an event");
-        write_all<<<8 * sms, THREADS, 0, bench.stream>>>(from, flush_count, 3);
-    }
-    ~Timer()
-    {
-        cudaEventDestroy(start);
-        cudaEventDestroy(stop);
-    }
-
-    void read(const void *data, size_t bytes)
-    {
-        read_all<<<16 * sms, THREADS, 0, bench.stream>>>(static_cast<const uint4 *>(data),
-                                                         bytes / sizeof(uint4), never);
-    }
-
-    /* Microseconds of one run, behind a flush that leaves L2 full of clean lines of other data. The
-     * flush is queued twice, so that it still runs when the last of what is timed is queued. */
-    double sample(const std::function<void()> &run)
-    {
-        for (int i = 0; i < 2; ++i) {
-            write_all<<<8 * sms, THREADS, 0, bench.stream>>>(to, flush_count, 1);
-            read(from, flush_count * sizeof(uint4));
-        }
-        check(cudaEventRecord(start, bench.stream), "an event");
-        run();
-        check(cudaEventRecord(stop, bench.stream), "an event");
-        check(cudaStreamSynchronize(bench.stream), "the GPU reports a fault");
-        float ms = 0;
-        check(cudaEventElapsedTime(&ms, start, stop), "an event");
-        return ms * 1e3;
-    }
-
-    int sms = 0;
-
-  private:
-    Bench &bench;
-    size_t flush_count = 0;
-    uint4 *to = nullptr, *from = nullptr;
-    unsigned int *never = nullptr;
-    cudaEvent_t start{}, stop{};
-};
-
-double median(std::vector<double> list)
-{
-    std::sort(list.begin(), list.end());
-    return list[list.size() / 2];
-}
-
 size_t bytes_of(const Ours &ours, const std::string &name)
 {
     for (size_t i = 0; i < at_kernel_buffer_count(ours.kernel); ++i)
@@ -228,8 +130,7 @@ void make_buffers(Bench &bench, const Ours &ours, const Row &row)
         if (zero)
             check(cudaMemsetAsync(memory, 0, bytes, bench.stream), "cudaMemset");
         else if (row.fill == Element::Floats)
-            fill_floats<<<1024, THREADS, 0, bench.stream>>>(static_cast<float *>(memory), bytes / 4,
-                                                            (unsigned int)i);
+            fill_floats(bench.stream, static_cast<float *>(memory), bytes / 4, (unsigned int)i);
         else
             fill_bytes<<<1024, THREADS, 0, bench.stream>>>(static_cast<unsigned char *>(memory),
                                                            bytes, (unsigned int)i, row.values);
@@ -267,53 +168,130 @@ void compare(Bench &bench, const Ours &ours, const Row &row, const std::function
              std::to_string(found[1]) + ")");
 }
 
-void print_start(const Row &row)
+/* What was measured of a row, in microseconds. */
+struct Times {
+    double ours = 0, peer = 0, ceiling = 0; /* 0: it has none */
+    double shape = 0;                       /* of the fastest, its name, and of how many */
+    std::string name;
+    size_t shapes = 0;
+};
+
+const char *verdict(const Row &row, const Times &times)
 {
-    printf("%-18s %-22s %-26s ", row.pattern.c_str(), row.shown.c_str(), row.peer.c_str());
+    if (row.least_ratio == 0 && row.least_share == 0)
+        return "-";
+    return times.peer >= row.least_ratio * times.ours &&
+                   (times.ceiling == 0 || times.ceiling >= row.least_share * times.ours)
+               ? "reached"
+               : "below";
 }
 
-void print_times(const Row &row, const std::vector<double> time_us[CONTENDERS],
-                 const std::string &note)
+/* Two decimals, or three where it has them. */
+std::string asked(double least)
 {
-    const double ours = median(time_us[0]), peer = median(time_us[1]);
-    const double ratio = peer / ours;
-    const double rate = row.flops > 0 ? row.flops / ours * 1e-3 : row.bytes / ours * 1e-3;
-    printf("%10.1f %10.1f %8.0f %-7s %7.3f", ours, peer, rate, row.flops > 0 ? "GFLOP/s" : "GB/s",
-           ratio);
-    if (row.least_ratio > 0)
-        printf(" (%.2f)", row.least_ratio);
+    const std::string three = std::to_string(std::round(least * 1000) / 1000).substr(0, 5);
+    return three.back() == '0' ? three.substr(0, 4) : three;
+}
+
+void print_asked(double least)
+{
+    printf(" %-7s", least > 0 ? ("(" + asked(least) + ")").c_str() : "");
+}
+
+void print_times(const Row &row, const Times &times, const std::string &note)
+{
+    printf("%-18s %-22s %-26s ", (row.pattern + (row.star ? " *" : "")).c_str(), row.shown.c_str(),
+           row.peer.c_str());
+    const double rate = (row.flops > 0 ? row.flops : row.bytes) / times.ours * 1e-3;
+    printf("%10.1f %10.1f %8.0f %-7s %7.3f", times.ours, times.peer, rate,
+           row.flops > 0 ? "GFLOP/s" : "GB/s", times.peer / times.ours);
+    print_asked(row.least_ratio);
+    if (times.ceiling > 0)
+        printf(" %7.3f", times.ceiling / times.ours);
     else
-        printf("       ");
-    bool reached = ratio >= row.least_ratio;
-    if (row.ceiling != Ceiling::None) {
-        const double share = median(time_us[2]) / ours;
-        printf(" %7.3f", share);
-        reached = reached && share >= row.least_share;
-        if (row.least_share > 0)
-            printf(" (%.2f)", row.least_share);
-        else
-            printf("       ");
-    } else {
-        printf("               ");
-    }
-    printf("  %s%s\n", reached ? "reached" : "below", note.c_str());
+        printf("        ");
+    print_asked(times.ceiling > 0 ? row.least_share : 0);
+    printf(" %s%s\n", verdict(row, times), note.c_str());
 }
 
-void run_row(const at_results *results, const Row &row)
+/* Cells of a Markdown table: what is asked, what was reached, what the fastest of all has. Adds
+ * what forbids what is asked to `why`. */
+void print_bound(double against, double least, const char *of, const Times &times, std::string &why)
+{
+    if (against == 0) {
+        printf(" | | |");
+        return;
+    }
+    const double best = std::min(times.ours, times.shape);
+    const bool reached = least == 0 || against >= least * times.ours;
+    const bool open = against >= least * best;
+    printf(" %s | %.3f | %.3f%s |", least > 0 ? asked(least).c_str() : "", against / times.ours,
+           against / best,
+           reached ? ""
+           : open  ? " open"
+                   : " **no**");
+    if (!reached && !open) {
+        char text[128];
+        snprintf(text, sizeof text, "%s%s of %s would be %.1f us", why.empty() ? "" : ", ",
+                 asked(least).c_str(), of, against / least);
+        why += text;
+    }
+}
+
+void print_bounds(const Row &row, const Times &times, const std::string &note)
+{
+    std::string why;
+    printf("| %s%s | %s | %s | %.1f | %.1f | %.1f |", row.pattern.c_str(), row.star ? " *" : "",
+           row.shown.c_str(), row.peer.c_str(), times.ours, times.peer, times.shape);
+    print_bound(times.peer, row.least_ratio, "the peer", times, why);
+    print_bound(times.ceiling, row.least_share, "the ceiling", times, why);
+    printf(" %s%s | %s", times.name.c_str(), note.c_str(), why.c_str());
+    if (!why.empty()) {
+        const double best = std::min(times.ours, times.shape);
+        printf("; the fastest of %zu kernels takes %.1f: ", times.shapes + 1, best);
+        if (row.fetched > 0)
+            printf("memory fetches 64 bytes for each sector, ");
+        printf("%.0f GB/s", (row.fetched > 0 ? row.fetched : row.bytes) / best * 1e-3);
+        if (times.ceiling > 0)
+            printf(" where the ceiling has %.0f", row.bytes / times.ceiling * 1e-3);
+    }
+    printf(" |\n");
+}
+
+/* The fastest FINALISTS of the shapes, by a few samples each. */
+std::vector<Shape> fastest(Timer &timer, const std::vector<Shape> &shapes)
+{
+    std::vector<std::pair<double, size_t>> order;
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        std::vector<double> list;
+        for (int k = 0; k < SCREEN; ++k)
+            list.push_back(timer.sample(shapes[i].launch));
+        order.emplace_back(median(list), i);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<Shape> best;
+    for (size_t i = 0; i < order.size() && i < FINALISTS; ++i)
+        best.push_back(shapes[order[i].second]);
+    return best;
+}
+
+/* What is asked of the row on the GPU at hand. */
+Row here(Row row)
+{
+    cudaDeviceProp properties;
+    int device = 0;
+    check(cudaGetDevice(&device), "cudaGetDevice");
+    check(cudaGetDeviceProperties(&properties, device), "the GPU's name");
+    if (!strstr(properties.name, "H200")) {
+        row.least_share = row.star ? row.least_share : 0;
+        row.least_ratio = !row.star ? 0 : row.star_ratio > 0 ? row.star_ratio : row.least_ratio;
+    }
+    return row;
+}
+
+void run_row(const at_results *results, const Row &row, bool bounds)
 {
     Bench bench;
-    std::vector<double> time_us[CONTENDERS];
-    check(cudaStreamCreateWithFlags(&bench.stream, cudaStreamNonBlocking), "a stream");
-    struct Cleanup {
-        Bench &bench;
-        ~Cleanup()
-        {
-            for (void *memory : bench.owned)
-                cudaFree(memory);
-            cudaStreamDestroy(bench.stream);
-        }
-    } cleanup{bench};
-
     Ours ours(results, row, false);
     make_buffers(bench, ours, row);
     ours.bind(bench);
@@ -342,74 +320,97 @@ void run_row(const at_results *results, const Row &row)
     const size_t half = (size_t)row.bytes / 2 / 16 * 16, all = (size_t)row.bytes / 16 * 16;
     void *left = nullptr, *right = nullptr;
     if (row.ceiling == Ceiling::Copy) {
-        left = bench.memory(half);
+        left = bench.floats(half, 5);
         right = bench.memory(half);
     } else if (row.ceiling == Ceiling::Read) {
-        left = bench.memory(all);
-        write_all<<<1024, THREADS, 0, bench.stream>>>(static_cast<uint4 *>(left), all / 16, 5);
+        left = bench.floats(all, 5);
     }
-    const std::function<void()> contenders[CONTENDERS] = {
-        run_ours, run_peer, [&] {
-            if (row.ceiling == Ceiling::Copy)
-                check(cudaMemcpyAsync(right, left, half, cudaMemcpyDeviceToDevice, bench.stream),
-                      "cudaMemcpy");
-            else
-                timer.read(left, all);
-        }};
-    const int count = row.ceiling == Ceiling::None ? CONTENDERS - 1 : CONTENDERS;
-    std::mt19937 random(1);
-    /* The clock settles first; a slow row takes fewer samples. */
+    std::vector<std::function<void()>> contenders = {run_ours, run_peer};
+    if (row.ceiling == Ceiling::Copy)
+        contenders.push_back([&] {
+            check(cudaMemcpyAsync(right, left, half, cudaMemcpyDeviceToDevice, bench.stream),
+                  "cudaMemcpy");
+        });
+    else if (row.ceiling == Ceiling::Read)
+        contenders.push_back([&] { timer.read(left, all); });
+    const size_t first_shape = contenders.size();
+
+    /* The clock settles first. */
     double spent_us = 0;
     while (spent_us < 300e3)
-        spent_us += 200 + timer.sample(contenders[0]) + timer.sample(contenders[1]);
+        spent_us += 200 + timer.sample(run_ours) + timer.sample(run_peer);
+    std::vector<Shape> shapes;
+    Times times;
+    if (bounds) {
+        shapes = row.shapes(bench);
+        times.shapes = shapes.size();
+        shapes = fastest(timer, shapes);
+    }
+    for (const Shape &shape : shapes)
+        contenders.push_back(shape.launch);
+
+    std::mt19937 random(1);
+    std::vector<std::vector<double>> time_us(contenders.size());
+    std::vector<size_t> order(contenders.size());
+    std::iota(order.begin(), order.end(), 0);
     for (int i = 0; i < SAMPLES; ++i) {
-        int order[CONTENDERS] = {0, 1, 2};
-        std::shuffle(order, order + count, random);
-        for (int j = 0; j < count; ++j)
-            time_us[order[j]].push_back(timer.sample(contenders[order[j]]));
+        std::shuffle(order.begin(), order.end(), random);
+        for (size_t which : order)
+            time_us[which].push_back(timer.sample(contenders[which]));
+    }
+    times.ours = median(time_us[0]);
+    times.peer = median(time_us[1]);
+    if (row.ceiling != Ceiling::None)
+        times.ceiling = median(time_us[2]);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        const double us = median(time_us[first_shape + i]);
+        if (times.shape == 0 || us < times.shape) {
+            times.shape = us;
+            times.name = shapes[i].name;
+        }
     }
     const at_rule rule = at_kernel_rule(ours.kernel);
-    print_times(
-        row, time_us,
-        rule == AT_RULE_EXACT ? "" : std::string("; not recorded for it: ") + at_rule_name(rule));
+    const std::string note =
+        rule == AT_RULE_EXACT ? "" : std::string("; not recorded for it: ") + at_rule_name(rule);
+    if (bounds)
+        print_bounds(row, times, note);
+    else
+        print_times(row, times, note);
 }
 
 } // namespace
 
-void check(cudaError_t result, const char *what)
-{
-    if (result != cudaSuccess)
-        fail(std::string(what) + ": " + cudaGetErrorString(result));
-}
-
-void *Bench::memory(size_t bytes)
-{
-    void *made = nullptr;
-    check(cudaMalloc(&made, bytes), "no memory on the GPU");
-    owned.push_back(made);
-    return made;
-}
-
 int main(int count, char **arguments)
 {
-    if (count != 2) {
-        fprintf(stderr, "usage: %s RESULTS_FOLDER\n", arguments[0]);
+    bool bounds = false;
+    const char *folder = nullptr;
+    for (int i = 1; i < count; ++i) {
+        if (!strcmp(arguments[i], "--bounds"))
+            bounds = true;
+        else
+            folder = arguments[i];
+    }
+    if (!folder) {
+        fprintf(stderr, "usage: %s [--bounds] RESULTS_FOLDER\n", arguments[0]);
         return 2;
     }
     at_results *results = nullptr;
     at_error error{};
-    int failed = 0;
+    int failed = 0, printed = 0;
     cudaFree(nullptr); /* makes the context that the library looks for */
-    if (at_open(arguments[1], &results, &error)) {
+    if (at_open(folder, &results, &error)) {
         printf("%s: %s\n", arguments[0], error.message);
         return 1;
     }
     for (const Row &row : rows()) {
-        print_start(row);
+        if (bounds && !row.shapes)
+            continue;
+        ++printed;
         try {
-            run_row(results, row);
+            run_row(results, here(row), bounds);
         } catch (const std::exception &problem) {
-            printf("failed: %s\n", problem.what());
+            printf(bounds ? "| %s | %s | failed: %s |\n" : "%s, %s: failed: %s\n",
+                   row.pattern.c_str(), row.shown.c_str(), problem.what());
             failed = 1;
             if (cudaDeviceSynchronize() != cudaSuccess) {
                 printf("the GPU's context is lost: the rows that follow are left out\n");
@@ -419,5 +420,9 @@ int main(int count, char **arguments)
         fflush(stdout);
     }
     at_close(results);
+    if (printed == 0) {
+        printf("| %s | failed: none of its rows has shapes |\n", arguments[0]);
+        failed = 1;
+    }
     return failed;
 }

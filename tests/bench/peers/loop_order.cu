@@ -26,6 +26,7 @@ std::vector<Row> rows()
     row.pattern = "loop_order";
     row.least_ratio = 1.00;
     row.least_share = 0.98;
+    row.star = true;
     row.bytes = 1.0 * size * size * sizeof(float);
     row.ceiling = Ceiling::Read;
     row.compared = "dst";

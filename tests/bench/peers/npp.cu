@@ -91,5 +91,9 @@ std::vector<Row> rows()
     conv.least_share = 0.92;
     conv.bytes = 8.0 * 16384 * 16384;
     conv.make = make_filter;
+    conv.shapes = [](Bench &bench) {
+        return streams(bench, {bench.buffer<void>("src")}, bench.buffer<void>("dst"),
+                       4 * (size_t)16384 * 16384);
+    };
     return {rgb, conv};
 }

@@ -19,6 +19,8 @@ static Row single(int64_t size, double least_share)
     row.peer = "cublasSgeam";
     row.least_ratio = 1.03;
     row.least_share = least_share;
+    row.star = true;
+    row.star_ratio = 1.01;
     row.bytes = 2.0 * size * size * sizeof(float);
     row.compared = "dst";
     row.make = [size](Bench &bench) -> std::function<void()> {
@@ -26,6 +28,9 @@ static Row single(int64_t size, double least_share)
         const float *src = bench.buffer<float>("src");
         float *to = static_cast<float *>(bench.output);
         return [=] { geam(handle.get(), src, to, (int)size, (int)size); };
+    };
+    row.shapes = [size](Bench &bench) {
+        return tiles(bench, bench.buffer<void>("src"), bench.output, (unsigned int)size);
     };
     return row;
 }

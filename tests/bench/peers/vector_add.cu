@@ -20,6 +20,7 @@ static Row of(int64_t n, const char *shown)
     row.peer = "cub::DeviceTransform";
     row.least_ratio = 1.02;
     row.least_share = 1.00;
+    row.star = true;
     row.bytes = 3.0 * n * sizeof(float);
     row.compared = "c";
     row.make = [n](Bench &bench) -> std::function<void()> {
@@ -31,6 +32,10 @@ static Row of(int64_t n, const char *shown)
                 cub::DeviceTransform::Transform(cuda::std::make_tuple(a, b), to, n, Add{}, stream),
                 "cub::DeviceTransform");
         };
+    };
+    row.shapes = [n](Bench &bench) {
+        return streams(bench, {bench.buffer<void>("a"), bench.buffer<void>("b")}, bench.output,
+                       n * sizeof(float));
     };
     return row;
 }

@@ -1,0 +1,51 @@
+#!/bin/bash
+# What each recorded kernel can at most reach on the GPU at hand, measured beside it.
+#
+#   tests/bench/bounds.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
+#
+# Prints Markdown: for rows of peers.sh the time of our kernel, of the peer, and of the fastest of many kernels that
+# move the same bytes and do nothing else (tests/bench/peers/shapes.cu), all in one run and in random order with a
+# cold L2; what is asked, what was reached and what the faster of ours and that kernel has. "no": it has not what is
+# asked. "open": it has. Then what the memory does with reads that are not in order (peers/memory.cu). Status 1 when
+# a row fails, which then says why.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:-$root/build/release}" && pwd)
+results=$(cd "${2:-$root/results}" && pwd)
+if [ $# -gt 2 ]; then shift 2; else set -- vector_add dot transpose gather baseline npp memory; fi
+. "$root/tests/bench/peers.bash"
+status=0
+build_peers "$@"
+
+# run NAME OPTION...: a program's rows. Status 1 is of a row that says itself why.
+run() {
+    local code=0
+    if ! link_peer "$1"; then
+        echo "| $1 | failed: it does not build: $(why_not "$1") |"
+        status=1
+        return
+    fi
+    timeout 120 "$programs/$1" "${@:2}" || code=$?
+    if [ $code -gt 1 ]; then
+        echo "| $1 | failed: it ended with status $code |"
+    fi
+    if [ $code -gt 0 ]; then
+        status=1
+    fi
+}
+
+echo "| pattern | problem | peer | us | peer us | shape us | asked of the peer | reached | at most |" \
+    "asked of the ceiling | reached | at most | fastest shape | what forbids it |"
+echo "|$(printf ' --- |%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14)"
+memory=
+for name in "$@"; do
+    if [ "$name" = memory ]; then
+        memory=asked
+    else
+        run "$name" --bounds "$results"
+    fi
+done
+if [ -n "$memory" ]; then
+    run memory
+fi
+exit $status
