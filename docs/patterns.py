@@ -133,7 +133,7 @@ LESSONS = [
            "A misaligned warp reads five sectors instead of four.",
            slower("1", "0", 1.25, "an offset of one element")),
     Lesson("Random access and locality", ["gather", "--over", "order=permutation,below,local,sorted"],
-           "direct, sorted in shared memory, vectors, prefetch into L2",
+           "direct, sorted in shared memory, in windows that stay in L2, vectors, prefetch into L2",
            "Random access runs at 5 % of sequential; locality brings it back.",
            slower("permutation", "sorted", 20, "a random permutation against sorted indices")),
     Lesson("The float3 that loses to float", ["vector_add", "--over", "layout=packed,padded"],

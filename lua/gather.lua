@@ -17,11 +17,15 @@ return at.pattern {
   space = {
     -- direct: each thread reads where its indices say; sorted: the block sorts its indices in shared
     -- memory, so that neighbouring threads read neighbouring addresses, and puts the elements back in
-    -- order there.
-    algorithm = { "direct", "sorted" },
+    -- order there. windows: each thread keeps many indices and reads what they say in one window of the
+    -- array after the other, as all threads do at the time: what one brought into L2 serves the others.
+    -- in_place: an element takes the register of its index, so that a thread keeps twice as many.
+    algorithm = { "direct", "sorted", "windows" },
     block = at.pow2(64, 1024),
     vec = { 1, 2, 4 },        -- neighbouring indices of a thread
-    items = { 1, 2, 4, 8 },   -- times that, a block's width apart
+    items = { 1, 2, 4, 8, 16, 32 }, -- times that, a block's width apart
+    windows = at.when("algorithm == 'windows'", { 2, 4, 8, 16, 32 }, 1),
+    in_place = at.when("algorithm == 'windows' and sizeof(dtype) == 4", { false, true }, false),
     index_hint = { "none", "streaming" },
     -- Of the elements; L2 may fetch more than the sector (wide: 256 bytes).
     load_hint = { "none", "streaming", "no_allocate", "wide" },
@@ -31,7 +35,10 @@ return at.pattern {
   },
   where = {
     "n % vec == 0 and vec * max(sizeof(dtype), 4) <= 16",
-    "vec * items <= 16",
+    "algorithm == 'windows' or vec * items <= 16",
+    "algorithm ~= 'windows' or vec * items >= 8 and vec * items <= 32 and block >= 256",
+    "algorithm ~= 'windows' or in_place or block * vec * items <= 16384", -- more would spill
+    "algorithm ~= 'windows' or not prefetch and vec ~= 2 and index_hint == store_hint",
     "sizeof(dtype) > 1 or load_hint == 'none' or load_hint == 'streaming'",
     "load_hint ~= 'wide' or device.major >= 8",
     "algorithm ~= 'sorted' or vec == 1 and not prefetch",

@@ -19,6 +19,13 @@ load helpers
     says '.target sm_90'
 }
 
+@test "a load with a hint stays behind the condition that guards its address" {
+    tool emit gather.lua --arch sm_90 --ptx --set n=30012 \
+        --config algorithm=windows,block=512,vec=4,items=2,windows=4,load_hint=no_allocate
+    succeeds
+    [[ "${output%%L1::no_allocate*}" == *nounroll* ]]
+}
+
 @test "emit to a full disk fails" {
     tool emit transpose.lua --arch sm_90 -o /dev/full
     fails_with 4 "/dev/full"
