@@ -82,6 +82,18 @@ lose_gpu() {
     says 'GPUs were lost'
 }
 
+@test "the GPUs that the race does not run on are given back when it begins" {
+    gpus "Fake A,Fake A"
+    FAKE_CUDA_TIME_US=4000 "$AUTOTUNE" "$TIMED" --device all --quiet >out.txt 2>err.txt &
+    pid=$!
+    wait_for 2 race_lines
+    # Those that have ended are zombies until the run ends.
+    [ "$(ps -o stat= -p "$(pgrep -d, -P "$pid" -x autotune-device)" | grep -vc Z)" -eq 1 ]
+    end_run
+    [ "$status" -eq 0 ]
+    found_the_best
+}
+
 @test "where the GPU of the race is lost before another is open, that one is waited for" {
     gpus "Fake A,Fake A"
     FAKE_CUDA_OPEN_MS=0,2000 LOST=0 lose_gpu journal_lines "$TIMED" --device all

@@ -148,7 +148,8 @@ bool device_worker_opens(const device_worker *w);
 /* Kills the worker and waits for its end. NULL is fine. */
 void device_worker_free(device_worker *w);
 
-/* Kills the worker; only device_worker_free() may follow, which then waits less. NULL is fine. */
+/* Kills the worker's process: device_worker_free() waits less then, and who takes events instead finds it
+ * replaced, as after any other death. NULL is fine. */
 void device_worker_kill(const device_worker *w);
 
 /* Adds what an event loop has to wait for before it calls device_worker_take() again: the worker's socket

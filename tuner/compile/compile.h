@@ -79,6 +79,9 @@ typedef struct compile_pool compile_pool;
 /* Starts the workers. AT_NO_TOOLCHAIN when NVRTC cannot be opened, naming what was tried. */
 at_status compile_pool_new(const compile_options *options, compile_pool **out, at_error *error);
 
+/* Kills the workers; only compile_pool_free() may follow, which then waits less. NULL is fine. */
+void compile_pool_kill(const compile_pool *pool);
+
 /* Kills the workers, drops what is queued. NULL is fine. */
 void compile_pool_free(compile_pool *pool);
 

@@ -571,13 +571,17 @@ at_status compile_pool_new(const compile_options *options, compile_pool **out, a
     return AT_OK;
 }
 
+void compile_pool_kill(const compile_pool *pool)
+{
+    for (size_t i = 0; pool && pool->slots && i < pool->slot_count; i++)
+        worker_kill(&pool->slots[i].process);
+}
+
 void compile_pool_free(compile_pool *pool)
 {
     if (!pool)
         return;
-    /* All at once, so that their ends overlap. */
-    for (size_t i = 0; pool->slots && i < pool->slot_count; i++)
-        worker_kill(&pool->slots[i].process);
+    compile_pool_kill(pool); /* all at once, so that their ends overlap */
     for (size_t i = 0; pool->slots && i < pool->slot_count; i++) {
         compile_slot *s = &pool->slots[i];
         worker_stop(&s->process, NULL, 0);

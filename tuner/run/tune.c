@@ -34,6 +34,10 @@ static at_status finish(tune *t, at_error *error)
         ;
     if (t->pipeline)
         pipeline_settle_twins(t->pipeline, tune_tried_baseline(t));
+    bool verifies = t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED;
+    /* Their ends take longer than what is left to do. */
+    if (tune_owns_workers(t) && !verifies)
+        workers_end(t->session.workers);
     at_status status = summarise(&(summarise_input){.settings = t->settings,
                                                     .session = &t->session,
                                                     .pipeline = t->pipeline,
@@ -46,10 +50,8 @@ static at_status finish(tune *t, at_error *error)
                                                     .end = t->end,
                                                     .start_ns = t->start_ns},
                                  &t->summary, error);
-    if (!status && t->settings->verify_all && t->driver && t->end != RUN_END_INTERRUPTED)
+    if (!status && verifies)
         status = verify_elsewhere(&t->session, t->driver, t->settings, &t->summary, error);
-    if (t->session.workers == &t->session.own)
-        workers_end_devices(t->session.workers);
     if (status)
         return status;
     return t->answer ? recall_fill(&t->recalled, t->answer, &t->summary, error) : keep(t, error);

@@ -91,6 +91,9 @@ static at_status race_on_device(tune *t, at_error *error)
         return status;
     keep_search(t);
     pipeline_settle_twins(t->pipeline, baseline);
+    /* Nothing that comes after it needs them either. */
+    if (tune_owns_workers(t) && !t->settings->verify_all)
+        pipeline_rest_others(t->pipeline);
     status = race_at_home(t, baseline, error);
     while (status && moved_home(t)) {
         error_clear(error);

@@ -76,6 +76,11 @@ const candidate *tune_tried_baseline(const tune *t)
     return NULL;
 }
 
+bool tune_owns_workers(const tune *t)
+{
+    return t->session.workers == &t->session.own;
+}
+
 bool tune_proofs_pending(const tune *t)
 {
     return t->prover && prover_pending(t->prover) > 0;

@@ -67,6 +67,7 @@ bool tune_races(const tune *t); /* does this run end in a race? */
 bool tune_is_quick(const tune *t); /* is it to answer within seconds, with no budget of its own? */
 size_t tune_samples(const tune *t); /* first samples of a variant */
 uint64_t tune_evaluations(const tune *t); /* most variants that the search may try; twins do not count */
+bool tune_owns_workers(const tune *t); /* they end with it */
 bool tune_proofs_pending(const tune *t);
 const candidate *tune_tried_baseline(const tune *t); /* NULL: it was not tried */
 

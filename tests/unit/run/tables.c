@@ -48,6 +48,11 @@ void compile_result_deinit(compile_result *r)
     *r = (compile_result){0};
 }
 
+void compile_pool_kill(const compile_pool *pool)
+{
+    (void)pool;
+}
+
 void compile_pool_free(compile_pool *pool)
 {
     while (pool && pool->first) {

@@ -252,8 +252,9 @@ at_status workers_open(workers *w, const settings *o, at_error *error)
     return status ? status : open_target(o, w, error);
 }
 
-void workers_end_devices(const workers *w)
+void workers_end(const workers *w)
 {
+    compile_pool_kill(w->pool);
     device_worker_kill(w->device);
     for (size_t i = 0; i < w->other_count; i++)
         device_worker_kill(w->others[i]);
@@ -261,7 +262,7 @@ void workers_end_devices(const workers *w)
 
 void workers_close(workers *w)
 {
-    workers_end_devices(w);
+    workers_end(w);
     device_worker_free(w->device);
     for (size_t i = 0; i < w->other_count; i++)
         device_worker_free(w->others[i]);

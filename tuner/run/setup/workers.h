@@ -31,8 +31,8 @@ typedef struct workers {
 at_status workers_open(workers *w, const settings *o, at_error *error);
 void workers_close(workers *w);
 
-/* Nothing is asked of the devices any more: they end while the caller does what is left to do. */
-void workers_end_devices(const workers *w);
+/* Nothing is asked of any worker any more: they end while the caller does what is left to do. */
+void workers_end(const workers *w);
 
 /* Takes what a device worker says when it is open (DEVICE_OPENED). AT_USAGE: it is of another model than the
  * device of the race. */

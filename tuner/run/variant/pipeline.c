@@ -12,6 +12,8 @@
 
 enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
 
+enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
+
 /* Of machine code that waits for the device. Where compiling stops for a full queue, sources trickle to the
  * compile workers one by one, and groups of one take several times as long. */
 static const size_t COMPILED_AHEAD_BYTES = (size_t)256 << 20;
@@ -37,8 +39,9 @@ struct pipeline {
     gpus gpus;        /* none of them ready without a device */
     bool far_ahead;   /* see pipeline_look_far_ahead() */
     bool defers;      /* see pipeline_defer_ragged() */
-    size_t prepared;  /* see pipeline_prepare_race() */
+    uint64_t prepared_at; /* finished when pipeline_prepare_race() had nothing left to do */
     bool abandoned;   /* nothing more goes to the device */
+    bool others_rest; /* see pipeline_rest_others() */
     candidate *checking; /* on its ragged problems, apart from its first samples; NULL: none */
     bool check_due;      /* it is compiled, and at no device */
     size_t check_gpu;    /* that is at it */
@@ -309,33 +312,46 @@ const candidate *pipeline_checking(const pipeline *p)
     return p->checking;
 }
 
-/* The fastest that is not compiled for its ragged problems yet; NULL: there is none. */
-static candidate *fastest_waiting(const pipeline *p)
+/* 0: it has none, or is no candidate for the race. */
+static int64_t racing_ns(const pipeline *p, const candidate *c)
+{
+    bool races = c->finished && !c->twin_of && c->found.outcome == OUTCOME_OK;
+    return races ? pipeline_prior_ns(p, c) : 0;
+}
+
+/* The fastest that is not compiled for its ragged problems yet; NULL: it is not among the `most` fastest. */
+static candidate *fastest_waiting(const pipeline *p, size_t most)
 {
     candidate *found = NULL;
     int64_t found_ns = INT64_MAX;
     for (size_t i = 0; i < p->table.count; i++) {
         candidate *c = p->table.items[i];
-        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK || c->ragged != RAGGED_DEFERRED)
-            continue;
-        int64_t time_ns = pipeline_prior_ns(p, c);
+        int64_t time_ns = c->ragged == RAGGED_DEFERRED ? racing_ns(p, c) : 0;
         if (time_ns > 0 && time_ns < found_ns) {
             found = c;
             found_ns = time_ns;
         }
     }
-    return found;
+    size_t faster = 0;
+    for (size_t i = 0; found && i < p->table.count; i++) {
+        int64_t time_ns = racing_ns(p, p->table.items[i]);
+        faster += time_ns > 0 && time_ns < found_ns;
+    }
+    return faster < most ? found : NULL;
 }
 
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && p->compiled.count > 0 && p->prepared < most &&
+    /* Looking through thousands after each of them would keep the devices waiting. */
+    bool due = p->state.finished >= p->prepared_at + FINISHED_A_LOOK;
+    while (!status && due && p->compiled.count > 0 &&
            p->compiling < compile_width(p->session->workers->pool)) {
-        candidate *c = fastest_waiting(p);
-        if (!c)
+        candidate *c = fastest_waiting(p, most);
+        if (!c) {
+            p->prepared_at = p->state.finished;
             break;
-        p->prepared++;
+        }
         c->ragged = RAGGED_PREPARED;
         status = emit_and_submit(p, c, false, error);
     }
@@ -504,6 +520,7 @@ static at_status lose(pipeline *p, size_t lost, const device_event *e, at_error 
 {
     if (e->status == AT_SCRIPT) /* what the reference did wrong */
         return error_set(error, AT_SCRIPT, "%s: %s", p->session->reference_place, e->message);
+    p->others_rest = false;
     for (size_t i = 0; i < p->session->workers->other_count; i++)
         if (p->session->workers->others[i] == p->gpus.items[lost].worker &&
             !*p->session->workers->other_properties[i].spec) /* it never was */
@@ -592,15 +609,30 @@ static at_status drain_device(pipeline *p, size_t from, bool *moved, at_error *e
     return status;
 }
 
+static bool is_heard(const pipeline *p, size_t at)
+{
+    bool rests = p->others_rest && at != p->gpus.home;
+    return p->session->workers->device && !p->gpus.items[at].lost && !rests;
+}
+
 static at_status drain(pipeline *p, bool *moved, at_error *error)
 {
     *moved = false;
     at_status status = drain_compiled(p, moved, error);
-    if (!status && p->gpus.count > 1)
+    if (!status && p->gpus.count > 1 && !p->others_rest)
         status = workers_open_next(p->session->workers, error);
-    for (size_t i = 0; !status && p->session->workers->device && i < p->gpus.count; i++)
-        status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);
+    for (size_t i = 0; !status && i < p->gpus.count; i++)
+        if (is_heard(p, i))
+            status = error_forgive(drain_device(p, i, moved, error), AT_NOT_FOUND, error);
     return status;
+}
+
+void pipeline_rest_others(pipeline *p)
+{
+    p->others_rest = true;
+    for (size_t i = 0; i < p->gpus.count; i++)
+        if (i != p->gpus.home && !p->gpus.items[i].lost)
+            device_worker_kill(p->gpus.items[i].worker);
 }
 
 size_t pipeline_home(const pipeline *p)
@@ -661,8 +693,8 @@ static void wait_for_all(const pipeline *p, int timeout_ms)
     compile_poll(p->session->workers->pool, &set);
     if (p->prover)
         prover_poll(p->prover, &set);
-    for (size_t i = 0; p->session->workers->device && i < p->gpus.count; i++)
-        if (!p->gpus.items[i].lost)
+    for (size_t i = 0; i < p->gpus.count; i++)
+        if (is_heard(p, i))
             device_worker_poll(p->gpus.items[i].worker, &set);
     poll_set_wait(&set);
 }

@@ -67,7 +67,7 @@ at_status pipeline_check(pipeline *p, candidate *c, at_error *error);
 const candidate *pipeline_checking(const pipeline *p); /* NULL: none */
 
 /* Once there is nothing more to search, while the device still works: has idle compile workers compile the
- * fastest candidates so far for their ragged problems, `most` in all. One that does not compile keeps its
+ * `most` fastest candidates so far for their ragged problems. One that does not compile keeps its
  * outcome until the race wants it. */
 at_status pipeline_prepare_race(pipeline *p, size_t most, at_error *error);
 
@@ -81,6 +81,10 @@ void pipeline_abandon_queue(pipeline *p);
 /* Advances whatever can advance; if nothing can, waits up to `timeout_ms`. AT_DEVICE or AT_NO_DEVICE if the
  * device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
+
+/* Gives the GPUs back that the race does not run on: while it goes on their processes end, which takes a
+ * driver a tenth of a second each. If home is lost one of them opens its GPU again. */
+void pipeline_rest_others(pipeline *p);
 
 /* The GPU that runs the race (candidate.gpu); it changes when that one is lost. */
 size_t pipeline_home(const pipeline *p);

@@ -167,6 +167,35 @@ static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **
     assert_int_equal(all->items[0]->found.outcome, OUTCOME_COMPILE_ERROR);
 }
 
+/* Of those after the first twenty each is faster than all before it. */
+static void who_overtakes_those_that_are_prepared_is_prepared_too(void **state)
+{
+    fixture *f = *state;
+    enum { PREPARED = 3, LATE = 20 };
+    tables_close(&f->session);
+    tables_open_with(&f->session, "luma.lua");
+    f->session.slots = 2;
+    the_tables.slow = true;
+    start(f, NULL);
+    pipeline_defer_ragged(f->pipeline);
+    pipeline_look_far_ahead(f->pipeline);
+    const candidates *all = pipeline_candidates(f->pipeline);
+    uint64_t count = space_count(f->session.space);
+    assert_in_range(count, LATE + PREPARED + 1, TABLES_MOST);
+    for (uint64_t i = LATE; i < count; i++)
+        the_tables.time_ns[i] = (int64_t)(50000 - 100 * i);
+    for (uint64_t i = 0; i < count; i++)
+        assert_ok(pipeline_add(f->pipeline, i, &f->error), f->error);
+    while (pipeline_in_flight(f->pipeline)) {
+        assert_ok(pipeline_step(f->pipeline, 0, &f->error), f->error);
+        assert_ok(pipeline_prepare_race(f->pipeline, PREPARED, &f->error), f->error);
+    }
+    size_t prepared = 0;
+    for (uint64_t i = LATE; i < count; i++)
+        prepared += all->items[i]->ragged == RAGGED_PREPARED;
+    assert_true(prepared > 0);
+}
+
 static void what_waits_for_the_device_when_time_is_up_is_not_tried(void **state)
 {
     fixture *f = *state;
@@ -320,6 +349,7 @@ int main(void)
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
         TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),
         TEST(idle_compile_workers_prepare_what_the_race_is_likely_to_want),
+        TEST(who_overtakes_those_that_are_prepared_is_prepared_too),
         TEST(a_check_on_ragged_problems_decides_and_the_journal_knows_it),
         TEST(who_was_wrong_is_the_best_no_more),
         TEST(what_waits_for_the_device_when_time_is_up_is_not_tried),
