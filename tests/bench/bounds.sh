@@ -3,11 +3,9 @@
 #
 #   tests/bench/bounds.sh [BUILD_FOLDER [RESULTS_FOLDER [PROGRAM ...]]]     (build/release, results, all)
 #
-# Prints Markdown: for rows of peers.sh the time of our kernel, of the peer, and of the fastest of many kernels that
-# move the same bytes and do nothing else (tests/bench/peers/shapes.cu), all in one run and in random order with a
-# cold L2; what is asked, what was reached and what the faster of ours and that kernel has. "no": it has not what is
-# asked. "open": it has. Then what the memory does with reads that are not in order (peers/memory.cu). Status 1 when
-# a row fails, which then says why.
+# Prints Markdown (results/*/bounds.md): rows of peers.sh beside the fastest of many kernels that move the same bytes,
+# and what the memory does with reads that are not in order (peers/memory.cu). Status 1 when a row fails, which then
+# says why.
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(cd "${1:-$root/build/release}" && pwd)
@@ -34,6 +32,15 @@ run() {
     fi
 }
 
+cat <<END
+# What recorded kernels can at most reach, $(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
+
+By \`tests/bench/bounds.sh build/release results\`, in one run. Beside the kernel and its peer are timed many kernels that move
+the same bytes and do nothing else (\`tests/bench/peers/shapes.cu\`), in random order with a cold L2; \`shape us\` is the
+fastest of them. "At most" is what the faster of ours and that kernel has of the peer or of the ceiling (a copy, or a read,
+of the same bytes): **no** where what is asked is more, "open" where it is not, and yet was not reached.
+
+END
 echo "| pattern | problem | peer | us | peer us | shape us | asked of the peer | reached | at most |" \
     "asked of the ceiling | reached | at most | fastest shape | what forbids it |"
 echo "|$(printf ' --- |%.0s' 1 2 3 4 5 6 7 8 9 10 11 12 13 14)"
@@ -46,6 +53,7 @@ for name in "$@"; do
     fi
 done
 if [ -n "$memory" ]; then
+    printf '\n## Reads that are not in order\n'
     run memory
 fi
 exit $status
