@@ -17,13 +17,13 @@ enum {
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
     LEARNT = 8,         /* of a run: the fastest */
     WITNESSES = 160,    /* problems that are asked for what is possible ... */
-    TIMED_WITNESSES = 2, /* ... of which so many times the others are timed with what was chosen */
+    TIMED_WITNESSES = 3, /* ... of which so many times the others are timed with what was chosen */
     LEAST_EVALUATIONS = 8
 };
 
 static const double promise_least = 0.005; /* of a search that is worth it */
-static const double search_share = 0.55;   /* of the budget */
-static const double matrix_share = 0.9;    /* and until everything was timed everywhere */
+static const double search_share = 0.5;    /* of the budget */
+static const double matrix_share = 0.75;   /* and until everything was timed everywhere */
 static const double alike = 0.002;         /* what is that near to a problem's best stands for it */
 
 static bool is_in(const portfolio *p, size_t problem)
