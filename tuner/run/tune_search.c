@@ -17,7 +17,7 @@ static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers by then, if it has tried so many variants. */
 static const double QUICK_S = 2.8;
-enum { QUICK_LEAST = 24 };
+enum { QUICK_LEAST = 12 };
 
 /* Of a race, beside its samples: loading and checking entrants, and the winner's proof. What a sample takes
  * beside its kernel: the cache is made cold, and who leads is asked for. */
@@ -64,7 +64,7 @@ static void thin_out(const tune *t, candidate *c)
     if (!t->session.workers->device ||
         (fastest_ns && !is_baseline &&
          (double)fastest_ns >
-             race_defaults().prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
+             race_driver_rules(t->settings).prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
         candidate_drop_images(c);
 }
 
@@ -219,7 +219,7 @@ static void set_target(tune *t)
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
-    const race_options rules = race_defaults();
+    const race_options rules = race_driver_rules(t->settings);
     const candidates *all = pipeline_candidates(t->pipeline);
     double heats_s = 0, default_s = 0, best_s = (double)t->best_ns / 1e9 + SAMPLE_REST_S;
     for (size_t i = 0; i < all->count; i++) {

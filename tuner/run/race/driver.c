@@ -11,6 +11,10 @@
  * finals. */
 enum { PROVE_AHEAD = 12 };
 
+/* The fastest of the first samples is rarely further off than this; a race of all that the protocol admits takes as
+ * long as a quick run may. */
+static const double QUICK_PRIOR_RATIO = 1.1;
+
 /* A variant ties with its twin by being the same. */
 static bool may_enter(const candidate *one)
 {
@@ -41,12 +45,30 @@ static int by_configuration(const void *a, const void *b)
     return (x->configuration > y->configuration) - (x->configuration < y->configuration);
 }
 
+static bool is_quick(const settings *o)
+{
+    return o->has_effort && o->effort == EFFORT_QUICK;
+}
+
+race_options race_driver_rules(const settings *o)
+{
+    race_options rules = race_defaults();
+    if (is_quick(o))
+        rules.prior_ratio = QUICK_PRIOR_RATIO;
+    rules.seed = o->seed;
+    if (o->finals_blocks)
+        rules.finals_blocks = o->finals_blocks;
+    if (o->tie_margin >= 0)
+        rules.tie_margin = o->tie_margin;
+    return rules;
+}
+
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                       const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_entrant *entrants = NULL;
-    race_options rules = race_defaults();
+    race_options rules = race_driver_rules(o);
     race_driver *c = calloc(1, sizeof *c);
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory");
@@ -56,7 +78,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     c->pipeline = p;
     c->log = log;
     c->seed = o->seed;
-    c->quick = o->has_effort && o->effort == EFFORT_QUICK;
+    c->quick = is_quick(o);
     c->energy_wanted = o->energy;
     c->read_energy = o->read_energy;
     at_status status = allocate(c, all, error);
@@ -67,14 +89,9 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
         status = error_set(error, AT_NO_MEMORY, "out of memory");
         goto cleanup;
     }
-    rules.seed = o->seed;
     const device_ready *ready = &pipeline_get_state(p)->ready;
     /* A sample that averages a batch resolves that much less than a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
-    if (o->finals_blocks)
-        rules.finals_blocks = o->finals_blocks;
-    if (o->tie_margin >= 0)
-        rules.tie_margin = o->tie_margin;
     for (size_t i = 0, n = 0; i < all->count; i++)
         if (may_enter(all->items[i]))
             c->entrants[n++] = all->items[i];

@@ -140,6 +140,32 @@ static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **stat
     assert_int_equal(winner(f), 4);
 }
 
+/* All but two are far behind. */
+static uint64_t entrants_sampled(fixture *f)
+{
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.time_ns[i] = i == 3 ? 100000 : i == 5 ? 120000 : 900000;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 3);
+    return the_tables.held;
+}
+
+static void a_quick_run_races_only_who_is_near_the_best(void **state)
+{
+    fixture *f = *state;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    assert_int_equal(entrants_sampled(f), 1);
+}
+
+static void other_runs_race_who_is_within_a_third_too(void **state)
+{
+    fixture *f = *state;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_NORMAL;
+    assert_int_equal(entrants_sampled(f), 2);
+}
+
 static void where_nothing_works_there_is_no_race(void **state)
 {
     fixture *f = *state;
@@ -213,6 +239,8 @@ int main(void)
         TEST(what_a_probe_alone_samples_is_not_checked_on_ragged_problems),
         TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
         TEST(where_nothing_works_there_is_no_race),
+        TEST(a_quick_run_races_only_who_is_near_the_best),
+        TEST(other_runs_race_who_is_within_a_third_too),
         TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
         TEST(a_failure_in_any_place_leaves_a_result),
     };
