@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "record/record.h"
 #include "run/tables.h"
 #include "script_fixture.h"
@@ -73,6 +74,39 @@ static void a_quick_run_begins_with_what_is_recorded_of_another_problem(void **s
     for (size_t i = 0; i < s->result_count; i++)
         tried = tried || strcmp(s->results[i].configuration, best) == 0;
     assert_int_equal(s->result_count, 2);
+    assert_true(tried);
+    free(best);
+}
+
+/* Of this GPU and problem: it answers no more, but is tried first, and raced and recorded again. */
+static void a_quick_run_begins_with_what_is_recorded_of_an_earlier_script(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[7] = 70000;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    char *best = strdup(s->results[0].configuration), *text;
+    size_t size_bytes;
+    assert_ok(file_read(s->record_path, 1 << 20, &text, &size_bytes, &f->error), f->error);
+    char *hash = strstr(text, "\"hashes\"");
+    assert_non_null(hash);
+    hash = strstr(hash, "\"script\": \"");
+    assert_non_null(hash);
+    hash += strlen("\"script\": \"");
+    *hash = *hash == '0' ? '1' : '0';
+    assert_ok(file_replace(s->record_path, text, size_bytes, &f->error), f->error);
+    free(text);
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    f->settings.budget_evaluations = 2; /* the default, and it */
+    the_tables.tried = the_tables.sampled_blocks = 0;
+    assert_ok(run_it(f), f->error);
+    s = tune_summary(f->tune);
+    bool tried = false;
+    for (size_t i = 0; i < s->result_count; i++)
+        tried = tried || strcmp(s->results[i].configuration, best) == 0;
+    assert_int_equal(the_tables.tried, 2);
+    assert_true(the_tables.sampled_blocks > 0);
     assert_true(tried);
     free(best);
 }
@@ -171,6 +205,7 @@ int main(void)
         TEST(a_run_searches_races_and_records),
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
+        TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
         TEST(a_budget_ends_the_search_and_not_the_race),
         TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),
