@@ -11,7 +11,7 @@
 #include "base/pack.h"
 
 typedef enum device_message {
-    /* requests; the first fields are the number and the id */
+    /* requests, which bench/child.c answers; the first fields are the number and the id */
     REQUEST_SETUP = 1, /* id 0, support image, slot count, problems */
     REQUEST_TRY,       /* id, sample count, variant */
     REQUEST_HOLD,      /* id, variant */
@@ -20,7 +20,7 @@ typedef enum device_message {
     REQUEST_RECHECK,   /* id, seed */
     REQUEST_ENERGY,    /* id, chunks */
     REQUEST_COUNT,     /* id, count, names of metrics */
-    /* replies */
+    /* replies, which bench/supervise.c takes */
     REPLY_OPENED, /* properties */
     REPLY_NOTE,   /* device_note */
     REPLY_ANSWER, /* device_answer */

@@ -3,7 +3,8 @@
  * On the wire a request is identified by its number in the pool, which its result repeats. A worker begins
  * with one HELLO or REFUSED, answers each REQUEST with one RESULT in the order of the requests, and may
  * send a WARNING at any time. A BATCH comes before the requests that belong to it, at least one, which may
- * be compiled together. Getters return views of the pack; false means that the message is malformed. */
+ * be compiled together (compile/batch.c); compile/pool.c takes the results. Getters return views of the pack; false
+ * means that the message is malformed. */
 #ifndef AUTOTUNE_COMPILE_WIRE_H
 #define AUTOTUNE_COMPILE_WIRE_H
 
