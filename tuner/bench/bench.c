@@ -375,33 +375,27 @@ void device_bench_try(device_bench *b, const device_variant *variant, size_t sam
         unload(b, &v);
 }
 
-/* Where `id` is or belongs in b->held. */
-static size_t find_place(const device_bench *b, uint64_t id)
+static int compare_held(const void *id, const void *held)
 {
-    size_t low = 0, high = b->held_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->held[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t a = *(const uint64_t *)id, b = ((const loaded_variant *)held)->id;
+    return (a > b) - (a < b);
 }
 
 static loaded_variant *find_held(device_bench *b, uint64_t id)
 {
-    size_t at = find_place(b, id);
-    return at < b->held_count && b->held[at].id == id ? &b->held[at] : NULL;
+    return b->held ? bsearch(&id, b->held, b->held_count, sizeof *b->held, compare_held) : NULL;
 }
 
+/* In the order of their ids. */
 static at_status insert_held(device_bench *b, const loaded_variant *v, at_error *error)
 {
     loaded_variant *held = array_grow(b->held, b->held_count, sizeof *held);
     if (!held)
         return error_set(error, AT_NO_MEMORY, "no memory for %zu held variants", b->held_count + 1);
     b->held = held;
-    size_t at = find_place(b, v->id);
+    size_t at = b->held_count;
+    while (at > 0 && held[at - 1].id > v->id)
+        at--;
     memmove(&b->held[at + 1], &b->held[at], (b->held_count - at) * sizeof *b->held);
     b->held[at] = *v;
     b->held_count++;

@@ -10,6 +10,8 @@
 #include "process/message.h"
 #include "bench/supervise.h"
 
+enum { LONGEST_TURN_MS = 1000 };
+
 /* Long enough for a busy machine, short enough that a few endless kernels cost no patience. */
 static const int64_t default_watchdog_floor_ns = INT64_C(2) * 1000000000;
 
@@ -142,14 +144,14 @@ at_status device_worker_watch(device_worker *w, at_error *error)
 static at_status take(device_worker *w, const device_question *question, int timeout_ms,
                       device_event *out, at_error *error)
 {
-    int64_t end_ns = clock_now_ns() + (int64_t)(timeout_ms > 0 ? timeout_ms : 0) * 1000000;
+    int64_t end_ns = timeout_ms < 0 ? INT64_MAX : clock_now_ns() + timeout_ms * INT64_C(1000000);
     for (;;) {
         if (device_events_pop(&w->events, question, out))
             return AT_OK;
         if (w->failed)
             return error_set(error, w->failure.status, "%s", w->failure.message);
-        int64_t left_ns = end_ns - clock_now_ns();
-        at_status status = turn(w, left_ns > 0 ? (int)((left_ns + 999999) / 1000000) : 0, error);
+        int64_t left_ms = (end_ns - clock_now_ns() + 999999) / 1000000;
+        at_status status = turn(w, left_ms < 0 ? 0 : left_ms < LONGEST_TURN_MS ? (int)left_ms : LONGEST_TURN_MS, error);
         if (status)
             return status;
         if (device_events_has(&w->events, question) || w->failed)

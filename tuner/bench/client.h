@@ -164,8 +164,8 @@ size_t device_worker_pending(const device_worker *w);
  * something else for long, so that the watchdog sees the worker's messages. */
 at_status device_worker_watch(device_worker *w, at_error *error);
 
-/* Takes one event; waits for it up to `timeout_ms` (0: not at all). AT_NOT_FOUND: none yet. After a
- * DEVICE_FAILED its status and message are the result. All other work is done in this call: sending,
+/* Takes one event; waits for it up to `timeout_ms` (0: not at all; < 0: until there is one). AT_NOT_FOUND: none yet.
+ * After a DEVICE_FAILED its status and message are the result. All other work is done in this call: sending,
  * watching, restarting. Other errors (AT_NO_MEMORY) leave the worker usable. */
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error);
 

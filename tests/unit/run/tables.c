@@ -306,9 +306,8 @@ static at_status pop(device_worker *w, bool claimed, uint64_t number, device_eve
 
 at_status device_worker_take(device_worker *w, int timeout_ms, device_event *out, at_error *error)
 {
-    (void)timeout_ms;
     w->idle = !w->idle;
-    if (the_tables.slow && w->idle)
+    if (the_tables.slow && w->idle && timeout_ms >= 0)
         return error_set(error, AT_NOT_FOUND, "not yet");
     return pop(w, false, 0, out, error);
 }

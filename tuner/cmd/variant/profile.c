@@ -18,7 +18,7 @@
 #include "run/setup/session.h"
 #include "run/setup/setup.h"
 
-enum { STEP_MS = 100, SAMPLES = 9, THE_VARIANT = 1, DIGITS = 9 };
+enum { SAMPLES = 9, THE_VARIANT = 1, DIGITS = 9 };
 
 /* What is worth a look, in plain words. */
 static const struct {
@@ -129,12 +129,8 @@ static at_status compile_variant(const options *o, profiled *x, at_error *error)
 /* The answer to the latest request; keeps how it ended. */
 static at_status await(profiled *x, device_event *e, at_error *error)
 {
-    device_question question = device_worker_claim(x->session.workers->device);
-    at_status status;
-    do {
-        error_clear(error);
-        status = device_worker_await(x->session.workers->device, question, STEP_MS, e, error);
-    } while (status == AT_NOT_FOUND);
+    device_worker *w = x->session.workers->device;
+    at_status status = device_worker_await(w, device_worker_claim(w), -1, e, error);
     if (status)
         return status;
     x->outcome = e->outcome;

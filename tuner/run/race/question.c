@@ -2,12 +2,7 @@
 
 at_status question_await(race_driver *c, device_question question, device_event *out, at_error *error)
 {
-    at_status status;
-    do {
-        error_clear(error);
-        status = device_worker_await(c->session->workers->device, question, STEP_MS, out, error);
-    } while (status == AT_NOT_FOUND);
-    return status;
+    return device_worker_await(c->session->workers->device, question, -1, out, error);
 }
 
 at_status question_await_latest(race_driver *c, device_event *out, at_error *error)

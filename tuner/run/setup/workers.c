@@ -11,16 +11,6 @@ enum { STEP_MS = 100 };
 /* A GPU that takes longer to open does not hold up the next. */
 static const int64_t opening_patience_ns = INT64_C(2) * 1000000000;
 
-static at_status await_event(device_worker *d, device_event *out, at_error *error)
-{
-    for (;;) {
-        at_status status = device_worker_take(d, STEP_MS, out, error);
-        if (status != AT_NOT_FOUND)
-            return status;
-        error_clear(error);
-    }
-}
-
 static at_status start_device(const settings *o, const char *spec, const worker_host *host, bool waits,
                               device_worker **out, at_error *error)
 {
@@ -36,7 +26,7 @@ static at_status start_device(const settings *o, const char *spec, const worker_
 static at_status await_opened(device_worker *d, device_properties *out, at_error *error)
 {
     device_event event;
-    at_status status = await_event(d, &event, error);
+    at_status status = device_worker_take(d, -1, &event, error);
     if (status)
         return status;
     if (event.kind == DEVICE_OPENED)
@@ -279,14 +269,13 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
         return status;
     for (;;) {
         device_event event;
+        /* What is pending may be claimed, and no event: every now and then that is looked at anew. */
         bool pending = device_worker_pending(d) > 0;
         status = device_worker_take(d, pending ? STEP_MS : 0, &event, error);
         if (status == AT_NOT_FOUND && pending)
             continue;
-        if (status == AT_NOT_FOUND)
-            break;
         if (status)
-            return status;
+            return error_forgive(status, AT_NOT_FOUND, error);
         bool failed = event.kind == DEVICE_FAILED;
         if (event.kind == DEVICE_OPENED)
             failed = (status = workers_meet(w, d, &event.properties, error)) != AT_OK;
@@ -296,8 +285,6 @@ static at_status drop_events(workers *w, device_worker *d, at_error *error)
         if (failed)
             return status;
     }
-    error_clear(error);
-    return AT_OK;
 }
 
 at_status workers_settle(workers *w, const settings *o, at_error *error)
