@@ -312,18 +312,14 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
 static at_status print_json(const profiled *x, at_error *error)
 {
     const pattern *p = script_pattern(x->session.script);
-    json_t *root = json_object(), *launches = json_array();
+    const device_properties *d = &x->session.workers->properties;
+    json_t *launches = json_array();
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
         json_append(&launches, launch_json(x, i));
-    json_put(&root, "pattern", json_string(p->name));
-    json_put(&root, "device", json_string(x->session.workers->properties.limits.name));
-    json_put(&root, "driver", json_string(x->session.workers->properties.driver));
-    json_put(&root, "arch", json_string(x->session.workers->properties.arch));
-    json_put(&root, "config", pattern_json_configuration(p, x->indices));
-    json_put(&root, "problem", pattern_json_problem(p, x->session.problem));
-    json_put(&root, "time_ns", json_integer(x->time_ns));
-    json_put(&root, "registers", json_integer(x->compiled.resources.registers));
-    json_put(&root, "launches", launches);
+    json_t *root = json_pack("{ss ss ss ss so so sI si so}", "pattern", p->name, "device", d->limits.name, "driver",
+                             d->driver, "arch", d->arch, "config", pattern_json_configuration(p, x->indices), "problem",
+                             pattern_json_problem(p, x->session.problem), "time_ns", (json_int_t)x->time_ns,
+                             "registers", (int)x->compiled.resources.registers, "launches", launches);
     return json_text_print(root, 1, stdout, error);
 }
 
