@@ -1,0 +1,151 @@
+/* Variants that a worker holds: they are sampled in blocks and checked again. */
+#include "worker_fixture.h"
+
+static void a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    device_variant v = plan_variant("skips_edge");
+    v.present[1] = false;
+    assert_ok(device_worker_try(f.worker, 1, &v, 3, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
+    v.present[1] = v.unchecked = true;
+    assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_WRONG_RESULT, "on the ragged problem: 11 of 1003 elements of dst");
+    /* It is not held: nothing can be asked of it, and its number is free. */
+    v = plan_variant("good_120");
+    v.unchecked = true;
+    assert_ok(device_worker_hold(f.worker, 1, &v, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_HELD), OUTCOME_OK, "");
+    end(&f);
+}
+
+static void a_block_samples_held_variants_in_the_order_given(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    hold(&f, 30, "good_30");
+    hold(&f, 10, "good_10");
+    hold(&f, 20, "good_20");
+    const uint64_t order[] = {20, 10, 30, 10};
+    assert_ok(device_worker_block(f.worker, order, 4, true, &f.error), f.error);
+    const device_event *e = expect(&f, DEVICE_BLOCK);
+    expect_outcome(e, OUTCOME_OK, "");
+    assert_int_equal(e->sample_count, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(e->ids[i], order[i]);
+        assert_int_equal(e->samples_ns[i], 1000 * order[i]);
+    }
+    assert_int_equal(e->ceiling_ns, 2500);
+    assert_ok(device_worker_release(f.worker, 10, &f.error), f.error);
+    assert_ok(device_worker_block(f.worker, order, 2, false, &f.error), f.error);
+    e = expect(&f, DEVICE_BLOCK);
+    expect_outcome(e, OUTCOME_LAUNCH_ERROR, "no longer held");
+    assert_int_equal(e->id, 10);
+    end(&f);
+}
+
+static void short_blocks_know_their_clock_from_a_longer_window(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_30");
+    const uint64_t order[] = {1, 1};
+    int known = 0;
+    for (int i = 0; i < 60; i++) {
+        assert_ok(device_worker_block(f.worker, order, 2, false, &f.error), f.error);
+        const device_event *e = expect(&f, DEVICE_BLOCK);
+        expect_outcome(e, OUTCOME_OK, "");
+        known += e->sm_clock_khz > 0;
+        if (e->sm_clock_khz > 0)
+            assert_float_equal(e->sm_clock_khz, 1.5e6, 1);
+    }
+    assert_in_range(known, 1, 60);
+    end(&f);
+}
+
+static void held_variants_survive_the_worker(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_30");
+    hold(&f, 2, "good_40");
+    expect_outcome(try_entry(&f, 3, "illegal", 1), OUTCOME_CRASHED, "ILLEGAL");
+    const uint64_t order[] = {2, 1};
+    assert_ok(device_worker_block(f.worker, order, 2, false, &f.error), f.error);
+    const device_event *e = expect(&f, DEVICE_BLOCK);
+    expect_outcome(e, OUTCOME_OK, "");
+    assert_int_equal(e->samples_ns[0], 40000);
+    assert_int_equal(e->samples_ns[1], 30000);
+    end(&f);
+}
+
+static void a_block_names_the_variant_that_broke_it_and_drops_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *entry;
+        outcome wanted;
+    } broken[] = {{"late_hang", OUTCOME_TIMEOUT}, {"late_fault", OUTCOME_CRASHED}};
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_30");
+    for (size_t i = 0; i < 2; i++) {
+        hold(&f, 9, broken[i].entry);
+        const uint64_t order[] = {1, 9, 1};
+        assert_ok(device_worker_block(f.worker, order, 3, false, &f.error), f.error);
+        const device_event *e = expect(&f, DEVICE_BLOCK);
+        expect_outcome(e, broken[i].wanted, "");
+        assert_int_equal(e->id, 9);
+        assert_ok(device_worker_block(f.worker, order, 1, false, &f.error), f.error);
+        expect_outcome(expect(&f, DEVICE_BLOCK), OUTCOME_OK, "");
+    }
+    end(&f);
+}
+
+static void a_recheck_uses_new_contents(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    hold(&f, 1, "good_30");
+    hold(&f, 2, "skips_edge");
+    assert_ok(device_worker_recheck(f.worker, 1, 77, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_RECHECKED), OUTCOME_OK, "");
+    assert_ok(device_worker_recheck(f.worker, 2, 77, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_RECHECKED), OUTCOME_WRONG_RESULT, "ragged");
+    assert_int_equal(f.event.id, 2);
+    expect_outcome(try_entry(&f, 3, "good_10", 1), OUTCOME_OK, "");
+    end(&f);
+}
+
+static void a_recheck_launches_more_often_than_a_try(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    expect_outcome(try_entry(&f, 1, "fails_the_sixth_time", 0), OUTCOME_OK, "");
+    hold(&f, 2, "fails_the_sixth_time");
+    assert_ok(device_worker_recheck(f.worker, 2, 77, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_RECHECKED), OUTCOME_WRONG_RESULT, "1 of ");
+    end(&f);
+}
+
+int main(void)
+{
+    worker_use_fake_driver();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_try_may_leave_the_ragged_problem_for_when_the_variant_is_held),
+        cmocka_unit_test(a_block_samples_held_variants_in_the_order_given),
+        cmocka_unit_test(short_blocks_know_their_clock_from_a_longer_window),
+        cmocka_unit_test(held_variants_survive_the_worker),
+        cmocka_unit_test(a_block_names_the_variant_that_broke_it_and_drops_it),
+        cmocka_unit_test(a_recheck_uses_new_contents),
+        cmocka_unit_test(a_recheck_launches_more_often_than_a_try),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* What a try finds out about a variant: whether it is right, and its time. */
+#include "worker_fixture.h"
+
+static void a_right_variant_is_sampled_without_launch_latency(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    const device_event *e = try_entry(&f, 7, "good_120", 5);
+    expect_outcome(e, OUTCOME_OK, "");
+    assert_int_equal(e->sample_count, 5);
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(e->samples_ns[i], 120000);
+    end(&f);
+}
+
+static void short_kernels_are_timed_in_batches_and_so_is_the_ceiling(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
+    set_up(&f);
+    assert_in_range(f.event.ready.batch, 20, 1000);
+    /* Three times the 64 KiB of L2 in sets of 32 KiB. */
+    assert_int_equal(f.event.ready.buffer_sets, 6);
+    assert_int_equal(f.event.ready.reference_ns, 10000);
+    /* 2 us and 16384 bytes at 50 a nanosecond; one copy alone is told as 2500. */
+    assert_in_range(f.event.ceiling_ns, 2320, 2335);
+    const device_event *e = try_entry(&f, 1, "good_3", 5);
+    expect_outcome(e, OUTCOME_OK, "");
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(e->samples_ns[i], 3000);
+    expect_outcome(try_entry(&f, 2, "skips_last", 5), OUTCOME_WRONG_RESULT, "");
+    hold(&f, 4, "good_4");
+    hold(&f, 3, "good_3");
+    const uint64_t order[] = {3, 4};
+    assert_ok(device_worker_block(f.worker, order, 2, true, &f.error), f.error);
+    e = expect(&f, DEVICE_BLOCK);
+    assert_int_equal(e->samples_ns[0], 3000);
+    assert_int_equal(e->samples_ns[1], 4000);
+    end(&f);
+}
+
+static void a_slow_kernel_among_short_ones_is_launched_once_a_sample(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0].reference_launch = plan_launch("good_10", TUNED_COUNT);
+    set_up(&f);
+    assert_in_range(f.event.ready.batch, 20, 1000);
+    const device_event *e = try_entry(&f, 1, "tires_1000", 5);
+    expect_outcome(e, OUTCOME_OK, "");
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(e->samples_ns[i], 1000000);
+    end(&f);
+}
+
+static void a_warm_sample_follows_an_untimed_launch(void **state)
+{
+    (void)state;
+    const device_worker_options options = {.spec = "cuda:0", .cache = DEVICE_CACHE_WARM};
+    fixture f;
+    start(&f);
+    device_worker_free(f.worker);
+    assert_ok(device_worker_start(&options, &f.worker, &f.error), f.error);
+    set_up(&f);
+    const device_event *e = try_entry(&f, 1, "good_30", 2);
+    expect_outcome(e, OUTCOME_OK, "");
+    assert_int_equal(e->samples_ns[1], 30000);
+    end(&f);
+}
+
+static void every_kind_of_wrong_result_is_found_and_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *entry, *words;
+    } wrong[] = {
+        {"skips_last", "1 of 4096 elements of dst are wrong, first dst[511][7]"},
+        {"skips_edge", "on the ragged problem: 11 of 1003 elements of dst"},
+        {"swaps_pair", "2 of 4096 elements of dst are wrong, first dst[1][2]"},
+        {"writes_past", "byte 1 past the end of buffer dst"},
+        {"copies_past", "byte 1 past the end of buffer dst"},
+        {"reads_past", "1 of "},
+        {"writes_before", "byte 3 before buffer dst"},
+        {"changes_input", "it changed its input src"},
+        {"zeros", "of 4096 elements of dst are wrong, first dst[0][0]: expected"},
+        {"close_to", "1 of 4096 elements of dst are wrong"},
+    };
+    fixture f;
+    begin(&f);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        expect_outcome(try_entry(&f, i, wrong[i].entry, 3), OUTCOME_WRONG_RESULT, wrong[i].words);
+        assert_int_equal(f.event.sample_count, 0);
+        /* The one after it does not suffer. */
+        expect_outcome(try_entry(&f, 100 + i, "good_50", 1), OUTCOME_OK, "");
+    }
+    assert_int_equal(f.event.restarts, 0);
+    end(&f);
+}
+
+static void damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    assert_int_equal(try_entry(&f, 1, "wild", 1)->outcome, OUTCOME_WRONG_RESULT);
+    expect_outcome(try_entry(&f, 2, "good_50", 1), OUTCOME_OK, "");
+    assert_int_equal(try_entry(&f, 3, "zeros", 1)->outcome, OUTCOME_WRONG_RESULT);
+    expect_outcome(try_entry(&f, 4, "good_50", 1), OUTCOME_OK, "");
+    end(&f);
+}
+
+static void a_tolerance_forgives_small_errors_but_not_nan_or_a_race(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    for (int i = 0; i < 2; i++)
+        f.problems[i].plan.buffers[1].tolerance = tolerance_of(1e-5);
+    set_up(&f);
+    expect_outcome(try_entry(&f, 1, "close_to", 1), OUTCOME_OK, "");
+    expect_outcome(try_entry(&f, 2, "not_a_number", 1), OUTCOME_WRONG_RESULT, "found nan");
+    expect_outcome(try_entry(&f, 3, "unstable", 1), OUTCOME_WRONG_RESULT, "two launches");
+    expect_outcome(try_entry(&f, 4, "zeros", 1), OUTCOME_WRONG_RESULT, "elements of dst");
+    end(&f);
+}
+
+/* "close_to" is 1e-7 off, which is a few representable values away. */
+static void a_buffer_has_a_tolerance_of_its_own(void **state)
+{
+    static const struct {
+        tolerance allowed;
+        outcome result;
+        const char *message;
+    } cases[] = {
+        {{TOLERANCE_EXACT, 0}, OUTCOME_WRONG_RESULT, "1 of "},
+        {{TOLERANCE_ULPS, 1}, OUTCOME_WRONG_RESULT, " within 1 ULPs, found "},
+        {{TOLERANCE_ULPS, 1000}, OUTCOME_OK, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fixture f;
+        start(&f);
+        f.problems[0].plan.buffers[1].tolerance = cases[i].allowed;
+        f.problems[1].plan.buffers[1].tolerance = cases[i].allowed;
+        set_up(&f);
+        expect_outcome(try_entry(&f, 1, "close_to", 1), cases[i].result, cases[i].message);
+        end(&f);
+    }
+}
+
+static void an_in_out_buffer_gets_its_input_back_before_every_launch(void **state)
+{
+    (void)state;
+    fixture f;
+    start(&f);
+    f.problems[0] = plan_problem("add", TUNED_COUNT, BUFFER_INOUT);
+    f.problems[1] = plan_problem("add", RAGGED_COUNT, BUFFER_INOUT);
+    set_up(&f);
+    expect_outcome(try_entry(&f, 1, "add", 4), OUTCOME_OK, "");
+    expect_outcome(try_entry(&f, 2, "good", 4), OUTCOME_WRONG_RESULT, "elements of dst");
+    end(&f);
+}
+
+static void dynamic_shared_memory_past_48_KiB_is_asked_for(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    device_variant v = plan_variant("good_shared");
+    v.launches[0].launches[0].dynamic_shared_bytes = 65536;
+    v.launches[1].launches[0].dynamic_shared_bytes = 65536;
+    assert_ok(device_worker_try(f.worker, 1, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_OK, "");
+    v.launches[0].launches[0].dynamic_shared_bytes = 300000;
+    assert_ok(device_worker_try(f.worker, 2, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR,
+                   "300000 bytes of dynamic shared memory");
+    end(&f);
+}
+
+static void a_refused_launch_is_a_launch_error_and_costs_no_worker(void **state)
+{
+    (void)state;
+    fixture f;
+    begin(&f);
+    device_variant v = plan_variant("good_10");
+    v.launches[0].launches[0].block[0] = 2048;
+    assert_ok(device_worker_try(f.worker, 1, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "the launch was refused");
+    v = plan_variant("good_10");
+    v.launches[0].launches[0].grid[1] = 0;
+    assert_ok(device_worker_try(f.worker, 2, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "size 0");
+    expect_outcome(try_entry(&f, 3, "no_such_kernel", 1), OUTCOME_LAUNCH_ERROR,
+                   "named symbol not found");
+    v = plan_variant("good_10");
+    v.images[0] = (device_image){.bytes = "garbage!", .size_bytes = 9};
+    assert_ok(device_worker_try(f.worker, 4, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "image is invalid");
+    v = plan_variant("good_10");
+    v.launches[0].arguments[0].buffer = 5;
+    assert_ok(device_worker_try(f.worker, 5, &v, 2, &f.error), f.error);
+    expect_outcome(expect(&f, DEVICE_TRIED), OUTCOME_LAUNCH_ERROR, "names buffer 5");
+    assert_int_equal(f.event.restarts, 0);
+    end(&f);
+}
+
+static void modules_are_unloaded_after_each_try(void **state)
+{
+    (void)state;
+    setenv("FAKE_CUDA_MODULES", "5", 1);
+    fixture f;
+    begin(&f);
+    for (uint64_t i = 0; i < 20; i++)
+        expect_outcome(try_entry(&f, i, i % 2 ? "good_10" : "zeros", 1),
+                       i % 2 ? OUTCOME_OK : OUTCOME_WRONG_RESULT, "");
+    end(&f);
+    unsetenv("FAKE_CUDA_MODULES");
+}
+
+int main(void)
+{
+    worker_use_fake_driver();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_right_variant_is_sampled_without_launch_latency),
+        cmocka_unit_test(short_kernels_are_timed_in_batches_and_so_is_the_ceiling),
+        cmocka_unit_test(a_slow_kernel_among_short_ones_is_launched_once_a_sample),
+        cmocka_unit_test(a_warm_sample_follows_an_untimed_launch),
+        cmocka_unit_test(every_kind_of_wrong_result_is_found_and_named),
+        cmocka_unit_test(damage_to_expected_outputs_is_repaired_before_it_is_blamed_on_others),
+        cmocka_unit_test(a_tolerance_forgives_small_errors_but_not_nan_or_a_race),
+        cmocka_unit_test(a_buffer_has_a_tolerance_of_its_own),
+        cmocka_unit_test(an_in_out_buffer_gets_its_input_back_before_every_launch),
+        cmocka_unit_test(dynamic_shared_memory_past_48_KiB_is_asked_for),
+        cmocka_unit_test(a_refused_launch_is_a_launch_error_and_costs_no_worker),
+        cmocka_unit_test(modules_are_unloaded_after_each_try),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

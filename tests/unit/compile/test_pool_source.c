@@ -1,0 +1,293 @@
+/* What becomes of one source: code, or errors in the template's own lines. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pool_fixture.h"
+#include "process/confine.h"
+#include "temporary.h"
+
+static const char transpose[] =
+    "#line 5 \"transpose.cu.tmpl\"\n"
+    "extern \"C\" __global__ void transpose(const float *src, float *dst, int rows, int cols)\n"
+    "{\n"
+    "    __shared__ float tile[32][PAD + 32];\n"
+    "    int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;\n"
+    "    if (x < cols && y < rows)\n"
+    "        tile[threadIdx.y][threadIdx.x] = src[(size_t)y * cols + x];\n"
+    "    __syncthreads();\n"
+    "    x = blockIdx.y * 32 + threadIdx.x, y = blockIdx.x * 32 + threadIdx.y;\n"
+    "    if (x < rows && y < cols)\n"
+    "        dst[(size_t)y * rows + x] = tile[threadIdx.x][threadIdx.y];\n"
+    "}\n";
+
+static void a_kernel_becomes_a_cubin_with_its_resources(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    assert_non_null(strchr(compile_nvrtc_version(pool), '.'));
+    const char *const options[] = {"-DPAD=1"};
+    compile_request r = request_of(7, transpose);
+    r.entry = "transpose";
+    r.options = options;
+    r.option_count = 1;
+    compile_result result = compile_one(pool, &r);
+    assert_int_equal(result.outcome, COMPILE_OK);
+    assert_true(result.cubin_bytes > 64);
+    assert_memory_equal(result.cubin, "\177ELF", 4);
+    assert_null(result.ptx);
+    assert_int_equal(result.resources.static_shared_bytes, 32 * 33 * 4);
+    assert_int_equal(result.resources.barriers, 1);
+    /* Two pointers, two ints, and what the driver passes before them. */
+    assert_in_range(result.resources.constant_bytes, 24, 4096);
+    assert_in_range(result.resources.registers, 8, 64);
+    assert_string_equal(result.log, "");
+    assert_true(result.time_ns > 0);
+    assert_false(result.cached);
+    compile_result_deinit(&result);
+    assert_int_equal(compile_pending(pool), 0);
+    compile_pool_free(pool);
+}
+
+static void ptx_comes_with_the_templates_own_lines(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    const char *const options[] = {"-DPAD=0"};
+    compile_request r = request_of(1, transpose);
+    r.entry = "transpose";
+    r.options = options;
+    r.option_count = 1;
+    r.want_ptx = true;
+    compile_result result = compile_one(pool, &r);
+    assert_int_equal(result.outcome, COMPILE_OK);
+    assert_non_null(result.cubin);
+    assert_int_equal(strlen(result.ptx), result.ptx_bytes);
+    assert_non_null(strstr(result.ptx, ".entry transpose("));
+    assert_non_null(strstr(result.ptx, ".loc"));
+    assert_non_null(strstr(result.ptx, "transpose.cu.tmpl"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+static void an_error_names_the_templates_line_and_the_next_source_compiles(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request wrong =
+        request_of(1, "#line 40 \"mine.tmpl\"\nextern \"C\" __global__ void k(int *p) { *p = q; }");
+    compile_result result = compile_one(pool, &wrong);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "mine.tmpl(40)"));
+    assert_null(strstr(result.log, "ptxas info"));
+    assert_null(result.cubin);
+    compile_result_deinit(&result);
+
+    compile_request right = request_of(2, "extern \"C\" __global__ void k(int *p) { *p = 1; }");
+    result = compile_one(pool, &right);
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+
+    right.entry = "kernel";
+    right.id = 3;
+    result = compile_one(pool, &right);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "no kernel 'kernel'"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+static void what_ptxas_refuses_is_said_with_the_templates_line(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request large =
+        request_of(1, "#line 12 \"mine.tmpl\"\nextern \"C\" __global__ void k(int *p)\n{\n"
+                      "    __shared__ int a[16384];\n    a[*p] = 1;\n    __syncthreads();\n"
+                      "    *p = a[threadIdx.x];\n}");
+    compile_result result = compile_one(pool, &large);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "mine.tmpl:14: "));
+    assert_non_null(strstr(result.log, "too much shared data (0x10000 bytes"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+static void declarations_that_the_fast_path_leaves_out_are_found(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    /* Textures are among what --minimal leaves out. */
+    compile_request texture =
+        request_of(1, "extern \"C\" __global__ void k(float *p, cudaTextureObject_t t)\n"
+                      "{ p[threadIdx.x] = tex1Dfetch<float>(t, threadIdx.x); }");
+    for (int i = 0; i < 2; i++) {
+        compile_result result = compile_one(pool, &texture);
+        assert_string_equal(result.log, "");
+        assert_int_equal(result.outcome, COMPILE_OK);
+        compile_result_deinit(&result);
+    }
+    compile_request half =
+        request_of(2, "#include <cuda_fp16.h>\n"
+                      "extern \"C\" __global__ void k(__half *p) { *p = __hadd(*p, *p); }");
+    compile_result result = compile_one(pool, &half);
+    assert_string_equal(result.log, "");
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+/* cooperative groups include cuda::std, which CUDA 13 keeps in a folder of its own, as CUB. */
+static void cooperative_groups_cuda_std_and_cub_compile(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r =
+        request_of(1, "#include <cooperative_groups.h>\n"
+                      "#include <cuda/std/array>\n"
+                      "#include <cub/block/block_reduce.cuh>\n"
+                      "extern \"C\" __global__ void k(float *out)\n"
+                      "{\n"
+                      "    using Reduce = cub::BlockReduce<float, 64>;\n"
+                      "    __shared__ typename Reduce::TempStorage shared;\n"
+                      "    cuda::std::array<float, 2> values{1, 2};\n"
+                      "    float sum = Reduce(shared).Sum(values[threadIdx.x & 1]);\n"
+                      "    auto block = cooperative_groups::this_thread_block();\n"
+                      "    sum += cooperative_groups::tiled_partition<32>(block).shfl_down(sum, 1);\n"
+                      "    out[threadIdx.x] = sum;\n"
+                      "}\n");
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+static void headers_of_the_current_folder_are_not_found(void **state)
+{
+    (void)state;
+    char dir[TEMPORARY_BYTES], here[4096];
+    temporary_make(dir);
+    assert_non_null(getcwd(here, sizeof here));
+    assert_int_equal(chdir(dir), 0);
+    FILE *f = fopen("secret.h", "w");
+    assert_non_null(f);
+    fputs("#define SECRET 1\n", f);
+    fclose(f);
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(
+        1, "#include \"secret.h\"\nextern \"C\" __global__ void k(int *p) { *p = SECRET; }");
+    compile_result result = compile_one(pool, &r);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "secret.h"));
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+    assert_int_equal(chdir(here), 0);
+    temporary_remove(dir);
+}
+
+static void a_header_that_comes_with_the_source_is_found(void **state)
+{
+    (void)state;
+    char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    temporary_make(dir);
+    /* The source lies in a folder with a file of that name, which the worker may not open. */
+    snprintf(path, sizeof path, "%s/with.h", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#error the file was read\n", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/test.cu", dir);
+    source_header headers[] = {{"with.h", "#include \"more.h\"\n"}, {"more.h", "#define MORE 3\n"}};
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(
+        1, "#include \"with.h\"\nextern \"C\" __global__ void k(int *p) { *p = MORE; }");
+    r.name = path;
+    r.headers = headers;
+    r.header_count = 2;
+    compile_result result = compile_one(pool, &r);
+    assert_string_equal(result.log, "");
+    assert_int_equal(result.outcome, COMPILE_OK);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+    temporary_remove(dir);
+}
+
+/* Whatever a source that came past every other check names, the worker cannot open it. */
+static void a_source_reads_no_file_but_the_toolkits(void **state)
+{
+    (void)state;
+    if (confine_available().landlock_version == 0)
+        skip();
+    char dir[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16], source[512];
+    temporary_make(dir);
+    snprintf(path, sizeof path, "%s/secret", dir);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#error the-secret-word\n", f);
+    fclose(f);
+    compile_pool *pool = open_pool(1, 0);
+    const char *const names[] = {path, "/proc/self/environ", "/etc/passwd", "/dev/zero"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(source, sizeof source,
+                 "#include \"%s\"\nextern \"C\" __global__ void k(int *p) { *p = 1; }", names[i]);
+        compile_request r = request_of(i, source);
+        compile_result result = compile_one(pool, &r);
+        assert_int_equal(result.outcome, COMPILE_ERROR);
+        assert_null(strstr(result.log, "the-secret-word"));
+        assert_null(strstr(result.log, "root:"));
+        assert_non_null(strstr(result.log, "cannot open source file"));
+        compile_result_deinit(&result);
+    }
+    compile_pool_free(pool);
+    temporary_remove(dir);
+}
+
+static void an_option_that_is_not_on_the_list_is_refused(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    const char *const options[] = {"-DX=1", "--include-path=/etc"};
+    compile_request r = request_of(1, plain);
+    r.options = options;
+    r.option_count = 2;
+    at_error error = {0};
+    assert_int_equal(compile_submit(pool, &r, &error), AT_SCRIPT);
+    assert_non_null(strstr(error.message, "--include-path=/etc"));
+    assert_int_equal(compile_pending(pool), 0);
+    compile_pool_free(pool);
+}
+
+static void endless_recursion_in_a_template_is_an_error_of_bounded_length(void **state)
+{
+    (void)state;
+    compile_pool *pool = open_pool(1, 0);
+    compile_request r = request_of(
+        1, "template <class T> struct P { typedef typename P<P<P<T> *> *>::type type; };\n"
+           "extern \"C\" __global__ void k(int *p) { *p = sizeof(P<int>::type); }");
+    compile_result result = compile_one(pool, &r);
+    assert_int_equal(result.outcome, COMPILE_ERROR);
+    assert_non_null(strstr(result.log, "recursion"));
+    assert_true(strlen(result.log) <= 65536);
+    compile_result_deinit(&result);
+    compile_pool_free(pool);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_kernel_becomes_a_cubin_with_its_resources),
+        cmocka_unit_test(ptx_comes_with_the_templates_own_lines),
+        cmocka_unit_test(an_error_names_the_templates_line_and_the_next_source_compiles),
+        cmocka_unit_test(what_ptxas_refuses_is_said_with_the_templates_line),
+        cmocka_unit_test(declarations_that_the_fast_path_leaves_out_are_found),
+        cmocka_unit_test(cooperative_groups_cuda_std_and_cub_compile),
+        cmocka_unit_test(headers_of_the_current_folder_are_not_found),
+        cmocka_unit_test(a_header_that_comes_with_the_source_is_found),
+        cmocka_unit_test(a_source_reads_no_file_but_the_toolkits),
+        cmocka_unit_test(an_option_that_is_not_on_the_list_is_refused),
+        cmocka_unit_test(endless_recursion_in_a_template_is_an_error_of_bounded_length),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

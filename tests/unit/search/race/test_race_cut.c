@@ -1,0 +1,200 @@
+/* Who is measured, and who leaves a race before its finals. */
+#include "race_fixture.h"
+
+static void earlier_samples_far_above_the_best_are_out_unmeasured(void **state)
+{
+    (void)state;
+    set_up(3, 1e5, 0);
+    entrants[0].fastest_ns = 100000;
+    entrants[1].fastest_ns = 140000;
+    entrants[2].fastest_ns = 125000;
+    race_options options = with_seed(6);
+    race *r = start(&options, 3);
+    const race_result *result = finish_exactly(r);
+    assert_int_equal(standing_of(result, 1)->left_at, RACE_PRIOR);
+    assert_int_equal(standing_of(result, 1)->time.count, 0);
+    assert_int_equal(standing_of(result, 1)->time.median_ns, 140000);
+    assert_true(fabs(standing_of(result, 1)->ratio - 1.4) < 1e-9);
+    assert_int_equal(standing_of(result, 2)->left_at, RACE_FINALS);
+    race_free(r);
+}
+
+static void entrants_without_an_earlier_sample_are_screened(void **state)
+{
+    (void)state;
+    set_up(10, 1e5, 0.1);
+    entrants[9].fastest_ns = 190000;
+    race_options options = with_seed(7);
+    race *r = start(&options, 10);
+    assert_int_equal(race_progress(r, NULL, NULL), RACE_SCREEN);
+    const race_result *result = finish_exactly(r);
+    assert_int_equal(result->winner, 0);
+    /* 1.2 times the best is within the margin, 1.3 is not. */
+    assert_int_equal(standing_of(result, 2)->left_at, RACE_FINALS);
+    assert_int_equal(standing_of(result, 3)->left_at, RACE_SCREEN);
+    assert_int_equal(standing_of(result, 3)->time.count, 2);
+    race_free(r);
+}
+
+static void one_outlier_does_not_screen_the_best_out(void **state)
+{
+    (void)state;
+    set_up(10, 1e5, 0.02);
+    race_options options = with_seed(8);
+    race *r = start(&options, 10);
+    const uint32_t *order;
+    size_t count = race_next(r, &order);
+    fill(count, order);
+    for (size_t i = 0; i < count; i++)
+        if (order[i] == 0)
+            samples_ns[i] *= 10;
+    race_tell(r, samples_ns);
+    assert_int_equal(finish_exactly(r)->winner, 0);
+    race_free(r);
+}
+
+static void thousands_are_narrowed_down_in_few_samples(void **state)
+{
+    (void)state;
+    set_up(MOST, 1e5, 0.2 / MOST);
+    race_options options = with_seed(26);
+    race *r = start(&options, MOST);
+    synthetic_clock clock = usual_clock(26);
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    /* Within a twentieth of the spread, from fewer samples than ten a variant. */
+    assert_true(true_ns[result->winner] / true_ns[0] < 1.005);
+    assert_true(clock.samples < 10 * MOST);
+    race_free(r);
+}
+
+/* Entrants in random order, each with the fastest of three samples on this clock. */
+static void set_up_tried(size_t count, double spread, synthetic_clock *clock)
+{
+    set_up(count, 1e5, spread / (double)count);
+    for (size_t i = count; i > 1; i--) {
+        size_t j = (size_t)rng_below(&clock->random, i);
+        double swapped = true_ns[i - 1];
+        true_ns[i - 1] = true_ns[j];
+        true_ns[j] = swapped;
+    }
+    /* The machine is warm when variants are tried. */
+    clock->now_ns = 1e9;
+    for (size_t i = 0; i < count; i++)
+        for (int n = 0; n < 3; n++) {
+            int64_t ns = synthetic_clock_sample(clock, true_ns[i]);
+            if (n == 0 || ns < entrants[i].fastest_ns)
+                entrants[i].fastest_ns = ns;
+        }
+}
+
+static size_t fastest_entrant(size_t count)
+{
+    size_t fastest = 0;
+    for (size_t i = 1; i < count; i++)
+        if (true_ns[i] < true_ns[fastest])
+            fastest = i;
+    return fastest;
+}
+
+static uint64_t samples_of_race(size_t count, double noise, uint64_t seed, bool *lost)
+{
+    synthetic_machine machine = synthetic_machine_usual();
+    machine.noise = noise;
+    synthetic_clock clock = synthetic_clock_start(&machine, seed);
+    set_up_tried(count, 0.2, &clock);
+    race_options options = with_seed(seed);
+    race *r = start(&options, count);
+    uint64_t before = clock.samples;
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    *lost = standing_of(result, (uint32_t)fastest_entrant(count))->left_at == RACE_PROBE;
+    race_free(r);
+    return clock.samples - before;
+}
+
+static void of_thousands_with_earlier_samples_few_are_measured_again(void **state)
+{
+    (void)state;
+    bool lost;
+    /* Two samples of everybody within 1.3 times the best would be all of them, twice. */
+    assert_true(samples_of_race(MOST, 0.003, 31, &lost) < MOST);
+    assert_false(lost);
+}
+
+static void the_more_earlier_samples_err_the_more_are_measured_again(void **state)
+{
+    (void)state;
+    bool lost;
+    uint64_t exact = samples_of_race(2048, 0.002, 32, &lost);
+    assert_true(samples_of_race(2048, 0.02, 32, &lost) > 2 * exact);
+}
+
+static void a_probe_loses_the_best_no_more_often_than_alpha(void **state)
+{
+    (void)state;
+    size_t times = 0;
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        bool lost;
+        samples_of_race(512, 0.008, 100 + seed, &lost);
+        times += lost;
+    }
+    assert_true(times <= 3); /* one is expected at most; more than three in 100 have a chance of 2 % */
+}
+
+static void blocks_of_the_probe_do_not_compare_those_who_were_not_in_it(void **state)
+{
+    (void)state;
+    synthetic_clock clock = usual_clock(33);
+    set_up_tried(1024, 0.2, &clock);
+    race_options options = with_seed(33);
+    race *r = start(&options, 1024);
+    assert_int_equal(race_progress(r, NULL, NULL), RACE_PROBE);
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    size_t out = 0;
+    for (size_t i = 0; i < result->count; i++) {
+        if (result->ranking[i].left_at != RACE_PROBE)
+            continue;
+        out++;
+        assert_int_equal(result->ranking[i].time.count, 0);
+        assert_false(result->ranking[i].tied);
+    }
+    assert_true(out > 512);
+    race_free(r);
+}
+
+static void a_race_goes_on_when_all_who_were_probed_fail(void **state)
+{
+    (void)state;
+    synthetic_clock clock = usual_clock(34);
+    set_up_tried(1024, 0.2, &clock);
+    race_options options = with_seed(34);
+    race *r = start(&options, 1024);
+    const uint32_t *order;
+    size_t count = race_next(r, &order);
+    assert_true(count < 512);
+    memset(samples_ns, 0, count * sizeof *samples_ns);
+    race_tell(r, samples_ns);
+    const race_result *result = synthetic_clock_race(&clock, r, true_ns, samples_ns);
+    assert_true(result->has_winner);
+    assert_int_not_equal(result->verdict, RACE_INCONCLUSIVE);
+    size_t failed = 0;
+    for (size_t i = 0; i < result->count; i++)
+        failed += result->ranking[i].failed;
+    assert_int_equal(failed, count);
+    race_free(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(earlier_samples_far_above_the_best_are_out_unmeasured),
+        cmocka_unit_test(entrants_without_an_earlier_sample_are_screened),
+        cmocka_unit_test(one_outlier_does_not_screen_the_best_out),
+        cmocka_unit_test(thousands_are_narrowed_down_in_few_samples),
+        cmocka_unit_test(of_thousands_with_earlier_samples_few_are_measured_again),
+        cmocka_unit_test(the_more_earlier_samples_err_the_more_are_measured_again),
+        cmocka_unit_test(a_probe_loses_the_best_no_more_often_than_alpha),
+        cmocka_unit_test(blocks_of_the_probe_do_not_compare_those_who_were_not_in_it),
+        cmocka_unit_test(a_race_goes_on_when_all_who_were_probed_fail),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
