@@ -102,3 +102,13 @@ at_status arch_find(const char *name, arch_limits *out, at_error *error)
     }
     return error_set(error, AT_USAGE, "there is no architecture '%s'; known are %s", name, known);
 }
+
+at_status arch_of_gpu(const char *gpu, int major, int minor, arch_limits *out, at_error *error)
+{
+    char arch[32];
+    snprintf(arch, sizeof arch, "sm_%d%d", major, minor);
+    at_status status = arch_find(arch, out, error);
+    if (!status)
+        snprintf(out->name, sizeof out->name, "%.63s", gpu);
+    return status;
+}

@@ -30,6 +30,9 @@ typedef struct arch_limits {
  * those that are known. */
 at_status arch_find(const char *name, arch_limits *out, at_error *error);
 
+/* The limits of a GPU that is known by its name and compute capability alone. AT_USAGE as above. */
+at_status arch_of_gpu(const char *gpu, int major, int minor, arch_limits *out, at_error *error);
+
 /* Every architecture of the table, oldest first. Static storage. */
 const arch_limits *arch_table(size_t *count);
 

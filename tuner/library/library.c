@@ -212,17 +212,6 @@ static at_status copy_records(at_choice *c, const at_results *results, at_error 
     return AT_OK;
 }
 
-/* What constraints may read of a GPU that is only named. */
-static bool limits_of(const at_gpu *gpu, arch_limits *out)
-{
-    char arch[32];
-    snprintf(arch, sizeof arch, "sm_%d%d", gpu->major, gpu->minor);
-    if (arch_find(arch, out, NULL))
-        return false;
-    snprintf(out->name, sizeof out->name, "%.63s", gpu->name);
-    return true;
-}
-
 /* The texts of a script's default die with it. */
 static at_status keep_default(at_choice *c, const pattern *p, at_error *error)
 {
@@ -308,7 +297,7 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
     } else if (gpu) {
         c->gpu = *gpu;
         c->gpu.name[sizeof c->gpu.name - 1] = '\0'; /* the caller's may fill its array */
-        has_limits = limits_of(&c->gpu, &here.limits);
+        has_limits = !arch_of_gpu(c->gpu.name, c->gpu.major, c->gpu.minor, &here.limits, NULL);
     } else {
         status = library_current_device(&here, error);
         c->gpu = gpu_of(&here.limits);

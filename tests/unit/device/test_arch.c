@@ -34,6 +34,19 @@ static void an_unknown_architecture_is_an_error_that_lists_the_known(void **stat
     }
 }
 
+static void a_gpu_has_the_limits_of_its_capability_and_its_own_name(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    arch_limits of_gpu, of_capability;
+    assert_ok(arch_of_gpu("NVIDIA L4", 8, 9, &of_gpu, &error), error);
+    assert_ok(arch_find("sm_89", &of_capability, &error), error);
+    assert_string_equal(of_gpu.name, "NVIDIA L4");
+    assert_int_equal(of_gpu.max_threads_per_sm, of_capability.max_threads_per_sm);
+    assert_int_equal(arch_of_gpu("NVIDIA L4", 1, 0, &of_gpu, &error), AT_USAGE);
+    assert_non_null(strstr(error.message, "sm_10"));
+}
+
 static void every_row_is_whole_and_the_oldest_comes_first(void **state)
 {
     (void)state;
@@ -62,6 +75,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_architecture_is_found_with_and_without_its_prefix),
         cmocka_unit_test(an_unknown_architecture_is_an_error_that_lists_the_known),
+        cmocka_unit_test(a_gpu_has_the_limits_of_its_capability_and_its_own_name),
         cmocka_unit_test(every_row_is_whole_and_the_oldest_comes_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -290,15 +290,10 @@ static at_status add_default(making *k, at_error *error)
 
 static at_status add_for_record(making *k, const record *r, at_error *error)
 {
-    char arch[32];
-    at_status status = AT_OK;
-    snprintf(arch, sizeof arch, "sm_%d%d", r ? r->major : 9, r ? r->minor : 0);
     /* Of a capability that this version does not know nothing can be said. */
-    if (arch_find(arch, &k->device, NULL))
+    if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL) : arch_find("sm_90", &k->device, NULL))
         return AT_OK;
-    if (r)
-        snprintf(k->device.name, sizeof k->device.name, "%.63s", r->gpu);
-    status = load(k, error);
+    at_status status = load(k, error);
     if (status)
         return status;
     for (kinship i = SAME_GPU; r && i < KINSHIPS && !status; i++)

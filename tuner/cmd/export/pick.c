@@ -23,14 +23,11 @@ static bool find_recorded(const record_set *records, const char *name, arch_limi
 {
     for (size_t i = 0; i < records->count; i++) {
         const record *r = &records->records[i];
-        char slug[PATHS_SLUG_BYTES], arch[32];
+        char slug[PATHS_SLUG_BYTES];
         paths_slug(r->gpu, slug);
-        snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
         if ((strcasecmp(r->gpu, name) == 0 || strcmp(slug, name) == 0) &&
-            arch_find(arch, out, NULL) == AT_OK) {
-            snprintf(out->name, sizeof out->name, "%.63s", r->gpu);
+            arch_of_gpu(r->gpu, r->major, r->minor, out, NULL) == AT_OK)
             return true;
-        }
     }
     return false;
 }

@@ -131,14 +131,12 @@ static at_status read_age(const char *text, char out[32], at_error *error)
 /* The script of the entry's pattern for its problem and GPU. */
 static at_status load(const record *r, const record_entry *e, script **out, at_error *error)
 {
-    char texts[RECORD_MAX_VALUES][VALUE_BYTES], arch[32];
+    char texts[RECORD_MAX_VALUES][VALUE_BYTES];
     settings asked = {.script = r->pattern};
     arch_limits limits;
-    snprintf(arch, sizeof arch, "sm_%d%d", r->major, r->minor);
-    at_status status = arch_find(arch, &limits, error);
+    at_status status = arch_of_gpu(r->gpu, r->major, r->minor, &limits, error);
     if (status)
         return status;
-    snprintf(limits.name, sizeof limits.name, "%.63s", r->gpu);
     for (size_t i = 0; i < e->problem.count; i++) {
         value_format(e->problem.pairs[i].value, texts[i], VALUE_BYTES);
         asked.variables[asked.variable_count++] = (script_setting){e->problem.pairs[i].name, texts[i]};
