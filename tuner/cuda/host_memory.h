@@ -21,7 +21,7 @@ typedef struct host_block {
     uint64_t size_bytes;
     unsigned char *bytes;
     CUdeviceptr mapped;  /* its address for kernels; 0: not HOST_MAPPED */
-    uint64_t last_used;  /* number of the transfer */
+    uint64_t last_used;  /* number of the transfer that used it last */
 } host_block;
 
 /* Zeroed before its first use. */
@@ -40,6 +40,7 @@ void host_blocks_begin(host_blocks *pool);
 at_status host_block_get(host_blocks *pool, const cuda_driver *cuda, host_use use, host_memory memory,
                          uint64_t size_bytes, host_block *out, at_error *error);
 
+/* No transfer may be running. */
 void host_blocks_free(host_blocks *pool, const cuda_driver *cuda);
 
 #endif

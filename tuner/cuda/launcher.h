@@ -14,7 +14,7 @@ typedef struct cuda_launcher {
     CUmodule module;
     cuda_textures *textures; /* borrowed; NULL: plans with textures are refused */
     CUfunction functions[PLAN_MAX_LAUNCHES]; /* of each launch */
-    /* Of dynamic shared memory; raised before the first launch that needs more. */
+    /* Of dynamic shared memory a block; raised before the first launch that needs more. */
     uint32_t dynamic_limit_bytes[PLAN_MAX_LAUNCHES];
 } cuda_launcher;
 
@@ -43,14 +43,15 @@ at_status cuda_launcher_fill(const cuda_launcher *l, const cuda_driver *cuda,
                              const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                              at_error *error);
 
-/* Queues the launch at `place`. `chunk`: of a transfer, whose kernels have two more arguments, the chunk's
- * first byte and its size; NULL: none. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
 enum { CUDA_CHUNK_ARGUMENTS = 2 };
+
+/* Queues the launch at `place`. `chunk` is the first byte and the size of a transfer's chunk, which its kernels
+ * have as two more arguments; NULL: no transfer. AT_COMPILE: refused, the device is fine; AT_DEVICE: it is not. */
 at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cuda, const launch_plan *plan,
                                   uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error);
 
-/* Queues all of them, in their order. */
+/* Queues all launches of the plan, in their order. */
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error);

@@ -32,6 +32,7 @@ CUresult cuda_module_load(const cuda_driver *cuda, const device_image *image, CU
 CUresult cuda_module_acquire(const cuda_driver *cuda, cuda_module **loaded, const device_image *image,
                              cuda_module **out);
 
+/* Gives a module back. It stays loaded, if it is one of several kernels. */
 void cuda_module_release(const cuda_driver *cuda, cuda_module **loaded, cuda_module *m);
 
 /* Unloads modules without users, except the `kept` most recently used. */

@@ -38,8 +38,8 @@ typedef struct cuda_clock {
     CUdeviceptr flush_write, flush_read;
     uint64_t flush_bytes;         /* of each */
     CUdeviceptr sm_counters;      /* cycles and nanoseconds of each SM */
-    uint64_t *sm_now;             /* pinned; the same read back */
-    uint64_t *sm_before;          /* of the reading before */
+    uint64_t *sm_now;             /* pinned; sm_counters read back */
+    uint64_t *sm_before;          /* the reading before that */
 } cuda_clock;
 
 struct device {

@@ -11,9 +11,9 @@
 size_t visible_present(void);
 
 /* Sets $CUDA_VISIBLE_DEVICES so that GPU `ordinal`, of those that are shown now, is shown alone. Returns its ordinal from
- * then on: 0, or `ordinal` where nothing was changed, because there is nothing to leave out, or no such GPU of the
- * `present` ones, or it is not known how many there are (0): then the driver has to say so. Before the driver
- * is opened, and only in a process that is the GPU's worker: it changes the environment. */
+ * then on: 0, or `ordinal` where nothing is changed: when no other GPU is shown, when none has that ordinal (the driver
+ * will say so), and when neither the variable nor `present` (0: not known) tells which are shown. To be called before the
+ * driver is opened, and only in the GPU's worker, because it changes the process's environment. */
 int visible_show_alone(size_t present, int ordinal);
 
 #endif

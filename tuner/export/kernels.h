@@ -12,7 +12,7 @@
 #include "device/plan.h"
 #include "record/record.h"
 
-at_status export_no_memory(at_error *error);
+at_status export_no_memory(at_error *error); /* AT_NO_MEMORY, in the words of all exporters */
 
 /* CUDA C++ prepared so that several sources fit in one file (export/cuda_source.h). */
 typedef struct export_source {

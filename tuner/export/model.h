@@ -42,8 +42,8 @@ typedef struct export_column {
 /* A recorded configuration: of an entry, or of a portfolio. */
 typedef struct export_row {
     const record *from;
-    const record_entry *entry; /* NULL: of a portfolio, */
-    size_t portfolio, place;   /* at this place in the model's, and there */
+    const record_entry *entry; /* NULL: the configuration is a portfolio's */
+    size_t portfolio, place;   /* which of the model's portfolios, and the place in it */
     const record_values *configuration;
 } export_row;
 

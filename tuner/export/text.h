@@ -16,12 +16,12 @@ void export_print_literal(const char *text, FILE *to);
 /* A place in a text, "@name@", and what stands there. */
 typedef struct export_slot {
     const char *name;
-    void (*print)(const export_model *m, FILE *to); /* NULL: */
+    void (*print)(const export_model *m, FILE *to); /* prints it; NULL: it is `text` */
     const char *text;
 } export_slot;
 
-/* `text`, in which '$' stands for the pattern's name, and "@name@" for what the slot of that name has: each that
- * the text names is there. One that is alone on its line prints whole lines, or none. */
+/* Prints `text`, with the pattern's name for '$', and for "@name@" what the slot of that name has. Every name in
+ * `text` has a slot. A slot that is alone on its line prints whole lines, or none. */
 void export_print_text(const export_model *m, const char *text, const export_slot *slots, FILE *to);
 
 /* The constant of a word. */

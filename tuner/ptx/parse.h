@@ -1,10 +1,8 @@
-/* PTX to statements: functions, variables, registers and instructions as plain arrays.
+/* PTX text to a ptx_module (ptx/module.h).
  *
- * In: PTX text. Out: a ptx_module that owns a copy of the text and everything made from it;
- * immutable once made. Knows the grammar, not the instructions: an opcode stays text, which
- * sim/decode/decode.h interprets. Every statement keeps its PTX line and the source line of its
- * .loc. Text that is not PTX is AT_FORMAT with the line; so is legal PTX that this parser does not
- * know, with a message that says so. */
+ * Knows the grammar, not the instructions: an opcode stays text, which sim/decode/decode.h interprets.
+ * Every statement keeps its PTX line and the source line of its .loc. Text that is not PTX is AT_FORMAT
+ * with the line; so is legal PTX that this parser does not know, with a message that says so. */
 #ifndef AUTOTUNE_PTX_PARSE_H
 #define AUTOTUNE_PTX_PARSE_H
 

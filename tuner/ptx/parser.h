@@ -1,8 +1,8 @@
 /* What the files of the PTX parser share; no other room includes this.
  *
- * A recursive-descent parser with one token of look-ahead. The first failure is kept, and the text ends there:
- * what is parsed behind it finds nothing, so that no one need check after each step. From the top down: parse.c reads what
- * stands at the level of the module, body.c instructions, declare.c declarations, location.c .file
+ * A recursive-descent parser with one token of look-ahead. After the first failure, which is kept, every
+ * further token is the end of the text, so that nobody need check after each step. From the top down: parse.c
+ * reads what stands at the level of the module, body.c instructions, declare.c declarations, location.c .file
  * and .loc directives, cursor.c single tokens. */
 #ifndef AUTOTUNE_PTX_PARSER_H
 #define AUTOTUNE_PTX_PARSER_H

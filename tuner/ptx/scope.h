@@ -18,13 +18,13 @@ typedef struct ptx_name {
     int kind;  /* the caller's */
     int index; /* of the first name */
     int count; /* 0: exactly this name; else a range */
-    int next;
+    int next;  /* older name of the bucket + 1; 0: none */
 } ptx_name;
 
 typedef struct ptx_scope {
     ptx_name *names;
     size_t count;
-    int buckets[PTX_SCOPE_BUCKETS]; /* head + 1; 0: empty */
+    int buckets[PTX_SCOPE_BUCKETS]; /* newest name + 1; 0: empty */
 } ptx_scope;
 
 void ptx_scope_deinit(ptx_scope *s); /* a zeroed ptx_scope is empty */

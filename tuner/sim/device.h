@@ -47,6 +47,7 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
                              sim_counter *counters, sim_profile *profile,
                              sim_prediction *prediction, at_error *error);
 
+/* Functions of device_api (device/device.h). */
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);

@@ -19,10 +19,10 @@ typedef struct sim_traffic { /* of loads or stores, a block */
     double lines;            /* different aligned pieces of 128 bytes */
 } sim_traffic;
 
-/* How long the runs of neighbouring sectors are that DRAM sees, from the first warps of all blocks that
- * run at the same time. 0: not sampled. */
+/* Runs of neighbouring sectors as DRAM sees them: in what the first warps of all blocks that run at the same
+ * time access. */
 typedef struct sim_wave {
-    double read_run, write_run; /* sectors */
+    double read_run, write_run; /* mean length, sectors; 0: not sampled */
 } sim_wave;
 
 typedef struct sim_profile {
