@@ -8,13 +8,14 @@
 #include <xxhash.h>
 
 #include "base/clock.h"
+#include "base/cores.h"
+#include "base/sanitized.h"
 #include "compile/cubin.h"
 #include "compile/group.h"
 #include "compile/option.h"
 #include "compile/slot.h"
 #include "compile/wire.h"
 #include "compile/worker.h"
-#include "base/cores.h"
 
 enum {
     /* A death may be the source's fault or come from outside; the third of the same source is its
@@ -30,18 +31,6 @@ enum {
 };
 
 #define DEFAULT_MEMORY_BYTES ((uint64_t)8 << 30)
-
-/* The sanitizers reserve terabytes of address space for themselves. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 typedef struct finished {
     struct finished *next;

@@ -21,12 +21,6 @@ static double rate(const session *s, work_unit unit, int64_t time_ns)
     return time_ns > 0 ? (double)session_work(s, unit) / (double)time_ns : 0;
 }
 
-/* It waits for the winner's proof alone. */
-static bool is_quick(const settings *o)
-{
-    return o->has_effort && o->effort == EFFORT_QUICK;
-}
-
 static at_status add(builder *b, const candidate *c, const race_standing *standing, at_error *error)
 {
     const session *s = b->in->session;
@@ -53,7 +47,7 @@ static at_status add(builder *b, const candidate *c, const race_standing *standi
     r->proven = c->verdict == PROOF_PROVEN;
     if (!r->proven && c->found.outcome == OUTCOME_OK && session_measures(s))
         r->unproven = strdup(c->unproven ? c->unproven
-                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED && !is_quick(b->in->settings)
+                             : c->proof_asked && b->in->end != RUN_END_INTERRUPTED && !settings_are_quick(b->in->settings)
                                  ? "the simulated device took too long"
                                  : "the run ended before");
     r->block_threads = plan_most_threads(&c->launches[0]);

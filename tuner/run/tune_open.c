@@ -181,7 +181,7 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
     uint64_t recorded_starts[RECORDED_STARTS];
     size_t recorded_count = 0;
     at_status status = AT_OK;
-    if (o->has_effort && o->effort == EFFORT_QUICK && t->session.workers->device)
+    if (settings_are_quick(o) && t->session.workers->device)
         status = recall_starts(&t->session, o->results_dir, recorded_starts, RECORDED_STARTS, &recorded_count,
                                error);
     for (size_t i = 0; i < recorded_count; i++)

@@ -50,7 +50,7 @@ uint64_t tune_evaluations(const tune *t)
 bool tune_is_quick(const tune *t)
 {
     const settings *o = t->settings;
-    return o->has_effort && o->effort == EFFORT_QUICK && !o->budget_evaluations && o->budget_s <= 0;
+    return settings_are_quick(o) && !o->budget_evaluations && o->budget_s <= 0;
 }
 
 /* A prediction is the same each time: once is enough, and there is nothing to race. */

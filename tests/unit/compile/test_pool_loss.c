@@ -5,20 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sanitized.h"
 #include "children.h"
 #include "pool_fixture.h"
-
-/* Under the sanitizers a worker's memory is not limited: they reserve terabytes for themselves. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static void a_source_that_takes_too_long_costs_itself_alone(void **state)
 {

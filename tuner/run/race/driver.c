@@ -45,15 +45,10 @@ static int by_configuration(const void *a, const void *b)
     return (x->configuration > y->configuration) - (x->configuration < y->configuration);
 }
 
-static bool is_quick(const settings *o)
-{
-    return o->has_effort && o->effort == EFFORT_QUICK;
-}
-
 race_options race_driver_rules(const settings *o)
 {
     race_options rules = race_defaults();
-    if (is_quick(o))
+    if (settings_are_quick(o))
         rules.prior_ratio = QUICK_PRIOR_RATIO;
     rules.seed = o->seed;
     if (o->finals_blocks)
@@ -78,7 +73,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     c->pipeline = p;
     c->log = log;
     c->seed = o->seed;
-    c->quick = is_quick(o);
+    c->quick = settings_are_quick(o);
     c->energy_wanted = o->energy;
     c->read_energy = o->read_energy;
     at_status status = allocate(c, all, error);

@@ -55,4 +55,10 @@ typedef struct settings {
     trace *trace;           /* where the time goes; borrowed, NULL: not asked for */
 } settings;
 
+/* --effort quick: an answer within seconds is worth more than the last percent. */
+static inline bool settings_are_quick(const settings *s)
+{
+    return s->has_effort && s->effort == EFFORT_QUICK;
+}
+
 #endif

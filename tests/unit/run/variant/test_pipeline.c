@@ -132,11 +132,9 @@ static void deferred_ragged_problems_are_compiled_for_those_that_a_race_wants(vo
     assert_int_equal(c->found.outcome, OUTCOME_OK);
 }
 
-/* The first three of the table are the fastest; of the first, the ragged problem's code does not compile. */
-static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **state)
+/* A slow device, and ragged problems that wait until the race is prepared. */
+static void start_with_ragged(fixture *f)
 {
-    fixture *f = *state;
-    enum { PREPARED = 3 };
     tables_close(&f->session);
     tables_open_with(&f->session, "luma.lua");
     f->session.slots = 2;
@@ -144,6 +142,14 @@ static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **
     start(f, NULL);
     pipeline_defer_ragged(f->pipeline);
     pipeline_look_far_ahead(f->pipeline);
+}
+
+/* The first three of the table are the fastest; of the first, the ragged problem's code does not compile. */
+static void idle_compile_workers_prepare_what_the_race_is_likely_to_want(void **state)
+{
+    fixture *f = *state;
+    enum { PREPARED = 3 };
+    start_with_ragged(f);
     const candidates *all = pipeline_candidates(f->pipeline);
     uint64_t count = space_count(f->session.space);
     for (uint64_t i = 0; i < count; i++)
@@ -172,13 +178,7 @@ static void who_overtakes_those_that_are_prepared_is_prepared_too(void **state)
 {
     fixture *f = *state;
     enum { PREPARED = 3, LATE = 20 };
-    tables_close(&f->session);
-    tables_open_with(&f->session, "luma.lua");
-    f->session.slots = 2;
-    the_tables.slow = true;
-    start(f, NULL);
-    pipeline_defer_ragged(f->pipeline);
-    pipeline_look_far_ahead(f->pipeline);
+    start_with_ragged(f);
     const candidates *all = pipeline_candidates(f->pipeline);
     uint64_t count = space_count(f->session.space);
     assert_in_range(count, LATE + PREPARED + 1, TABLES_MOST);
