@@ -111,27 +111,48 @@ bool journal_find(const journal *j, journal_key key, journal_entry *out)
 
 /* ---- loading ---- */
 
-/* The lines of a file, taken apart. */
 enum { LOCK_LIMIT_MS = 500 };
 
+/* The lines of a file: those of our facts taken apart, and of which runs there are others. */
 typedef struct lines {
     journal_line *items;
     size_t count;
+    uint64_t *others;
+    size_t other_count;
 } lines;
 
-static at_status lines_read(lines *l, const char *text, size_t size_bytes, size_t *skipped,
-                            at_error *error)
+static bool is_ours(const journal *j, journal_key facts)
+{
+    for (size_t i = 0; i < j->gpu_count; i++)
+        if (memcmp(facts.bytes, j->gpus[i].facts.bytes, sizeof facts.bytes) == 0)
+            return true;
+    return false;
+}
+
+/* False: out of memory. */
+static bool read_line(journal *j, lines *l, const char *text, size_t size_bytes)
+{
+    uint64_t run;
+    journal_key facts;
+    journal_line line;
+    if (journal_line_glance(text, size_bytes, &run, &facts) && !is_ours(j, facts))
+        return (l->other_count > 0 && l->others[l->other_count - 1] == run) ||
+               array_add(&l->others, &l->other_count, &run, sizeof run);
+    bool parsed = journal_line_parse(text, size_bytes, &line);
+    j->skipped += !parsed && size_bytes > 0;
+    if (!parsed || array_add(&l->items, &l->count, &line, sizeof line))
+        return true;
+    journal_line_deinit(&line);
+    return false;
+}
+
+static at_status lines_read(journal *j, lines *l, const char *text, size_t size_bytes, at_error *error)
 {
     for (size_t at = 0; at < size_bytes;) {
         const char *end = memchr(text + at, '\n', size_bytes - at);
         size_t length = end ? (size_t)(end - text) - at : size_bytes - at;
-        journal_line line;
-        bool parsed = journal_line_parse(text + at, length, &line);
-        if (parsed && !array_add(&l->items, &l->count, &line, sizeof line)) {
-            journal_line_deinit(&line);
+        if (!read_line(j, l, text + at, length))
             return error_set(error, AT_NO_MEMORY, "no memory to read the journal");
-        }
-        *skipped += !parsed && length > 0;
         at += length + 1;
     }
     return AT_OK;
@@ -142,6 +163,7 @@ static void lines_deinit(lines *l)
     for (size_t i = 0; i < l->count; i++)
         journal_line_deinit(&l->items[i]);
     free(l->items);
+    free(l->others);
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -177,12 +199,9 @@ static at_status remember_resumed(journal *j, uint64_t run, at_error *error)
                : error_set(error, AT_NO_MEMORY, "no memory to read the journal");
 }
 
-static bool is_ours(const journal *j, journal_key facts)
+static bool is_finished(uint64_t run, const uint64_t *finished, size_t count)
 {
-    for (size_t i = 0; i < j->gpu_count; i++)
-        if (memcmp(facts.bytes, j->gpus[i].facts.bytes, sizeof facts.bytes) == 0)
-            return true;
-    return false;
+    return bsearch(&run, finished, count, sizeof *finished, compare_u64) != NULL;
 }
 
 static at_status load_text(journal *j, const char *text, size_t size_bytes, at_error *error)
@@ -190,13 +209,12 @@ static at_status load_text(journal *j, const char *text, size_t size_bytes, at_e
     lines l = {0};
     uint64_t *finished = NULL;
     size_t finished_count = 0;
-    at_status status = lines_read(&l, text, size_bytes, &j->skipped, error);
+    at_status status = lines_read(j, &l, text, size_bytes, error);
     if (!status)
         status = collect_finished(&l, &finished, &finished_count, error);
     for (size_t i = 0; !status && i < l.count; i++) {
         uint64_t run = l.items[i].run;
-        if (l.items[i].is_finish ||
-            bsearch(&run, finished, finished_count, sizeof *finished, compare_u64))
+        if (l.items[i].is_finish || is_finished(run, finished, finished_count))
             continue;
         j->has_unfinished = true;
         if (!is_ours(j, l.items[i].facts))
@@ -206,6 +224,8 @@ static at_status load_text(journal *j, const char *text, size_t size_bytes, at_e
             status = map_put(j, &l.items[i], error);
         l.items[i] = (journal_line){0};
     }
+    for (size_t i = 0; !status && !j->has_unfinished && i < l.other_count; i++)
+        j->has_unfinished = !is_finished(l.others[i], finished, finished_count);
     free(finished);
     lines_deinit(&l);
     return status;
@@ -349,6 +369,17 @@ at_status journal_finish(journal *j, at_error *error)
 }
 
 /* ---- opening ---- */
+
+at_status journal_join(journal *j, journal *part, at_error *error)
+{
+    at_status status = remember_resumed(j, part->run, error);
+    for (size_t i = 0; i < part->resumed_count && !status; i++)
+        status = remember_resumed(j, part->resumed[i], error);
+    j->unsynced = j->unsynced || part->unsynced;
+    part->unsynced = false;
+    journal_close(part);
+    return status;
+}
 
 at_status journal_folder(char *out, size_t out_bytes, at_error *error)
 {

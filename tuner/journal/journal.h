@@ -61,6 +61,10 @@ at_status journal_append(journal *j, journal_key key, const journal_entry *e, at
  * journal_append(). */
 at_status journal_finish(journal *j, at_error *error);
 
+/* Closes the journal of a part of what `j` is the journal of, in the same file: finishing `j` finishes the part as well.
+ * AT_NO_MEMORY: not then. */
+at_status journal_join(journal *j, journal *part, at_error *error);
+
 const char *journal_path(const journal *j);
 size_t journal_count(const journal *j);   /* entries that journal_find() can find */
 size_t journal_skipped(const journal *j); /* lines that were damaged when it was opened */

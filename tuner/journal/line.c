@@ -48,11 +48,8 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool parse_hex(const json_t *j, unsigned char *bytes, size_t count)
+static bool read_hex(const char *text, unsigned char *bytes, size_t count)
 {
-    const char *text = json_string_value(j);
-    if (!text || strlen(text) != 2 * count)
-        return false;
     for (size_t i = 0; i < count; i++) {
         int high = hex_digit(text[2 * i]), low = hex_digit(text[2 * i + 1]);
         if (high < 0 || low < 0)
@@ -60,6 +57,20 @@ static bool parse_hex(const json_t *j, unsigned char *bytes, size_t count)
         bytes[i] = (unsigned char)(high * 16 + low);
     }
     return true;
+}
+
+static bool parse_hex(const json_t *j, unsigned char *bytes, size_t count)
+{
+    const char *text = json_string_value(j);
+    return text && strlen(text) == 2 * count && read_hex(text, bytes, count);
+}
+
+static uint64_t number_of(const unsigned char bytes[8])
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < 8; i++)
+        number = number << 8 | bytes[i];
+    return number;
 }
 
 static json_t *pack_u64(uint64_t v)
@@ -74,9 +85,7 @@ static bool parse_u64(const json_t *j, uint64_t *out)
     unsigned char bytes[8];
     if (!parse_hex(j, bytes, sizeof bytes))
         return false;
-    *out = 0;
-    for (size_t i = 0; i < sizeof bytes; i++)
-        *out = *out << 8 | bytes[i];
+    *out = number_of(bytes);
     return true;
 }
 
@@ -306,6 +315,20 @@ static bool parse_entry(const json_t *root, journal_line *out)
            parse_duration(json_object_get(root, "compile_ns"), &e->found.compile_ns) &&
            parse_duration(json_object_get(root, "check_ns"), &e->found.check_ns) &&
            parse_resources(json_object_get(root, "resources"), e);
+}
+
+bool journal_line_glance(const char *text, size_t size_bytes, uint64_t *run, journal_key *facts)
+{
+    static const char before_run[] = "{\"run\":\"", before_facts[] = "\",\"facts\":\"";
+    enum { RUN = sizeof before_run - 1, RUN_END = RUN + 16, FACTS = RUN_END + sizeof before_facts - 1,
+           FACTS_END = FACTS + 2 * sizeof facts->bytes };
+    unsigned char number[8];
+    if (size_bytes <= FACTS_END || memcmp(text, before_run, RUN) != 0 ||
+        memcmp(text + RUN_END, before_facts, FACTS - RUN_END) != 0 || !check_passes(text, size_bytes) ||
+        !read_hex(text + RUN, number, sizeof number) || !read_hex(text + FACTS, facts->bytes, sizeof facts->bytes))
+        return false;
+    *run = number_of(number);
+    return true;
 }
 
 bool journal_line_parse(const char *text, size_t size_bytes, journal_line *out)

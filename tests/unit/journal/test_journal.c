@@ -188,6 +188,40 @@ static void a_finished_run_leaves_an_unfinished_one_alone(void **state)
     journal_close(j);
 }
 
+static void what_joined_a_run_is_finished_with_it(void **state)
+{
+    fixture *f = *state;
+    interrupted_run(f, 2, NULL, 0);
+    journal *part = open_journal(f);
+    assert_ok(append(f, part, 3), f->error);
+    f->problem.traffic_bytes = 4096;
+    journal *whole = open_journal(f);
+    assert_ok(append(f, whole, 0), f->error);
+    assert_ok(journal_join(whole, part, &f->error), f->error);
+    f->problem.traffic_bytes = 1024;
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 3);
+    journal_close(j);
+    assert_ok(journal_finish(whole, &f->error), f->error);
+    journal_close(whole);
+    j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    assert_false(journal_has_unfinished(j));
+    journal_close(j);
+}
+
+static void other_facts_have_unfinished_runs_that_are_not_loaded(void **state)
+{
+    fixture *f = *state;
+    interrupted_run(f, 2, NULL, 0);
+    f->problem.traffic_bytes = 4096;
+    journal *j = open_journal(f);
+    assert_int_equal(journal_count(j), 0);
+    assert_int_equal(journal_skipped(j), 0);
+    assert_true(journal_has_unfinished(j));
+    journal_close(j);
+}
+
 static void the_last_of_two_entries_counts(void **state)
 {
     fixture *f = *state;
@@ -594,6 +628,8 @@ int main(void)
         TEST(a_long_configuration_comes_back_whole),
         TEST(a_finished_run_is_measured_anew),
         TEST(a_finished_run_leaves_an_unfinished_one_alone),
+        TEST(what_joined_a_run_is_finished_with_it),
+        TEST(other_facts_have_unfinished_runs_that_are_not_loaded),
         TEST(the_last_of_two_entries_counts),
         TEST(each_fact_that_changes_invalidates),
         TEST(each_part_of_a_variant_makes_another_key),

@@ -12,6 +12,9 @@
 
 static const double gain_least = 0.0002; /* of one more configuration, in mean regret where it was timed */
 
+/* Witnesses that are asked what is possible on them. */
+enum { ASKED_WITNESSES = 160 };
+
 /* A matrix of what is chosen from: the problems that are in, then the witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
@@ -44,7 +47,7 @@ static void add_witness(const portfolio *p, matrix *x, size_t problem)
 
 static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
 {
-    size_t width = 0, most = p->made_on + p->witness_count + 1, axes = p->asked->axis_count;
+    size_t width = 0, most = p->made_on + ASKED_WITNESSES + 1, axes = p->asked->axis_count;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
                   .defaults = calloc(most, sizeof *x->defaults),
@@ -68,7 +71,7 @@ static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
         x->timed++;
     }
     x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults, x->expected};
-    for (size_t w = 0; w < p->witness_count; w++)
+    for (size_t w = 0; w < p->witness_count && w < ASKED_WITNESSES; w++)
         add_witness(p, x, p->problem_count + w);
     portfolio_expect(&x->m, p->asked->axes, axes, problems, x->timed, x->expected);
     free(problems);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/clock.h"
 #include "process/interrupt.h"
 #include "run/portfolio/spending.h"
@@ -16,8 +15,9 @@ enum {
     FEWEST_SEARCHED = 3,
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
     LEARNT = 8,         /* of a run: the fastest */
-    WITNESSES = 160,    /* problems that are asked for what is possible ... */
-    TIMED_WITNESSES = 3, /* ... of which so many times the others are timed with what was chosen */
+    WITNESSES = 1024,   /* problems, as many of which are timed with what was chosen as there is time for; */
+    TIMED_WITNESSES = 3, /* without a budget so many times those that the portfolio is made on */
+    WITNESSES_AHEAD = 8, /* are compiled while one is timed */
     LEAST_EVALUATIONS = 8
 };
 
@@ -186,13 +186,15 @@ static void say(const portfolio *p, size_t problem, const char *what)
     fputc('\n', stderr);
 }
 
+/* Of hundreds of runs one file is open. */
 static at_status keep_journal(portfolio *p, tune *t, at_error *error)
 {
     journal *taken = tune_take_journal(t);
-    if (!taken || array_add(&p->journals, &p->journal_count, &taken, sizeof taken))
-        return AT_OK;
-    journal_close(taken);
-    return known_no_memory(error);
+    if (taken && p->journal)
+        return journal_join(p->journal, taken, error);
+    if (taken)
+        p->journal = taken;
+    return AT_OK;
 }
 
 static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
@@ -211,6 +213,18 @@ static at_status take(portfolio *p, size_t problem, const run_summary *s, at_err
     return status;
 }
 
+/* The settings of a run that begins with some of what is known; they point into `starts`. */
+static void set_starts(const portfolio *p, size_t problem, const size_t *given, size_t given_count,
+                       const char *starts[SPENDING_MOST_EVERYWHERE], residues_problem *at)
+{
+    const portfolio_asked *a = p->asked;
+    residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), at);
+    at->settings.starts = starts;
+    at->settings.start_count = 0;
+    for (size_t i = 0; i < given_count && i < SPENDING_MOST_EVERYWHERE; i++)
+        starts[at->settings.start_count++] = p->known.items[given[i]].text;
+}
+
 /* One run on a problem that begins with some of what is known; `evaluations` 0: those of the effort. */
 static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_t given_count,
                         size_t evaluations, bool is_search, const char *what, at_error *error)
@@ -220,14 +234,9 @@ static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_
     residues_problem at;
     tune *t = NULL;
     at_error why = {0};
-    size_t count = 0;
     if (interrupt_waits())
         return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
-    residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), &at);
-    for (size_t i = 0; i < given_count && count < SPENDING_MOST_EVERYWHERE; i++)
-        starts[count++] = p->known.items[given[i]].text;
-    at.settings.starts = starts;
-    at.settings.start_count = count;
+    set_starts(p, problem, given, given_count, starts, &at);
     at.settings.is_part = true;
     at.settings.record = false;
     at.settings.workers = &p->workers;
@@ -358,14 +367,33 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
     return AT_OK;
 }
 
+static bool has_default(const portfolio *p, size_t problem)
+{
+    return p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
+}
+
 /* Times what is given, and the default, and nothing else. */
 static at_status time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
                             const char *what, at_error *error)
 {
-    bool has_default = p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
-    if (count + has_default == 0)
+    if (count + has_default(p, problem) == 0)
         return search(p, problem, error);
-    return run_on(p, problem, given, count, count + has_default, false, what, error);
+    ahead_await(p->ahead, problem);
+    return run_on(p, problem, given, count, count + has_default(p, problem), false, what, error);
+}
+
+/* Has compiled what time_given() will be given. */
+static void prepare(const portfolio *p, size_t problem, const size_t *given, size_t count)
+{
+    const char *starts[SPENDING_MOST_EVERYWHERE];
+    size_t all[SPENDING_MOST_EVERYWHERE], all_count = 0;
+    residues_problem at;
+    if (has_default(p, problem))
+        all[all_count++] = p->known_default;
+    for (size_t i = 0; i < count && all_count < SPENDING_MOST_EVERYWHERE; i++)
+        all[all_count++] = given[i];
+    set_starts(p, problem, all, all_count, starts, &at);
+    ahead_queue(p->ahead, &at.settings, problem);
 }
 
 /* ---- what promises most ---- */
@@ -459,6 +487,18 @@ static void list_everywhere(portfolio *p)
         p->everywhere[p->everywhere_count++] = p->known_default;
 }
 
+/* Of some configurations those that may be given on a problem. */
+static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count, size_t *given,
+                               size_t *count, at_error *error)
+{
+    at_status status = ask_possible(p, problem, error);
+    *count = 0;
+    for (size_t i = 0; i < from_count && !status; i++)
+        if (may_be_given(p, from[i], problem))
+            given[(*count)++] = from[i];
+    return status;
+}
+
 static at_status fill_matrix(portfolio *p, at_error *error)
 {
     at_status status = AT_OK;
@@ -466,8 +506,8 @@ static at_status fill_matrix(portfolio *p, at_error *error)
     if (!p->everywhere)
         return known_no_memory(error);
     list_everywhere(p);
-    for (size_t q = 0, filled = 0; q < p->made_on && !status; q++) {
-        size_t given[SPENDING_MOST_EVERYWHERE], count = 0;
+    for (size_t q = 0, filled = 0, next = 0; q < p->made_on && !status; q++) {
+        size_t given[SPENDING_MOST_EVERYWHERE];
         if (!is_in(p, q))
             continue;
         if (filled >= first_searched(p) && spent(p) >= 1) {
@@ -476,10 +516,16 @@ static at_status fill_matrix(portfolio *p, at_error *error)
             continue;
         }
         filled++;
-        status = ask_possible(p, q, error);
-        for (size_t i = 0; i < p->everywhere_count && !status; i++)
-            if (may_be_given(p, p->everywhere[i], q))
-                given[count++] = p->everywhere[i];
+        for (; next < p->made_on && ahead_has_room(p->ahead) && !status; next++) {
+            size_t count = 0;
+            if (is_in(p, next) && next >= q)
+                status = list_possible(p, next, p->everywhere, p->everywhere_count, given, &count, error);
+            if (!status && count)
+                prepare(p, next, given, count);
+        }
+        size_t count = 0;
+        if (!status)
+            status = list_possible(p, q, p->everywhere, p->everywhere_count, given, &count, error);
         if (!status)
             status = time_given(p, q, given, count, "side by side", error);
     }
@@ -520,29 +566,52 @@ static bool is_proof_missing(const portfolio *p, const size_t *given, size_t cou
     return false;
 }
 
+/* The next witness of the sequence, from `*at` on, that is a problem of the script's and is new; SIZE_MAX: none. */
+static size_t next_witness(portfolio *p, size_t *at)
+{
+    while (*at < p->problem_count + p->witness_count) {
+        size_t q = (*at)++;
+        if (is_new(p, q) && ask_possible(p, q, NULL) == AT_OK)
+            return q;
+    }
+    return SIZE_MAX;
+}
+
+static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
+{
+    size_t given[RECORD_MAX_KEPT], count = list_chosen(p, witness, given);
+    at_status status = AT_OK;
+    p->proves = is_proof_missing(p, given, count);
+    if (count && (p->proves || !late))
+        status = time_given(p, witness, given, count, "what was chosen", error);
+    for (size_t i = 0; p->proves && i < count; i++)
+        p->known.items[given[i]].proven = true;
+    p->proves = false;
+    return status;
+}
+
 /* Which of few is best is soon told, so that the tree learns from many problems; while the budget lasts. What
  * was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before had any. */
 static at_status time_witnesses(portfolio *p, at_error *error)
 {
+    const settings *o = p->asked->run;
+    bool has_budget = o->budget_s > 0 || o->budget_evaluations > 0;
+    size_t next_ones[WITNESSES_AHEAD], first = 0, count = 0, next = p->problem_count;
     at_status status = AT_OK;
-    size_t end = p->problem_count + p->witness_count, timed = 0;
-    for (size_t q = p->problem_count; q < end && timed < TIMED_WITNESSES * p->made_on && !status; q++) {
-        size_t given[RECORD_MAX_KEPT];
+    for (size_t timed = 0; !status && (has_budget || timed < TIMED_WITNESSES * p->made_on); timed++) {
         bool late = spent(p) >= 1;
         if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
             break;
-        /* The script may have none such. */
-        if (!is_new(p, q) || ask_possible(p, q, NULL) != AT_OK)
-            continue;
-        size_t count = list_chosen(p, q, given);
-        p->proves = is_proof_missing(p, given, count);
-        if (count && (p->proves || !late)) {
-            status = time_given(p, q, given, count, "what was chosen", error);
-            timed++;
+        for (size_t q; count < WITNESSES_AHEAD && (q = next_witness(p, &next)) != SIZE_MAX; count++) {
+            size_t given[RECORD_MAX_KEPT], given_count = list_chosen(p, q, given);
+            next_ones[(first + count) % WITNESSES_AHEAD] = q;
+            prepare(p, q, given, given_count);
         }
-        for (size_t i = 0; p->proves && i < count; i++)
-            p->known.items[given[i]].proven = true;
-        p->proves = false;
+        if (!count)
+            break;
+        status = time_witness(p, next_ones[first], late, error);
+        first = (first + 1) % WITNESSES_AHEAD;
+        count--;
         if (!status && chose_condemned(p))
             status = portfolio_choose(p, error);
     }
@@ -656,8 +725,8 @@ static at_status keep(portfolio *p, at_error *error)
         return AT_OK;
     at_status status = draft_merge(p->asked->run->results_dir, &p->found.draft, p->found.record_path,
                                    sizeof p->found.record_path, error);
-    for (size_t i = 0; i < p->journal_count && !status; i++)
-        journal_finish(p->journals[i], NULL);
+    if (p->journal && !status)
+        journal_finish(p->journal, NULL);
     return status;
 }
 
@@ -679,6 +748,7 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
         p->evaluations_each = evaluations_of_search(p);
         status = search_problems(p, error);
     }
+    p->ahead = status ? NULL : ahead_new(asked->run, &p->workers.properties, p->known.problem_count);
     if (!status)
         status = fill_matrix(p, error);
     if (!status)
@@ -687,6 +757,8 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
         status = portfolio_set_fixed(p, error);
     if (!status)
         status = time_witnesses(p, error);
+    ahead_free(p->ahead);
+    p->ahead = NULL;
     if (!status)
         status = try_all(p, error);
     if (!status)
@@ -707,12 +779,10 @@ void portfolio_free(portfolio *p)
 {
     if (!p)
         return;
-    for (size_t i = 0; i < p->journal_count; i++)
-        journal_close(p->journals[i]);
+    journal_close(p->journal);
     known_values_deinit(&p->kept.fixed);
     free(p->kept.configurations);
     free(p->kept.nodes);
-    free(p->journals);
     free(p->rows);
     free(p->row_times_ns);
     free(p->pairs);
@@ -723,6 +793,7 @@ void portfolio_free(portfolio *p)
     free(p->default_text);
     record_deinit(&p->given);
     known_deinit(&p->known);
+    ahead_free(p->ahead);
     workers_close(&p->workers);
     free(p);
 }

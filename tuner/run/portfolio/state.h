@@ -4,6 +4,7 @@
 
 #include "journal/journal.h"
 #include "record/record.h"
+#include "run/portfolio/ahead.h"
 #include "run/portfolio/known.h"
 #include "run/portfolio/portfolio.h"
 #include "run/portfolio/residues.h"
@@ -21,12 +22,12 @@ struct portfolio {
     size_t problem_count, made_on; /* made_on: the first ones; the others are held out */
     size_t witness_count;          /* behind all those */
     known known;
+    ahead *ahead;            /* while known configurations are timed; NULL: without */
     size_t evaluations_each; /* of a search; 0: the effort's */
     double search_s;         /* what searches took */
     uint64_t search_evaluations;
     bool proves;             /* what the next run tries */
-    journal **journals;      /* of its runs, finished when it is complete */
-    size_t journal_count;
+    journal *journal;        /* of all its runs, finished when it is complete; NULL: none yet */
     at_error refused;        /* why a problem is none of the script's: the first */
     size_t refused_count;
     /* The choice. */

@@ -1,0 +1,96 @@
+/* What was compiled ahead, a run finds in the cache. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/arch.h"
+#include "run/portfolio/ahead.h"
+#include "run/setup/setup.h"
+#include "run/tune.h"
+
+typedef struct fixture {
+    settings settings; /* of a run on the default, compile only */
+    device_properties device;
+    char text[CONFIGURATION_BYTES];
+    const char *starts[1];
+    char folder[64];
+    at_error error;
+} fixture;
+
+static int setup(void **state)
+{
+    static fixture f;
+    script *s;
+    f = (fixture){.folder = "/tmp/autotune-ahead-XXXXXX"};
+    assert_non_null(mkdtemp(f.folder));
+    setenv("XDG_CACHE_HOME", f.folder, 1);
+    assert_ok(arch_find("sm_90", &f.device.limits, &f.error), f.error);
+    snprintf(f.device.arch, sizeof f.device.arch, "sm_90");
+    f.starts[0] = f.text;
+    f.settings = (settings){.script = "transpose", .variable_count = 1, .arch = "sm_90", .jobs = 1, .use_cache = true,
+                            .budget_evaluations = 1, .starts = f.starts, .start_count = 1, .tie_margin = -1,
+                            .results_dir = f.folder, .quiet = true, .variables = {{"rows", "4096"}}};
+    assert_ok(target_load_script(&f.settings, &f.device.limits, &s, &f.error), f.error);
+    script_format_configuration(s, script_pattern(s)->baseline, f.text, sizeof f.text);
+    script_free(s);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf %s", ((fixture *)*state)->folder);
+    return system(command);
+}
+
+/* Seconds that a run on so many rows has compiled for, beside what the cache had. */
+static double compiled_s(fixture *f, const char *rows)
+{
+    tune *t;
+    f->settings.variables[0].text = rows;
+    assert_ok(tune_run(&f->settings, &t, &f->error), f->error);
+    assert_int_equal(tune_summary(t)->counts[OUTCOME_OK], 1);
+    double seconds = tune_summary(t)->stage_s[STAGE_COMPILE];
+    tune_free(t);
+    return seconds;
+}
+
+static void what_was_compiled_ahead_a_run_finds_in_the_cache(void **state)
+{
+    fixture *f = *state;
+    ahead *a = ahead_new(&f->settings, &f->device, 1);
+    assert_non_null(a);
+    assert_true(ahead_has_room(a));
+    f->settings.variables[0].text = "8192";
+    ahead_queue(a, &f->settings, 0);
+    ahead_await(a, 0);
+    ahead_free(a);
+    assert_true(compiled_s(f, "8192") <= 0);
+    assert_true(compiled_s(f, "16384") > 0);
+}
+
+static void what_cannot_be_compiled_ahead_is_left_to_the_run(void **state)
+{
+    fixture *f = *state;
+    ahead *a = ahead_new(&f->settings, &f->device, 1);
+    f->settings.variables[0].text = "none";
+    ahead_queue(a, &f->settings, 0);
+    ahead_await(a, 0);
+    ahead_free(a);
+    f->settings.use_cache = false;
+    assert_null(ahead_new(&f->settings, &f->device, 1));
+    assert_false(ahead_has_room(NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_compiled_ahead_a_run_finds_in_the_cache, setup, teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_compiled_ahead_is_left_to_the_run, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

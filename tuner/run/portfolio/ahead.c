@@ -1,0 +1,110 @@
+#include "run/portfolio/ahead.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/cores.h"
+#include "run/setup/setup.h"
+#include "run/setup/session.h"
+#include "run/variant/sources.h"
+
+enum {
+    IDLE_CORES = 2,  /* for what measures, where there are more than as many again */
+    IDS = 32,        /* bits of a request's id under its number ... */
+    REFERENCES = 1 << 16 /* of which the first are those of references */
+};
+
+struct ahead {
+    workers compilers; /* and no device */
+    size_t *waiting;   /* of each number: requests under way */
+};
+
+ahead *ahead_new(const settings *o, const device_properties *of, size_t numbers)
+{
+    size_t cores = cores_usable(), all = o->jobs > 0 ? (size_t)o->jobs : cores;
+    ahead *a = o->use_cache ? calloc(1, sizeof *a) : NULL;
+    if (!a)
+        return NULL;
+    a->compilers.properties = *of;
+    const compile_options options = {.jobs = (int)(all > 2 * IDLE_CORES ? all - IDLE_CORES : all), .use_cache = true};
+    a->waiting = calloc(numbers + 1, sizeof *a->waiting);
+    if (a->waiting && !compile_pool_new(&options, &a->compilers.pool, NULL))
+        return a;
+    ahead_free(a);
+    return NULL;
+}
+
+void ahead_free(ahead *a)
+{
+    if (!a)
+        return;
+    compile_pool_kill(a->compilers.pool);
+    compile_pool_free(a->compilers.pool);
+    free(a->waiting);
+    free(a);
+}
+
+/* The result is in the cache. AT_NOT_FOUND: nothing finished. */
+static at_status take(ahead *a, int timeout_ms)
+{
+    compile_result r = {0};
+    at_status status = compile_take(a->compilers.pool, timeout_ms, &r, NULL);
+    if (!status)
+        a->waiting[r.id >> IDS]--;
+    compile_result_deinit(&r);
+    return status;
+}
+
+bool ahead_has_room(ahead *a)
+{
+    if (!a)
+        return false;
+    while (!take(a, 0))
+        ;
+    return compile_pending(a->compilers.pool) < 2 * compile_width(a->compilers.pool);
+}
+
+static void queue_variant(ahead *a, session *s, const char *configuration, size_t number, size_t place)
+{
+    uint16_t indices[PATTERN_MAX_PARAMETERS];
+    candidate c = {.id = (((uint64_t)number << IDS) + REFERENCES) / DEVICE_SLOTS + 1 + place};
+    sources all = {0};
+    if (!script_parse_configuration(s->script, configuration, indices, NULL) &&
+        !sources_emit(s, indices, &c, &all, NULL))
+        sources_submit(&all, s, &c, NULL);
+    a->waiting[number] += c.parts;
+    sources_deinit(&all);
+}
+
+void ahead_queue(ahead *a, const settings *run, size_t number)
+{
+    if (!a)
+        return;
+    const device_properties *of = &a->compilers.properties;
+    session s = {.workers = &a->compilers, .problem = PROBLEM_TUNED};
+    problem_kind kinds[DEVICE_SLOTS];
+    at_status status = target_load_script(run, &of->limits, &s.script, NULL);
+    if (!status) {
+        const pattern *described = script_pattern(s.script);
+        if (of->predicted && described->has_problem[PROBLEM_SIMULATED])
+            s.problem = PROBLEM_SIMULATED;
+        s.slots = 1 + described->ragged_count;
+        for (size_t i = 0; i < s.slots; i++)
+            kinds[i] = session_problem(&s, i);
+        status = problem_set_init(&s.problems, s.script, NULL, kinds, s.slots, NULL);
+    }
+    if (!status)
+        status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
+                                    (uint64_t)number << IDS, NULL, NULL, 0, NULL);
+    a->waiting[number] += s.problems.waiting;
+    for (size_t i = 0; !status && i < run->start_count; i++)
+        queue_variant(a, &s, run->starts[i], number, i);
+    problem_set_deinit(&s.problems);
+    script_free(s.script);
+}
+
+void ahead_await(ahead *a, size_t number)
+{
+    while (a && a->waiting[number] > 0 && !take(a, -1))
+        ;
+}
