@@ -149,7 +149,8 @@ static void drop_by_prior(race *r)
     size_t keep = unknown;
     while (keep < r->alive_count && r->keys[keep].key <= limit)
         keep++;
-    keep_best(r, keep, RACE_PRIOR, false);
+    size_t most = r->options.prior_entrants;
+    keep_best(r, most && keep > most ? most : keep, RACE_PRIOR, false);
 }
 
 /* How many are probed so that, of as many errors, the best's is the greatest with a chance of alpha
@@ -291,11 +292,20 @@ static bool is_alive(const race *r, uint32_t entrant)
     return false;
 }
 
+/* Is the default too far behind the living for its samples in the finals to be worth their time? */
+static bool is_hopeless(race *r, uint32_t base)
+{
+    if (r->options.default_ratio <= 0 || r->alive_count == 0)
+        return false;
+    rank_alive(r, prior_key, 1);
+    return r->keys[0].key > 0 && prior_key(r, base) > r->options.default_ratio * r->keys[0].key;
+}
+
 /* Begins (or begins anew) the finals of the living and the default. */
 static void start_finals(race *r)
 {
     uint32_t base = r->options.default_entrant;
-    if (base != RACE_NO_DEFAULT && !r->contenders[base].failed && !is_alive(r, base))
+    if (base != RACE_NO_DEFAULT && !r->contenders[base].failed && !is_alive(r, base) && !is_hopeless(r, base))
         r->alive[r->alive_count++] = base;
     for (size_t i = 0; i < r->alive_count; i++) {
         contender *c = &r->contenders[r->alive[i]];
@@ -387,7 +397,7 @@ static bool promote_next(race *r)
             first = e;
         r->keys[found++] = (keyed){race_estimate(r, e, first), e};
     }
-    if (found == 0 && (base == RACE_NO_DEFAULT || !r->contenders[base].retired))
+    if (found == 0 && (base == RACE_NO_DEFAULT || r->contenders[base].failed || is_alive(r, base)))
         return false;
     race_sort(r->keys, found);
     r->alive_count = found < r->options.finalists ? found : r->options.finalists;

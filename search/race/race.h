@@ -7,7 +7,8 @@
  * told so far: telling the samples of a journal again brings a race back to where it was.
  *
  * Stages, each on the entrants that the one before left:
- *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured;
+ *   prior   entrants whose fastest earlier sample is far above the best's are out, unmeasured, and on request
+ *           all but the fastest few;
  *   probe   with hundreds of entrants that have an earlier sample: the fastest by these, and others
  *           spread over the rest, are sampled in a few blocks, which show how large the error of earlier
  *           samples is. Entrants that would be slower than the fastest even with the largest error seen
@@ -43,11 +44,13 @@ typedef struct race_options {
     uint64_t seed;
     uint32_t default_entrant; /* the script's baseline; RACE_NO_DEFAULT: none */
     double prior_ratio;       /* out when the earlier fastest is above this times the best's */
+    size_t prior_entrants;    /* more than this many are out, the slowest by their earlier fastest; 0: no limit */
     double screen_ratio;      /* out when the fastest of two rounds is above this */
     size_t heats_entrants;    /* more than this many survivors are screened further */
     size_t looks[RACE_LOOKS]; /* blocks after which heats are judged, ascending */
     double alpha;             /* chance, over a whole race, that the best is dropped in heats */
-    size_t finalists;         /* the default comes on top */
+    size_t finalists;         /* the default comes on top, ... */
+    double default_ratio;     /* ... unless its earlier fastest is above this times the best's; 0: always */
     size_t finals_blocks;     /* rounded up so that the order is balanced */
     double tie_margin;        /* relative; what is not slower by more than this is tied */
     double choice_margin;     /* relative; among tied entrants this close, race_entrant decides */

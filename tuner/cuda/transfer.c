@@ -301,12 +301,18 @@ static void mirror(moving *m, const device_buffer *b, const host_block *block, b
     wait_mirrored(m);
 }
 
+static uint64_t gap_size(const moving *m)
+{
+    return m->how->task.pitch_bytes - m->piece_bytes;
+}
+
 /* The run must find its data on the host, where it has a block there: what the device had is spoilt. */
 static void give_to_host(moving *m, const device_buffer *b, const host_block *block)
 {
     if (m->status || !block->bytes)
         return;
-    memset(block->bytes, gap_bytes[m->d->transfers % 2], (size_t)block->size_bytes);
+    for (uint64_t i = 0; gap_size(m) > 0 && i < m->how->task.pieces; i++)
+        memset(piece_of(m, block, i) + m->piece_bytes, gap_bytes[m->d->transfers % 2], (size_t)gap_size(m));
     mirror(m, b, block, true);
     if (!m->status)
         m->status = cuda_done(m->d, m->d->cuda.cuMemsetD8Async(b->data, 0x93, b->size_bytes, m->d->stream),
@@ -325,10 +331,9 @@ static void complain(const moving *m, const device_buffer *b, const char *where,
 static void check_gaps(const moving *m, const device_buffer *b, const host_block *block)
 {
     unsigned char expected = gap_bytes[m->d->transfers % 2];
-    uint64_t gap = m->how->task.pitch_bytes - m->piece_bytes;
     for (uint64_t i = 0; i < m->how->task.pieces; i++) {
         const unsigned char *bytes = piece_of(m, block, i) + m->piece_bytes;
-        for (uint64_t j = 0; j < gap; j++)
+        for (uint64_t j = 0; j < gap_size(m); j++)
             if (bytes[j] != expected) {
                 complain(m, b, "behind a piece, on the host,", j + 1);
                 return;

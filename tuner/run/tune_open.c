@@ -266,7 +266,8 @@ at_status tune_open(tune *t, at_error *error)
     if (!status)
         status = pipeline_new(&t->session, t->journal, tune_samples(t), &t->pipeline, error);
     race_options rules = race_defaults();
-    if (!status && tune_races(t) && !o->prove_all && tune_evaluations(t) > race_probe_pays(&rules))
+    if (!status && tune_races(t) && !o->prove_all &&
+        (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
         pipeline_defer_ragged(t->pipeline);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);

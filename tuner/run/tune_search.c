@@ -17,13 +17,12 @@ static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers by then, if it has tried so many variants. */
 static const double QUICK_S = 2.8;
-enum { QUICK_LEAST = 12 };
+enum { QUICK_LEAST = 8 };
 
-/* Of a race, beside its samples: loading and checking entrants, and the winner's proof. What a sample takes
- * beside its kernel: the cache is made cold, and who leads is asked for. */
-static const double RACE_REST_S = 0.4, SAMPLE_REST_S = 150e-6;
+/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, and the winner's proof. */
+static const double RACE_REST_S = 0.4;
 
-/* As many as a race samples when it has probed, roughly. */
+/* As many as a race samples when it has probed. */
 enum { RACE_LIKELY = 192 };
 
 /* Of a budget in seconds, what searching may take: the rest is for the race. */
@@ -214,26 +213,45 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
-/* What a race of those that were tried would take: those that are not out by their first samples in as many
- * heats as the first look has, and the finals. */
+/* As many as a race samples at most, roughly. */
+static size_t likely_entrants(const tune *t)
+{
+    size_t most = race_driver_rules(t->settings).prior_entrants;
+    return most ? most : RACE_LIKELY;
+}
+
+/* What a race of those that were tried would take: those that enter it by their first samples in all heats but the
+ * last, compiled for their ragged problems, and the finals. A sample takes longer than its time, which may be one launch of several: as much as those of
+ * the search did on average. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
     const race_options rules = race_driver_rules(t->settings);
     const candidates *all = pipeline_candidates(t->pipeline);
-    double heats_s = 0, default_s = 0, best_s = (double)t->best_ns / 1e9 + SAMPLE_REST_S;
+    double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0;
+    size_t samples = 0, entrants = 0, tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
         if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK)
             continue;
-        double time_s = (double)measurement_fastest_ns(&c->found) / 1e9;
-        if (time_s * 1e9 <= rules.prior_ratio * (double)t->best_ns)
-            heats_s += time_s + SAMPLE_REST_S;
-        if (t->has_baseline && c->configuration == t->baseline)
-            default_s = time_s;
+        double time_ns = (double)measurement_fastest_ns(&c->found);
+        tried++;
+        samples += c->from_journal ? 0 : c->found.sample_count;
+        sum_ns += c->from_journal ? 0 : time_ns * (double)c->found.sample_count;
+        entrants += time_ns <= rules.prior_ratio * best_ns;
+        if (t->has_baseline && c->configuration == t->baseline &&
+            (rules.default_ratio <= 0 || time_ns <= rules.default_ratio * best_ns))
+            default_ns = time_ns;
     }
-    return RACE_REST_S + (double)rules.looks[0] * heats_s + DEFAULT_BLOCKS * default_s +
-           (double)(rules.finals_blocks * rules.finalists) * best_s;
+    if (rules.prior_entrants && entrants > rules.prior_entrants)
+        entrants = rules.prior_entrants;
+    double spent_ns = (double)pipeline_get_state(t->pipeline)->measure_ns;
+    double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
+    double compile_ns = tried > 0 ? (double)pipeline_get_state(t->pipeline)->compile_ns / (double)tried : 0;
+    double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
+    size_t heats = entrants * rules.looks[RACE_LOOKS - 2], finals = rules.finals_blocks * rules.finalists;
+    return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +
+                          DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;
 }
 
 /* Has a quick run tried what it knew beforehand, and is it time for the race? */
@@ -279,8 +297,8 @@ static at_status search(tune *t, at_error *error)
             return AT_OK;
         if (!ended)
             status = ask(t, &more, error);
-        if (!status && !ended && is_asked_out(t))
-            status = pipeline_prepare_race(t->pipeline, RACE_LIKELY, error);
+        if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
+            status = pipeline_prepare_race(t->pipeline, likely_entrants(t), error);
         if (!status && !more && !pipeline_in_flight(t->pipeline) &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;

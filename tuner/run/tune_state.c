@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "process/interrupt.h"
 
-enum { FIRST_SAMPLES = 3 }; /* of each variant when it is tried: two to screen by, one may be unlucky */
+/* Of each variant when it is tried: two to screen by, one may be unlucky. A quick run would rather try more. */
+enum { FIRST_SAMPLES = 3, QUICK_SAMPLES = 2 };
 
 double tune_elapsed_s(const tune *t)
 {
@@ -58,7 +59,7 @@ size_t tune_samples(const tune *t)
 {
     if (t->session.workers->properties.predicted)
         return 1;
-    return t->settings->fixed_samples ? t->settings->fixed_samples : FIRST_SAMPLES;
+    return t->settings->fixed_samples ? t->settings->fixed_samples : tune_is_quick(t) ? QUICK_SAMPLES : FIRST_SAMPLES;
 }
 
 bool tune_races(const tune *t)

@@ -419,6 +419,7 @@ at_status device_worker_recheck(device_worker *w, uint64_t id, uint64_t seed, at
     (void)seed;
     if (fails(error, &status))
         return status;
+    the_tables.rechecked++;
     push(w, (device_event){.kind = DEVICE_RECHECKED, .id = id,
                            .outcome = the_tables.rechecks[id % TABLES_MOST]});
     return AT_OK;

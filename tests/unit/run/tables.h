@@ -36,7 +36,7 @@ typedef struct tables {
     at_status failure;
     /* What was asked. */
     int calls;
-    size_t compiled, tried, sampled_blocks, held;
+    size_t compiled, tried, sampled_blocks, held, rechecked;
     size_t unchecked; /* of those held: to be checked on ragged problems first */
     size_t checked;   /* on ragged problems alone; not among those tried */
 } tables;

@@ -111,6 +111,19 @@ static void a_quick_run_begins_with_what_is_recorded_of_an_earlier_script(void *
     free(best);
 }
 
+static void a_quick_run_leaves_checks_on_ragged_problems_to_the_race(void **state)
+{
+    fixture *f = *state;
+    assert_ok(run_it(f), f->error);
+    assert_int_equal(the_tables.unchecked, 0);
+    f->settings.variables[0] = (script_setting){"n", "2097152"};
+    f->settings.variable_count = 1;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    assert_ok(run_it(f), f->error);
+    assert_true(the_tables.unchecked > 0);
+}
+
 static void a_budget_ends_the_search_and_not_the_race(void **state)
 {
     fixture *f = *state;
@@ -206,6 +219,7 @@ int main(void)
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
+        TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
         TEST(a_budget_ends_the_search_and_not_the_race),
         TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),

@@ -11,9 +11,11 @@
  * finals. */
 enum { PROVE_AHEAD = 12 };
 
-/* The fastest of the first samples is rarely further off than this; a race of all that the protocol admits takes as
- * long as a quick run may. */
-static const double QUICK_PRIOR_RATIO = 1.1;
+/* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first samples is rarely
+ * further off than this, and of those within a percent any will do: few blocks tell them from the others. A default
+ * that is far behind takes longer in the finals than all finalists together, to tell that it is. */
+static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
+static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 20, QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
 /* A variant ties with its twin by being the same. */
 static bool may_enter(const candidate *one)
@@ -48,8 +50,13 @@ static int by_configuration(const void *a, const void *b)
 race_options race_driver_rules(const settings *o)
 {
     race_options rules = race_defaults();
-    if (settings_are_quick(o))
+    if (settings_are_quick(o)) {
         rules.prior_ratio = QUICK_PRIOR_RATIO;
+        rules.prior_entrants = QUICK_ENTRANTS;
+        rules.default_ratio = QUICK_DEFAULT_RATIO;
+        rules.finals_blocks = QUICK_FINALS_BLOCKS;
+        memcpy(rules.looks, QUICK_LOOKS, sizeof rules.looks);
+    }
     rules.seed = o->seed;
     if (o->finals_blocks)
         rules.finals_blocks = o->finals_blocks;

@@ -34,8 +34,8 @@ typedef struct race_driver_state { /* for progress */
     char energy_trouble[256]; /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* The protocol with what the settings change: seed, blocks and margin. A quick run races only who is near the
- * best by its first samples. */
+/* The protocol with what the settings change: seed, blocks and margin. A quick run races only the few who are
+ * nearest to the best by their first samples, in fewer blocks, and no default that is far behind. */
 race_options race_driver_rules(const settings *o);
 
 /* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an interrupted

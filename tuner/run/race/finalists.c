@@ -35,16 +35,11 @@ static bool is_being_proven(const candidate *one)
     return one->proof_asked && one->verdict == PROOF_NONE;
 }
 
-/* Of finalists in the order of their ranking. Who is quick waits for the first that is not convicted. */
 static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const candidate *one = c->entrants[finalists[i]];
-        if (is_being_proven(one))
+    for (size_t i = 0; i < count; i++)
+        if (is_being_proven(c->entrants[finalists[i]]))
             return true;
-        if (c->quick && one->verdict != PROOF_CONVICTED)
-            return false;
-    }
     return false;
 }
 
@@ -86,10 +81,13 @@ at_status finalists_check(race_driver *c, at_error *error)
     race_request *checks = calloc(result->count + 1, sizeof *checks);
     at_status status =
         finalists && checks ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
-    /* A race that was stopped early may have had no finals: its winner is checked then. */
+    /* A race that was stopped early may have had no finals: its winner is checked then. Who is quick checks it alone;
+     * where it is not fit the next winner has its turn. */
+    bool winner_alone = c->quick && !c->energy_wanted;
     for (size_t i = 0; !status && i < result->count; i++) {
         uint32_t entrant = result->ranking[i].entrant;
-        if (!result->ranking[i].failed && (c->in_block[entrant] || entrant == result->winner))
+        bool raced = c->in_block[entrant] && !winner_alone;
+        if (!result->ranking[i].failed && (raced || entrant == result->winner))
             finalists[count++] = entrant;
     }
     for (size_t i = 0; !status && i < count; i++)

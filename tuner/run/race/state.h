@@ -31,7 +31,7 @@ struct race_driver {
     clock_watch watch;
     size_t likely_proofs; /* that have begun because a finalist is likely to need them */
     bool checked; /* the finalists, on fresh data */
-    bool quick;   /* the winner's proof alone is waited for */
+    bool quick;   /* the winner alone is checked again and its proof waited for */
     bool impatient; /* a proof was waited for in vain */
     bool board_asked;
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */

@@ -158,6 +158,19 @@ static void a_quick_run_races_only_who_is_near_the_best(void **state)
     assert_int_equal(entrants_sampled(f), 1);
 }
 
+static void a_quick_run_checks_the_next_winner_where_the_first_is_wrong(void **state)
+{
+    fixture *f = *state;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.time_ns[i] = 100000 + 1000 * i;
+    the_tables.rechecks[0] = OUTCOME_WRONG_RESULT;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 1);
+    assert_int_equal(the_tables.rechecked, 2);
+}
+
 static void other_runs_race_who_is_within_a_third_too(void **state)
 {
     fixture *f = *state;
@@ -240,6 +253,7 @@ int main(void)
         TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
         TEST(where_nothing_works_there_is_no_race),
         TEST(a_quick_run_races_only_who_is_near_the_best),
+        TEST(a_quick_run_checks_the_next_winner_where_the_first_is_wrong),
         TEST(other_runs_race_who_is_within_a_third_too),
         TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
         TEST(a_failure_in_any_place_leaves_a_result),

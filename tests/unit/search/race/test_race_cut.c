@@ -19,6 +19,22 @@ static void earlier_samples_far_above_the_best_are_out_unmeasured(void **state)
     race_free(r);
 }
 
+static void of_those_near_the_best_no_more_than_the_limit_enter(void **state)
+{
+    (void)state;
+    set_up(40, 1e5, 0.001);
+    for (uint32_t i = 0; i < 40; i++)
+        entrants[i].fastest_ns = (int64_t)true_ns[i];
+    race_options options = with_seed(5);
+    options.prior_entrants = 12;
+    race *r = start(&options, 40);
+    const uint32_t *order;
+    assert_int_equal(race_next(r, &order), 12);
+    for (size_t i = 0; i < 12; i++)
+        assert_true(order[i] < 12);
+    race_free(r);
+}
+
 static void entrants_without_an_earlier_sample_are_screened(void **state)
 {
     (void)state;
@@ -187,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(earlier_samples_far_above_the_best_are_out_unmeasured),
+        cmocka_unit_test(of_those_near_the_best_no_more_than_the_limit_enter),
         cmocka_unit_test(entrants_without_an_earlier_sample_are_screened),
         cmocka_unit_test(one_outlier_does_not_screen_the_best_out),
         cmocka_unit_test(thousands_are_narrowed_down_in_few_samples),

@@ -32,6 +32,49 @@ static void the_default_is_measured_in_the_finals_however_slow(void **state)
     race_free(r);
 }
 
+/* A race of two with a default whose earlier sample is five times theirs, which `ratio` allows or not. */
+static race *start_with_slow_default(double ratio)
+{
+    set_up(3, 1e5, 0.01);
+    true_ns[2] = 5e5;
+    for (uint32_t i = 0; i < 3; i++)
+        entrants[i].fastest_ns = (int64_t)true_ns[i];
+    race_options options = with_seed(9);
+    options.default_entrant = 2;
+    options.default_ratio = ratio;
+    return start(&options, 3);
+}
+
+static void a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals(void **state)
+{
+    (void)state;
+    race *r = start_with_slow_default(4);
+    const race_result *result = finish_exactly(r);
+    const race_standing *s = standing_of(result, 2);
+    assert_int_equal(result->winner, 0);
+    assert_int_equal(s->left_at, RACE_PRIOR);
+    assert_int_equal(s->time.count, 0);
+    assert_int_equal(s->time.median_ns, 500000);
+    assert_true(fabs(s->ratio - 5) < 1e-6);
+    race_free(r);
+    r = start_with_slow_default(6);
+    assert_int_equal(standing_of(finish_exactly(r), 2)->left_at, RACE_FINALS);
+    race_free(r);
+}
+
+static void a_hopeless_default_races_when_all_others_fail(void **state)
+{
+    (void)state;
+    race *r = start_with_slow_default(4);
+    race_exclude(r, 0);
+    race_exclude(r, 1);
+    const race_result *result = finish_exactly(r);
+    assert_true(result->has_winner);
+    assert_int_equal(result->winner, 2);
+    assert_int_equal(result->ranking[0].left_at, RACE_FINALS);
+    race_free(r);
+}
+
 /* Of the finals' samples, how many are the default's and how many the winner's. */
 static void count_finals(double default_ns, size_t *of_default, size_t *of_winner)
 {
@@ -360,6 +403,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_default_is_ranked_by_its_time),
         cmocka_unit_test(the_default_is_measured_in_the_finals_however_slow),
+        cmocka_unit_test(a_default_that_is_known_to_be_hopeless_can_stay_out_of_the_finals),
+        cmocka_unit_test(a_hopeless_default_races_when_all_others_fail),
         cmocka_unit_test(a_default_far_behind_leaves_the_finals_and_one_that_is_near_does_not),
         cmocka_unit_test(a_default_that_left_the_finals_wins_when_all_others_are_excluded),
         cmocka_unit_test(the_finals_are_balanced),
