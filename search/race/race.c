@@ -529,6 +529,20 @@ size_t race_next(race *r, const uint32_t **order)
     return r->order_count;
 }
 
+size_t race_blocks_alike(const race *r)
+{
+    if (r->stopped || r->stage >= RACE_FINALS)
+        return !r->stopped && r->stage == RACE_FINALS;
+    if (r->stage == RACE_PROBE)
+        return PROBE_BLOCKS - r->heats_blocks;
+    if (r->stage == RACE_SCREEN)
+        return SCREEN_STEP - r->heats_blocks % SCREEN_STEP;
+    size_t next = 0;
+    while (next < RACE_LOOKS && r->options.looks[next] <= r->heats_blocks)
+        next++;
+    return next < RACE_LOOKS ? r->options.looks[next] - r->heats_blocks : 1;
+}
+
 /* Takes an entrant out of the living, keeping their order. */
 static void remove_alive(race *r, uint32_t entrant)
 {

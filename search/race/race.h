@@ -125,6 +125,11 @@ void race_free(race *r); /* NULL is fine */
  * gives the same block. */
 size_t race_next(race *r, const uint32_t **order);
 
+/* How many blocks, the next included, the race asks of the same entrants before it judges them, unless one
+ * fails: others may sample them meanwhile, for a block compares within itself. 1 in the finals, whose samples are one
+ * series; 0 when the race has finished. */
+size_t race_blocks_alike(const race *r);
+
 /* Tells the block's samples, in the order asked. A sample of 0 or less means that this entrant
  * failed: it leaves the race, the others' samples count. */
 void race_tell(race *r, const int64_t *samples_ns);

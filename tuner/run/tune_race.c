@@ -76,6 +76,10 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
                    race_stage_name(race_driver_get_state(t->driver)->stage), start_ns, clock_now_ns(), 1);
         if (status)
             break;
+        /* Nothing that comes after it needs them either. */
+        if (race_driver_get_state(t->driver)->stage >= RACE_FINALS && tune_owns_workers(t) &&
+            !t->settings->verify_all)
+            pipeline_rest_others(t->pipeline);
         show_race(t);
     }
     if (t->end == RUN_END_INTERRUPTED)
@@ -91,9 +95,6 @@ static at_status race_on_device(tune *t, at_error *error)
         return status;
     keep_search(t);
     pipeline_settle_twins(t->pipeline, baseline);
-    /* Nothing that comes after it needs them either. */
-    if (tune_owns_workers(t) && !t->settings->verify_all)
-        pipeline_rest_others(t->pipeline);
     status = race_at_home(t, baseline, error);
     while (status && moved_home(t)) {
         error_clear(error);

@@ -396,7 +396,8 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
                       .ceiling_ns = with_copy ? 90000 : 0};
     memcpy(e.ids, ids, count * sizeof *ids);
     for (size_t i = 0; i < count && e.outcome == OUTCOME_OK; i++) {
-        e.outcome = the_tables.blocks[ids[i] % TABLES_MOST];
+        e.outcome = w->elsewhere && the_tables.blocks_elsewhere ? the_tables.blocks_elsewhere
+                                                                : the_tables.blocks[ids[i] % TABLES_MOST];
         e.id = ids[i];
     }
     if (e.outcome == OUTCOME_OK) {
@@ -409,6 +410,7 @@ at_status device_worker_block(device_worker *w, const uint64_t *ids, size_t coun
         }
     }
     the_tables.sampled_blocks++;
+    the_tables.sampled_elsewhere += w->elsewhere;
     push(w, e);
     return AT_OK;
 }

@@ -24,6 +24,7 @@ typedef struct tables {
     outcome works[TABLES_MOST];
     int64_t time_ns[TABLES_MOST]; /* 0: 100 us and a little more with each number */
     int64_t elsewhere_ns[TABLES_MOST]; /* on any other GPU than cuda:0; 0: as there */
+    outcome blocks_elsewhere;  /* of all blocks on any other GPU */
     outcome ragged[TABLES_MOST];  /* of a variant that is held unchecked, or checked alone */
     outcome rechecks[TABLES_MOST], blocks[TABLES_MOST];
     size_t samples;            /* that a try brings; 0: as many as asked for */
@@ -37,6 +38,7 @@ typedef struct tables {
     /* What was asked. */
     int calls;
     size_t compiled, tried, sampled_blocks, held, rechecked;
+    size_t sampled_elsewhere; /* blocks, on any other GPU */
     size_t unchecked; /* of those held: to be checked on ragged problems first */
     size_t checked;   /* on ragged problems alone; not among those tried */
 } tables;

@@ -111,6 +111,8 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
             .order = one->configuration};
     }
     status = race_new(&rules, entrants, c->count, &c->race, error);
+    if (!status)
+        status = others_join(c, error);
 cleanup:
     free(entrants);
     if (status)
@@ -124,6 +126,10 @@ void race_driver_free(race_driver *c)
 {
     if (!c)
         return;
+    others_leave(c);
+    free(c->others);
+    free(c->home_ns);
+    free(c->ratios);
     race_free(c->race);
     free(c->entrants);
     free(c->asked);
@@ -191,15 +197,34 @@ static at_status use_block(race_driver *c, const uint32_t *order, size_t count, 
     return AT_OK;
 }
 
+static at_status sample_at_home(race_driver *c, const uint32_t *order, size_t count, device_event *out,
+                                at_error *error)
+{
+    int64_t start_ns = clock_now_ns();
+    for (size_t i = 0; i < count; i++)
+        c->ids[i] = order[i];
+    at_status status = device_worker_block(c->session->workers->device, c->ids, count, true, error);
+    if (status)
+        return status;
+    device_question asked = device_worker_claim(c->session->workers->device);
+    others_ask(c, order, count);
+    status = question_await(c, asked, out, error);
+    if (status)
+        return status;
+    c->block_ns = clock_now_ns() - start_ns;
+    for (size_t i = 0; i < count && out->sample_count == count; i++)
+        c->home_ns[order[i]] = out->samples_ns[i];
+    return AT_OK;
+}
+
 static at_status sample_block(race_driver *c, const race_question *q, const uint32_t *order,
                               size_t count, at_error *error)
 {
     device_event e;
-    for (size_t i = 0; i < count; i++)
-        c->ids[i] = order[i];
-    at_status status = device_worker_block(c->session->workers->device, c->ids, count, true, error);
-    if (!status)
-        status = question_await_latest(c, &e, error);
+    bool elsewhere;
+    at_status status = others_take(c, order, count, &elsewhere, &e, error);
+    if (!status && !elsewhere)
+        status = sample_at_home(c, order, count, &e, error);
     if (status)
         return status;
     size_t place = 0;
@@ -290,6 +315,8 @@ at_status race_driver_step(race_driver *c, bool *finished, at_error *error)
     size_t count = race_next(c->race, &order);
     race_stage stage = race_progress(c->race, &c->state.done, &c->state.left);
     c->probing = count > 0 && stage == RACE_PROBE;
+    if (!count || stage >= RACE_FINALS)
+        others_leave(c);
     at_status status = prove_ahead(c, order, count, error);
     if (status)
         return status;

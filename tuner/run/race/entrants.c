@@ -137,5 +137,8 @@ static at_status hold_block(race_driver *c, const uint32_t *order, size_t count,
 at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = ensure_images(c, order, count, error);
-    return status ? status : hold_block(c, order, count, error);
+    if (status)
+        return status;
+    others_load(c, order, count);
+    return hold_block(c, order, count, error);
 }

@@ -2,7 +2,23 @@
 
 at_status question_await(race_driver *c, device_question question, device_event *out, at_error *error)
 {
-    return device_worker_await(c->session->workers->device, question, -1, out, error);
+    device_worker *home = c->session->workers->device;
+    while (c->other_count > 0) {
+        at_error none = {0};
+        poll_set set;
+        at_status status = device_worker_await(home, question, 0, out, &none);
+        if (status != AT_NOT_FOUND) {
+            if (status && error)
+                *error = none;
+            return status;
+        }
+        others_watch(c);
+        poll_set_start(&set, STEP_MS);
+        device_worker_poll(home, &set);
+        others_poll(c, &set);
+        poll_set_wait(&set);
+    }
+    return device_worker_await(home, question, -1, out, error);
 }
 
 at_status question_await_latest(race_driver *c, device_event *out, at_error *error)

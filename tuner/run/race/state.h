@@ -1,15 +1,29 @@
 /* What the files of the race driver share; no one else includes this.
  *
- * From the top down: driver.c has blocks sampled; finalists.c checks, proves and reads the energy of who
+ * From the top down: driver.c has blocks sampled; others.c has other GPUs sample some; finalists.c checks, proves and reads the energy of who
  * reached the finals; entrants.c loads entrants onto the device and takes those out that fail; question.c
  * waits for answers and says how the log knows a question. */
 #ifndef AUTOTUNE_RUN_RACE_STATE_H
 #define AUTOTUNE_RUN_RACE_STATE_H
 
+#include "base/rng.h"
 #include "run/race/clock_watch.h"
 #include "run/race/driver.h"
 
 enum { STEP_MS = 100, CEILING_SAMPLES = 512 };
+
+/* Another GPU of the model, which samples blocks beside home. */
+typedef struct race_other {
+    device_worker *worker;  /* borrowed */
+    bool *held;             /* entrants */
+    device_question *loads; /* not answered yet, or not looked at */
+    size_t load_count;
+    uint32_t *order; /* of the block that it was asked for */
+    size_t count;    /* of that block; 0: there is none */
+    bool probes;     /* that block is a probe's */
+    device_question block;
+    clock_watch watch;
+} race_other;
 
 struct race_driver {
     session *session;
@@ -26,6 +40,12 @@ struct race_driver {
     bool probing; /* what a probe samples counts no further, and needs no check on ragged problems */
     bool *in_block;
     uint64_t *ids;
+    race_other *others;
+    size_t other_count;
+    rng random;          /* of their blocks' orders */
+    int64_t *home_ns;    /* the latest sample at home of each entrant; 0: none */
+    double *ratios;      /* scratch, one for each */
+    int64_t block_ns;    /* wall time of the latest block at home */
     int64_t ceiling_ns[CEILING_SAMPLES];
     size_t ceiling_count;
     clock_watch watch;
@@ -62,6 +82,31 @@ const char *question_stage(const race_driver *c);
 
 /* Notes how many other processes compute on the GPU. */
 void question_note_others(race_driver *c, uint32_t others);
+
+/* ---- others.c ---- */
+
+/* Finds the other GPUs that are ready. AT_NO_MEMORY. */
+at_status others_join(race_driver *c, at_error *error);
+
+/* Has them load the entrants of the next block (c->in_block), and drop others, without waiting. Where home checks on
+ * ragged problems, they need not. */
+void others_load(race_driver *c, const uint32_t *order, size_t count);
+
+/* While home samples the next block: asks each for a further one of the same entrants, as far as the race wants any. */
+void others_ask(race_driver *c, const uint32_t *order, size_t count);
+
+/* Sends them what they are to do, and hears them, without waiting; has a poll wake up for those that are at
+ * something. */
+void others_watch(race_driver *c);
+void others_poll(const race_driver *c, poll_set *set);
+
+/* *found: one has sampled the same entrants. The event, the caller's, is as if home had: in that order, with times in
+ * home's measure. Waits for it no longer than is worth it. AT_NO_MEMORY. */
+at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found, device_event *out,
+                      at_error *error);
+
+/* They have nothing more to do in this race: drops what they hold. */
+void others_leave(race_driver *c);
 
 /* ---- entrants.c ---- */
 

@@ -1,8 +1,8 @@
 /* The GPUs of one model that a run measures on, as the pipeline sees them.
  *
- * One of them is home: it runs the race. The others screen their share of the variants. Samples are
- * compared only within one GPU: those of the other GPUs say which variants the race is to sample, and how
- * far each was behind the best there. */
+ * One of them is home: it runs the race. The others screen their share of the variants, and sample blocks of the
+ * race until its finals (run/race/others.c). Samples are compared only within one GPU: first samples of the other
+ * GPUs say which variants the race is to sample, and how far each was behind the best there. */
 #ifndef AUTOTUNE_RUN_SETUP_GPUS_H
 #define AUTOTUNE_RUN_SETUP_GPUS_H
 

@@ -627,8 +627,19 @@ static at_status drain(pipeline *p, bool *moved, at_error *error)
     return status;
 }
 
+size_t pipeline_ready_others(const pipeline *p, device_worker **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->gpus.count; i++)
+        if (i != p->gpus.home && p->gpus.items[i].ready && is_heard(p, i))
+            out[count++] = p->gpus.items[i].worker;
+    return count;
+}
+
 void pipeline_rest_others(pipeline *p)
 {
+    if (p->others_rest)
+        return;
     p->others_rest = true;
     for (size_t i = 0; i < p->gpus.count; i++)
         if (i != p->gpus.home && !p->gpus.items[i].lost)

@@ -82,9 +82,13 @@ void pipeline_abandon_queue(pipeline *p);
  * device is lost for good. */
 at_status pipeline_step(pipeline *p, int timeout_ms, at_error *error);
 
-/* Gives the GPUs back that the race does not run on: while it goes on their processes end, which takes a
- * driver a tenth of a second each. If home is lost one of them opens its GPU again. */
+/* Gives the GPUs back that the finals do not run on: while they go on the others' processes end, which takes a
+ * driver a tenth of a second each. If home is lost one of them opens its GPU again. Does nothing where they rest. */
 void pipeline_rest_others(pipeline *p);
+
+/* The other GPUs that could sample now: ready, and neither lost nor given back. Returns how many `out` got, which has room
+ * for WORKERS_MOST_OTHERS; the workers are borrowed. */
+size_t pipeline_ready_others(const pipeline *p, device_worker **out);
 
 /* The GPU that runs the race (candidate.gpu); it changes when that one is lost. */
 size_t pipeline_home(const pipeline *p);

@@ -12,6 +12,7 @@ typedef struct fixture {
     settings settings;
     race_driver *driver;
     bool deferred, stopped; /* the ragged check; the race, at once */
+    bool two;               /* GPUs */
     at_error error;
 } fixture;
 
@@ -29,12 +30,29 @@ static int close_all(void **state)
     fixture *f = *state;
     race_driver_free(f->driver);
     pipeline_free(f->pipeline);
+    device_worker_free(f->session.workers->others[0]);
+    f->session.workers->other_count = 0;
     tables_close(&f->session);
     return 0;
 }
 
+static void open_another(session *s)
+{
+    at_error error = {0};
+    device_event opened;
+    device_worker **other = &s->workers->others[0];
+    assert_ok(device_worker_start(&(device_worker_options){.spec = "cuda:1"}, other, &error), error);
+    assert_ok(device_worker_take(*other, 0, &opened, &error), error);
+    device_event_deinit(&opened);
+    assert_ok(device_worker_setup(*other, NULL, NULL, 1, &error), error);
+    s->workers->other_count = 1;
+    strcpy(s->workers->other_properties[0].spec, "cuda:1");
+}
+
 static at_status run_race(fixture *f)
 {
+    if (f->two)
+        open_another(&f->session);
     assert_ok(pipeline_new(&f->session, NULL, 3, &f->pipeline, &f->error), f->error);
     if (f->deferred)
         pipeline_defer_ragged(f->pipeline);
@@ -179,6 +197,60 @@ static void other_runs_race_who_is_within_a_third_too(void **state)
     assert_int_equal(entrants_sampled(f), 2);
 }
 
+static const race_standing *standing(fixture *f, uint64_t id)
+{
+    const race_result *r = race_driver_result(f->driver);
+    for (size_t i = 0; i < r->count; i++)
+        if (race_driver_candidate(f->driver, r->ranking[i].entrant)->id == id)
+            return &r->ranking[i];
+    fail();
+    return NULL;
+}
+
+static void another_gpu_samples_every_other_block_until_the_finals(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++)
+        the_tables.time_ns[i] = 100000 + 10 * i;
+    f->two = true;
+    assert_ok(run_race(f), f->error);
+    size_t finals = standing(f, winner(f))->time.count;
+    assert_int_equal(winner(f), 0);
+    assert_int_equal(race_driver_result(f->driver)->blocks, the_tables.sampled_blocks);
+    assert_true(the_tables.sampled_elsewhere > 0);
+    assert_int_equal(2 * the_tables.sampled_elsewhere, the_tables.sampled_blocks - finals);
+}
+
+/* In home's measure: nobody's time is what it is on the other. */
+static void a_slower_gpu_changes_no_time(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < TABLES_MOST; i++) {
+        the_tables.time_ns[i] = 100000 + 2000 * i;
+        the_tables.elsewhere_ns[i] = 3 * the_tables.time_ns[i];
+    }
+    f->two = true;
+    assert_ok(run_race(f), f->error);
+    assert_true(the_tables.sampled_elsewhere > 0);
+    assert_int_equal(winner(f), 0);
+    const race_standing *beaten = standing(f, 5);
+    assert_int_equal(beaten->left_at, RACE_HEATS);
+    assert_true(llabs(beaten->time.median_ns - the_tables.time_ns[5]) < 100);
+}
+
+static void what_fails_on_another_gpu_is_home_s_to_judge(void **state)
+{
+    fixture *f = *state;
+    the_tables.time_ns[9] = 80000;
+    the_tables.time_ns[4] = 80800;
+    the_tables.blocks_elsewhere = OUTCOME_CRASHED;
+    f->two = true;
+    assert_ok(run_race(f), f->error);
+    assert_int_equal(winner(f), 9);
+    assert_int_equal(the_tables.sampled_elsewhere, 1);
+    assert_int_equal(race_driver_get_state(f->driver)->excluded, 0);
+}
+
 static void where_nothing_works_there_is_no_race(void **state)
 {
     fixture *f = *state;
@@ -251,6 +323,9 @@ int main(void)
         TEST(one_that_is_wrong_on_a_ragged_problem_leaves_the_race_when_it_is_loaded),
         TEST(what_a_probe_alone_samples_is_not_checked_on_ragged_problems),
         TEST(who_wins_a_race_that_was_stopped_is_checked_all_the_same),
+        TEST(another_gpu_samples_every_other_block_until_the_finals),
+        TEST(a_slower_gpu_changes_no_time),
+        TEST(what_fails_on_another_gpu_is_home_s_to_judge),
         TEST(where_nothing_works_there_is_no_race),
         TEST(a_quick_run_races_only_who_is_near_the_best),
         TEST(a_quick_run_checks_the_next_winner_where_the_first_is_wrong),

@@ -91,6 +91,34 @@ static void the_same_seed_and_samples_replay_the_same_race(void **state)
     race_free(b);
 }
 
+/* Hundreds begin with a probe; a hundred without earlier samples with a screen. */
+static void as_many_blocks_are_alike_as_the_race_says(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {300, 100};
+    for (size_t k = 0; k < 2; k++) {
+        set_up(counts[k], 1e5, 0.1 / (double)counts[k]);
+        for (size_t i = 0; i < counts[k]; i++)
+            entrants[i].fastest_ns = k == 0 ? (int64_t)true_ns[i] : 0;
+        race_options options = with_seed(31);
+        race *r = start(&options, counts[k]);
+        const uint32_t *order;
+        size_t alike = 0, asked_of = 0;
+        for (size_t count; (count = race_next(r, &order)) > 0; race_tell(r, samples_ns)) {
+            if (alike > 0)
+                assert_int_equal(count, asked_of);
+            alike = alike > 0 ? alike : race_blocks_alike(r);
+            assert_true(alike >= 1);
+            assert_true(race_progress(r, NULL, NULL) < RACE_FINALS || alike == 1);
+            asked_of = count;
+            alike--;
+            fill(count, order);
+        }
+        assert_int_equal(race_blocks_alike(r), 0);
+        race_free(r);
+    }
+}
+
 static void an_entrant_that_fails_leaves_and_the_race_goes_on(void **state)
 {
     (void)state;
@@ -225,6 +253,7 @@ int main(void)
         cmocka_unit_test(asking_twice_gives_the_same_block),
         cmocka_unit_test(blocks_come_in_different_orders),
         cmocka_unit_test(the_same_seed_and_samples_replay_the_same_race),
+        cmocka_unit_test(as_many_blocks_are_alike_as_the_race_says),
         cmocka_unit_test(an_entrant_that_fails_leaves_and_the_race_goes_on),
         cmocka_unit_test(a_race_in_which_all_fail_has_no_winner),
         cmocka_unit_test(a_stopped_race_is_inconclusive_with_the_best_so_far),

@@ -1,0 +1,235 @@
+/* Other GPUs of the model sample blocks while home samples one.
+ *
+ * A block compares within itself, so it is of one GPU, and of whichever: several halve the time of probe, screen and
+ * heats. The finals are home's alone. Home decides who is fit: one that fails elsewhere ends that GPU's part in the
+ * race, and nothing else. */
+#include "run/race/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+
+static void deinit(race_other *o)
+{
+    free(o->held);
+    free(o->loads);
+    free(o->order);
+}
+
+at_status others_join(race_driver *c, at_error *error)
+{
+    device_worker *ready[WORKERS_MOST_OTHERS];
+    size_t count = pipeline_ready_others(c->pipeline, ready);
+    c->random = rng_seeded(c->seed);
+    c->others = calloc(count + 1, sizeof *c->others);
+    c->home_ns = calloc(c->count, sizeof *c->home_ns);
+    c->ratios = calloc(c->count, sizeof *c->ratios);
+    if (!c->others || !c->home_ns || !c->ratios)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    while (c->other_count < count) {
+        race_other *o = &c->others[c->other_count];
+        o->worker = ready[c->other_count++];
+        o->held = calloc(c->count, sizeof *o->held);
+        o->loads = calloc(c->count, sizeof *o->loads);
+        o->order = calloc(c->count, sizeof *o->order);
+        clock_watch_init(&o->watch);
+        if (!o->held || !o->loads || !o->order)
+            return error_set(error, AT_NO_MEMORY, "out of memory");
+    }
+    return AT_OK;
+}
+
+/* What it was asked stays claimed, and is not waited for. Its failures are the pipeline's to hear. */
+static void leave(race_driver *c, race_other *o)
+{
+    for (size_t i = 0; o->held && i < c->count; i++)
+        if (o->held[i])
+            device_worker_release(o->worker, i, NULL);
+    deinit(o);
+    *o = c->others[--c->other_count];
+}
+
+void others_leave(race_driver *c)
+{
+    while (c->other_count > 0)
+        leave(c, &c->others[c->other_count - 1]);
+}
+
+/* False: it cannot be asked. */
+static bool hold(race_driver *c, race_other *o, uint32_t entrant)
+{
+    device_variant v;
+    candidate_variant(c->entrants[entrant], &v);
+    for (size_t i = 1; i < DEVICE_SLOTS; i++)
+        v.present[i] = false;
+    v.unchecked = false;
+    if (device_worker_hold(o->worker, entrant, &v, NULL))
+        return false;
+    o->held[entrant] = true;
+    o->loads[o->load_count++] = device_worker_claim(o->worker);
+    return true;
+}
+
+static bool load(race_driver *c, race_other *o, const uint32_t *order, size_t count)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (!o->held[i] || c->in_block[i])
+            continue;
+        o->held[i] = false;
+        if (device_worker_release(o->worker, i, NULL))
+            return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!o->held[order[i]] && candidate_has_code(c->entrants[order[i]]) && !hold(c, o, order[i]))
+            return false;
+    return true;
+}
+
+void others_load(race_driver *c, const uint32_t *order, size_t count)
+{
+    for (size_t i = c->other_count; i-- > 0;)
+        if (!c->others[i].count && !load(c, &c->others[i], order, count))
+            leave(c, &c->others[i]);
+}
+
+static bool ask(race_driver *c, race_other *o, const uint32_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (size_t)rng_below(&c->random, i + 1);
+        o->order[i] = o->order[at];
+        o->order[at] = order[i];
+    }
+    for (size_t i = 0; i < count; i++)
+        c->ids[i] = o->order[i];
+    if (device_worker_block(o->worker, c->ids, count, false, NULL))
+        return false;
+    o->block = device_worker_claim(o->worker);
+    o->probes = c->probing;
+    o->count = count;
+    return true;
+}
+
+static bool holds_all(const race_other *o, const uint32_t *order, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!o->held[order[i]])
+            return false;
+    return true;
+}
+
+void others_ask(race_driver *c, const uint32_t *order, size_t count)
+{
+    size_t wanted = race_blocks_alike(c->race), under_way = 1;
+    for (size_t i = 0; i < c->other_count; i++)
+        under_way += c->others[i].count > 0;
+    for (size_t i = c->other_count; i-- > 0 && under_way < wanted;) {
+        race_other *o = &c->others[i];
+        if (o->count || !holds_all(o, order, count))
+            continue;
+        if (ask(c, o, order, count))
+            under_way++;
+        else
+            leave(c, o);
+    }
+}
+
+void others_watch(race_driver *c)
+{
+    for (size_t i = c->other_count; i-- > 0;)
+        if (device_worker_watch(c->others[i].worker, NULL))
+            leave(c, &c->others[i]);
+}
+
+void others_poll(const race_driver *c, poll_set *set)
+{
+    for (size_t i = 0; i < c->other_count; i++)
+        if (device_worker_pending(c->others[i].worker))
+            device_worker_poll(c->others[i].worker, set);
+}
+
+/* They were asked for before the block, and are answered when it is. */
+static bool loads_succeeded(race_other *o)
+{
+    bool all = true;
+    for (; o->load_count > 0; o->load_count--) {
+        device_event e;
+        if (device_worker_await(o->worker, o->loads[o->load_count - 1], 0, &e, NULL))
+            return false;
+        all = all && e.outcome == OUTCOME_OK;
+        device_event_deinit(&e);
+    }
+    return all;
+}
+
+/* Puts the samples of its block, by entrant, where the order has them. False: some are missing, or home has no sample to
+ * measure them by. */
+static bool translate(race_driver *c, const race_other *o, const int64_t *there_ns, const uint32_t *order,
+                      size_t count, int64_t *out_ns)
+{
+    memset(out_ns, 0, count * sizeof *out_ns);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t at = 0; at < o->count && !out_ns[i]; at++)
+            if (o->order[at] == order[i])
+                out_ns[i] = there_ns[at];
+        if (out_ns[i] <= 0 || c->home_ns[order[i]] <= 0)
+            return false;
+        c->ratios[i] = (double)c->home_ns[order[i]] / (double)out_ns[i];
+    }
+    double ratio = stats_median(c->ratios, count);
+    for (size_t i = 0; i < count; i++) {
+        out_ns[i] = llround(ratio * (double)out_ns[i]);
+        if (out_ns[i] <= 0)
+            return false;
+    }
+    return true;
+}
+
+/* What the answer to its block is worth. *fit: the GPU may go on. */
+static at_status use(race_driver *c, race_other *o, const device_event *e, const uint32_t *order, size_t count,
+                     bool *fit, bool *found, device_event *out, at_error *error)
+{
+    *fit = loads_succeeded(o) && e->outcome == OUTCOME_OK && e->sample_count == o->count;
+    if (!*fit || o->probes != c->probing || clock_watch_judge(&o->watch, e->sm_clock_khz) == CLOCK_REDO)
+        return AT_OK;
+    int64_t *samples_ns = malloc(count * sizeof *samples_ns);
+    if (!samples_ns)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    *found = translate(c, o, e->samples_ns, order, count, samples_ns);
+    if (*found)
+        *out = (device_event){
+            .kind = DEVICE_BLOCK, .outcome = OUTCOME_OK, .samples_ns = samples_ns, .sample_count = count};
+    else
+        free(samples_ns);
+    return AT_OK;
+}
+
+at_status others_take(race_driver *c, const uint32_t *order, size_t count, bool *found, device_event *out,
+                      at_error *error)
+{
+    /* One that is slower than home finishes its block while home samples another. */
+    int patience_ms = 1 + (int)(c->block_ns / 2 / 1000000);
+    at_status status = AT_OK;
+    *found = false;
+    for (size_t i = c->other_count; i-- > 0 && !status && !*found;) {
+        race_other *o = &c->others[i];
+        device_event e;
+        if (!o->count)
+            continue;
+        at_error why = {0};
+        at_status heard = device_worker_await(o->worker, o->block, patience_ms, &e, &why);
+        patience_ms = 0;
+        if (heard == AT_NOT_FOUND)
+            continue;
+        bool fit = !heard;
+        if (!heard) {
+            status = use(c, o, &e, order, count, &fit, found, out, error);
+            device_event_deinit(&e);
+            o->count = 0;
+        }
+        if (!fit)
+            leave(c, o);
+    }
+    return status;
+}
