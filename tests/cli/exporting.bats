@@ -429,3 +429,12 @@ END
     command -v nvcc >/dev/null || skip "there is no nvcc"
     nvcc -std=c++17 -arch=sm_90 -c use.cu -o use.o
 }
+
+@test "clang compiles the recorded kernels of installed patterns without a warning" {
+    compiler=$("$BATS_TEST_DIRNAME/../cuda_clang.sh") || skip "$compiler"
+    for pattern in transpose dot conv2d loop_order matmul; do
+        tool export $pattern --results "$BATS_TEST_DIRNAME/../../results" --format cuda -o tuned.cu
+        succeeds
+        $compiler -c tuned.cu -o tuned.o
+    done
+}

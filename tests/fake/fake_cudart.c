@@ -1,4 +1,4 @@
-/* A CUDA runtime for programs that nvcc has made, on machines without a GPU: it prints what would be done.
+/* A CUDA runtime for programs that nvcc or clang has made, on machines without a GPU: it prints what would be done.
  *
  * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared cooperative ARGUMENTS"), copy into
  * a variable of the device and raised limit. How large arguments are is told beforehand, by fake_sizes. */
@@ -55,7 +55,7 @@ static void add(const void *address, const char *name)
     }
 }
 
-/* ---- what nvcc puts in front of main() (crt/host_runtime.h) ---- */
+/* ---- what nvcc and clang put in front of main() (crt/host_runtime.h) ---- */
 
 VISIBLE void **__cudaRegisterFatBinary(void *binary);
 VISIBLE void **__cudaRegisterFatBinary(void *binary)
@@ -121,6 +121,13 @@ VISIBLE cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 bloc
                                        size_t shared, cudaStream_t stream);
 VISIBLE cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
                                        size_t shared, cudaStream_t stream)
+{
+    (void)kernel, (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
+    abort();
+}
+
+VISIBLE cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block, void **arguments, size_t shared,
+                                     cudaStream_t stream)
 {
     (void)kernel, (void)grid, (void)block, (void)arguments, (void)shared, (void)stream;
     abort();

@@ -1,5 +1,5 @@
 /* CUDA: the kernels that records and portfolios need, each once, with a function that picks and launches:
- * a .cu and a .h, for nvcc, which need nothing of autotune.
+ * a .cu and a .h, for nvcc and clang, which need nothing of autotune.
  *
  * The header is that of export/header.c, in which a configuration without a kernel for the problem at
  * hand is passed over, and a function that evaluates launches. */
@@ -14,6 +14,10 @@
 
 static const char launches[] = {
 #include "launches.h.inc"
+};
+
+static const char clang[] = {
+#include "clang.cu.inc"
 };
 
 static const char queue[] = {
@@ -157,7 +161,7 @@ static void print_kernels(const export_model *const *models, size_t count, const
 {
     fprintf(to,
             "// Kernels that autotune %s found to be the fastest, and functions that pick and launch them;\n"
-            "// the header beside it declares them. For nvcc, C++17; needs the CUDA runtime alone.\n"
+            "// the header beside it declares them. For nvcc and clang, C++17; needs the CUDA runtime alone.\n"
             "// Written by 'autotune export --format cuda': change the records, not this.\n"
             "#include <cuda_runtime.h>\n"
             "#include <cassert>\n"
@@ -165,8 +169,10 @@ static void print_kernels(const export_model *const *models, size_t count, const
             version_text());
     print_includes(models, count, to);
     fprintf(to, "\n#include \"%s.h\"\n", stem);
+    fprintf(to, "\n%s", clang);
     for (size_t i = 0; i < count; i++)
         print_sources(models[i], to);
+    fputs("\n#if defined(__clang__) && defined(__CUDA__)\n#pragma clang diagnostic pop\n#endif\n", to);
     fprintf(to, "\n\n%s\n", queue);
     for (size_t i = 0; i < count; i++)
         print_functions(models[i], to);

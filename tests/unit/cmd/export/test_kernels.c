@@ -1,4 +1,4 @@
-/* Exported kernels: that what a configuration launches is in C what it is in Lua, and that a .cu of nvcc, run on
+/* Exported kernels: that what a configuration launches is in C what it is in Lua, and that a .cu of nvcc or clang, run on
  * a runtime that prints, launches just what the library would. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -440,9 +440,9 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
-static void a_program_of_nvcc_launches_what_the_library_would(void **state)
+/* Of the shell: `compiler` is what compiles a .cu, `include` where the headers of its CUDA are. */
+static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
-    (void)state;
     static const struct {
         const char *file, *record;
         int problems; /* beside its own */
@@ -458,8 +458,6 @@ static void a_program_of_nvcc_launches_what_the_library_would(void **state)
     char folder[TEMPORARY_BYTES], build[1024], *source, *expected, *calls;
     size_t source_size, expected_size, calls_size, size;
     rng r = rng_seeded(5);
-    if (AUTOTUNE_NVCC[0] == '\0')
-        skip();
     temporary_make(folder);
     for (size_t i = 0; i < COUNT; i++) {
         subject_open(&subjects[i], from[i].file, from[i].record);
@@ -503,10 +501,10 @@ static void a_program_of_nvcc_launches_what_the_library_would(void **state)
     fclose(wanted);
     write_file(folder, "main.c", source, source_size);
     snprintf(build, sizeof build,
-             "%s -std=c++17 -arch=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror -c exported.cu "
-             "&& cc -std=c11 -Wall -Wextra -Werror -isystem \"%s\" -c main.c "
-             "&& c++ main.o exported.o %s/tests/libfake_cudart.so -Wl,-rpath,%s/tests -o main && ./main >out",
-             AUTOTUNE_NVCC, AUTOTUNE_CUDA_INCLUDE, TEST_BINARY_DIR, TEST_BINARY_DIR);
+             "%s && $compiler -c exported.cu && cc -std=c11 -Wall -Wextra -Werror -isystem \"$include\" -c main.c "
+             "&& cc -std=c11 -Wall -Wextra -Werror -fPIC -shared -isystem \"$include\" %s/tests/fake/fake_cudart.c -o libcudart.so "
+             "&& c++ main.o exported.o ./libcudart.so -o main && ./main >out",
+             set_compiler_and_include, TEST_SOURCE_DIR);
     char *out = run(folder, build);
     /* Every pattern is launched, and not by one source alone; the default is for other GPUs. */
     size_t launched = 0;
@@ -530,11 +528,31 @@ static void a_program_of_nvcc_launches_what_the_library_would(void **state)
     temporary_remove(folder);
 }
 
+static void a_program_of_nvcc_launches_what_the_library_would(void **state)
+{
+    (void)state;
+    if (AUTOTUNE_NVCC[0] == '\0')
+        skip();
+    a_program_launches_what_the_library_would(
+        "compiler='" AUTOTUNE_NVCC " -std=c++17 -arch=sm_90 -Werror all-warnings -Xcompiler -Wall,-Wextra,-Werror' "
+        "include='" AUTOTUNE_CUDA_INCLUDE "'");
+}
+
+static void a_program_of_clang_launches_what_the_library_would(void **state)
+{
+    (void)state;
+    if (system(TEST_SOURCE_DIR "/tests/cuda_clang.sh >&2") != 0)
+        skip();
+    a_program_launches_what_the_library_would("compiler=$(" TEST_SOURCE_DIR "/tests/cuda_clang.sh) "
+                                              "&& include=${compiler#*-isystem } && include=${include%% *}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launches_in_c_are_those_of_the_script),
         cmocka_unit_test(a_program_of_nvcc_launches_what_the_library_would),
+        cmocka_unit_test(a_program_of_clang_launches_what_the_library_would),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
