@@ -138,10 +138,12 @@ at_status side_by_side_run(device_worker *w, side *sides, size_t count, const si
         status = hold(w, &sides[i], i, rules, error);
     for (size_t b = 0; !status && b < rules->blocks; b++) {
         size_t held = 0;
+        if (rules->enough && rules->enough(rules->context, sides, count, b))
+            break;
         for (size_t i = 0; i < count; i++)
-            if (sides[i].outcome == OUTCOME_OK)
+            if (sides[i].outcome == OUTCOME_OK && !sides[i].settled)
                 ids[held++] = i;
-        if (held == 0 || (rules->enough && rules->enough(rules->context, sides, count, b)))
+        if (held == 0)
             break;
         rng_shuffle(&random, ids, held);
         status = take_block(w, sides, ids, held, rules, error);
@@ -153,7 +155,7 @@ at_status side_by_side_run(device_worker *w, side *sides, size_t count, const si
     return status;
 }
 
-static at_status judge(const side *sides, size_t count, int64_t tick_ns, double margin, size_t looks,
+static at_status judge(side *sides, size_t count, int64_t tick_ns, double margin, size_t looks,
                        side_standing *out)
 {
     const side *first = &sides[0];
@@ -165,15 +167,16 @@ static at_status judge(const side *sides, size_t count, int64_t tick_ns, double 
         return AT_NO_MEMORY;
     double chance = error_chance / (double)(looks ? looks : 1) / (double)(count - 1);
     for (size_t i = 1; i < count; i++) {
-        const side *s = &sides[i];
+        side *s = &sides[i];
         /* Who lost no block has as many samples as the first, of the same blocks. */
-        if (s->outcome != OUTCOME_OK || s->sample_count != first->sample_count)
+        if (s->outcome != OUTCOME_OK || s->settled || s->sample_count != first->sample_count)
             continue;
         size_t blocks = s->sample_count;
         paired p = paired_compare(first->samples_ns, s->samples_ns, blocks, tick_ns, scratch);
         double half = paired_half_width(&p, paired_quantile(chance, blocks));
         double low = exp(p.mean - half), high = exp(p.mean + half);
-        if (!isfinite(half) || (low <= 1 + margin && high > 1 + margin))
+        s->settled = isfinite(half) && high <= 1 + margin;
+        if (!s->settled && (!isfinite(half) || low <= 1 + margin))
             out->decided = false;
         if (isfinite(half) && low > 1 + margin && exp(p.mean) > out->ratio) {
             out->rival = i;
@@ -198,7 +201,7 @@ static size_t looks_until(size_t blocks, bool *at_look)
     return looks;
 }
 
-bool side_judge_enough(void *context, const side *sides, size_t count, size_t blocks)
+bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks)
 {
     side_judge *j = context;
     bool at_look, last;

@@ -20,7 +20,8 @@ typedef struct side {
     uint32_t layout;     /* of its data, as the device numbers it */
     outcome outcome;
     char message[256];   /* why it is not ok */
-    int64_t *samples_ns; /* one a block, in the order of the blocks; owned; NULL unless it is ok */
+    bool settled;        /* side_rules.enough knows what it wanted to: there are no more samples of it */
+    int64_t *samples_ns; /* one a block until it is settled, in the order of the blocks; owned; NULL unless it is ok */
     size_t sample_count;
 } side;
 
@@ -28,8 +29,8 @@ typedef struct side_rules {
     size_t blocks;  /* at most */
     uint64_t seed;  /* orders the blocks */
     bool checked;   /* against the reference, before */
-    /* May the race end after that many blocks? NULL: it takes all of them. */
-    bool (*enough)(void *context, const side *sides, size_t count, size_t blocks);
+    /* May the race end after that many blocks? It may settle sides. NULL: it takes all of them. */
+    bool (*enough)(void *context, side *sides, size_t count, size_t blocks);
     /* Does other work while the device is busy, about a millisecond at a time. NULL: there is none. */
     at_status (*meanwhile)(void *context, at_error *error);
     void *context;
@@ -57,7 +58,7 @@ typedef struct side_standing {
 
 /* What ends a race once it is decided: side_rules.enough for a side_judge. It looks after 6, 9, 13 ... blocks,
  * each time half as many more, and compares by samples of the same blocks; the chance that any of its looks at
- * sides that are alike finds a rival is below 0.5 %. */
+ * sides that are alike finds a rival is below 0.5 %. Who is surely not faster by more than the margin is settled. */
 typedef struct side_judge {
     int64_t tick_ns;        /* the clock's resolution */
     double margin;          /* relative: what is no difference */
@@ -66,6 +67,6 @@ typedef struct side_judge {
     at_status status;       /* of that look: AT_NO_MEMORY */
 } side_judge;
 
-bool side_judge_enough(void *context, const side *sides, size_t count, size_t blocks);
+bool side_judge_enough(void *context, side *sides, size_t count, size_t blocks);
 
 #endif

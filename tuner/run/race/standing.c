@@ -341,7 +341,7 @@ static at_status meanwhile(void *context, at_error *error)
 
 /* ---- racing ---- */
 
-static bool is_enough(void *context, const side *sides, size_t count, size_t blocks)
+static bool is_enough(void *context, side *sides, size_t count, size_t blocks)
 {
     return side_judge_enough(&((run *)context)->judge, sides, count, blocks);
 }

@@ -34,21 +34,30 @@ static race *race_of(const double *times_ns, size_t count, double noise, uint64_
     return r;
 }
 
-/* Runs it as side_by_side_run() would; returns the blocks that it took. */
-static size_t finish(race *r, double margin, side_standing *out)
+/* Runs it as side_by_side_run() would; returns the blocks that it took, and in `taken`, which may be NULL, the
+ * samples of each side. */
+static size_t finish_counted(race *r, double margin, side_standing *out, size_t *taken)
 {
     side_judge judge = {.margin = margin, .blocks = BLOCKS};
     size_t blocks = 0;
     while (blocks < BLOCKS && !side_judge_enough(&judge, r->sides, r->count, blocks)) {
         blocks++;
         for (size_t i = 0; i < r->count; i++)
-            r->sides[i].sample_count = blocks;
+            if (!r->sides[i].settled)
+                r->sides[i].sample_count = blocks;
     }
     side_judge_enough(&judge, r->sides, r->count, blocks);
     assert_int_equal(judge.status, AT_OK);
     *out = judge.standing;
+    for (size_t i = 0; taken && i < r->count; i++)
+        taken[i] = r->sides[i].sample_count;
     free(r);
     return blocks;
+}
+
+static size_t finish(race *r, double margin, side_standing *out)
+{
+    return finish_counted(r, margin, out, NULL);
 }
 
 static void of_kernels_that_are_alike_none_is_faster(void **state)
@@ -103,6 +112,19 @@ static void noise_that_hides_the_difference_is_not_decided(void **state)
     assert_false(found.decided);
 }
 
+static void who_is_surely_not_faster_is_timed_no_more(void **state)
+{
+    (void)state;
+    static const double times[] = {1.005e5, 1e5, 3e5};
+    side_standing found;
+    size_t taken[3];
+    finish_counted(race_of(times, 3, 0.01, 1), 0.005, &found, taken);
+    assert_false(found.decided);
+    assert_int_equal(taken[0], BLOCKS);
+    assert_int_equal(taken[1], BLOCKS);
+    assert_int_equal(taken[2], 6);
+}
+
 static void who_failed_is_nobodys_rival(void **state)
 {
     (void)state;
@@ -122,6 +144,7 @@ int main(void)
         cmocka_unit_test(a_faster_one_is_found_with_its_interval_in_a_few_blocks),
         cmocka_unit_test(what_is_within_the_margin_is_no_difference_and_ends_at_once),
         cmocka_unit_test(noise_that_hides_the_difference_is_not_decided),
+        cmocka_unit_test(who_is_surely_not_faster_is_timed_no_more),
         cmocka_unit_test(who_failed_is_nobodys_rival),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
