@@ -3,7 +3,7 @@
  *   exported_vs_library [ROUNDS]     (41)
  *
  * What autotune_<pattern>_plan() and _run() of an exported .cu launch, and what at_pick(), at_prepare() and
- * at_launch() do from the same records, for recorded problems of two patterns. Each sample begins with a cold
+ * at_launch() do from the same records, for recorded problems of three patterns. Each sample begins with a cold
  * L2; the two take turns. Prints medians, their ratio, and what a call costs the host. Ends with status 1
  * when outputs differ, the two picked differently or anything fails; 77 where there is no GPU. The records that
  * were exported when it was built are read again: $AUTOTUNE_RESULTS names another folder. */
@@ -17,13 +17,14 @@
 #include "autotune.h"
 #include "exported_kernels.h"
 
-enum { MOST_ROUNDS = 1001, MOST_BUFFERS = 4, MOST_VARIABLES = 4, NO_GPU = 77 };
+enum { MOST_ROUNDS = 1001, MOST_BUFFERS = 5, MOST_VARIABLES = 4, NO_GPU = 77 };
 
 typedef struct problem {
     const char *label, *pattern;
     at_variable variables[MOST_VARIABLES];
     size_t variable_count;
-    size_t output; /* which buffer is compared; those before it are inputs */
+    size_t output; /* which buffer is compared; those before it are inputs, those after it begin as zeros */
+    int sums;      /* doubles are compared, and the kernel adds to them: they begin as zeros */
     double tolerance;
     cudaError_t (*plan)(const struct problem *p, autotune_plan *out);
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
@@ -53,6 +54,18 @@ static cudaError_t run_matmul(const autotune_plan *plan, void *const *buffers, c
 {
     const autotune_matmul_buffers with = {buffers[0], buffers[1], buffers[2]};
     return autotune_matmul_run(plan, &with, stream);
+}
+
+static cudaError_t plan_dot(const problem *p, autotune_plan *out)
+{
+    const autotune_dot_problem sizes = {p->variables[0].integer, AUTOTUNE_DOT_DTYPE_FLOAT};
+    return autotune_dot_plan(NULL, &sizes, NULL, out);
+}
+
+static cudaError_t run_dot(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
+{
+    const autotune_dot_buffers with = {buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]};
+    return autotune_dot_run(plan, &with, stream);
 }
 
 typedef struct bench {
@@ -119,17 +132,23 @@ static int fill(void *to, size_t size_bytes, uint32_t seed)
     return bad;
 }
 
-/* By how much the outputs differ, of the largest value in them. */
-static int compare(const void *a, const void *b, size_t size_bytes, double *worst)
+static double element(const void *buffer, int doubles, size_t i)
 {
-    float *x = malloc(size_bytes), *y = malloc(size_bytes);
+    return doubles ? ((const double *)buffer)[i] : ((const float *)buffer)[i];
+}
+
+/* By how much the outputs differ, of the largest value in them. */
+static int compare(const void *a, const void *b, size_t size_bytes, int doubles, double *worst)
+{
+    void *x = malloc(size_bytes), *y = malloc(size_bytes);
     double largest = 0, difference = 0;
     int bad = !x || !y || failed(cudaMemcpy(x, a, size_bytes, cudaMemcpyDeviceToHost), "copy") ||
               failed(cudaMemcpy(y, b, size_bytes, cudaMemcpyDeviceToHost), "copy");
-    for (size_t i = 0; i < size_bytes / sizeof *x && !bad; i++) {
-        largest = fmax(largest, fabs(x[i]));
-        difference = fmax(difference, fabs((double)x[i] - y[i]));
-        bad = isnan(x[i]) || isnan(y[i]);
+    for (size_t i = 0; i < size_bytes / (doubles ? sizeof(double) : sizeof(float)) && !bad; i++) {
+        double p = element(x, doubles, i), q = element(y, doubles, i);
+        largest = fmax(largest, fabs(p));
+        difference = fmax(difference, fabs(p - q));
+        bad = isnan(p) || isnan(q);
     }
     *worst = largest > 0 ? difference / largest : 1;
     free(x);
@@ -184,18 +203,17 @@ static int prepare(const bench *b, const problem *p, at_choice **choice, at_kern
 
 static int make_buffers(const problem *p, const autotune_plan *plan, side sides[2])
 {
-    for (size_t i = 0; i <= p->output; i++) {
+    for (size_t i = 0; i < (size_t)plan->buffer_count; i++) {
         size_t bytes = plan->buffer_bytes[i];
-        if (failed(cudaMalloc(&sides[0].buffers[i], bytes), "memory"))
-            return 1;
-        sides[1].buffers[i] = sides[0].buffers[i];
-        if (i < p->output ? fill(sides[0].buffers[i], bytes, (uint32_t)i + 1)
-                          : failed(cudaMalloc(&sides[1].buffers[i], bytes), "memory"))
+        for (int s = 0; s < (i < p->output ? 1 : 2); s++)
+            if (failed(cudaMalloc(&sides[s].buffers[i], bytes), "memory") ||
+                failed(cudaMemset(sides[s].buffers[i], i == p->output && !p->sums ? 0xff : 0, bytes), "memory"))
+                return 1;
+        if (i < p->output)
+            sides[1].buffers[i] = sides[0].buffers[i];
+        if (i < p->output && fill(sides[0].buffers[i], bytes, (uint32_t)i + 1))
             return 1;
     }
-    for (int s = 0; s < 2; s++)
-        if (failed(cudaMemset(sides[s].buffers[p->output], 0xff, plan->buffer_bytes[p->output]), "memory"))
-            return 1;
     return 0;
 }
 
@@ -212,7 +230,7 @@ static int run_problem(const bench *b, const problem *p)
         bad = launch(b, p, s, &plan, kernel, &sides[s]);
     bad = bad || failed(cudaStreamSynchronize(b->stream), "launch") ||
           compare(sides[0].buffers[p->output], sides[1].buffers[p->output],
-                  plan.buffer_bytes[p->output], &worst);
+                  plan.buffer_bytes[p->output], p->sums, &worst);
     for (int round = 0; round < b->rounds && !bad; round++)
         for (int s = 0; s < 2 && !bad; s++)
             bad = sample(b, p, s ^ (round & 1), &plan, kernel, &sides[s ^ (round & 1)], round);
@@ -223,9 +241,11 @@ static int run_problem(const bench *b, const problem *p)
                library, exported, exported / library, sides[0].host_us, sides[1].host_us, worst);
         bad = worst > p->tolerance;
     }
-    for (size_t i = 0; i <= p->output; i++)
+    for (size_t i = 0; i < MOST_BUFFERS; i++) {
         cudaFree(sides[0].buffers[i]);
-    cudaFree(sides[1].buffers[p->output]);
+        if (i >= p->output)
+            cudaFree(sides[1].buffers[i]);
+    }
     at_kernel_free(kernel);
     at_choice_free(choice);
     return bad;
@@ -250,14 +270,16 @@ int main(int argc, char **argv)
 {
     const problem problems[] = {
         {"transpose 8192", "transpose",
-         {at_integer("rows", 8192), at_integer("cols", 8192), at_text("dtype", "float")}, 3, 1, 0,
+         {at_integer("rows", 8192), at_integer("cols", 8192), at_text("dtype", "float")}, 3, 1, 0, 0,
          plan_transpose, run_transpose},
         {"transpose 16384", "transpose",
-         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("dtype", "float")}, 3, 1, 0,
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("dtype", "float")}, 3, 1, 0, 0,
          plan_transpose, run_transpose},
         {"matmul 4096", "matmul",
          {at_integer("m", 4096), at_integer("n", 4096), at_integer("k", 4096), at_text("dtype", "float")}, 4,
-         2, 1e-4, plan_matmul, run_matmul},
+         2, 0, 1e-4, plan_matmul, run_matmul},
+        {"dot 67108864", "dot", {at_integer("n", 67108864), at_text("dtype", "float")}, 2, 2, 1, 1e-6,
+         plan_dot, run_dot},
     };
     bench b = {.rounds = argc > 1 ? atoi(argv[1]) : 41};
     int count = 0, bad = 0;
