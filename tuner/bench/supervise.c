@@ -384,6 +384,7 @@ static at_status on_opened(device_worker *w, message *m, at_error *error)
     if (!pack_complete(&m->body) || w->phase != PHASE_SILENT)
         return error_set(error, AT_WORKER, "the device worker's description makes no sense");
     w->phase = PHASE_OPENED;
+    show(w, "driver");
     set_deadline(w, start_limit_ns, "making the device ready", 0);
     if (w->opened)
         return AT_OK;
