@@ -75,6 +75,19 @@ all_fail_at() { # all_fail_at OUT
     done
 }
 
+@test "- is the standard output, and no file" {
+    needs_gnuplot
+    while read -r line; do
+        [[ "$line" == *"-o OUT"* ]] || continue
+        # shellcheck disable=SC2086 # words are arguments
+        "$AUTOTUNE" ${line//OUT/want} 2>err.txt || { cat err.txt; return 1; }
+        # shellcheck disable=SC2086 # words are arguments
+        "$AUTOTUNE" ${line//OUT/-} >got 2>err.txt || { cat err.txt; return 1; }
+        cmp got want || { echo "$line"; return 1; }
+        [ ! -e ./- ]
+    done < <(writers)
+}
+
 @test "a folder in the place of a file is an error" {
     needs_gnuplot
     mkdir x x.svg

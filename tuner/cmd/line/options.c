@@ -124,7 +124,7 @@ static const option_info known[] = {
     {"no-line", NULL, "leave out the #line directives", .type = CELL_TRUE, AT(no_line)},
     {"ptx", NULL, "print PTX instead of CUDA source (needs NVRTC)", .type = CELL_TRUE, AT(ptx)},
     {"format", "NAME", "what to write (see below)", .type = CELL_TEXT, AT(format)},
-    {"output", "FILE", "write there instead of stdout", .type = CELL_TEXT, AT(output)},
+    {"output", "FILE", "write there instead of stdout, which '-' names, too", .type = CELL_TEXT, AT(output)},
     {"help", NULL, "print this help", .type = CELL_TRUE, AT(help)},
 };
 
@@ -380,6 +380,8 @@ at_status options_parse(int argc, char **argv, const command *c, options *out, a
         if (status)
             return status;
     }
+    if (out->output && strcmp(out->output, "-") == 0)
+        out->output = NULL;
     if (out->help)
         return AT_OK;
     if (out->results)
