@@ -225,3 +225,48 @@ at_status script_problem_plan(script *s, problem_kind problem, const uint16_t *i
                     .plan = out};
     return sandbox_call(&s->box, evaluate_problem, &e, false, error);
 }
+
+typedef struct replacement {
+    script *s;
+    const pattern_variable *values;
+    size_t count;
+} replacement;
+
+/* Where the variable is, if it may have this value. */
+static size_t find_variable(lua_State *L, const script *s, const pattern_variable *given)
+{
+    size_t i = 0;
+    while (i < s->pattern.problem_count && strcmp(s->problems[PROBLEM_TUNED][i].name, given->name) != 0)
+        i++;
+    if (i == s->pattern.problem_count)
+        sandbox_raise(L, AT_USAGE, s->path, 0, "the problem has no variable '%.80s'", given->name);
+    value_kind kind = s->problems[PROBLEM_TUNED][i].value.kind;
+    if (given->value.kind != kind && (given->value.kind != VALUE_INTEGER || kind != VALUE_NUMBER))
+        sandbox_raise(L, AT_USAGE, s->path, 0, "the problem's %.80s cannot have a value of this kind", given->name);
+    return i;
+}
+
+static int replace_problem(lua_State *L)
+{
+    const replacement *r = lua_touserdata(L, 1);
+    script *s = r->s;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->problem_tables[PROBLEM_TUNED]);
+    for (size_t k = 0; k < r->count; k++) {
+        const size_t i = find_variable(L, s, &r->values[k]);
+        value *to = &s->problems[PROBLEM_TUNED][i].value, v = r->values[k].value;
+        if (v.kind == VALUE_STRING)
+            v.string = script_intern(L, v.string);
+        else if (v.kind != to->kind)
+            v = (value){.kind = VALUE_NUMBER, .number = (double)v.integer};
+        *to = v;
+        script_push_value(L, v);
+        lua_rawseti(L, -2, (lua_Integer)i + 1);
+    }
+    return 0;
+}
+
+at_status script_set_problem(script *s, const pattern_variable *values, size_t count, at_error *error)
+{
+    replacement r = {s, values, count};
+    return sandbox_call(&s->box, replace_problem, &r, false, error);
+}

@@ -1,4 +1,5 @@
 #include "script_fixture.h"
+#include "script/emit.h"
 
 static void the_scale_pattern_is_read_as_it_is_written(void **state)
 {
@@ -492,6 +493,49 @@ static void settings_override_the_problem(void **state)
     script_free(s);
 }
 
+/* What the tuned problem makes of the baseline: its grid, and its source. */
+static void expect_variant(script *s, uint32_t grid, const char *source)
+{
+    launch_plan plan;
+    emitted variant;
+    at_error error = {0};
+    const uint16_t *baseline = script_pattern(s)->baseline;
+    assert_ok(script_launch_plan(s, PROBLEM_TUNED, baseline, &plan, &error), error);
+    assert_int_equal(plan.launches[0].grid[0], grid);
+    assert_ok(emit_variant(s, PROBLEM_TUNED, baseline, false, &variant, &error), error);
+    assert_contains(variant.source, source);
+    emitted_deinit(&variant);
+}
+
+static void a_problem_that_is_set_later_is_what_expressions_and_templates_see(void **state)
+{
+    (void)state;
+    fixture_write("set.cu.tmpl", "// ${s} ${f} ${n} ${twice}\n__global__ void set(int *) {}\n");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 4, f = 1.5, s = 'x' }, ragged = { n = 7 }, derived = { twice = \"2 * n\" },",
+        .kernel = "buffers = { out = at.output { dtype = 'int32', count = 'n' } },"
+                  "kernel = { template = 'set.cu.tmpl', entry = 'set', args = { 'out' } },",
+        .launch = "launch = { grid = \"s == 'x' and twice or n\", block = 32 },"});
+    expect_variant(s, 8, "// x 1.5 4 8\n");
+    char text[] = "other";
+    const pattern_variable set[] = {{"s", {.kind = VALUE_STRING, .string = text}},
+                                    {"n", {.kind = VALUE_INTEGER, .integer = 6}},
+                                    {"f", {.kind = VALUE_INTEGER, .integer = 3}}};
+    at_error error = {0};
+    assert_ok(script_set_problem(s, set, 3, &error), error);
+    text[0] = '?'; /* the script has its own */
+    expect_variant(s, 6, "// other 3.0 6 12\n");
+    const pattern *p = script_pattern(s);
+    for (size_t i = 0; i < p->problem_count; i++)
+        if (strcmp(p->problems[PROBLEM_RAGGED][i].name, "n") == 0)
+            assert_int_equal(p->problems[PROBLEM_RAGGED][i].value.integer, 7);
+    const pattern_variable unknown = {"m", {.kind = VALUE_INTEGER, .integer = 6}};
+    assert_int_equal(script_set_problem(s, &unknown, 1, &error), AT_USAGE);
+    const pattern_variable wrong = {"n", {.kind = VALUE_STRING, .string = "6"}};
+    assert_int_equal(script_set_problem(s, &wrong, 1, &error), AT_USAGE);
+    script_free(s);
+}
+
 static void texts_that_no_record_can_hold_are_refused_at_once(void **state)
 {
     (void)state;
@@ -574,6 +618,7 @@ int main(void)
         cmocka_unit_test(what_is_no_file_is_an_io_error),
         cmocka_unit_test(settings_override_the_problem),
         cmocka_unit_test(settings_of_the_wrong_kind_are_usage_errors),
+        cmocka_unit_test(a_problem_that_is_set_later_is_what_expressions_and_templates_see),
         cmocka_unit_test(texts_that_no_record_can_hold_are_refused_at_once),
         cmocka_unit_test(a_pattern_is_called_what_records_headers_and_c_can_hold),
     };

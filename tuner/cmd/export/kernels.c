@@ -151,21 +151,36 @@ typedef struct making {
     const kernel_problems *problems;
     const record_values *problem; /* one of them */
     arch_limits device;
-    script *script; /* for the problem and the device */
+    script *script;   /* for the problem and the device; borrowed */
+    script **scripts; /* one a record, for its device; NULL until it is needed */
 } making;
 
-static at_status load(making *k, at_error *error)
+static at_status load(const making *k, script **out, at_error *error)
 {
     char texts[RECORD_MAX_VALUES][VALUE_BYTES];
     settings run = *k->run;
     run.variable_count = k->problem->count;
-    if (k->problem->count > SETTINGS_MAX_VARIABLES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", SETTINGS_MAX_VARIABLES);
     for (size_t i = 0; i < k->problem->count; i++) {
         value_format(k->problem->pairs[i].value, texts[i], VALUE_BYTES);
         run.variables[i] = (script_setting){k->problem->pairs[i].name, texts[i]};
     }
-    return target_load_script(&run, &k->device, &k->script, error);
+    return target_load_script(&run, &k->device, out, error);
+}
+
+/* The script for the problem. That it takes those of a portfolio's sample was seen when they were measured. */
+static at_status ready_script(making *k, script **kept, at_error *error)
+{
+    pattern_variable values[RECORD_MAX_VALUES];
+    if (k->problem->count > SETTINGS_MAX_VARIABLES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", SETTINGS_MAX_VARIABLES);
+    if (!*kept || k->problem < k->problems->problems + k->problems->wanted) {
+        script_free(*kept);
+        *kept = NULL;
+        return load(k, kept, error);
+    }
+    for (size_t i = 0; i < k->problem->count; i++)
+        values[i] = (pattern_variable){k->problem->pairs[i].name, k->problem->pairs[i].value};
+    return script_set_problem(*kept, values, k->problem->count, error);
 }
 
 /* ---- sources ---- */
@@ -288,21 +303,19 @@ static at_status add_default(making *k, at_error *error)
     return add_configuration(k, p->baseline, &k->m->defaults, error);
 }
 
-static at_status add_for_record(making *k, const record *r, at_error *error)
+/* `place` of the record among them; r may be NULL. */
+static at_status add_for_record(making *k, const record *r, size_t place, at_error *error)
 {
     /* Of a capability that this version does not know nothing can be said. */
     if (r ? arch_of_gpu(r->gpu, r->major, r->minor, &k->device, NULL) : arch_find("sm_90", &k->device, NULL))
         return AT_OK;
-    at_status status = load(k, error);
+    at_status status = ready_script(k, &k->scripts[place], error);
     if (status)
         return status;
+    k->script = k->scripts[place];
     for (kinship i = SAME_GPU; r && i < KINSHIPS && !status; i++)
         status = add_for_target(k, target_of(r, i), error);
-    if (!status)
-        status = add_default(k, error);
-    script_free(k->script);
-    k->script = NULL;
-    return status;
+    return status ? status : add_default(k, error);
 }
 
 static at_status add_launch(const script *s, export_model *m, at_error *error)
@@ -326,6 +339,7 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
                            at_error *error)
 {
     making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems};
+    const size_t scripts = records->count ? records->count : 1;
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
                          RECORD_MAX_VALUES);
@@ -334,16 +348,18 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
                          "'%s' moves data between host and device, which no kernel does by itself: use "
                          "another format",
                          m->pattern);
-    at_status status = add_launch(s, m, error);
+    k.scripts = calloc(scripts, sizeof *k.scripts);
+    at_status status = k.scripts ? add_launch(s, m, error) : export_no_memory(error);
     if (!status)
         status = choose_problems(o, m, records, s, problems, error);
     for (size_t i = 0; i < problems->count && !status; i++) {
         k.problem = &problems->problems[i];
         status = export_model_add_problem(m, k.problem, error);
-        for (size_t r = 0; r < records->count && !status; r++)
-            status = add_for_record(&k, &records->records[r], error);
-        if (!status && records->count == 0)
-            status = add_for_record(&k, NULL, error);
+        for (size_t r = 0; r < scripts && !status; r++)
+            status = add_for_record(&k, records->count ? &records->records[r] : NULL, r, error);
     }
+    for (size_t r = 0; k.scripts && r < scripts; r++)
+        script_free(k.scripts[r]);
+    free(k.scripts);
     return status;
 }
