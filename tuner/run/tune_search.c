@@ -19,8 +19,9 @@ static const double LEADER_GAIN = 0.01;
 static const double QUICK_S = 2.8;
 enum { QUICK_LEAST = 8 };
 
-/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, and the winner's proof. */
-static const double RACE_REST_S = 0.4;
+/* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
+ * end of all processes. */
+static const double RACE_REST_S = 0.3;
 
 /* As many as a race samples when it has probed. */
 enum { RACE_LIKELY = 192 };
@@ -175,6 +176,15 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
+/* A default can be as slow as thirty others: where time is short these do not wait for it. */
+static void put_default_last(const tune *t, uint64_t *wanted, size_t count)
+{
+    if (!tune_is_quick(t) || t->asked > 0 || count == 0 || !t->has_baseline || wanted[0] != t->baseline)
+        return;
+    memmove(wanted, wanted + 1, (count - 1) * sizeof *wanted);
+    wanted[count - 1] = t->baseline;
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
@@ -194,6 +204,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
     size_t count = strategy_ask(t->strategy, room, wanted);
     trace_span(t->settings->trace, t->search_lane, "ask", start_ns, clock_now_ns(), count);
     *more = count > 0;
+    put_default_last(t, wanted, count);
     for (size_t i = 0; i < count; i++) {
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
         if (!status && (i + 1) % EMIT_AT_ONCE == 0)
@@ -249,7 +260,8 @@ static double likely_race_s(const tune *t)
     double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
     double compile_ns = tried > 0 ? (double)pipeline_get_state(t->pipeline)->compile_ns / (double)tried : 0;
     double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
-    size_t heats = entrants * rules.looks[RACE_LOOKS - 2], finals = rules.finals_blocks * rules.finalists;
+    size_t heats = entrants > rules.finalists ? entrants * rules.looks[RACE_LOOKS - 2] : 0;
+    size_t finals = rules.finals_blocks * rules.finalists;
     return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +
                           DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;
 }

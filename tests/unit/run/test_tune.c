@@ -124,6 +124,20 @@ static void a_quick_run_leaves_checks_on_ragged_problems_to_the_race(void **stat
     assert_true(the_tables.unchecked > 0);
 }
 
+/* The first that is tried crashes, and that is not the default. */
+static void a_quick_run_tries_others_before_the_default(void **state)
+{
+    fixture *f = *state;
+    the_tables.works[0] = OUTCOME_CRASHED;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(s->counts[OUTCOME_CRASHED], 1);
+    assert_true(s->has_baseline);
+    assert_int_equal(run_summary_baseline(s)->found.outcome, OUTCOME_OK);
+}
+
 static void a_budget_ends_the_search_and_not_the_race(void **state)
 {
     fixture *f = *state;
@@ -220,6 +234,7 @@ int main(void)
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
         TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
+        TEST(a_quick_run_tries_others_before_the_default),
         TEST(a_budget_ends_the_search_and_not_the_race),
         TEST(an_interrupted_run_records_the_fastest_that_was_checked_on_ragged_problems),
         TEST(without_anything_that_works_there_is_no_winner_and_no_record),

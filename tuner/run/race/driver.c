@@ -12,10 +12,11 @@
 enum { PROVE_AHEAD = 12 };
 
 /* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first samples is rarely
- * further off than this, and of those within a percent any will do: few blocks tell them from the others. A default
+ * further off than this, and of those within a percent any will do: few blocks tell them from the others, and finals
+ * that leave it vague go on for as many again. A default
  * that is far behind takes longer in the finals than all finalists together, to tell that it is. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
-static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 20, QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
+static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10, QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
 /* A variant ties with its twin by being the same. */
 static bool may_enter(const candidate *one)
