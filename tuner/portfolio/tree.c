@@ -7,23 +7,14 @@
 
 enum {
     LEAST_ROWS = 2,  /* of a leaf, where there are more than a few */
-    MOST_DEPTH = 7,  /* no more nodes than RECORD_MAX_NODES */
-    FOLDS = 5,
-    DIVISIONS = 4,   /* of the rows into folds */
-    FEW_ROWS = 10,   /* too few to be divided into folds */
+    MOST_DEPTH = 8,  /* no more nodes than RECORD_MAX_NODES */
+    FEW_ROWS = 10,   /* of which each may have a leaf of its own */
+    MOST_BOUNDS = 100, /* that are tried for a number: of more rows only some neighbours are looked between */
     COLUMNS = RECORD_MAX_KEPT + 1
 };
 
-/* How a tree may grow. */
-typedef struct growth {
-    double least_gain; /* that a split has to save, in times of a problem */
-    bool words_first;  /* problems with different words have nothing in common */
-} growth;
-
-/* What is tried, the smallest trees first; and what is taken where that cannot be. */
-static const growth growths[] = {{INFINITY, false}, {INFINITY, true}, {0.08, false}, {0.08, true},
-                                 {0.02, false},     {0.02, true},     {0.005, false}, {0.005, true}};
-static const growth usual = {0.02, false};
+/* What a split has to save, in the mean of all problems: leaves that promise less are for readers, not for programs. */
+static const double least_mean_gain = 0.0002;
 
 /* A user who is given what is slower than the default is worse off than without any portfolio. */
 static const double harm_weight = 3;
@@ -34,7 +25,9 @@ typedef struct grower {
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
-    growth growth;
+    double least_gain; /* that a split has to save, in times of a problem */
+    bool words_first;  /* problems with different words have nothing in common */
+    double lost;       /* by all rows, so far */
     record_node *nodes;
     size_t node_count;
     size_t *rows; /* problems; a node's lie side by side */
@@ -83,41 +76,29 @@ static bool asks(const grower *g, const record_node *n, const value *problem)
 
 /* ---- leaves ---- */
 
-/* What each column is expected to lose: the mean of what it lost on the rows where it is possible, and, as one
- * more of them, of what was expected before; NULL: nothing was. */
-static void expect(const grower *g, const double *before, const size_t *rows, size_t count, double *expected)
+/* What each column loses in the mean of the rows where it is possible. */
+static void expect(const grower *g, const size_t *rows, size_t count, double *expected)
 {
     for (size_t c = 0; c <= default_column(g->m); c++) {
-        double sum = before ? before[c] : 0;
-        size_t seen = before ? 1 : 0;
+        double sum = 0;
+        size_t seen = 0;
         for (size_t i = 0; i < count; i++)
             if (ratio_at(g->m, rows[i], c) > 0) {
                 sum += cost_of(g->m, rows[i], c);
                 seen++;
             }
+        /* What is possible nowhere here comes last. */
         expected[c] = seen ? sum / (double)seen : PORTFOLIO_UNCOVERED;
     }
 }
 
-static bool is_possible(const portfolio_matrix *m, const size_t *rows, size_t count, size_t column)
-{
-    size_t i = 0;
-    while (i < count && !(ratio_at(m, rows[i], column) > 0))
-        i++;
-    return i < count;
-}
-
 /* Sets the order of a leaf, and the default's place in it. */
-static void order_leaf(const grower *g, const double *before, const size_t *rows, size_t count, record_node *leaf)
+static void order_leaf(const grower *g, const size_t *rows, size_t count, record_node *leaf)
 {
     double scores[COLUMNS];
-    expect(g, before, rows, count, scores);
+    expect(g, rows, count, scores);
     leaf->has_default = true;
     leaf->default_at = 0;
-    for (size_t c = 0; c <= default_column(g->m); c++)
-        /* What was possible nowhere here comes last. */
-        if (!is_possible(g->m, rows, count, c))
-            scores[c] += PORTFOLIO_UNCOVERED;
     for (size_t c = 0; c < default_column(g->m); c++) {
         size_t at = c;
         for (; at > 0 && scores[leaf->order[at - 1]] > scores[c]; at--)
@@ -145,11 +126,11 @@ static double cost_at(const portfolio_matrix *m, size_t row, const record_node *
     return column == SIZE_MAX ? PORTFOLIO_UNCOVERED : cost_of(m, row, column);
 }
 
-static double leaf_cost(const grower *g, const double *before, const size_t *rows, size_t count)
+static double leaf_cost(const grower *g, const size_t *rows, size_t count)
 {
     record_node leaf;
     double sum = 0;
-    order_leaf(g, before, rows, count, &leaf);
+    order_leaf(g, rows, count, &leaf);
     for (size_t i = 0; i < count; i++)
         sum += cost_at(g->m, rows[i], &leaf);
     return sum;
@@ -172,7 +153,6 @@ static size_t divide(const grower *g, const record_node *by, size_t *rows, size_
 }
 
 typedef struct best_split {
-    const double *expected; /* of each column, before */
     record_node by;
     double loss;
 } best_split;
@@ -184,10 +164,9 @@ static void try_split(const grower *g, size_t *rows, size_t count, record_node b
     size_t least = g->m->problem_count < FEW_ROWS ? 1 : LEAST_ROWS;
     if (then < least || count - then < least)
         return;
-    double loss = leaf_cost(g, best->expected, rows, then) +
-                  leaf_cost(g, best->expected, rows + then, count - then);
+    double loss = leaf_cost(g, rows, then) + leaf_cost(g, rows + then, count - then);
     if (loss < best->loss - 1e-9)
-        *best = (best_split){best->expected, by, loss};
+        *best = (best_split){by, loss};
 }
 
 static int by_size(const void *a, const void *b)
@@ -196,7 +175,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Between every two neighbours among the numbers that the rows have: a whole number where there is one. */
+/* Between two neighbours among the numbers that the rows have: a whole number where there is one. */
 static at_status try_bounds(const grower *g, size_t *rows, size_t count, record_node by,
                             best_split *best, at_error *error)
 {
@@ -210,7 +189,8 @@ static at_status try_bounds(const grower *g, size_t *rows, size_t count, record_
             numbers[i] *= value_number(*value_of(g, problem, by.times));
     }
     qsort(numbers, count, sizeof *numbers, by_size);
-    for (size_t i = 1; i < count; i++) {
+    size_t step = 1 + count / MOST_BOUNDS;
+    for (size_t i = step; i < count; i += step) {
         double bound = sqrt(numbers[i - 1] * numbers[i]), whole = ceil(bound);
         if (!(numbers[i - 1] > 0) || numbers[i - 1] == numbers[i])
             continue;
@@ -276,93 +256,41 @@ static record_node ask_word(const grower *g, const size_t *rows, size_t count)
     return (record_node){.variable = NULL};
 }
 
-/* The node's place. Children come behind their parents. `before`: what is expected; NULL: nothing yet. */
-static at_status grow(grower *g, const double *before, size_t *rows, size_t count, size_t depth, at_error *error)
+/* Children come behind their parents. */
+static at_status grow(grower *g, size_t *rows, size_t count, size_t depth, at_error *error)
 {
-    double means[COLUMNS], expected[COLUMNS];
     record_node *n = &g->nodes[g->node_count++];
+    double loss = leaf_cost(g, rows, count);
+    best_split best = {.loss = loss};
     at_status status = AT_OK;
-    if (!before) {
-        expect(g, NULL, rows, count, means);
-        before = means;
-    }
-    expect(g, before, rows, count, expected);
-    double loss = leaf_cost(g, before, rows, count);
-    best_split best = {.expected = expected, .loss = loss};
     *n = (record_node){.variable = NULL};
-    if (g->growth.words_first && depth < MOST_DEPTH)
+    if (g->words_first && depth < MOST_DEPTH)
         *n = ask_word(g, rows, count);
-    bool by_word = n->variable;
-    if (!by_word) {
-        if (depth < MOST_DEPTH && isfinite(g->growth.least_gain))
-            status = find_split(g, rows, count, &best, error);
-        if (status || !best.by.variable || loss - best.loss < g->growth.least_gain) {
-            order_leaf(g, before, rows, count, n);
-            return status;
-        }
-        *n = best.by;
+    if (!n->variable && depth < MOST_DEPTH)
+        status = find_split(g, rows, count, &best, error);
+    if (status || (!n->variable && (!best.by.variable || loss - best.loss < g->least_gain))) {
+        order_leaf(g, rows, count, n);
+        g->lost += loss;
+        return status;
     }
-    const double *learnt = by_word ? NULL : expected;
+    if (!n->variable)
+        *n = best.by;
     size_t then = divide(g, n, rows, count);
     n->then = g->node_count;
-    status = grow(g, learnt, rows, then, depth + 1, error);
+    status = grow(g, rows, then, depth + 1, error);
     n->otherwise = g->node_count;
-    return status ? status : grow(g, learnt, rows + then, count - then, depth + 1, error);
+    return status ? status : grow(g, rows + then, count - then, depth + 1, error);
 }
 
-/* Each division has other rows together. */
-static size_t fold_of(size_t row, size_t division)
+/* Of all rows. */
+static at_status grow_all(grower *g, bool words_first, at_error *error)
 {
-    return (row + row / FOLDS * division) % FOLDS;
-}
-
-/* Of all rows but those of a fold. */
-static at_status grow_without(grower *g, size_t division, size_t fold, at_error *error)
-{
-    size_t count = 0;
-    for (size_t row = 0; row < g->m->problem_count; row++)
-        if (fold_of(row, division) != fold)
-            g->rows[count++] = row;
+    g->words_first = words_first;
     g->node_count = 0;
-    return grow(g, NULL, g->rows, count, 1, error);
-}
-
-static const record_node *leaf_of(const grower *g, const value *problem)
-{
-    const record_node *n = g->nodes;
-    while (n->variable)
-        n = &g->nodes[asks(g, n, problem) ? n->then : n->otherwise];
-    return n;
-}
-
-/* What the problems lose, in all, by the trees that were grown without them. */
-static at_status cross_validate(grower *g, double *lost, at_error *error)
-{
-    at_status status = AT_OK;
-    *lost = 0;
-    for (size_t i = 0; i < FOLDS * DIVISIONS && !status; i++) {
-        size_t division = i / FOLDS, fold = i % FOLDS;
-        status = grow_without(g, division, fold, error);
-        for (size_t row = 0; row < g->m->problem_count && !status; row++)
-            if (fold_of(row, division) == fold)
-                *lost += cost_at(g->m, row, leaf_of(g, &g->problems[row * g->axis_count]));
-    }
-    return status;
-}
-
-static at_status find_growth(grower *g, growth *best, at_error *error)
-{
-    double least = INFINITY, lost;
-    at_status status = AT_OK;
-    for (size_t i = 0; i < sizeof growths / sizeof *growths && !status; i++) {
-        g->growth = growths[i];
-        status = cross_validate(g, &lost, error);
-        if (!status && lost < least - 1e-9) {
-            least = lost;
-            *best = growths[i];
-        }
-    }
-    return status;
+    g->lost = 0;
+    for (size_t row = 0; row < g->m->problem_count; row++)
+        g->rows[row] = row;
+    return grow(g, g->rows, g->m->problem_count, 1, error);
 }
 
 at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count,
@@ -372,16 +300,19 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                 .axes = axes,
                 .axis_count = axis_count,
                 .problems = problems,
+                .least_gain = least_mean_gain * (double)m->problem_count,
                 .nodes = nodes,
                 .rows = calloc(m->problem_count + 1, sizeof *g.rows),
                 .scratch = calloc(m->problem_count + 1, sizeof *g.scratch)};
-    growth best = usual;
     at_status status = g.rows && g.scratch ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
-    if (!status && m->problem_count >= FEW_ROWS)
-        status = find_growth(&g, &best, error);
-    g.growth = best;
     if (!status)
-        status = grow_without(&g, 0, FOLDS, error);
+        status = grow_all(&g, true, error);
+    double by_words = g.lost;
+    if (!status)
+        status = grow_all(&g, false, error);
+    /* A tree without is smaller. */
+    if (!status && by_words < g.lost - g.least_gain)
+        status = grow_all(&g, true, error);
     *node_count = g.node_count;
     free(g.rows);
     free(g.scratch);

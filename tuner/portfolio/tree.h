@@ -3,9 +3,9 @@
  * Each leaf lists all of them, and the pattern's default, in order; a reader takes the first that is possible. What is
  * slower than the default loses more than what only misses a gain. Trees grow as in CART
  * (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984): by the split that
- * lowers the problems' total loss most, as long as it lowers it enough. How much is enough, and whether
- * splits on texts come first, is chosen by five-fold cross-validation. A leaf's estimate for a
- * configuration is shrunk towards its parent's, the more the fewer problems it has. */
+ * lowers the problems' total loss most, as long as it lowers it enough; or splits on texts come first, if that
+ * is better. Nothing guards against chance: a tree is
+ * grown on what is expected (portfolio/kriging.h), on many problems. */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

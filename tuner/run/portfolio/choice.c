@@ -7,7 +7,6 @@
 
 #include "portfolio/cover.h"
 #include "portfolio/expect.h"
-#include "portfolio/tree.h"
 #include "record/pick.h"
 
 static const double gain_least = 0.0002; /* of one more configuration, in mean regret where it was timed */
@@ -32,20 +31,18 @@ static void matrix_deinit(matrix *x)
 }
 
 /* What a witness allows, which costs nothing where it is. */
-static void add_witness(const portfolio *p, matrix *x, size_t problem)
+static void add_witness(portfolio *p, matrix *x, size_t problem)
 {
-    script *s;
     size_t row = x->m.problem_count, width = x->m.configuration_count;
-    if (portfolio_load_script(p, problem, &s, NULL) != AT_OK)
+    if (portfolio_ask_possible(p, problem, x->places, width, NULL) != AT_OK)
         return;
     for (size_t i = 0; i < width; i++)
-        x->ratios[row * width + i] = known_fits(s, p->known.items[x->places[i]].text) ? 1 : 0;
-    x->defaults[row] = known_fits(s, p->default_text) ? 1 : 0;
+        x->ratios[row * width + i] = p->known.items[x->places[i]].possible[problem];
+    x->defaults[row] = portfolio_has_default(p, problem);
     x->m.problem_count++;
-    script_free(s);
 }
 
-static at_status matrix_init(const portfolio *p, matrix *x, at_error *error)
+static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
 {
     size_t width = 0, most = p->made_on + ASKED_WITNESSES + 1, axes = p->asked->axis_count;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
@@ -118,37 +115,6 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
     return status;
 }
 
-static bool is_held_out(const portfolio *p, size_t problem)
-{
-    return problem >= p->made_on && problem < p->problem_count;
-}
-
-at_status portfolio_grow_tree(portfolio *p, at_error *error)
-{
-    size_t width = p->chosen_count, axes = p->asked->axis_count, rows = 0, all = p->known.problem_count;
-    double *ratios = calloc(all * width + 1, sizeof *ratios), *defaults = calloc(all + 1, sizeof *defaults);
-    value *problems = calloc(all * axes + 1, sizeof *problems);
-    at_status status = ratios && defaults && problems ? AT_OK : known_no_memory(error);
-    for (size_t q = 0; q < all && !status; q++) {
-        const known_problem *at = &p->known.problems[q];
-        if (is_held_out(p, q) || at->left_out || at->best_ns <= 0)
-            continue;
-        for (size_t i = 0; i < width; i++)
-            ratios[rows * width + i] = p->known.items[p->chosen[i]].times_ns[q] / at->best_ns;
-        defaults[rows] = at->baseline_ns / at->best_ns;
-        memcpy(&problems[rows * axes], portfolio_problem_at(p, q), axes * sizeof *problems);
-        rows++;
-    }
-    const portfolio_matrix m = {rows, width, ratios, defaults, NULL};
-    if (!status)
-        status = portfolio_grow(&m, p->asked->axes, axes, problems, p->kept.nodes, &p->kept.node_count, error);
-    free(ratios);
-    free(defaults);
-    free(problems);
-    return status;
-}
-
-/* Chooses configurations, and grows the tree. */
 at_status portfolio_choose(portfolio *p, at_error *error)
 {
     matrix x;
@@ -168,7 +134,6 @@ at_status portfolio_choose(portfolio *p, at_error *error)
         portfolio_matrix timed = x.m;
         timed.problem_count = x.timed;
         find_single_best(p, &timed);
-        status = portfolio_grow_tree(p, error);
     }
     p->kept.configuration_count = p->chosen_count;
     for (size_t i = 0; i < p->chosen_count && !status; i++)
@@ -200,7 +165,7 @@ void portfolio_set_draft(portfolio *p, bool with_held_out)
     size_t width = p->kept.fixed.count + p->asked->axis_count, rows = 0;
     for (size_t q = 0; q < p->known.problem_count; q++) {
         const known_problem *at = &p->known.problems[q];
-        if ((!with_held_out && is_held_out(p, q)) || at->left_out || at->best_ns <= 0)
+        if ((!with_held_out && portfolio_is_held_out(p, q)) || at->left_out || at->best_ns <= 0)
             continue;
         int64_t *times_ns = &p->row_times_ns[rows * RECORD_MAX_KEPT];
         for (size_t i = 0; i < p->chosen_count; i++)
@@ -255,7 +220,7 @@ at_status portfolio_try_pick(portfolio *p, size_t problem, at_error *error)
     record_pair pairs[RECORD_MAX_VALUES + PORTFOLIO_MAX_AXES], defaults[RECORD_MAX_VALUES];
     *t = (portfolio_tried){.values = portfolio_problem_at(p, problem),
                            .left_out = at->left_out,
-                           .held_out = is_held_out(p, problem),
+                           .held_out = portfolio_is_held_out(p, problem),
                            .searched = at->searched,
                            .best_ns = whole_ns(at->best_ns),
                            .baseline_ns = whole_ns(at->baseline_ns),

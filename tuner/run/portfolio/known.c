@@ -152,11 +152,11 @@ bool known_fits(script *s, const char *text)
            script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL) == AT_OK && valid;
 }
 
-void known_ask(known *k, size_t problem, script *s)
+void known_ask(known *k, size_t problem, size_t configuration, script *s)
 {
-    for (size_t i = 0; i < k->count; i++)
-        if (k->items[i].possible[problem] < 0)
-            k->items[i].possible[problem] = known_fits(s, k->items[i].text);
+    known_configuration *c = &k->items[configuration];
+    if (c->possible[problem] < 0)
+        c->possible[problem] = known_fits(s, c->text);
 }
 
 at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error)

@@ -50,8 +50,8 @@ void known_deinit(known *k);
  * default, and those that failed. AT_NO_MEMORY. */
 at_status known_learn(known *k, size_t problem, const run_summary *s, size_t most, at_error *error);
 
-/* Asks the script, which is loaded for the problem, which configurations are possible. */
-void known_ask(known *k, size_t problem, script *s);
+/* Asks the script, which is loaded for the problem, whether a configuration is possible, unless it was asked. */
+void known_ask(known *k, size_t problem, size_t configuration, script *s);
 
 /* Leaves the problem out and keeps the reason. AT_NO_MEMORY. */
 at_status known_leave_out(known *k, size_t problem, const char *why, at_error *error);

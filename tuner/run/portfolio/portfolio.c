@@ -14,10 +14,7 @@
 enum {
     FEWEST_SEARCHED = 3,
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
-    LEARNT = 8,         /* of a run: the fastest */
-    WITNESSES = 1024,   /* problems, as many of which are timed with what was chosen as there is time for; */
-    TIMED_WITNESSES = 3, /* without a budget so many times those that the portfolio is made on */
-    WITNESSES_AHEAD = 8, /* are compiled while one is timed */
+    WITNESSES = 1024,   /* problems that may be timed with what was chosen */
     LEAST_EVALUATIONS = 8
 };
 
@@ -106,22 +103,6 @@ static at_status choose_problems(portfolio *p, at_error *error)
 
 /* ---- budget ---- */
 
-static double elapsed_s(const portfolio *p)
-{
-    return (double)(clock_now_ns() - p->start_ns) / 1e9;
-}
-
-/* What is spent of the budget: 1 and more, all. Without one it is never spent. */
-static double spent(const portfolio *p)
-{
-    const settings *o = p->asked->run;
-    double by_time = o->budget_s > 0 ? elapsed_s(p) / o->budget_s : 0;
-    double by_count = o->budget_evaluations
-                          ? (double)p->found.evaluations / (double)o->budget_evaluations
-                          : 0;
-    return fmax(by_time, by_count);
-}
-
 static size_t first_searched(const portfolio *p)
 {
     size_t some = p->made_on / 8, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
@@ -159,131 +140,23 @@ static size_t evaluations_of_next(const portfolio *p)
         return p->evaluations_each;
     for (size_t q = 0; q < p->made_on; q++)
         left += is_in(p, q) && !p->known.problems[q].searched;
-    return spending_search(search_share * p->asked->run->budget_s - elapsed_s(p), left, variant_s(p),
+    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left, variant_s(p),
                            effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
 }
 
 /* ---- runs ---- */
 
-/* What is wrong with one problem is its own; anything else ends the whole. */
-static bool is_general(at_status status)
-{
-    return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
-}
-
-static void say(const portfolio *p, size_t problem, const char *what)
-{
-    if (p->asked->run->quiet)
-        return;
-    if (problem < p->problem_count)
-        fprintf(stderr, "%zu of %zu, ", problem + 1, p->problem_count);
-    fprintf(stderr, "%s:", what);
-    for (size_t a = 0; a < p->asked->axis_count; a++) {
-        char text[300];
-        value_format(portfolio_problem_at(p, problem)[a], text, sizeof text);
-        fprintf(stderr, " %s=%s", p->asked->axes[a].name, text);
-    }
-    fputc('\n', stderr);
-}
-
-/* Of hundreds of runs one file is open. */
-static at_status keep_journal(portfolio *p, tune *t, at_error *error)
-{
-    journal *taken = tune_take_journal(t);
-    if (taken && p->journal)
-        return journal_join(p->journal, taken, error);
-    if (taken)
-        p->journal = taken;
-    return AT_OK;
-}
-
-static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
-{
-    p->found.evaluations += s->result_count;
-    p->found.device = s->device;
-    memcpy(p->script_hash, s->script_hash, sizeof p->script_hash);
-    memcpy(p->template_hash, s->template_hash, sizeof p->template_hash);
-    memcpy(p->date, s->date, sizeof p->date);
-    at_status status = known_learn(&p->known, problem, s, LEARNT, error);
-    if (!status && !s->best_found)
-        status = known_leave_out(&p->known, problem, "no variant worked", error);
-    for (size_t i = 0; i < p->known.count && p->known_default == SIZE_MAX; i++)
-        if (strcmp(p->known.items[i].text, p->default_text) == 0)
-            p->known_default = i;
-    return status;
-}
-
-/* The settings of a run that begins with some of what is known; they point into `starts`. */
-static void set_starts(const portfolio *p, size_t problem, const size_t *given, size_t given_count,
-                       const char *starts[SPENDING_MOST_EVERYWHERE], residues_problem *at)
-{
-    const portfolio_asked *a = p->asked;
-    residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), at);
-    at->settings.starts = starts;
-    at->settings.start_count = 0;
-    for (size_t i = 0; i < given_count && i < SPENDING_MOST_EVERYWHERE; i++)
-        starts[at->settings.start_count++] = p->known.items[given[i]].text;
-}
-
-/* One run on a problem that begins with some of what is known; `evaluations` 0: those of the effort. */
-static at_status run_on(portfolio *p, size_t problem, const size_t *given, size_t given_count,
-                        size_t evaluations, bool is_search, const char *what, at_error *error)
-{
-    const portfolio_asked *a = p->asked;
-    const char *starts[SPENDING_MOST_EVERYWHERE];
-    residues_problem at;
-    tune *t = NULL;
-    at_error why = {0};
-    if (interrupt_waits())
-        return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
-    set_starts(p, problem, given, given_count, starts, &at);
-    at.settings.is_part = true;
-    at.settings.record = false;
-    at.settings.workers = &p->workers;
-    at.settings.budget_s = 0;
-    at.settings.budget_evaluations = evaluations;
-    at.settings.has_effort = is_search;
-    at.settings.prove_all = a->run->prove_all || p->proves;
-    at.settings.leave_unproven = !at.settings.prove_all;
-    if (!a->run->has_effort)
-        at.settings.effort = EFFORT_NORMAL;
-    say(p, problem, what);
-    at_status status = tune_run(&at.settings, &t, &why);
-    at_status learnt = AT_OK;
-    if (t && !status)
-        learnt = take(p, problem, tune_summary(t), error);
-    if (t && !learnt)
-        learnt = keep_journal(p, t, error);
-    tune_free(t);
-    if (learnt)
-        return learnt;
-    if (status && is_general(status)) {
-        if (error)
-            *error = why;
-        return status;
-    }
-    if (status) {
-        workers_close(&p->workers); /* who knows what state they are in */
-        return known_leave_out(&p->known, problem, why.message, error);
-    }
-    return AT_OK;
-}
-
-/* Asks the script what of what is known is possible for a problem. */
+/* Asks what of all that is known is possible for a problem. */
 static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
 {
-    script *s;
-    at_status status = portfolio_load_script(p, problem, &s, error);
-    if (!status)
-        known_ask(&p->known, problem, s);
-    script_free(s);
+    size_t *all = calloc(p->known.count + 1, sizeof *all);
+    if (!all)
+        return known_no_memory(error);
+    for (size_t i = 0; i < p->known.count; i++)
+        all[i] = i;
+    at_status status = portfolio_ask_possible(p, problem, all, p->known.count, error);
+    free(all);
     return status;
-}
-
-static bool may_be_given(const portfolio *p, size_t configuration, size_t problem)
-{
-    const known_configuration *c = &p->known.items[configuration];
-    return !c->condemned && c->possible[problem] == 1 && configuration != p->known_default;
 }
 
 static bool contains(const size_t *list, size_t count, size_t item)
@@ -329,11 +202,11 @@ static at_status list_given(const portfolio *p, size_t problem, size_t given[MOS
     *count = 0;
     if (!nearest)
         return known_no_memory(error);
-    for (size_t rank = 0; rank < LEARNT; rank++)
+    for (size_t rank = 0; rank < PORTFOLIO_RANKS; rank++)
         for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
             for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
                 if (known_has_rank(&p->known, c, nearest[i], rank) && !contains(given, *count, c) &&
-                    may_be_given(p, c, problem))
+                    portfolio_may_be_given(p, c, problem))
                     given[(*count)++] = c;
     free(nearest);
     return AT_OK;
@@ -351,7 +224,7 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
         return status;
     int64_t start_ns = clock_now_ns();
     uint64_t before = p->found.evaluations;
-    status = run_on(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
+    status = portfolio_run(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
     p->search_s += (double)(clock_now_ns() - start_ns) / 1e9;
     p->search_evaluations += p->found.evaluations - before;
     if (status || !is_in(p, problem))
@@ -365,35 +238,6 @@ static at_status search(portfolio *p, size_t problem, at_error *error)
     }
     at->gain = known_ns > 0 ? known_ns / at->best_ns - 1 : -1;
     return AT_OK;
-}
-
-static bool has_default(const portfolio *p, size_t problem)
-{
-    return p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
-}
-
-/* Times what is given, and the default, and nothing else. */
-static at_status time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
-                            const char *what, at_error *error)
-{
-    if (count + has_default(p, problem) == 0)
-        return search(p, problem, error);
-    ahead_await(p->ahead, problem);
-    return run_on(p, problem, given, count, count + has_default(p, problem), false, what, error);
-}
-
-/* Has compiled what time_given() will be given. */
-static void prepare(const portfolio *p, size_t problem, const size_t *given, size_t count)
-{
-    const char *starts[SPENDING_MOST_EVERYWHERE];
-    size_t all[SPENDING_MOST_EVERYWHERE], all_count = 0;
-    residues_problem at;
-    if (has_default(p, problem))
-        all[all_count++] = p->known_default;
-    for (size_t i = 0; i < count && all_count < SPENDING_MOST_EVERYWHERE; i++)
-        all[all_count++] = given[i];
-    set_starts(p, problem, all, all_count, starts, &at);
-    ahead_queue(p->ahead, &at.settings, problem);
 }
 
 /* ---- what promises most ---- */
@@ -430,14 +274,14 @@ static at_status search_problems(portfolio *p, at_error *error)
     size_t first = first_searched(p), searched = 0;
     at_status status = AT_OK;
     for (size_t i = 0; i < p->made_on && searched < first && !status; i++) {
-        if (searched > 0 && spent(p) >= search_share)
+        if (searched > 0 && portfolio_spent(p) >= search_share)
             break;
         status = search(p, i, error);
         searched += is_in(p, i);
     }
     double most;
     for (size_t next; !status && (next = most_promising(p, &most)) != SIZE_MAX;) {
-        if (spent(p) >= search_share) {
+        if (portfolio_spent(p) >= search_share) {
             p->found.out_of_budget = true;
             break;
         }
@@ -467,7 +311,7 @@ static size_t most_everywhere(const portfolio *p)
         return SPENDING_MOST_EVERYWHERE;
     for (size_t q = 0; q < p->made_on; q++)
         problems += is_in(p, q);
-    return spending_everywhere(matrix_share * p->asked->run->budget_s - elapsed_s(p), problems, variant_s(p));
+    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p), problems, variant_s(p));
 }
 
 /* What was best on problems, each as long as nothing before it is alike; then, while there is room, what was best on
@@ -491,10 +335,10 @@ static void list_everywhere(portfolio *p)
 static at_status list_possible(portfolio *p, size_t problem, const size_t *from, size_t from_count, size_t *given,
                                size_t *count, at_error *error)
 {
-    at_status status = ask_possible(p, problem, error);
+    at_status status = portfolio_ask_possible(p, problem, from, from_count, error);
     *count = 0;
     for (size_t i = 0; i < from_count && !status; i++)
-        if (may_be_given(p, from[i], problem))
+        if (portfolio_may_be_given(p, from[i], problem))
             given[(*count)++] = from[i];
     return status;
 }
@@ -510,7 +354,7 @@ static at_status fill_matrix(portfolio *p, at_error *error)
         size_t given[SPENDING_MOST_EVERYWHERE];
         if (!is_in(p, q))
             continue;
-        if (filled >= first_searched(p) && spent(p) >= 1) {
+        if (filled >= first_searched(p) && portfolio_spent(p) >= 1) {
             p->found.out_of_budget = true;
             status = known_leave_out(&p->known, q, "the budget was spent", error);
             continue;
@@ -521,101 +365,17 @@ static at_status fill_matrix(portfolio *p, at_error *error)
             if (is_in(p, next) && next >= q)
                 status = list_possible(p, next, p->everywhere, p->everywhere_count, given, &count, error);
             if (!status && count)
-                prepare(p, next, given, count);
+                portfolio_prepare(p, next, given, count);
         }
         size_t count = 0;
         if (!status)
             status = list_possible(p, q, p->everywhere, p->everywhere_count, given, &count, error);
-        if (!status)
-            status = time_given(p, q, given, count, "side by side", error);
+        if (!status && count + portfolio_has_default(p, q) == 0)
+            status = search(p, q, error);
+        else if (!status)
+            status = portfolio_time_given(p, q, given, count, "side by side", error);
     }
     return status;
-}
-
-static bool is_new(const portfolio *p, size_t witness)
-{
-    size_t q = 0;
-    while (q < p->problem_count && portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                                      portfolio_problem_at(p, witness)) > 0)
-        q++;
-    return q == p->problem_count;
-}
-
-static size_t list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT])
-{
-    size_t count = 0;
-    for (size_t i = 0; i < p->chosen_count; i++)
-        if (may_be_given(p, p->chosen[i], problem))
-            given[count++] = p->chosen[i];
-    return count;
-}
-
-static bool chose_condemned(const portfolio *p)
-{
-    for (size_t i = 0; i < p->chosen_count; i++)
-        if (p->known.items[p->chosen[i]].condemned)
-            return true;
-    return false;
-}
-
-static bool is_proof_missing(const portfolio *p, const size_t *given, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!p->known.items[given[i]].proven)
-            return true;
-    return false;
-}
-
-/* The next witness of the sequence, from `*at` on, that is a problem of the script's and is new; SIZE_MAX: none. */
-static size_t next_witness(portfolio *p, size_t *at)
-{
-    while (*at < p->problem_count + p->witness_count) {
-        size_t q = (*at)++;
-        if (is_new(p, q) && ask_possible(p, q, NULL) == AT_OK)
-            return q;
-    }
-    return SIZE_MAX;
-}
-
-static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
-{
-    size_t given[RECORD_MAX_KEPT], count = list_chosen(p, witness, given);
-    at_status status = AT_OK;
-    p->proves = is_proof_missing(p, given, count);
-    if (count && (p->proves || !late))
-        status = time_given(p, witness, given, count, "what was chosen", error);
-    for (size_t i = 0; p->proves && i < count; i++)
-        p->known.items[given[i]].proven = true;
-    p->proves = false;
-    return status;
-}
-
-/* Which of few is best is soon told, so that the tree learns from many problems; while the budget lasts. What
- * was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before had any. */
-static at_status time_witnesses(portfolio *p, at_error *error)
-{
-    const settings *o = p->asked->run;
-    bool has_budget = o->budget_s > 0 || o->budget_evaluations > 0;
-    size_t next_ones[WITNESSES_AHEAD], first = 0, count = 0, next = p->problem_count;
-    at_status status = AT_OK;
-    for (size_t timed = 0; !status && (has_budget || timed < TIMED_WITNESSES * p->made_on); timed++) {
-        bool late = spent(p) >= 1;
-        if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
-            break;
-        for (size_t q; count < WITNESSES_AHEAD && (q = next_witness(p, &next)) != SIZE_MAX; count++) {
-            size_t given[RECORD_MAX_KEPT], given_count = list_chosen(p, q, given);
-            next_ones[(first + count) % WITNESSES_AHEAD] = q;
-            prepare(p, q, given, given_count);
-        }
-        if (!count)
-            break;
-        status = time_witness(p, next_ones[first], late, error);
-        first = (first + 1) % WITNESSES_AHEAD;
-        count--;
-        if (!status && chose_condemned(p))
-            status = portfolio_choose(p, error);
-    }
-    return status ? status : portfolio_grow_tree(p, error);
 }
 
 /* Searches the problems that were held out, beginning with what was chosen; while the budget lasts. */
@@ -624,14 +384,14 @@ static at_status search_held_out(portfolio *p, at_error *error)
     at_status status = AT_OK;
     for (size_t q = p->made_on; q < p->problem_count && !status; q++) {
         size_t given[RECORD_MAX_KEPT];
-        if (q > p->made_on && spent(p) >= 1) {
+        if (q > p->made_on && portfolio_spent(p) >= 1) {
             p->found.out_of_budget = true;
             status = known_leave_out(&p->known, q, "the budget was spent", error);
             continue;
         }
-        status = ask_possible(p, q, error);
+        status = portfolio_ask_possible(p, q, p->chosen, p->chosen_count, error);
         if (!status)
-            status = run_on(p, q, given, list_chosen(p, q, given), p->evaluations_each, true,
+            status = portfolio_run(p, q, given, portfolio_list_chosen(p, q, given), p->evaluations_each, true,
                             "held out, searched", error);
         p->known.problems[q].searched = true;
     }
@@ -642,8 +402,10 @@ static at_status try_all(portfolio *p, at_error *error)
 {
     at_status status = search_held_out(p, error);
     /* A problem that was held out may show a mistake: then the choice is made again without it. */
-    if (!status && chose_condemned(p))
+    if (!status && portfolio_chose_condemned(p))
         status = portfolio_choose(p, error);
+    if (!status)
+        status = portfolio_grow_tree(p, error);
     if (!status)
         status = portfolio_read_back(p, error);
     for (size_t q = 0; q < p->problem_count && !status; q++)
@@ -756,7 +518,7 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     if (!status)
         status = portfolio_set_fixed(p, error);
     if (!status)
-        status = time_witnesses(p, error);
+        status = portfolio_time_witnesses(p, error);
     ahead_free(p->ahead);
     p->ahead = NULL;
     if (!status)
@@ -767,7 +529,7 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     p->found.tried_count = p->problem_count;
     p->found.refused = p->refused_count;
     p->found.refused_why = p->refused.message;
-    p->found.wall_s = elapsed_s(p);
+    p->found.wall_s = portfolio_elapsed_s(p);
     if (status)
         portfolio_free(p);
     else

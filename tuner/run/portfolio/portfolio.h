@@ -11,8 +11,9 @@
  *      more than a search that was short. Searching ends where half a percent is no more to be expected, or
  *      a good half of the budget is spent.
  *   3. What is good anywhere is timed everywhere, in one race a problem, so that the times compare.
- *   4. Configurations are chosen (portfolio/cover.h), and timed on twice as many problems more, while the budget lasts:
- *      from all of them the tree is grown (portfolio/tree.h). They are proven meanwhile.
+ *   4. Configurations are chosen (portfolio/cover.h), and timed on further problems as long as the budget lasts
+ *      (without one, on three times as many), many of them where the choice is in most doubt. What is expected of
+ *      all others (portfolio/kriging.h) the tree is grown on (portfolio/tree.h). They are proven meanwhile.
  *   5. Each problem that was held out is searched as well, and given what a reader of the record would
  *      be (record/pick.h), in one race.
  * A configuration that was wrong or crashed on one problem is given for none.

@@ -1,4 +1,5 @@
-/* A portfolio in the making: portfolio.c measures, choice.c chooses. No one else includes this. */
+/* A portfolio in the making: runs.c measures a problem, choice.c chooses, witnesses.c grows the tree, and portfolio.c
+ * has them do it. No one else includes this. */
 #ifndef AUTOTUNE_RUN_PORTFOLIO_STATE_H
 #define AUTOTUNE_RUN_PORTFOLIO_STATE_H
 
@@ -53,11 +54,62 @@ static inline at_status portfolio_load_script(const portfolio *p, size_t problem
                          portfolio_problem_at(p, problem), out, error);
 }
 
-/* Chooses configurations from p->everywhere and grows the tree. AT_NOT_FOUND: nothing works. */
+static inline bool portfolio_is_held_out(const portfolio *p, size_t problem)
+{
+    return problem >= p->made_on && problem < p->problem_count;
+}
+
+/* Is the script's default, which was met and asked for, possible? */
+static inline bool portfolio_has_default(const portfolio *p, size_t problem)
+{
+    return p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
+}
+
+enum { PORTFOLIO_RANKS = 8 }; /* of a run so many are learnt: the fastest */
+
+/* ---- runs.c ---- */
+
+double portfolio_elapsed_s(const portfolio *p);
+
+/* One run on a problem that begins with some of what is known; `evaluations` 0: those of the effort. `what` is shown. */
+at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count, size_t evaluations,
+                        bool is_search, const char *what, at_error *error);
+
+/* Is it possible on the problem, which was asked, and wrong nowhere? The default is never given. */
+bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem);
+
+/* What is spent of the budget: 1 and more, all. Without one it is never spent. */
+double portfolio_spent(const portfolio *p);
+
+/* Asks the script, once, which of some configurations, and whether the default, are possible. Its status if it does not
+ * take the problem. */
+at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error);
+
+/* Those of what was chosen that may be given on a problem, which was asked; how many. */
+size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT]);
+
+/* Was a configuration wrong somewhere after it was chosen? */
+bool portfolio_chose_condemned(const portfolio *p);
+
+/* Times what is given, and the default, and nothing else. `what` is shown. */
+at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count, const char *what,
+                               at_error *error);
+
+/* Has compiled, meanwhile, what portfolio_time_given() will be given. */
+void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count);
+
+/* ---- choice.c ---- */
+
+/* Chooses configurations from p->everywhere. AT_NOT_FOUND: nothing works. */
 at_status portfolio_choose(portfolio *p, at_error *error);
 
 /* Sets, in p->kept, the variables that are no axes. */
 at_status portfolio_set_fixed(portfolio *p, at_error *error);
+
+/* ---- witnesses.c ---- */
+
+/* Times what was chosen on witnesses, as long as the budget lasts; then grows the tree. */
+at_status portfolio_time_witnesses(portfolio *p, at_error *error);
 
 /* Grows the tree for what was chosen, from all that is timed by now, but for what is held out. */
 at_status portfolio_grow_tree(portfolio *p, at_error *error);

@@ -1,0 +1,140 @@
+/* What is expected of problems that were not timed. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portfolio/kriging.h"
+
+enum { ROWS = 9, COUNT = 2 };
+
+static const value words[2] = {{.kind = VALUE_STRING, .string = "rows"}, {.kind = VALUE_STRING, .string = "columns"}};
+static const portfolio_axis axes[2] = {{.name = "n", .least = 1, .most = 65536, .divisor_count = 1, .divisors = {2}},
+                                       {.name = "axis", .values = words, .value_count = 2}};
+
+static value number(int64_t n)
+{
+    return (value){.kind = VALUE_INTEGER, .integer = n};
+}
+
+/* Of n = 1, 4, 16 ... the first configuration is best on small ones, the second on large ones; the default is twice
+ * as slow. */
+typedef struct fixture {
+    value problems[2 * ROWS];
+    double ratios[COUNT * ROWS], defaults[ROWS];
+    portfolio_matrix m;
+    kriging *k;
+    at_error error;
+} fixture;
+
+static int setup(void **state)
+{
+    static fixture f;
+    f = (fixture){.m = {ROWS, COUNT, f.ratios, f.defaults, NULL}};
+    for (int i = 0; i < ROWS; i++) {
+        f.problems[2 * i] = number(INT64_C(1) << (2 * i));
+        f.problems[2 * i + 1] = words[0];
+        f.ratios[COUNT * i] = i < 4 ? 1 : 1 + 0.1 * (i - 3);
+        f.ratios[COUNT * i + 1] = i < 4 ? 1 + 0.1 * (4 - i) : 1;
+        f.defaults[i] = 2;
+    }
+    assert_ok(kriging_new(&f.m, axes, 2, f.problems, &f.k, &f.error), f.error);
+    *state = &f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    kriging_free(((fixture *)*state)->k);
+    return 0;
+}
+
+static void what_was_timed_is_expected_there(void **state)
+{
+    fixture *f = *state;
+    for (int i = 0; i < ROWS; i++) {
+        double ratios[COUNT + 1];
+        kriging_expect(f->k, &f->problems[2 * i], ratios);
+        for (int c = 0; c < COUNT; c++)
+            assert_float_equal(ratios[c], f->ratios[COUNT * i + c], 0.02);
+        assert_float_equal(ratios[COUNT], 2, 1e-9);
+    }
+}
+
+static void between_problems_times_change_gradually(void **state)
+{
+    fixture *f = *state;
+    double ratios[COUNT + 1];
+    kriging_expect(f->k, (value[]){number(2048), words[0]}, ratios); /* between 1024 and 4096 */
+    assert_true(ratios[0] > 1.2 && ratios[0] < 1.3);
+    assert_float_equal(ratios[1], 1, 0.02);
+}
+
+static void a_ratio_is_over_the_best_of_what_is_compared(void **state)
+{
+    fixture *f = *state;
+    kriging *k;
+    double ratios[COUNT + 1], others[COUNT + 1];
+    for (int i = 0; i < ROWS; i++) { /* something else is three times as fast */
+        f->ratios[COUNT * i] *= 3;
+        f->ratios[COUNT * i + 1] *= 3;
+        f->defaults[i] *= 3;
+    }
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    kriging_expect(f->k, f->problems, ratios);
+    kriging_expect(k, f->problems, others);
+    for (int c = 0; c <= COUNT; c++)
+        assert_float_equal(ratios[c], others[c], 1e-9);
+    kriging_free(k);
+}
+
+static void what_is_possible_nowhere_is_not_known(void **state)
+{
+    fixture *f = *state;
+    kriging *k;
+    double ratios[COUNT + 1];
+    for (int i = 0; i < ROWS; i++)
+        f->ratios[COUNT * i] = 0;
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    kriging_expect(k, f->problems, ratios);
+    assert_true(ratios[0] <= 0 && ratios[1] > 0);
+    kriging_free(k);
+}
+
+static void likeness_falls_with_distance_divisibility_and_words(void **state)
+{
+    (void)state;
+    const value here[] = {number(1024), words[0]}, near[] = {number(2048), words[0]}, far[] = {number(16384), words[0]},
+                odd[] = {number(2047), words[0]}, other[] = {number(1024), words[1]};
+    double to_near = kriging_likeness(axes, 2, here, near);
+    assert_float_equal(kriging_likeness(axes, 2, here, here), 1, 1e-12);
+    assert_true(to_near < 1 && kriging_likeness(axes, 2, here, far) < to_near);
+    assert_true(kriging_likeness(axes, 2, here, odd) < to_near);
+    assert_float_equal(kriging_likeness(axes, 2, here, other), 0, 1e-12);
+}
+
+static void most_is_at_risk_where_the_best_changes_and_nothing_was_timed(void **state)
+{
+    fixture *f = *state;
+    const bool possible[COUNT + 1] = {true, true, true}, alone[COUNT + 1] = {true, false, false};
+    const value between[] = {number(127), words[0]}, timed[] = {number(1), words[0]}, unseen[] = {number(128), words[1]};
+    double risk = kriging_risk(f->k, between, possible);
+    assert_true(risk > kriging_risk(f->k, timed, possible));
+    assert_true(kriging_risk(f->k, unseen, possible) > risk);
+    assert_float_equal(kriging_risk(f->k, between, alone), 0, 1e-12);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_was_timed_is_expected_there),
+        TEST(between_problems_times_change_gradually),
+        TEST(a_ratio_is_over_the_best_of_what_is_compared),
+        TEST(what_is_possible_nowhere_is_not_known),
+        TEST(likeness_falls_with_distance_divisibility_and_words),
+        TEST(most_is_at_risk_where_the_best_changes_and_nothing_was_timed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,33 @@
+/* What configurations are expected to lose on a problem, from those that were timed: kriging, also known as regression by
+ * Gaussian processes (Rasmussen & Williams, "Gaussian Processes for Machine Learning", 2006, algorithm 2.1).
+ *
+ * The logarithm of a configuration's time over the best one's changes gradually with the sizes of a problem, in
+ * doublings (Matern's kernel of order 3/2), with a step between sizes of different divisibility; problems with different
+ * words tell nothing of each other. */
+#ifndef AUTOTUNE_PORTFOLIO_KRIGING_H
+#define AUTOTUNE_PORTFOLIO_KRIGING_H
+
+#include "base/error.h"
+#include "portfolio/matrix.h"
+#include "portfolio/problems.h"
+
+typedef struct kriging kriging;
+
+/* Learns from a matrix; `problems` has one value an axis for each of its problems, and is borrowed as the axes are. The
+ * caller frees *out (NULL after AT_NO_MEMORY). */
+at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
+                      kriging **out, at_error *error);
+void kriging_free(kriging *k); /* NULL is fine */
+
+/* Sets the expected ratio of each configuration, and behind them of the default; 0: it is known nowhere. A ratio is a
+ * time over that of the best of them. */
+void kriging_expect(const kriging *k, const value *problem, double *ratios);
+
+/* How much the times of one problem tell of those of another: 0 to 1. */
+double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b);
+
+/* What is lost, by expectation, by who takes what is expected to be best and may be mistaken; columns that are not
+ * `possible` (one a configuration, then the default) are left out. */
+double kriging_risk(const kriging *k, const value *problem, const bool *possible);
+
+#endif

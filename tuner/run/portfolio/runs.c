@@ -1,0 +1,194 @@
+/* The runs that a portfolio is made of, one a problem, and what is learnt from them. */
+#include "run/portfolio/state.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "process/interrupt.h"
+#include "run/portfolio/spending.h"
+#include "run/tune.h"
+
+double portfolio_elapsed_s(const portfolio *p)
+{
+    return (double)(clock_now_ns() - p->start_ns) / 1e9;
+}
+
+double portfolio_spent(const portfolio *p)
+{
+    const settings *o = p->asked->run;
+    double by_time = o->budget_s > 0 ? portfolio_elapsed_s(p) / o->budget_s : 0;
+    double by_count = o->budget_evaluations
+                          ? (double)p->found.evaluations / (double)o->budget_evaluations
+                          : 0;
+    return fmax(by_time, by_count);
+}
+
+/* What is wrong with one problem is its own; anything else ends the whole. */
+static bool is_general(at_status status)
+{
+    return status != AT_SCRIPT && status != AT_DEVICE && status != AT_COMPILE;
+}
+
+static void say(const portfolio *p, size_t problem, const char *what)
+{
+    if (p->asked->run->quiet)
+        return;
+    if (problem < p->problem_count)
+        fprintf(stderr, "%zu of %zu, ", problem + 1, p->problem_count);
+    fprintf(stderr, "%s:", what);
+    for (size_t a = 0; a < p->asked->axis_count; a++) {
+        char text[300];
+        value_format(portfolio_problem_at(p, problem)[a], text, sizeof text);
+        fprintf(stderr, " %s=%s", p->asked->axes[a].name, text);
+    }
+    fputc('\n', stderr);
+}
+
+/* Of hundreds of runs one file is open. */
+static at_status keep_journal(portfolio *p, tune *t, at_error *error)
+{
+    journal *taken = tune_take_journal(t);
+    if (taken && p->journal)
+        return journal_join(p->journal, taken, error);
+    if (taken)
+        p->journal = taken;
+    return AT_OK;
+}
+
+static at_status take(portfolio *p, size_t problem, const run_summary *s, at_error *error)
+{
+    p->found.evaluations += s->result_count;
+    p->found.device = s->device;
+    memcpy(p->script_hash, s->script_hash, sizeof p->script_hash);
+    memcpy(p->template_hash, s->template_hash, sizeof p->template_hash);
+    memcpy(p->date, s->date, sizeof p->date);
+    at_status status = known_learn(&p->known, problem, s, PORTFOLIO_RANKS, error);
+    if (!status && !s->best_found)
+        status = known_leave_out(&p->known, problem, "no variant worked", error);
+    for (size_t i = 0; i < p->known.count && p->known_default == SIZE_MAX; i++)
+        if (strcmp(p->known.items[i].text, p->default_text) == 0)
+            p->known_default = i;
+    return status;
+}
+
+/* The settings of a run that begins with some of what is known; they point into `starts`. */
+static void set_starts(const portfolio *p, size_t problem, const size_t *given, size_t given_count,
+                       const char *starts[SPENDING_MOST_EVERYWHERE], residues_problem *at)
+{
+    const portfolio_asked *a = p->asked;
+    residues_settings(a->run, a->axes, a->axis_count, portfolio_problem_at(p, problem), at);
+    at->settings.starts = starts;
+    at->settings.start_count = 0;
+    for (size_t i = 0; i < given_count && i < SPENDING_MOST_EVERYWHERE; i++)
+        starts[at->settings.start_count++] = p->known.items[given[i]].text;
+}
+
+at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_t given_count,
+                        size_t evaluations, bool is_search, const char *what, at_error *error)
+{
+    const portfolio_asked *a = p->asked;
+    const char *starts[SPENDING_MOST_EVERYWHERE];
+    residues_problem at;
+    tune *t = NULL;
+    at_error why = {0};
+    if (interrupt_waits())
+        return error_set(error, AT_INTERRUPTED, "interrupted; what was measured is kept");
+    set_starts(p, problem, given, given_count, starts, &at);
+    at.settings.is_part = true;
+    at.settings.record = false;
+    at.settings.workers = &p->workers;
+    at.settings.budget_s = 0;
+    at.settings.budget_evaluations = evaluations;
+    at.settings.has_effort = is_search;
+    at.settings.prove_all = a->run->prove_all || p->proves;
+    at.settings.leave_unproven = !at.settings.prove_all;
+    if (!a->run->has_effort)
+        at.settings.effort = EFFORT_NORMAL;
+    say(p, problem, what);
+    at_status status = tune_run(&at.settings, &t, &why);
+    at_status learnt = AT_OK;
+    if (t && !status)
+        learnt = take(p, problem, tune_summary(t), error);
+    if (t && !learnt)
+        learnt = keep_journal(p, t, error);
+    tune_free(t);
+    if (learnt)
+        return learnt;
+    if (status && is_general(status)) {
+        if (error)
+            *error = why;
+        return status;
+    }
+    if (status) {
+        workers_close(&p->workers); /* who knows what state they are in */
+        return known_leave_out(&p->known, problem, why.message, error);
+    }
+    return AT_OK;
+}
+
+static bool is_asked(const portfolio *p, size_t problem, const size_t *places, size_t count)
+{
+    size_t i = 0;
+    while (i < count && p->known.items[places[i]].possible[problem] >= 0)
+        i++;
+    return i == count && (p->known_default == SIZE_MAX || p->known.items[p->known_default].possible[problem] >= 0);
+}
+
+at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error)
+{
+    script *s;
+    if (is_asked(p, problem, places, count))
+        return AT_OK;
+    at_status status = portfolio_load_script(p, problem, &s, error);
+    for (size_t i = 0; i < count && !status; i++)
+        known_ask(&p->known, problem, places[i], s);
+    if (!status && p->known_default != SIZE_MAX)
+        known_ask(&p->known, problem, p->known_default, s);
+    script_free(s);
+    return status;
+}
+
+bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t problem)
+{
+    const known_configuration *c = &p->known.items[configuration];
+    return !c->condemned && c->possible[problem] == 1 && configuration != p->known_default;
+}
+
+at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given, size_t count,
+                            const char *what, at_error *error)
+{
+    ahead_await(p->ahead, problem);
+    return portfolio_run(p, problem, given, count, count + portfolio_has_default(p, problem), false, what, error);
+}
+
+void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count)
+{
+    const char *starts[SPENDING_MOST_EVERYWHERE];
+    size_t all[SPENDING_MOST_EVERYWHERE], all_count = 0;
+    residues_problem at;
+    if (portfolio_has_default(p, problem))
+        all[all_count++] = p->known_default;
+    for (size_t i = 0; i < count && all_count < SPENDING_MOST_EVERYWHERE; i++)
+        all[all_count++] = given[i];
+    set_starts(p, problem, all, all_count, starts, &at);
+    ahead_queue(p->ahead, &at.settings, problem);
+}
+
+size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->chosen_count; i++)
+        if (portfolio_may_be_given(p, p->chosen[i], problem))
+            given[count++] = p->chosen[i];
+    return count;
+}
+
+bool portfolio_chose_condemned(const portfolio *p)
+{
+    for (size_t i = 0; i < p->chosen_count; i++)
+        if (p->known.items[p->chosen[i]].condemned)
+            return true;
+    return false;
+}

@@ -1,0 +1,261 @@
+/* Witnesses: further problems, which are timed with what was chosen alone; and the tree, which learns from all.
+ *
+ * Which of few configurations is best is soon told, and a tree of few problems chooses badly. Every other witness is the
+ * next of a sequence that fills the ranges evenly; the others are, of several, where most is at risk: where what is
+ * expected to be best may well not be it. The tree is grown on what is expected on hundreds of problems that were not
+ * timed, and so keeps away from what is but chance. */
+#include "run/portfolio/state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "portfolio/kriging.h"
+#include "portfolio/tree.h"
+
+enum {
+    TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
+    AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
+    LOOKED_AT = 4,       /* of the sequence, for each that is chosen */
+    EXPECTED = 400       /* of the sequence, for the tree */
+};
+
+/* ---- what is timed ---- */
+
+/* What was chosen, on all problems that it was timed on but for those held out, as a matrix with its problems; and room
+ * for `more` rows. */
+typedef struct rows {
+    portfolio_matrix m;
+    double *ratios, *defaults;
+    value *problems;
+} rows;
+
+static void rows_deinit(rows *r)
+{
+    free(r->ratios);
+    free(r->defaults);
+    free(r->problems);
+}
+
+static bool is_timed(const portfolio *p, size_t problem)
+{
+    const known_problem *at = &p->known.problems[problem];
+    return !portfolio_is_held_out(p, problem) && !at->left_out && at->best_ns > 0;
+}
+
+static double *add_row(const portfolio *p, rows *r, size_t problem)
+{
+    size_t axes = p->asked->axis_count, row = r->m.problem_count++;
+    memcpy(&r->problems[row * axes], portfolio_problem_at(p, problem), axes * sizeof *r->problems);
+    return &r->ratios[row * r->m.configuration_count];
+}
+
+static at_status rows_init(const portfolio *p, size_t more, rows *r, at_error *error)
+{
+    size_t most = p->known.problem_count + more + 1, width = p->chosen_count;
+    *r = (rows){.ratios = calloc(most * (width + 1), sizeof *r->ratios),
+                .defaults = calloc(most, sizeof *r->defaults),
+                .problems = calloc(most * p->asked->axis_count, sizeof *r->problems)};
+    if (!r->ratios || !r->defaults || !r->problems)
+        return known_no_memory(error);
+    r->m = (portfolio_matrix){0, width, r->ratios, r->defaults, NULL};
+    for (size_t q = 0; q < p->known.problem_count; q++) {
+        const known_problem *at = &p->known.problems[q];
+        if (!is_timed(p, q))
+            continue;
+        r->defaults[r->m.problem_count] = at->baseline_ns / at->best_ns;
+        double *ratios = add_row(p, r, q);
+        for (size_t i = 0; i < width; i++)
+            ratios[i] = p->known.items[p->chosen[i]].times_ns[q] / at->best_ns;
+    }
+    return AT_OK;
+}
+
+/* ---- the tree ---- */
+
+/* Ratios of a row become what is expected, where they are possible. */
+static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
+{
+    size_t width = r->m.configuration_count;
+    double expected[RECORD_MAX_KEPT + 1], *ratios = &r->ratios[row * width];
+    kriging_expect(k, problem, expected);
+    for (size_t i = 0; i < width; i++)
+        ratios[i] = ratios[i] > 0 ? expected[i] : 0;
+    r->defaults[row] = r->defaults[row] > 0 ? expected[width] : 0;
+}
+
+/* A witness that was not timed: 1 stands for what is possible. */
+static void add_expected(portfolio *p, rows *r, size_t witness)
+{
+    if (is_timed(p, witness) || portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) != AT_OK)
+        return;
+    r->defaults[r->m.problem_count] = portfolio_has_default(p, witness);
+    double *ratios = add_row(p, r, witness);
+    for (size_t i = 0; i < p->chosen_count; i++)
+        ratios[i] = p->known.items[p->chosen[i]].possible[witness] == 1;
+}
+
+at_status portfolio_grow_tree(portfolio *p, at_error *error)
+{
+    size_t axes = p->asked->axis_count;
+    rows timed = {.ratios = NULL}, all = {.ratios = NULL};
+    kriging *k = NULL;
+    at_status status = rows_init(p, 0, &timed, error);
+    if (!status)
+        status = rows_init(p, EXPECTED, &all, error);
+    if (!status)
+        status = kriging_new(&timed.m, p->asked->axes, axes, timed.problems, &k, error);
+    for (size_t w = 0; w < p->witness_count && w < EXPECTED && !status; w++)
+        add_expected(p, &all, p->problem_count + w);
+    for (size_t row = 0; row < all.m.problem_count && !status; row++)
+        expect_row(k, &all, &all.problems[row * axes], row);
+    if (!status)
+        status = portfolio_grow(&all.m, p->asked->axes, axes, all.problems, p->kept.nodes, &p->kept.node_count,
+                                error);
+    kriging_free(k);
+    rows_deinit(&timed);
+    rows_deinit(&all);
+    return status;
+}
+
+/* ---- which ---- */
+
+/* Witnesses that are chosen and not timed yet, and where the sequence stands. */
+typedef struct chosen_witnesses {
+    size_t items[AHEAD];
+    size_t count, chosen;
+    size_t next;   /* of the sequence: all before it were looked at */
+    double *risks; /* one a problem; negative: it is none to choose, or was chosen */
+} chosen_witnesses;
+
+static bool is_new(const portfolio *p, size_t witness)
+{
+    size_t q = 0;
+    while (q < p->problem_count && portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                                                      portfolio_problem_at(p, witness)) > 0)
+        q++;
+    return q == p->problem_count;
+}
+
+/* Can something be timed there? */
+static bool is_useful(portfolio *p, size_t witness)
+{
+    size_t given[RECORD_MAX_KEPT];
+    return is_new(p, witness) && portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) == AT_OK &&
+           portfolio_list_chosen(p, witness, given) > 0;
+}
+
+/* What those that are chosen will tell is at risk no more. */
+static double left_of_risk(const portfolio *p, const chosen_witnesses *w, size_t first, size_t witness)
+{
+    double left = 1;
+    for (size_t i = first; i < w->count; i++) {
+        double likeness = kriging_likeness(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, witness),
+                                           portfolio_problem_at(p, w->items[i]));
+        left *= 1 - likeness * likeness;
+    }
+    return left;
+}
+
+static double risk_of(const portfolio *p, const kriging *k, size_t witness)
+{
+    bool possible[RECORD_MAX_KEPT + 1];
+    for (size_t i = 0; i < p->chosen_count; i++)
+        possible[i] = p->known.items[p->chosen[i]].possible[witness] == 1;
+    possible[p->chosen_count] = portfolio_has_default(p, witness);
+    return kriging_risk(k, portfolio_problem_at(p, witness), possible);
+}
+
+/* Looks at more of the sequence, and at all anew by what is known now. */
+static void look(portfolio *p, chosen_witnesses *w, const kriging *k)
+{
+    size_t end = p->problem_count + p->witness_count, until = p->problem_count + LOOKED_AT * (w->chosen + AHEAD);
+    for (; w->next < end && w->next < until; w->next++)
+        w->risks[w->next] = is_useful(p, w->next) ? 0 : -1;
+    for (size_t q = p->problem_count; q < w->next; q++)
+        if (w->risks[q] >= 0)
+            w->risks[q] = risk_of(p, k, q) * left_of_risk(p, w, 0, q);
+}
+
+/* The first of the sequence, or that with most at risk. SIZE_MAX: there is none left. */
+static size_t choose_witness(const portfolio *p, const chosen_witnesses *w)
+{
+    size_t best = SIZE_MAX;
+    for (size_t q = p->problem_count; q < w->next; q++)
+        if (w->risks[q] >= 0 && (best == SIZE_MAX || (w->chosen % 2 && w->risks[q] > w->risks[best])))
+            best = q;
+    return best;
+}
+
+/* Chooses as many as there is room for. */
+static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *error)
+{
+    rows timed;
+    kriging *k = NULL;
+    at_status status = rows_init(p, 0, &timed, error);
+    if (!status)
+        status = kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, &k, error);
+    if (!status)
+        look(p, w, k);
+    for (size_t q; !status && w->count < AHEAD && (q = choose_witness(p, w)) != SIZE_MAX;) {
+        size_t given[RECORD_MAX_KEPT], given_count = portfolio_list_chosen(p, q, given);
+        w->items[w->count++] = q;
+        w->chosen++;
+        w->risks[q] = -1;
+        for (size_t other = p->problem_count; other < w->next; other++)
+            if (w->risks[other] > 0)
+                w->risks[other] *= left_of_risk(p, w, w->count - 1, other);
+        portfolio_prepare(p, q, given, given_count);
+    }
+    kriging_free(k);
+    rows_deinit(&timed);
+    return status;
+}
+
+/* ---- timing ---- */
+
+static bool is_proof_missing(const portfolio *p, const size_t *given, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!p->known.items[given[i]].proven)
+            return true;
+    return false;
+}
+
+/* What was chosen is proven on the way: proofs take longer than a GPU, and none of the runs before had any. `late`: there
+ * is no time for anything else. */
+static at_status time_witness(portfolio *p, size_t witness, bool late, at_error *error)
+{
+    size_t given[RECORD_MAX_KEPT], count = portfolio_list_chosen(p, witness, given);
+    at_status status = AT_OK;
+    p->proves = is_proof_missing(p, given, count);
+    if (count && (p->proves || !late))
+        status = portfolio_time_given(p, witness, given, count, "what was chosen", error);
+    for (size_t i = 0; p->proves && i < count; i++)
+        p->known.items[given[i]].proven = true;
+    p->proves = false;
+    return status;
+}
+
+at_status portfolio_time_witnesses(portfolio *p, at_error *error)
+{
+    const settings *o = p->asked->run;
+    bool has_budget = o->budget_s > 0 || o->budget_evaluations > 0;
+    chosen_witnesses w = {.next = p->problem_count, .risks = calloc(p->known.problem_count + 1, sizeof *w.risks)};
+    at_status status = w.risks ? AT_OK : known_no_memory(error);
+    for (size_t timed = 0; !status && (has_budget || timed < TIMED_WITNESSES * p->made_on); timed++) {
+        bool late = portfolio_spent(p) >= 1;
+        if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
+            break;
+        if (w.count <= AHEAD / 2)
+            status = choose_witnesses(p, &w, error);
+        if (status || !w.count)
+            break;
+        status = time_witness(p, w.items[0], late, error);
+        w.count--;
+        memmove(w.items, w.items + 1, w.count * sizeof *w.items);
+        if (!status && portfolio_chose_condemned(p))
+            status = portfolio_choose(p, error);
+    }
+    free(w.risks);
+    return status ? status : portfolio_grow_tree(p, error);
+}
