@@ -16,6 +16,7 @@ enum {
 
 struct ahead {
     workers compilers; /* and no device */
+    script *script;    /* with the values of the latest problem; NULL: not loaded yet */
     size_t *waiting;   /* of each number: requests under way */
 };
 
@@ -40,6 +41,7 @@ void ahead_free(ahead *a)
         return;
     compile_pool_kill(a->compilers.pool);
     compile_pool_free(a->compilers.pool);
+    script_free(a->script);
     free(a->waiting);
     free(a);
 }
@@ -76,31 +78,35 @@ static void queue_variant(ahead *a, session *s, const char *configuration, size_
     sources_deinit(&all);
 }
 
-void ahead_queue(ahead *a, const settings *run, size_t number)
+/* Loading it takes longer than all the rest. */
+static at_status set_problem(ahead *a, const settings *run, const pattern_variable *values, size_t count)
 {
-    if (!a)
+    at_status status = a->script ? AT_OK : target_load_script(run, &a->compilers.properties.limits, &a->script, NULL);
+    return status ? status : script_set_problem(a->script, values, count, NULL);
+}
+
+void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count, size_t number)
+{
+    if (!a || set_problem(a, run, values, count))
         return;
     const device_properties *of = &a->compilers.properties;
-    session s = {.workers = &a->compilers, .problem = PROBLEM_TUNED};
+    const pattern *described = script_pattern(a->script);
+    session s = {.workers = &a->compilers,
+                 .script = a->script,
+                 .problem = of->predicted && described->has_problem[PROBLEM_SIMULATED] ? PROBLEM_SIMULATED
+                                                                                       : PROBLEM_TUNED,
+                 .slots = 1 + described->ragged_count};
     problem_kind kinds[DEVICE_SLOTS];
-    at_status status = target_load_script(run, &of->limits, &s.script, NULL);
-    if (!status) {
-        const pattern *described = script_pattern(s.script);
-        if (of->predicted && described->has_problem[PROBLEM_SIMULATED])
-            s.problem = PROBLEM_SIMULATED;
-        s.slots = 1 + described->ragged_count;
-        for (size_t i = 0; i < s.slots; i++)
-            kinds[i] = session_problem(&s, i);
-        status = problem_set_init(&s.problems, s.script, NULL, kinds, s.slots, NULL);
-    }
+    for (size_t i = 0; i < s.slots; i++)
+        kinds[i] = session_problem(&s, i);
+    at_status status = problem_set_init(&s.problems, s.script, NULL, kinds, s.slots, NULL);
     if (!status)
-        status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted,
-                                    (uint64_t)number << IDS, NULL, NULL, 0, NULL);
+        status = problem_set_submit(&s.problems, a->compilers.pool, of->arch, of->predicted, (uint64_t)number << IDS,
+                                    NULL, NULL, 0, NULL);
     a->waiting[number] += s.problems.waiting;
     for (size_t i = 0; !status && i < run->start_count; i++)
         queue_variant(a, &s, run->starts[i], number, i);
     problem_set_deinit(&s.problems);
-    script_free(s.script);
 }
 
 void ahead_await(ahead *a, size_t number)

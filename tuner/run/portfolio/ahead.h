@@ -11,6 +11,7 @@
 
 #include "device/device.h"
 #include "run/setup/settings.h"
+#include "script/script.h"
 
 typedef struct ahead ahead;
 
@@ -22,9 +23,9 @@ void ahead_free(ahead *a); /* NULL is fine, here and below */
 /* Is there so little under way that workers will soon be idle? False without workers. */
 bool ahead_has_room(ahead *a);
 
-/* Queues what a run with these settings (its problem, its starts) compiles. `number`, below `numbers`, is the
- * caller's. */
-void ahead_queue(ahead *a, const settings *run, size_t number);
+/* Queues what a run with these settings compiles of its starts, where the variables have these values. `number`, below
+ * `numbers`, is the caller's. */
+void ahead_queue(ahead *a, const settings *run, const pattern_variable *values, size_t count, size_t number);
 
 /* Waits until all that was queued under the number is compiled, or a signal comes. */
 void ahead_await(ahead *a, size_t number);

@@ -425,24 +425,21 @@ static at_status try_all(portfolio *p, at_error *error)
 static at_status open(portfolio *p, at_error *error)
 {
     const portfolio_asked *a = p->asked;
-    script *s = NULL;
     at_status status = target_check_script(a->run, error);
     if (!status)
         status = workers_open(&p->workers, a->run, error);
     if (!status)
-        status = target_load_script(a->run, &p->workers.properties.limits, &s, error);
+        status = target_load_script(a->run, &p->workers.properties.limits, &p->script, error);
     if (status)
         return status;
-    if (a->run->must_record && (!p->workers.device || p->workers.properties.predicted)) {
-        script_free(s);
+    if (a->run->must_record && (!p->workers.device || p->workers.properties.predicted))
         return error_set(error, AT_USAGE,
                          "--record is refused: the times of a simulated device are predictions, and a record "
                          "holds measurements of a real GPU only");
-    }
     p->found.device = p->workers.properties;
-    const pattern *described = script_pattern(s);
+    const pattern *described = script_pattern(p->script);
     char text[CONFIGURATION_BYTES];
-    script_format_configuration(s, described->baseline, text, sizeof text);
+    script_format_configuration(p->script, described->baseline, text, sizeof text);
     p->default_text = strdup(text);
     p->pattern = strdup(described->name);
     for (size_t i = 0; i < a->axis_count && !status; i++) {
@@ -458,7 +455,6 @@ static at_status open(portfolio *p, at_error *error)
             script_free(none);
         }
     }
-    script_free(s);
     if (!status && (!p->default_text || !p->pattern))
         status = known_no_memory(error);
     if (!status && a->run->record && p->workers.device && !p->workers.properties.predicted)
@@ -553,6 +549,7 @@ void portfolio_free(portfolio *p)
     free(p->problems);
     free(p->pattern);
     free(p->default_text);
+    script_free(p->script);
     record_deinit(&p->given);
     known_deinit(&p->known);
     ahead_free(p->ahead);

@@ -136,17 +136,23 @@ static bool is_asked(const portfolio *p, size_t problem, const size_t *places, s
     return i == count && (p->known_default == SIZE_MAX || p->known.items[p->known_default].possible[problem] >= 0);
 }
 
+static void list_values(const portfolio *p, size_t problem, pattern_variable values[PORTFOLIO_MAX_AXES])
+{
+    for (size_t a = 0; a < p->asked->axis_count; a++)
+        values[a] = (pattern_variable){p->asked->axes[a].name, portfolio_problem_at(p, problem)[a]};
+}
+
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error)
 {
-    script *s;
+    pattern_variable values[PORTFOLIO_MAX_AXES];
     if (is_asked(p, problem, places, count))
         return AT_OK;
-    at_status status = portfolio_load_script(p, problem, &s, error);
+    list_values(p, problem, values);
+    at_status status = script_set_problem(p->script, values, p->asked->axis_count, error);
     for (size_t i = 0; i < count && !status; i++)
-        known_ask(&p->known, problem, places[i], s);
+        known_ask(&p->known, problem, places[i], p->script);
     if (!status && p->known_default != SIZE_MAX)
-        known_ask(&p->known, problem, p->known_default, s);
-    script_free(s);
+        known_ask(&p->known, problem, p->known_default, p->script);
     return status;
 }
 
@@ -168,12 +174,14 @@ void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, 
     const char *starts[SPENDING_MOST_EVERYWHERE];
     size_t all[SPENDING_MOST_EVERYWHERE], all_count = 0;
     residues_problem at;
+    pattern_variable values[PORTFOLIO_MAX_AXES];
     if (portfolio_has_default(p, problem))
         all[all_count++] = p->known_default;
     for (size_t i = 0; i < count && all_count < SPENDING_MOST_EVERYWHERE; i++)
         all[all_count++] = given[i];
     set_starts(p, problem, all, all_count, starts, &at);
-    ahead_queue(p->ahead, &at.settings, problem);
+    list_values(p, problem, values);
+    ahead_queue(p->ahead, &at.settings, values, p->asked->axis_count, problem);
 }
 
 size_t portfolio_list_chosen(const portfolio *p, size_t problem, size_t given[RECORD_MAX_KEPT])

@@ -17,6 +17,7 @@ struct portfolio {
     workers workers;
     int64_t start_ns;
     char *pattern, script_hash[33], template_hash[33], date[32];
+    script *script;          /* with the values of the latest problem that was asked */
     char *default_text;
     size_t known_default; /* place; SIZE_MAX: not met yet */
     value *problems;
@@ -81,8 +82,8 @@ bool portfolio_may_be_given(const portfolio *p, size_t configuration, size_t pro
 /* What is spent of the budget: 1 and more, all. Without one it is never spent. */
 double portfolio_spent(const portfolio *p);
 
-/* Asks the script, once, which of some configurations, and whether the default, are possible. Its status if it does not
- * take the problem. */
+/* Asks the script, once, which of some configurations, and whether the default, are possible. Whether it takes the
+ * problem at all is not asked. */
 at_status portfolio_ask_possible(portfolio *p, size_t problem, const size_t *places, size_t count, at_error *error);
 
 /* Those of what was chosen that may be given on a problem, which was asked; how many. */

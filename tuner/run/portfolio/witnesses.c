@@ -136,12 +136,21 @@ static bool is_new(const portfolio *p, size_t witness)
     return q == p->problem_count;
 }
 
-/* Can something be timed there? */
+/* Could something be timed there? */
 static bool is_useful(portfolio *p, size_t witness)
 {
     size_t given[RECORD_MAX_KEPT];
     return is_new(p, witness) && portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) == AT_OK &&
            portfolio_list_chosen(p, witness, given) > 0;
+}
+
+/* Is it one of the script's problems? */
+static bool is_taken(const portfolio *p, size_t witness)
+{
+    script *s;
+    at_status status = portfolio_load_script(p, witness, &s, NULL);
+    script_free(s);
+    return status == AT_OK;
 }
 
 /* What those that are chosen will tell is at risk no more. */
@@ -198,9 +207,11 @@ static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *e
         look(p, w, k);
     for (size_t q; !status && w->count < AHEAD && (q = choose_witness(p, w)) != SIZE_MAX;) {
         size_t given[RECORD_MAX_KEPT], given_count = portfolio_list_chosen(p, q, given);
+        w->risks[q] = -1;
+        if (!is_taken(p, q))
+            continue;
         w->items[w->count++] = q;
         w->chosen++;
-        w->risks[q] = -1;
         for (size_t other = p->problem_count; other < w->next; other++)
             if (w->risks[other] > 0)
                 w->risks[other] *= left_of_risk(p, w, w->count - 1, other);

@@ -47,6 +47,12 @@ static int teardown(void **state)
     return system(command);
 }
 
+static void queue(fixture *f, ahead *a, int64_t rows, size_t number)
+{
+    const pattern_variable given = {"rows", {.kind = VALUE_INTEGER, .integer = rows}};
+    ahead_queue(a, &f->settings, &given, 1, number);
+}
+
 /* Seconds that a run on so many rows has compiled for, beside what the cache had. */
 static double compiled_s(fixture *f, const char *rows)
 {
@@ -62,14 +68,16 @@ static double compiled_s(fixture *f, const char *rows)
 static void what_was_compiled_ahead_a_run_finds_in_the_cache(void **state)
 {
     fixture *f = *state;
-    ahead *a = ahead_new(&f->settings, &f->device, 1);
+    ahead *a = ahead_new(&f->settings, &f->device, 2);
     assert_non_null(a);
     assert_true(ahead_has_room(a));
-    f->settings.variables[0].text = "8192";
-    ahead_queue(a, &f->settings, 0);
+    queue(f, a, 8192, 0);
+    queue(f, a, 2048, 1);
     ahead_await(a, 0);
+    ahead_await(a, 1);
     ahead_free(a);
     assert_true(compiled_s(f, "8192") <= 0);
+    assert_true(compiled_s(f, "2048") <= 0);
     assert_true(compiled_s(f, "16384") > 0);
 }
 
@@ -77,8 +85,8 @@ static void what_cannot_be_compiled_ahead_is_left_to_the_run(void **state)
 {
     fixture *f = *state;
     ahead *a = ahead_new(&f->settings, &f->device, 1);
-    f->settings.variables[0].text = "none";
-    ahead_queue(a, &f->settings, 0);
+    f->settings.script = "no_such_script";
+    queue(f, a, 4096, 0);
     ahead_await(a, 0);
     ahead_free(a);
     f->settings.use_cache = false;
