@@ -20,6 +20,10 @@ static const char clang[] = {
 #include "clang.cu.inc"
 };
 
+static const char clang_end[] = {
+#include "clang_end.cu.inc"
+};
+
 static const char queue[] = {
 #include "queue.cu.inc"
 };
@@ -172,8 +176,7 @@ static void print_kernels(const export_model *const *models, size_t count, const
     fprintf(to, "\n%s", clang);
     for (size_t i = 0; i < count; i++)
         print_sources(models[i], to);
-    fputs("\n#if defined(__clang__) && defined(__CUDA__)\n#pragma clang diagnostic pop\n#endif\n", to);
-    fprintf(to, "\n\n%s\n", queue);
+    fprintf(to, "\n%s\n\n%s\n", clang_end, queue);
     for (size_t i = 0; i < count; i++)
         print_functions(models[i], to);
 }
