@@ -8,6 +8,9 @@
  * noise, over that of what was timed. Chosen on the portfolios of five patterns, by cross-validation. */
 static const double reach = 4, other_class = 0.7, noise = 0.02;
 
+/* How much it counts, beside the time itself, that the default may have been faster. */
+static const double caution = 0.5;
+
 /* What is slower is as bad. */
 static const double most_ratio = 4;
 
@@ -18,7 +21,8 @@ struct kriging {
     size_t axis_count;
     const value *problems;
     size_t rows, columns;
-    double *factor;  /* Cholesky's, of the likenesses of all rows, with noise: the lower triangle */
+    double *likeness; /* of all rows: the lower triangle */
+    double *factor;  /* Cholesky's, of that with noise */
     double *weights; /* of the rows, for each column; 0 where it was impossible */
     double *scratch; /* rows */
     double means[COLUMNS], spreads[COLUMNS];
@@ -94,13 +98,12 @@ static const value *row_of(const kriging *k, size_t row)
     return &k->problems[row * k->axis_count];
 }
 
-/* The factor of the likenesses of some rows. */
+/* The factor of the likenesses of some rows, ascending. */
 static void factorise_rows(const kriging *k, const size_t *rows, size_t count, double *factor)
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j <= i; j++)
-            factor[i * count + j] = kriging_likeness(k->axes, k->axis_count, row_of(k, rows[i]), row_of(k, rows[j])) +
-                                    (i == j ? noise : 0);
+            factor[i * count + j] = k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? noise : 0);
     factorise(factor, count);
 }
 
@@ -148,12 +151,16 @@ at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, siz
                        .problems = problems,
                        .rows = n,
                        .columns = columns,
+                       .likeness = calloc(n * n + 1, sizeof *k->likeness),
                        .factor = calloc(n * n + 1, sizeof *k->factor),
                        .weights = calloc(n * columns + 1, sizeof *k->weights),
                        .scratch = calloc(n + 1, sizeof *k->scratch)};
-    if (k && rows && factor && k->factor && k->weights && k->scratch) {
-        for (size_t i = 0; i < n; i++)
+    if (k && rows && factor && k->likeness && k->factor && k->weights && k->scratch) {
+        for (size_t i = 0; i < n; i++) {
             rows[i] = i;
+            for (size_t j = 0; j <= i; j++)
+                k->likeness[i * n + j] = kriging_likeness(axes, axis_count, row_of(k, i), row_of(k, j));
+        }
         factorise_rows(k, rows, n, k->factor);
         for (size_t c = 0; c < columns; c++)
             learn(k, m, c, rows, factor);
@@ -170,6 +177,7 @@ void kriging_free(kriging *k)
 {
     if (!k)
         return;
+    free(k->likeness);
     free(k->factor);
     free(k->weights);
     free(k->scratch);
@@ -207,6 +215,18 @@ static double mean_gain(double behind, double off)
 {
     double z = behind / off;
     return off * (exp(-z * z / 2) / sqrt(2 * 3.14159265358979323846) - z * erfc(z / sqrt(2)) / 2);
+}
+
+void kriging_beware(const kriging *k, const value *problem, double *ratios)
+{
+    size_t last = k->columns - 1;
+    /* What chance alone leaves unsure is no doubt about the problem. */
+    double doubt = sqrt(fmax(0, doubt_of(k, problem) - noise));
+    for (size_t c = 0; c < last && ratios[last] > 0; c++) {
+        double off = doubt * hypot(k->spreads[c], k->spreads[last]);
+        if (ratios[c] > 0 && off > 0)
+            ratios[c] += caution * ratios[last] * mean_gain(log(ratios[last] / ratios[c]), off);
+    }
 }
 
 double kriging_risk(const kriging *k, const value *problem, const bool *possible)

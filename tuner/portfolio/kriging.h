@@ -23,6 +23,10 @@ void kriging_free(kriging *k); /* NULL is fine */
  * time over that of the best of them. */
 void kriging_expect(const kriging *k, const value *problem, double *ratios);
 
+/* Adds to what kriging_expect() expects of each configuration what it may be slower than the default: the less is
+ * known of the problem, the more. */
+void kriging_beware(const kriging *k, const value *problem, double *ratios);
+
 /* How much the times of one problem tell of those of another: 0 to 1. */
 double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b);
 

@@ -125,6 +125,33 @@ static void most_is_at_risk_where_the_best_changes_and_nothing_was_timed(void **
     assert_float_equal(kriging_risk(f->k, between, alone), 0, 1e-12);
 }
 
+static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known(void **state)
+{
+    fixture *f = *state;
+    kriging *k;
+    const value timed[] = {number(1), words[0]}, unseen[] = {number(1), words[1]};
+    double ratios[COUNT + 1], others[COUNT + 1];
+    for (int i = 0; i < ROWS; i++)
+        f->defaults[i] = 1.1;
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    kriging_expect(k, unseen, ratios);
+    memcpy(others, ratios, sizeof others);
+    kriging_beware(k, unseen, others);
+    assert_true(others[0] > ratios[0] + 0.01 && others[1] > ratios[1] + 0.01);
+    assert_float_equal(others[COUNT], ratios[COUNT], 0);
+    kriging_expect(k, timed, ratios);
+    memcpy(others, ratios, sizeof others);
+    kriging_beware(k, timed, others);
+    assert_float_equal(others[0], ratios[0], 0.001);
+    /* Where there is no default there is nothing to lose. */
+    kriging_expect(k, unseen, ratios);
+    ratios[COUNT] = 0;
+    memcpy(others, ratios, sizeof others);
+    kriging_beware(k, unseen, others);
+    assert_memory_equal(others, ratios, sizeof ratios);
+    kriging_free(k);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -134,6 +161,7 @@ int main(void)
         TEST(a_ratio_is_over_the_best_of_what_is_compared),
         TEST(what_is_possible_nowhere_is_not_known),
         TEST(likeness_falls_with_distance_divisibility_and_words),
+        TEST(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known),
         TEST(most_is_at_risk_where_the_best_changes_and_nothing_was_timed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ enum {
     TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
     AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
     LOOKED_AT = 4,       /* of the sequence, for each that is chosen */
-    EXPECTED = 400       /* of the sequence, for the tree */
+    EXPECTED = 1024      /* of the sequence, for the tree */
 };
 
 /* ---- what is timed ---- */
@@ -72,15 +72,18 @@ static at_status rows_init(const portfolio *p, size_t more, rows *r, at_error *e
 
 /* ---- the tree ---- */
 
-/* Ratios of a row become what is expected, where they are possible. */
+/* Ratios of a row become what is expected, where they are possible: a program is better off with the default than with
+ * what is slower. */
 static void expect_row(const kriging *k, rows *r, const value *problem, size_t row)
 {
     size_t width = r->m.configuration_count;
     double expected[RECORD_MAX_KEPT + 1], *ratios = &r->ratios[row * width];
     kriging_expect(k, problem, expected);
+    expected[width] = r->defaults[row] > 0 ? expected[width] : 0;
+    kriging_beware(k, problem, expected);
     for (size_t i = 0; i < width; i++)
         ratios[i] = ratios[i] > 0 ? expected[i] : 0;
-    r->defaults[row] = r->defaults[row] > 0 ? expected[width] : 0;
+    r->defaults[row] = expected[width];
 }
 
 /* A witness that was not timed: 1 stands for what is possible. */
