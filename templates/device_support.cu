@@ -3,7 +3,8 @@
 // compiles under NVRTC's --minimal. All loops are grid-stride, so that any grid is right.
 //
 // Every run from an empty cache waits for this source before it measures: what needs no speed is neither
-// inlined nor unrolled, which compiles in two thirds of the time.
+// inlined nor unrolled, which compiles in two thirds of the time, and with SUPPORT_PART 1 and 2 it is two
+// sources that compile side by side. Without SUPPORT_PART it is whole.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -242,6 +243,8 @@ static __device__ u64 double_bits(double v, int type)
     }
 }
 
+#if !defined(SUPPORT_PART) || SUPPORT_PART == 1
+
 extern "C" __global__ void at_fill(void *data, u64 count, int type, int fill, u64 limit, u64 seed,
                                    u64 block, Values values)
 {
@@ -361,6 +364,9 @@ extern "C" __global__ void at_guards_check(const u8 *before, const u8 *after, u6
             atomicMax(&results[AFTER_INVERTED], ~(i + 1));
     }
 }
+
+#endif
+#if !defined(SUPPORT_PART) || SUPPORT_PART == 2
 
 // Fills the block's shared memory, which a kernel may find as another left it.
 extern "C" __global__ void at_scrub(u32 bytes, u32 value)
@@ -594,3 +600,5 @@ extern "C" __global__ void at_clock(u64 *out, u32 capacity)
         out[2 * sm + 1] = global_time();
     }
 }
+
+#endif

@@ -87,7 +87,7 @@ static at_status start(subject *s, at_error *error)
                              &s->support, error);
     device_image image = {.bytes = s->support.cubin, .size_bytes = s->support.cubin_bytes};
     if (!status)
-        status = s->api->set_support(s->device, &image, error);
+        status = s->api->set_support(s->device, (const device_image[DEVICE_SUPPORT_PARTS]){image}, error);
     free(helpers);
     return status;
 }

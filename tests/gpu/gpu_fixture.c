@@ -155,8 +155,8 @@ void gpu_begin(gpu_bench *b, const gpu *g, const gpu_problem *problem, device_ca
         b->problems[1] = plan_problem(b, problem, problem->ragged, problem->ragged_items);
         snprintf(b->problems[1].label, sizeof b->problems[1].label, "the ragged problem");
     }
-    const device_image support = {.bytes = g->support, .size_bytes = g->support_bytes};
-    assert_ok(device_worker_setup(b->worker, &support, b->problems, b->problem_count, &b->error),
+    const device_image support[DEVICE_SUPPORT_PARTS] = {{.bytes = g->support, .size_bytes = g->support_bytes}};
+    assert_ok(device_worker_setup(b->worker, support, b->problems, b->problem_count, &b->error),
               b->error);
     next(b, DEVICE_OPENED);
     next(b, DEVICE_READY);

@@ -468,7 +468,7 @@ scripted_result scripted_run(const uint8_t *script, size_t count)
     device_problem *problem = calloc(1, sizeof *problem);
     const device_worker_options options = {.spec = "cuda:0"};
     if (!problem || device_worker_start_with(&options, start, p, &p->worker, NULL) ||
-        device_worker_setup(p->worker, &(device_image){0}, problem, 1, NULL))
+        device_worker_setup(p->worker, (device_image[DEVICE_SUPPORT_PARTS]){{0}}, problem, 1, NULL))
         p->result.wrong = "it cannot be started";
     for (size_t i = 0; i < count && !p->result.wrong; i++) {
         step(p, (scripted_step)(script[i] == STEP_READ_LATE ? STEP_READ_LATE

@@ -53,7 +53,7 @@ typedef struct device_bench {
 
 void device_bench_deinit(device_bench *b);
 
-void device_bench_setup(device_bench *b, const device_image *support,
+void device_bench_setup(device_bench *b, const device_image support[DEVICE_SUPPORT_PARTS],
                         const device_problem *problems, size_t count, device_answer *answer);
 void device_bench_try(device_bench *b, const device_variant *variant, size_t sample_count,
                       device_answer *answer);

@@ -77,8 +77,9 @@ typedef at_status (*handler)(child *c, pack *asked, device_answer *answer);
 
 static at_status do_setup(child *c, pack *asked, device_answer *answer)
 {
-    device_image support;
-    device_get_image(asked, &support);
+    device_image support[DEVICE_SUPPORT_PARTS];
+    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
+        device_get_image(asked, &support[i]);
     uint32_t count = pack_get_u32(asked);
     if (count == 0 || count > DEVICE_MAX_PROBLEMS)
         return AT_FORMAT;
@@ -89,7 +90,7 @@ static at_status do_setup(child *c, pack *asked, device_answer *answer)
         device_get_problem(asked, &problems[i]);
     bool complete = pack_complete(asked);
     if (complete)
-        device_bench_setup(&c->bench, &support, problems, count, answer);
+        device_bench_setup(&c->bench, support, problems, count, answer);
     free(problems);
     return complete ? AT_OK : AT_FORMAT;
 }

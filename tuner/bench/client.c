@@ -206,13 +206,14 @@ static at_status submit(device_worker *w, message *m, uint64_t id, at_error *err
     return AT_OK;
 }
 
-at_status device_worker_setup(device_worker *w, const device_image *support,
+at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error)
 {
     message m;
     device_watch_forget_setup(w);
     begin_request(w, &m, REQUEST_SETUP, 0);
-    device_put_image(&m.body, support);
+    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
+        device_put_image(&m.body, &support[i]);
     pack_put_u32(&m.body, (uint32_t)count);
     for (size_t i = 0; i < count; i++)
         device_put_problem(&m.body, &problems[i]);

@@ -183,7 +183,7 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
  * layout. Answered by DEVICE_READY or DEVICE_FAILED. It may be called again for other problems when nothing
  * is pending; held variants are dropped then. `support`: the device-side helpers compiled for this device,
  * the same each time; of size 0 where there are none (sim). */
-at_status device_worker_setup(device_worker *w, const device_image *support,
+at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *problems, size_t count, at_error *error);
 
 /* Checks a variant on all its slots, then takes `sample_count` samples (DEVICE_MAX_SAMPLES at most;

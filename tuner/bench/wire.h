@@ -12,7 +12,7 @@
 
 typedef enum device_message {
     /* requests, which bench/child.c answers; the first fields are the number and the id */
-    REQUEST_SETUP = 1, /* id 0, support image, slot count, problems */
+    REQUEST_SETUP = 1, /* id 0, support images, slot count, problems */
     REQUEST_TRY,       /* id, sample count, variant */
     REQUEST_HOLD,      /* id, variant */
     REQUEST_RELEASE,   /* id */

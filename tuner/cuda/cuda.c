@@ -176,8 +176,9 @@ static void close_device(device *d)
         cuda_results_free(d);
         cuda_modules_drop(&d->cuda, &d->modules, 0);
         cuda_textures_drop(&d->textures, &d->cuda, 0, UINT64_MAX);
-        if (d->support)
-            d->cuda.cuModuleUnload(d->support);
+        for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
+            if (d->support[i])
+                d->cuda.cuModuleUnload(d->support[i]);
         if (d->stream)
             d->cuda.cuStreamDestroy(d->stream);
         d->cuda.cuDevicePrimaryCtxRelease(d->handle);
@@ -237,20 +238,30 @@ static at_status start_device(device *d, at_error *error)
     return status ? status : cuda_clock_new(d, error);
 }
 
-static at_status set_support(device *d, const device_image *support, at_error *error)
+/* In whichever part it is. */
+static at_status find_support(device *d, support_kernel kernel, at_error *error)
+{
+    CUresult result = CUDA_ERROR_NOT_FOUND;
+    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS && result == CUDA_ERROR_NOT_FOUND; i++)
+        if (d->support[i])
+            result = d->cuda.cuModuleGetFunction(&d->support_kernels[kernel], d->support[i], cuda_support_name(kernel));
+    return cuda_check(&d->cuda, result, AT_DEVICE, "the support kernels are incomplete", error);
+}
+
+static at_status set_support(device *d, const device_image support[DEVICE_SUPPORT_PARTS], at_error *error)
 {
     const cuda_driver *cuda = &d->cuda;
-    if (support->size_bytes == 0)
+    if (support[0].size_bytes == 0)
         return error_set(error, AT_INTERNAL, "the cuda device needs its support kernels");
-    if (d->support) /* the same for every set-up */
+    if (d->support[0]) /* the same for every set-up */
         return AT_OK;
-    at_status status = cuda_check(cuda, cuda_module_load(cuda, support, &d->support), AT_DEVICE,
-                                  "cannot load the support kernels", error);
+    at_status status = AT_OK;
+    for (size_t i = 0; !status && i < DEVICE_SUPPORT_PARTS; i++)
+        if (support[i].size_bytes > 0)
+            status = cuda_check(cuda, cuda_module_load(cuda, &support[i], &d->support[i]), AT_DEVICE,
+                                "cannot load the support kernels", error);
     for (int i = 0; !status && i < SUPPORT_COUNT; i++)
-        status = cuda_check(cuda,
-                            cuda->cuModuleGetFunction(&d->support_kernels[i], d->support,
-                                                      cuda_support_name((support_kernel)i)),
-                            AT_DEVICE, "the support kernels are incomplete", error);
+        status = find_support(d, (support_kernel)i, error);
     return status;
 }
 

@@ -48,7 +48,7 @@ struct device {
     CUdevice handle;
     CUcontext context; /* NULL: not started */
     CUstream stream;
-    CUmodule support;
+    CUmodule support[DEVICE_SUPPORT_PARTS]; /* NULL: there is no such part */
     cuda_module *modules; /* of kernels */
     cuda_textures textures;
     CUfunction support_kernels[SUPPORT_COUNT];

@@ -43,6 +43,9 @@ typedef struct device_image {
     char suffix[8]; /* what follows the entry's name in it: a kernel compiled together with others */
 } device_image;
 
+/* What a device has of its own beside kernels comes in parts, which compile side by side; a whole is a part, too. */
+enum { DEVICE_SUPPORT_PARTS = 2 };
+
 typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;
 
 typedef struct device_comparison {
@@ -85,9 +88,9 @@ typedef struct device_api {
     /* Open only finds and describes the device; this makes it ready for everything below. NULL:
      * nothing is left to do. */
     at_status (*start)(device *d, at_error *error);
-    /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device. NULL: it
-     * needs none. */
-    at_status (*set_support)(device *d, const device_image *support, at_error *error);
+    /* Gives the device-side helper code (fill, poison, compare ...) compiled for this device, in parts of which
+     * some may have size 0. NULL: it needs none. */
+    at_status (*set_support)(device *d, const device_image support[DEVICE_SUPPORT_PARTS], at_error *error);
     void (*close)(device *d);
     const device_properties *(*properties)(const device *d);
 

@@ -231,9 +231,9 @@ static size_t likely_entrants(const tune *t)
     return most ? most : RACE_LIKELY;
 }
 
-/* What a race of those that were tried would take: those that enter it by their first samples in all heats but the
- * last, compiled for their ragged problems, and the finals. A sample takes longer than its time, which may be one launch of several: as much as those of
- * the search did on average. */
+/* What a race of those that were tried would take: those that enter it by their first samples in as many heats as
+ * the second look has, compiled for their ragged problems, and the finals. A sample takes longer than its
+ * time, which may be one launch of several: as much as those of the search did on average. */
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
@@ -260,7 +260,7 @@ static double likely_race_s(const tune *t)
     double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
     double compile_ns = tried > 0 ? (double)pipeline_get_state(t->pipeline)->compile_ns / (double)tried : 0;
     double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
-    size_t heats = entrants > rules.finalists ? entrants * rules.looks[RACE_LOOKS - 2] : 0;
+    size_t heats = entrants > rules.finalists ? entrants * rules.looks[1] : 0;
     size_t finals = rules.finals_blocks * rules.finalists;
     return RACE_REST_S + (rounds * compile_ns + (double)(heats + finals) * (best_ns + rest_ns) +
                           DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;

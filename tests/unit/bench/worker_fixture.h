@@ -93,7 +93,7 @@ static inline const device_event *expect(fixture *f, device_event_kind kind)
 
 static inline void set_up(fixture *f)
 {
-    assert_ok(device_worker_setup(f->worker, &image, f->problems, 2, &f->error),
+    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f->problems, 2, &f->error),
               f->error);
     expect(f, DEVICE_OPENED);
     expect(f, DEVICE_READY);

@@ -55,7 +55,7 @@ static int set_up(void **state)
     unsetenv("FAKE_CUPTI_FAIL");
     *state = &f;
     if (f.api->open("cuda:0", &f.device, &f.error) || f.api->start(f.device, &f.error) ||
-        f.api->set_support(f.device, &image, &f.error) ||
+        f.api->set_support(f.device, (const device_image[DEVICE_SUPPORT_PARTS]){image}, &f.error) ||
         f.api->buffer_new(f.device, "src", COUNT * 4, &f.buffers[0], &f.error) ||
         f.api->buffer_new(f.device, "dst", COUNT * 4, &f.buffers[1], &f.error))
         return -1;

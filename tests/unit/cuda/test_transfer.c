@@ -69,7 +69,7 @@ static void start(fixture *f, transfer_direction direction, uint64_t pieces, uin
     }
     snprintf(f->problems[1].label, sizeof f->problems[1].label, "the ragged problem");
     assert_ok(device_worker_start(&options, &f->worker, &f->error), f->error);
-    assert_ok(device_worker_setup(f->worker, &image, f->problems, 2, &f->error), f->error);
+    assert_ok(device_worker_setup(f->worker, (const device_image[DEVICE_SUPPORT_PARTS]){image}, f->problems, 2, &f->error), f->error);
 }
 
 static const device_event *expect(fixture *f, device_event_kind kind)

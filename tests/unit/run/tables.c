@@ -328,7 +328,7 @@ at_status device_worker_await(device_worker *w, device_question question, int ti
     return pop(w, true, question.number, out, error);
 }
 
-at_status device_worker_setup(device_worker *w, const device_image *support,
+at_status device_worker_setup(device_worker *w, const device_image support[DEVICE_SUPPORT_PARTS],
                               const device_problem *slots, size_t count, at_error *error)
 {
     at_status status;

@@ -1,6 +1,7 @@
 /* The support code of a GPU, run on the simulated one: what lies around a buffer is its own, and shows
  * wherever it is copied to. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,7 @@
 
 enum { BAND = 1000, RESULTS = 6, WRONG = 0, FIRST_INVERTED = 1, BEFORE_INVERTED = 4, AFTER_INVERTED = 5 };
 
-static char *support; /* PTX */
+static char *support, *parts[2]; /* PTX, of the whole and of each part */
 static unsigned char before[BAND], after[BAND];
 static uint64_t results[RESULTS];
 
@@ -26,6 +27,13 @@ static int read_support(void **state)
                         &error),
               error);
     support = sim_test_ptx(source, "sm_90");
+    char *text = malloc(size_bytes + 64);
+    assert_non_null(text);
+    for (int i = 0; i < 2; i++) {
+        snprintf(text, size_bytes + 64, "#define SUPPORT_PART %d\n%s", i + 1, source);
+        parts[i] = sim_test_ptx(text, "sm_90");
+    }
+    free(text);
     free(source);
     return 0;
 }
@@ -34,7 +42,29 @@ static int free_support(void **state)
 {
     (void)state;
     free(support);
+    free(parts[0]);
+    free(parts[1]);
     return 0;
+}
+
+static size_t count_entries(const char *ptx)
+{
+    size_t count = 0;
+    for (const char *at = ptx; (at = strstr(at, ".entry at_")); at++)
+        count++;
+    return count;
+}
+
+static void every_kernel_is_in_one_of_two_parts(void **state)
+{
+    (void)state;
+    char entry[64];
+    assert_int_equal(count_entries(parts[0]) + count_entries(parts[1]), count_entries(support));
+    for (const char *at = support; (at = strstr(at, ".entry at_")); at++) {
+        assert_int_equal(sscanf(at, ".entry %59[a-z_]", entry), 1);
+        snprintf(entry + strlen(entry), 2, "(");
+        assert_true((strstr(parts[0], entry) != NULL) != (strstr(parts[1], entry) != NULL));
+    }
 }
 
 static void begin(sim_test *t, const char *entry)
@@ -214,6 +244,7 @@ static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_is_in_one_of_two_parts),
         cmocka_unit_test(bands_are_intact_as_they_were_set_for_every_type_and_pattern),
         cmocka_unit_test(the_byte_next_to_the_buffer_is_watched),
         cmocka_unit_test(the_band_of_another_buffer_or_side_is_damage),

@@ -26,7 +26,7 @@ enum {
     VALUE_BYTES = 300
 };
 
-static const uint64_t support_id = UINT64_MAX;
+static const uint64_t support_id = UINT64_MAX - DEVICE_SUPPORT_PARTS;
 
 /* One entry under way. */
 typedef struct work {
@@ -53,8 +53,7 @@ typedef struct run {
     size_t count, next; /* `next` is prepared next */
     size_t current;     /* that races */
     side_judge judge;
-    compile_result support;
-    bool support_waits;
+    problem_support support;
     bool broken; /* what is wrong is not the device */
 } run;
 
@@ -283,15 +282,8 @@ static void take_image(run *r, size_t number, size_t part, compile_result *resul
 static at_status dispatch(run *r, compile_result *result, at_error *error)
 {
     at_error why = {0};
-    if (result->id == support_id) {
-        r->support = *result;
-        r->support_waits = false;
-        *result = (compile_result){0};
-        return r->support.outcome == COMPILE_OK
-                   ? AT_OK
-                   : error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled:\n%s",
-                               r->support.log ? r->support.log : "");
-    }
+    if (problem_support_owns(support_id, result->id))
+        return problem_support_take(&r->support, result, error);
     size_t number = (size_t)(result->id / PARTS), part = (size_t)(result->id % PARTS);
     work *w = &r->works[number];
     if (part < FIRST_PROBLEM)
@@ -305,7 +297,7 @@ static at_status dispatch(run *r, compile_result *result, at_error *error)
 static bool is_waiting(const run *r, size_t number)
 {
     const work *w = &r->works[number];
-    return r->support_waits || w->waiting > 0 || w->problems.waiting > 0;
+    return r->support.waiting > 0 || w->waiting > 0 || w->problems.waiting > 0;
 }
 
 /* Takes what has been compiled; waits up to `timeout_ms` for the first. */
@@ -410,7 +402,6 @@ static at_status race_entry(run *r, at_error *error)
     const race_options protocol = race_defaults();
     device_worker *d = r->workers->device;
     device_ready ready;
-    device_image support = result_image(&r->support, false);
     const side_rules rules = {.blocks = BLOCKS,
                               .seed = r->settings->seed,
                               .checked = true,
@@ -418,7 +409,7 @@ static at_status race_entry(run *r, at_error *error)
                               .meanwhile = meanwhile,
                               .context = r};
     drop_uncompiled(w);
-    at_status status = problem_set_send(&w->problems, d, &support, false, error);
+    at_status status = problem_set_send(&w->problems, d, &r->support, false, error);
     problem_set_sent(&w->problems);
     if (!status)
         status = side_by_side_ready(d, &rules, &ready, error);
@@ -470,14 +461,13 @@ at_status standing_run(const settings *o, const standing_question *questions, si
              .questions = questions,
              .answers = answers,
              .works = calloc(count + 1, sizeof *r.works),
-             .count = count,
-             .support_waits = true};
+             .count = count};
     memset(answers, 0, count * sizeof *answers);
     *answered = 0;
     at_status status =
         r.works ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to verify %zu records", count);
     if (!status)
-        status = problem_support_submit(r.workers->pool, r.workers->properties.arch, support_id, error);
+        status = problem_support_submit(&r.support, r.workers->pool, r.workers->properties.arch, support_id, error);
     for (; !status && r.current < count; r.current++) {
         progress_update(shown, &(progress_state){.stage = "verified",
                                                  .done = r.current,
@@ -489,7 +479,7 @@ at_status standing_run(const settings *o, const standing_question *questions, si
     }
     for (size_t i = 0; r.works && i < count; i++)
         work_deinit(&r.works[i]);
-    compile_result_deinit(&r.support);
+    problem_support_deinit(&r.support);
     free(r.works);
     return status;
 }

@@ -166,15 +166,18 @@ at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_
     return status;
 }
 
-at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
+at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support, bool ptx,
                            at_error *error)
 {
+    device_image own[DEVICE_SUPPORT_PARTS] = {{0}};
+    for (size_t i = 0; support && i < DEVICE_SUPPORT_PARTS; i++)
+        own[i] = result_image(&support->parts[i], false);
     for (size_t i = 0; i < problem_count(set); i++) {
         set->problems[i].reference = result_image(&set->compiled[PART_COUNT * i + PART_REFERENCE], ptx);
         if (script_has_filler(set->script))
             set->problems[i].filler = result_image(&set->compiled[PART_COUNT * i + PART_FILLER], ptx);
     }
-    return device_worker_setup(w, support, set->problems, problem_count(set), error);
+    return device_worker_setup(w, own, set->problems, problem_count(set), error);
 }
 
 void problem_set_sent(problem_set *set)
@@ -183,7 +186,28 @@ void problem_set_sent(problem_set *set)
         compile_result_deinit(&set->compiled[i]);
 }
 
-at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error)
+static at_status submit_part(compile_pool *pool, const char *source, size_t part, const char *arch, uint64_t id,
+                             at_error *error)
+{
+    static const char *const entries[DEVICE_SUPPORT_PARTS] = {"at_fill", "at_empty"};
+    size_t size_bytes = strlen(source) + 64;
+    char *text = malloc(size_bytes);
+    if (!text)
+        return error_set(error, AT_NO_MEMORY, "out of memory");
+    snprintf(text, size_bytes, "#define SUPPORT_PART %zu\n#line 1\n%s", part + 1, source);
+    at_status status = compile_submit(pool,
+                                      &(compile_request){.id = id,
+                                                         .source = text,
+                                                         .name = "device_support.cu",
+                                                         .entry = entries[part],
+                                                         .arch = arch},
+                                      error);
+    free(text);
+    return status;
+}
+
+at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch, uint64_t first_id,
+                                 at_error *error)
 {
     paths p;
     char path[PATHS_BYTES + 64];
@@ -192,16 +216,34 @@ at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t 
     at_status status = paths_find(&p, error);
     if (status)
         return status;
+    *s = (problem_support){.first_id = first_id};
     snprintf(path, sizeof path, "%s/device_support.cu", p.template_dir);
     status = file_read(path, 1 << 20, &source, &size_bytes, error);
-    if (!status)
-        status = compile_submit(pool,
-                                &(compile_request){.id = id,
-                                                   .source = source,
-                                                   .name = "device_support.cu",
-                                                   .entry = "at_empty",
-                                                   .arch = arch},
-                                error);
+    for (; !status && s->waiting < DEVICE_SUPPORT_PARTS; s->waiting += !status)
+        status = submit_part(pool, source, s->waiting, arch, first_id + s->waiting, error);
     free(source);
     return status;
+}
+
+bool problem_support_owns(uint64_t first_id, uint64_t id)
+{
+    return id >= first_id && id - first_id < DEVICE_SUPPORT_PARTS;
+}
+
+at_status problem_support_take(problem_support *s, compile_result *r, at_error *error)
+{
+    compile_result *part = &s->parts[r->id - s->first_id];
+    *part = *r;
+    *r = (compile_result){0};
+    s->waiting--;
+    return part->outcome == COMPILE_OK ? AT_OK
+           : error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled (%s):\n%s",
+                       compile_outcome_name(part->outcome), part->log ? part->log : "");
+}
+
+void problem_support_deinit(problem_support *s)
+{
+    for (size_t i = 0; i < DEVICE_SUPPORT_PARTS; i++)
+        compile_result_deinit(&s->parts[i]);
+    *s = (problem_support){0};
 }

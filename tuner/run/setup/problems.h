@@ -23,6 +23,13 @@ typedef struct problem_set {
     size_t waiting;                       /* compile results to come */
 } problem_set;
 
+/* The device's own kernels. */
+typedef struct problem_support {
+    uint64_t first_id;
+    compile_result parts[DEVICE_SUPPORT_PARTS]; /* owned */
+    size_t waiting; /* compile results to come */
+} problem_support;
+
 /* Evaluates the problems of every layout that a configuration of `sp` has; if `sp` is NULL, of the layouts
  * that can be evaluated, with the baseline's at least. *set is zeroed first and may be deinitialised
  * whatever the result. */
@@ -44,14 +51,23 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
  * compile. */
 at_status problem_set_take(problem_set *set, uint64_t id, compile_result *r, at_error *error);
 
-/* Once set->waiting is 0: sends the set-up. `support` as device_worker_setup(). */
-at_status problem_set_send(problem_set *set, device_worker *w, const device_image *support, bool ptx,
+/* Once set->waiting is 0, and nothing of the support code is to come (NULL: none is needed): sends the set-up. */
+at_status problem_set_send(problem_set *set, device_worker *w, const problem_support *support, bool ptx,
                            at_error *error);
 
 /* Drops the kernels, when no set-up follows. The plans stay. */
 void problem_set_sent(problem_set *set);
 
-/* Queues the helper kernels that a GPU's set-up needs: the `support` of device_worker_setup(). */
-at_status problem_support_submit(compile_pool *pool, const char *arch, uint64_t id, at_error *error);
+/* Queues the helper kernels that a GPU's set-up needs, the `support` of device_worker_setup(), under as many ids from
+ * `first_id` on as it has parts. */
+at_status problem_support_submit(problem_support *s, compile_pool *pool, const char *arch, uint64_t first_id,
+                                 at_error *error);
+void problem_support_deinit(problem_support *s); /* a zeroed one is fine */
+
+/* Is the compile result with that id one of them? */
+bool problem_support_owns(uint64_t first_id, uint64_t id);
+
+/* Takes it, and its bytes with it. AT_SCRIPT if it did not compile. */
+at_status problem_support_take(problem_support *s, compile_result *r, at_error *error);
 
 #endif

@@ -98,43 +98,37 @@ problem_kind session_problem(const session *s, size_t slot)
     return slot > 0 ? (problem_kind)(PROBLEM_RAGGED + slot - 1) : s->problem;
 }
 
-/* Of the compile result of the device's own kernels; no candidate has this id. */
+/* Of the first compile result of the device's own kernels; no candidate has such ids. */
 static const uint64_t SUPPORT_ID = UINT64_C(1) << 62;
 
 /* Everything is there that the set-up needs. */
 static at_status send_to_all(session *s, at_error *error)
 {
     const bool ptx = s->workers->properties.predicted;
-    const device_image support = result_image(&s->support, false);
-    at_status status = problem_set_send(&s->problems, s->workers->device, &support, ptx, error);
+    at_status status = problem_set_send(&s->problems, s->workers->device, &s->support, ptx, error);
     for (size_t i = 0; !status && i < s->workers->other_count; i++)
-        status = problem_set_send(&s->problems, s->workers->others[i], &support, ptx, error);
+        status = problem_set_send(&s->problems, s->workers->others[i], &s->support, ptx, error);
     problem_set_sent(&s->problems);
-    compile_result_deinit(&s->support);
+    problem_support_deinit(&s->support);
     return status;
 }
 
 bool session_owns(uint64_t compile_id)
 {
-    return compile_id == SUPPORT_ID;
+    return problem_support_owns(SUPPORT_ID, compile_id);
 }
 
 at_status session_take(session *s, compile_result *r, at_error *error)
 {
-    s->support_waits = false;
-    s->support = *r;
-    *r = (compile_result){0};
-    if (s->support.outcome != COMPILE_OK)
-        return error_set(error, AT_SCRIPT, "the device's helper kernels cannot be compiled (%s):\n%s",
-                         compile_outcome_name(s->support.outcome), s->support.log ? s->support.log : "");
-    return s->problems.waiting > 0 ? AT_OK : send_to_all(s, error);
+    at_status status = problem_support_take(&s->support, r, error);
+    return status || s->support.waiting > 0 || s->problems.waiting > 0 ? status : send_to_all(s, error);
 }
 
 /* Takes the references and, if the session is to be settled, the device's own kernels. */
 static at_status take_results(session *s, bool settled, at_error *error)
 {
     at_status status = AT_OK;
-    while (!status && (s->problems.waiting > 0 || (settled && s->support_waits))) {
+    while (!status && (s->problems.waiting > 0 || (settled && s->support.waiting > 0))) {
         compile_result r = {0};
         status = compile_take(s->workers->pool, STEP_MS, &r, error);
         if (status)
@@ -160,8 +154,7 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status)
         status = find_ceiling(o, s, error);
     if (!status && !ptx)
-        status = problem_support_submit(s->workers->pool, s->workers->properties.arch, SUPPORT_ID, error);
-    s->support_waits = !status && !ptx;
+        status = problem_support_submit(&s->support, s->workers->pool, s->workers->properties.arch, SUPPORT_ID, error);
     if (!status)
         status = problem_set_submit(&s->problems, s->workers->pool, s->workers->properties.arch, ptx, 0,
                                     s->reference_hash, s->reference_place,
@@ -169,7 +162,7 @@ static at_status send_setup(const settings *o, session *s, at_error *error)
     if (!status)
         status = take_results(s, false, error);
     s->slots = status ? 0 : slots;
-    return status || s->support_waits ? status : send_to_all(s, error);
+    return status || s->support.waiting > 0 ? status : send_to_all(s, error);
 }
 
 at_status session_settle(session *s, at_error *error)
@@ -201,7 +194,7 @@ at_status session_open(const settings *o, progress *shown, session *out, at_erro
 void session_deinit(session *s)
 {
     problem_set_deinit(&s->problems);
-    compile_result_deinit(&s->support);
+    problem_support_deinit(&s->support);
     space_free(s->space);
     script_free(s->script);
     workers_close(&s->own);

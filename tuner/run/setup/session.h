@@ -36,8 +36,7 @@ typedef struct session {
     int64_t enumerate_ns;  /* loading the script, building the space */
     trace *trace;          /* or NULL */
     int64_t open_ns;       /* until the device was described */
-    bool support_waits;    /* the device's own kernels are to come (session_take()) */
-    compile_result support; /* they, until the set-up is sent */
+    problem_support support; /* the device's own kernels, until the set-up is sent (session_take()) */
 } session;
 
 /* Opens a session. With an architecture and no device only the compiler is opened. Errors name the remedy:

@@ -343,10 +343,9 @@ static at_status feed(prover *p, at_error *error)
 /* Once all references are there: the set-up, and what waited for it. */
 static at_status set_up(prover *p, at_error *error)
 {
-    const device_image none = {0};
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < p->worker_count; i++)
-        status = problem_set_send(&p->problems, p->workers[i], &none, true, error);
+        status = problem_set_send(&p->problems, p->workers[i], NULL, true, error);
     p->set_up = !status;
     return status ? status : feed(p, error);
 }
