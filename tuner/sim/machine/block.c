@@ -84,7 +84,9 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watc
         (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) || (launch->counters && !b->counters))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
-    memset(b->memory, 0, b->warp_count * (registers + local));
+    /* A register that nothing writes has any value: one that is no number, no address and no index. */
+    memset(b->memory, 0xff, b->warp_count * registers);
+    memset(b->memory + b->warp_count * registers, 0, b->warp_count * local);
     for (uint32_t i = 0; i < b->warp_count; i++) {
         sim_warp *w = &b->warps[i];
         w->registers = b->memory + i * registers;

@@ -491,6 +491,14 @@ static void an_index_that_wrapped_ends_in_no_other_buffer(void **state)
                  "behind the end of in");
 }
 
+/* Nothing says that it begins at zero. */
+static void a_sum_that_begins_with_no_value_is_no_sum(void **state)
+{
+    (void)state;
+    assert_fault("int s; for (int i = 1; i <= in[1]; i++) s += in[i]; out[s - 1] = 1;", 1, 1, SIM_FAULT_BOUNDS,
+                 "before the start of out");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +507,7 @@ int main(void)
         cmocka_unit_test(shared_and_local_arrays_have_ends),
         cmocka_unit_test(a_misaligned_vector_load_is_a_fault),
         cmocka_unit_test(reads_of_what_nothing_wrote_are_faults),
+        cmocka_unit_test(a_sum_that_begins_with_no_value_is_no_sum),
         cmocka_unit_test(a_barrier_that_some_lanes_miss_is_a_fault),
         cmocka_unit_test(a_missing_barrier_is_a_race_between_warps),
         cmocka_unit_test(overwriting_what_another_warp_reads_is_a_race),
