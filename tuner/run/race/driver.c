@@ -8,13 +8,13 @@
 #include "run/race/state.h"
 
 /* Proofs that begin during the race: of the fastest, and of all when so few are left; more than reach the
- * finals. */
-enum { PROVE_AHEAD = 12 };
+ * finals. Who is quick waits for the winner's alone, and others keep it waiting. */
+enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
 /* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first samples is rarely
  * further off than this, and of those within a percent any will do: few blocks tell them from the others, and finals
- * that leave it vague go on for as many again. A default
- * that is far behind takes longer in the finals than all finalists together, to tell that it is. */
+ * that leave it vague go on for as many again. A default that is far behind takes longer in the finals than all
+ * finalists together, to tell that it is. */
 static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
 static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10, QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
 
@@ -238,30 +238,6 @@ static at_status sample_block(race_driver *c, const race_question *q, const uint
     return status;
 }
 
-/* The next block: from the journal, or else from the device. */
-static at_status race_block(race_driver *c, const uint32_t *order, size_t count, at_error *error)
-{
-    device_event e;
-    uint64_t excluded = c->state.excluded;
-    at_status status = entrants_release_dropped(c, order, count, error);
-    if (status)
-        return status;
-    for (size_t i = 0; i < count; i++)
-        c->asked[i] = c->entrants[order[i]];
-    const race_question q = {
-        .asked = "block", .number = c->blocks, .variants = c->asked, .count = count};
-    if (race_log_find(c->log, &q, &e)) {
-        status = use_block(c, order, count, &e, error);
-        device_event_deinit(&e);
-        return status;
-    }
-    status = entrants_load(c, order, count, error);
-    /* Someone who could not be loaded has left the race: it asks for another block then. */
-    if (!status && c->state.excluded == excluded)
-        status = sample_block(c, &q, order, count, error);
-    return status;
-}
-
 /* By its first samples; NULL: the proofs of all have begun. */
 static candidate *fastest_unproven(const race_driver *c, const uint32_t *order, size_t count)
 {
@@ -280,13 +256,45 @@ static candidate *fastest_unproven(const race_driver *c, const uint32_t *order, 
 static at_status prove_ahead(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = pipeline_watch_proofs(c->pipeline, 0, error);
-    for (size_t i = 0; !status && count <= PROVE_AHEAD && i < count; i++)
+    size_t most = c->quick ? QUICK_PROVE_AHEAD : PROVE_AHEAD;
+    for (size_t i = 0; !status && count <= most && i < count; i++)
         status = pipeline_prove(c->pipeline, c->entrants[order[i]], error);
-    for (; !status && !c->probing && c->likely_proofs < PROVE_AHEAD; c->likely_proofs++) {
+    for (; !status && !c->probing && c->likely_proofs < most; c->likely_proofs++) {
         candidate *fastest = fastest_unproven(c, order, count);
         if (fastest)
             status = pipeline_prove(c->pipeline, fastest, error);
     }
+    return status;
+}
+
+/* The next block: from the journal, or else from the device. */
+static at_status race_block(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    device_event e;
+    uint64_t excluded = c->state.excluded;
+    at_status status = entrants_release_dropped(c, order, count, error);
+    if (status)
+        return status;
+    for (size_t i = 0; i < count; i++)
+        c->asked[i] = c->entrants[order[i]];
+    const race_question q = {
+        .asked = "block", .number = c->blocks, .variants = c->asked, .count = count};
+    bool known = race_log_find(c->log, &q, &e);
+    /* Before the proofs, which nobody waits for yet. */
+    if (!known)
+        status = entrants_submit(c, order, count, error);
+    if (!status)
+        status = prove_ahead(c, order, count, error);
+    if (known) {
+        status = status ? status : use_block(c, order, count, &e, error);
+        device_event_deinit(&e);
+        return status;
+    }
+    if (!status)
+        status = entrants_load(c, order, count, error);
+    /* Someone who could not be loaded has left the race: it asks for another block then. */
+    if (!status && c->state.excluded == excluded)
+        status = sample_block(c, &q, order, count, error);
     return status;
 }
 
@@ -318,7 +326,7 @@ at_status race_driver_step(race_driver *c, bool *finished, at_error *error)
     c->probing = count > 0 && stage == RACE_PROBE;
     if (!count || stage >= RACE_FINALS)
         others_leave(c);
-    at_status status = prove_ahead(c, order, count, error);
+    at_status status = count ? AT_OK : pipeline_watch_proofs(c->pipeline, 0, error);
     if (status)
         return status;
     if (count) {

@@ -25,23 +25,32 @@ static bool is_fit(const race_driver *c, uint32_t entrant)
     return c->held[entrant] && (c->probing || candidate_is_checked(one));
 }
 
-/* Machine code that was dropped, or that a journal stood for, is compiled again (from the cache). */
-static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, at_error *error)
 {
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
         while (!status && !pipeline_room(c->pipeline))
             status = pipeline_step(c->pipeline, STEP_MS, error);
         candidate *one = c->entrants[order[i]];
-        if (status || is_fit(c, order[i]))
+        if (status || is_fit(c, order[i]) || one->parts > 0)
             continue;
         if (!c->probing && (!candidate_has_code(one) || candidate_waits(one)))
             status = pipeline_recompile(c->pipeline, one, error);
         else if (!candidate_has_code(one))
             status = pipeline_restore(c->pipeline, one, error);
     }
-    while (!status && pipeline_in_flight(c->pipeline))
-        status = pipeline_step(c->pipeline, STEP_MS, error);
+    return status;
+}
+
+/* Twice: what did not compile when it was prepared for the race says why when the race wants it. */
+static at_status ensure_images(race_driver *c, const uint32_t *order, size_t count, at_error *error)
+{
+    at_status status = AT_OK;
+    for (int pass = 0; !status && pass < 2; pass++) {
+        status = entrants_submit(c, order, count, error);
+        while (!status && pipeline_in_flight(c->pipeline))
+            status = pipeline_step(c->pipeline, STEP_MS, error);
+    }
     if (!status && pipeline_home(c->pipeline) != c->home)
         status = error_set(error, AT_DEVICE, "the GPU of the race is lost");
     return status;

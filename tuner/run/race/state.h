@@ -113,6 +113,10 @@ void others_leave(race_driver *c);
 /* Releases the kernels of entrants that are not in a block: the race drops entrants for good. */
 at_status entrants_release_dropped(race_driver *c, const uint32_t *order, size_t count, at_error *error);
 
+/* Machine code that was dropped, that a journal stood for, or that is missing for ragged problems, is compiled (again,
+ * from the cache), without waiting for it. */
+at_status entrants_submit(race_driver *c, const uint32_t *order, size_t count, at_error *error);
+
 /* Has entrants compiled, loaded, and checked on their ragged problems unless this is for a probe. One that
  * fails is out. AT_DEVICE when the GPU of the race is lost. */
 at_status entrants_load(race_driver *c, const uint32_t *order, size_t count, at_error *error);
