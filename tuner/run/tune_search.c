@@ -176,13 +176,14 @@ static bool is_asked_out(const tune *t)
     return evaluations_left(t) == 0 || t->asked == space_count(t->session.space);
 }
 
-/* A default can be as slow as thirty others: where time is short these do not wait for it. */
-static void put_default_last(const tune *t, uint64_t *wanted, size_t count)
+/* A default can be as slow as thirty others: where time is short it comes last of those that are tried in any case. */
+static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
-    if (!tune_is_quick(t) || t->asked > 0 || count == 0 || !t->has_baseline || wanted[0] != t->baseline)
+    size_t last = count < QUICK_LEAST ? count : QUICK_LEAST;
+    if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline || wanted[0] != t->baseline)
         return;
-    memmove(wanted, wanted + 1, (count - 1) * sizeof *wanted);
-    wanted[count - 1] = t->baseline;
+    memmove(wanted, wanted + 1, (last - 1) * sizeof *wanted);
+    wanted[last - 1] = t->baseline;
 }
 
 static at_status ask(tune *t, bool *more, at_error *error)
@@ -204,7 +205,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
     size_t count = strategy_ask(t->strategy, room, wanted);
     trace_span(t->settings->trace, t->search_lane, "ask", start_ns, clock_now_ns(), count);
     *more = count > 0;
-    put_default_last(t, wanted, count);
+    put_default_back(t, wanted, count);
     for (size_t i = 0; i < count; i++) {
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
         if (!status && (i + 1) % EMIT_AT_ONCE == 0)
