@@ -10,6 +10,7 @@
 
 enum {
     CEILING_SAMPLES = 11,
+    CEILING_LEAST = 3, /* of slow copies, of which a race takes one a block as well */
     REFERENCE_SAMPLES = 3,
     WATCHDOG_REFERENCES = 100, /* a variant that much slower than a naive kernel is of no use */
     CHECK_LAUNCHES = 2,        /* of a slot, when a variant is tried */
@@ -21,8 +22,9 @@ enum {
 static const int64_t setup_limit_ns = INT64_C(120) * 1000000000;
 static const int64_t load_limit_ns = INT64_C(20) * 1000000000;
 
-/* One sample of a reference that takes as long is enough: nothing is compared with it. */
-static const int64_t long_reference_ns = 20 * 1000000;
+/* One sample of a reference that takes as long is enough: nothing is compared with it; and a few of copies that
+ * together do. */
+static const int64_t long_setup_ns = 20 * 1000000;
 
 static void notify(device_bench *b, const char *what, uint64_t index, int64_t limit_ns)
 {
@@ -200,7 +202,7 @@ static at_status sample_reference(device_bench *b, int64_t *reference_ns, at_err
                                 .launches = {first->slots[0].reference_launch}};
     at_status status = prepare(&reference, error);
     size_t count = 0;
-    while (!status && count < REFERENCE_SAMPLES && (count == 0 || samples_ns[0] < long_reference_ns))
+    while (!status && count < REFERENCE_SAMPLES && (count == 0 || samples_ns[0] < long_setup_ns))
         status = sample(&reference, &samples_ns[count++], error);
     device_meter_release(&first->meter, reference.batch);
     *reference_ns = status ? 0 : median(samples_ns, count);
@@ -221,9 +223,10 @@ static at_status measure_setup(device_bench *b, device_answer *answer, at_error 
         status = reserve_samples(b, CEILING_SAMPLES, error);
     if (!status)
         status = sample_reference(b, &r->reference_ns, error);
-    size_t ceilings = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0;
-    for (size_t i = 0; !status && i < ceilings; i++)
-        status = device_meter_ceiling(meter, &b->samples_ns[i], error);
+    size_t most = meter->ceiling_bytes > 0 ? CEILING_SAMPLES : 0, ceilings = 0;
+    for (int64_t spent_ns = 0; !status && ceilings < most && (ceilings < CEILING_LEAST || spent_ns < long_setup_ns);
+         spent_ns += b->samples_ns[ceilings++])
+        status = device_meter_ceiling(meter, &b->samples_ns[ceilings], error);
     if (!status)
         status = read_sm_clock(b, &r->sm_clock_khz, error);
     if (status)
