@@ -240,7 +240,7 @@ static double likely_race_s(const tune *t)
     enum { DEFAULT_BLOCKS = 6 };
     const race_options rules = race_driver_rules(t->settings);
     const candidates *all = pipeline_candidates(t->pipeline);
-    double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0;
+    double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0, compiling_ns = 0;
     size_t samples = 0, entrants = 0, tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
@@ -248,6 +248,7 @@ static double likely_race_s(const tune *t)
             continue;
         double time_ns = (double)measurement_fastest_ns(&c->found);
         tried++;
+        compiling_ns += (double)c->found.compile_ns;
         samples += c->from_journal ? 0 : c->found.sample_count;
         sum_ns += c->from_journal ? 0 : time_ns * (double)c->found.sample_count;
         entrants += time_ns <= rules.prior_ratio * best_ns;
@@ -259,7 +260,7 @@ static double likely_race_s(const tune *t)
         entrants = rules.prior_entrants;
     double spent_ns = (double)pipeline_get_state(t->pipeline)->measure_ns;
     double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
-    double compile_ns = tried > 0 ? (double)pipeline_get_state(t->pipeline)->compile_ns / (double)tried : 0;
+    double compile_ns = tried > 0 ? compiling_ns / (double)tried : 0;
     double rounds = 1 + (double)entrants / (double)compile_width(t->session.workers->pool);
     size_t heats = entrants > rules.finalists ? entrants * rules.looks[1] : 0;
     size_t finals = rules.finals_blocks * rules.finalists;
