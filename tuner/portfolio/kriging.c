@@ -4,9 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Doublings within which times change little; what is left of the likeness where divisibility differs; the variance of
- * noise, over that of what was timed. Chosen on the portfolios of five patterns, by cross-validation. */
-static const double reach = 4, other_class = 0.7, noise = 0.02;
+enum {
+    COLUMNS = RECORD_MAX_KEPT + 1,
+    LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
+    FIT_ROWS = 160, /* are enough to tell one measure from another */
+    FIT_ROUNDS = 2,
+    LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
+};
+
+/* What makes problems alike. */
+typedef struct measure {
+    double scales[LENGTHS];                 /* one over the doublings within which times change little: of each axis,
+                                               then of the product of each two */
+    double other_class[PORTFOLIO_MAX_AXES]; /* what is left of the likeness where divisibility differs */
+    double noise;                           /* its variance, over that of what was timed */
+} measure;
+
+/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. */
+static const double usual_scale = 0.25, usual_class = 0.7, usual_noise = 0.02;
+static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, classes[] = {0.5, 0.7, 0.85, 0.95, 1},
+                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2};
 
 /* How much it counts, beside the time itself, that the default may have been faster. */
 static const double caution = 0.5;
@@ -14,13 +31,12 @@ static const double caution = 0.5;
 /* What is slower is as bad. */
 static const double most_ratio = 4;
 
-enum { COLUMNS = RECORD_MAX_KEPT + 1 };
-
 struct kriging {
     const portfolio_axis *axes;
     size_t axis_count;
     const value *problems;
     size_t rows, columns;
+    measure by;
     double *likeness; /* of all rows: the lower triangle */
     double *factor;  /* Cholesky's, of that with noise */
     double *weights; /* of the rows, for each column; 0 where it was impossible */
@@ -29,22 +45,43 @@ struct kriging {
     bool known[COLUMNS];
 };
 
-double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b)
+static measure usual_measure(size_t axis_count)
 {
-    double squares = 0, alike = 1;
+    measure by = {.noise = usual_noise};
+    for (size_t i = 0; i < axis_count; i++) {
+        by.scales[i] = usual_scale;
+        by.other_class[i] = usual_class;
+    }
+    return by;
+}
+
+static double likeness_by(const measure *by, const portfolio_axis *axes, size_t axis_count, const value *a,
+                          const value *b)
+{
+    double doublings[PORTFOLIO_MAX_AXES] = {0}, squares = 0, alike = 1;
     for (size_t i = 0; i < axis_count; i++) {
         if (a[i].kind != VALUE_INTEGER || b[i].kind != VALUE_INTEGER) {
             if (!value_equal(a[i], b[i]))
                 return 0;
             continue;
         }
-        double d = log2((fabs((double)a[i].integer) + 1) / (fabs((double)b[i].integer) + 1));
-        squares += d * d;
+        doublings[i] = log2((fabs((double)a[i].integer) + 1) / (fabs((double)b[i].integer) + 1));
         if (portfolio_class(&axes[i], a[i].integer) != portfolio_class(&axes[i], b[i].integer))
-            alike *= other_class;
+            alike *= by->other_class[i];
     }
-    double d = sqrt(3 * squares) / reach;
+    for (size_t i = 0, length = axis_count; i < axis_count; i++) {
+        squares += pow(doublings[i] * by->scales[i], 2);
+        for (size_t j = i + 1; j < axis_count; j++, length++)
+            squares += pow((doublings[i] + doublings[j]) * by->scales[length], 2);
+    }
+    double d = sqrt(3 * squares);
     return alike * (1 + d) * exp(-d);
+}
+
+double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b)
+{
+    measure by = usual_measure(axis_count);
+    return likeness_by(&by, axes, axis_count, a, b);
 }
 
 /* Replaces the lower triangle of a positive definite matrix by its factor. */
@@ -103,47 +140,140 @@ static void factorise_rows(const kriging *k, const size_t *rows, size_t count, d
 {
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j <= i; j++)
-            factor[i * count + j] = k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? noise : 0);
+            factor[i * count + j] = k->likeness[rows[i] * k->rows + rows[j]] + (i == j ? k->by.noise : 0);
     factorise(factor, count);
 }
 
-/* Learns a column from the rows where it was possible. */
-static void learn(kriging *k, const portfolio_matrix *m, size_t column, size_t *rows, double *factor)
+/* The logarithms of a column's ratios, less their mean, at those of `among` where it was possible; how many. */
+static size_t gather(const portfolio_matrix *m, size_t column, const size_t *among, size_t among_count, size_t *rows,
+                     double *y, double *mean)
 {
     size_t count = 0;
-    double sum = 0, squares = 0, *y = k->scratch;
-    for (size_t row = 0; row < k->rows; row++) {
-        double ratio = ratio_at(m, row, column);
+    double sum = 0;
+    for (size_t i = 0; i < among_count; i++) {
+        double ratio = ratio_at(m, among[i], column);
         if (!(ratio > 0))
             continue;
-        y[count] = log(fmin(ratio / best_of(m, row), most_ratio));
+        y[count] = log(fmin(ratio / best_of(m, among[i]), most_ratio));
         sum += y[count];
-        rows[count++] = row;
+        rows[count++] = among[i];
     }
+    *mean = count ? sum / (double)count : 0;
+    for (size_t i = 0; i < count; i++)
+        y[i] -= *mean;
+    return count;
+}
+
+/* Room to learn in. */
+typedef struct work {
+    size_t *all, *rows, *before;
+    double *factor;
+} work;
+
+static void compare_rows(kriging *k, const size_t *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j <= i; j++)
+            k->likeness[rows[i] * k->rows + rows[j]] =
+                likeness_by(&k->by, k->axes, k->axis_count, row_of(k, rows[i]), row_of(k, rows[j]));
+}
+
+/* Learns a column from the rows where it was possible. */
+static void learn(kriging *k, const portfolio_matrix *m, size_t column, const work *w)
+{
+    double squares = 0, *y = k->scratch;
+    size_t count = gather(m, column, w->all, k->rows, w->rows, y, &k->means[column]);
     if (!(k->known[column] = count > 0))
         return;
-    double mean = k->means[column] = sum / (double)count;
-    for (size_t i = 0; i < count; i++) {
-        y[i] -= mean;
+    for (size_t i = 0; i < count; i++)
         squares += y[i] * y[i];
-    }
     k->spreads[column] = sqrt(squares / (double)count);
     if (count < k->rows)
-        factorise_rows(k, rows, count, factor);
-    const double *use = count < k->rows ? factor : k->factor;
+        factorise_rows(k, w->rows, count, w->factor);
+    const double *use = count < k->rows ? w->factor : k->factor;
     solve_lower(use, count, y);
     solve_upper(use, count, y);
     for (size_t i = 0; i < count; i++)
-        k->weights[column * k->rows + rows[i]] = y[i];
+        k->weights[column * k->rows + w->rows[i]] = y[i];
+}
+
+static void learn_all(kriging *k, const portfolio_matrix *m, const work *w)
+{
+    compare_rows(k, w->all, k->rows);
+    factorise_rows(k, w->all, k->rows, k->factor);
+    for (size_t c = 0; c < k->columns; c++)
+        learn(k, m, c, w);
+}
+
+/* ---- the measure ---- */
+
+/* The logarithm of the likelihood of what was timed on some rows, each column with the variance that suits it
+ * (Rasmussen & Williams, equation 5.8). */
+static double likelihood_of(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count,
+                            const work *w)
+{
+    double sum = 0, mean, logs = 0, *y = k->scratch;
+    size_t before = 0;
+    compare_rows(k, among, among_count);
+    for (size_t c = 0; c < k->columns; c++) {
+        size_t count = gather(m, c, among, among_count, w->rows, y, &mean);
+        if (count != before || memcmp(w->rows, w->before, count * sizeof *w->rows) != 0) {
+            factorise_rows(k, w->rows, count, w->factor);
+            logs = 0;
+            for (size_t i = 0; i < count; i++)
+                logs += log(w->factor[i * count + i]);
+            memcpy(w->before, w->rows, count * sizeof *w->rows);
+            before = count;
+        }
+        solve_lower(w->factor, count, y);
+        double squares = 0;
+        for (size_t i = 0; i < count; i++)
+            squares += y[i] * y[i];
+        if (count)
+            sum -= (double)count / 2 * log(fmax(squares / (double)count, 1e-12)) + logs;
+    }
+    return sum;
+}
+
+/* Leaves the candidate at `place` in the measure that makes what was timed most likely. */
+static void fit_one(kriging *k, const portfolio_matrix *m, const size_t *among, size_t among_count, const work *w,
+                    double *place, const double *candidates, size_t candidate_count, double *best)
+{
+    double kept = *place;
+    for (size_t i = 0; i < candidate_count; i++) {
+        *place = candidates[i];
+        double likelihood = likelihood_of(k, m, among, among_count, w);
+        if (likelihood > *best) {
+            *best = likelihood;
+            kept = candidates[i];
+        }
+    }
+    *place = kept;
+}
+
+/* By one number after the other, of rows that are spread over all. */
+static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *among)
+{
+    size_t step = 1 + (k->rows - 1) / FIT_ROWS, count = 0, lengths = k->axis_count * (k->axis_count + 1) / 2;
+    for (size_t row = 0; row < k->rows; row += step)
+        among[count++] = row;
+    double best = likelihood_of(k, m, among, count, w);
+    for (int round = 0; round < FIT_ROUNDS; round++) {
+        for (size_t i = lengths; i-- > 0;)
+            fit_one(k, m, among, count, w, &k->by.scales[i], scales, sizeof scales / sizeof *scales, &best);
+        for (size_t i = 0; i < k->axis_count; i++)
+            fit_one(k, m, among, count, w, &k->by.other_class[i], classes, sizeof classes / sizeof *classes, &best);
+        fit_one(k, m, among, count, w, &k->by.noise, noises, sizeof noises / sizeof *noises, &best);
+    }
 }
 
 at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
-                      kriging **out, at_error *error)
+                      bool fits, kriging **out, at_error *error)
 {
     size_t n = m->problem_count, columns = m->configuration_count + 1;
     kriging *k = calloc(1, sizeof *k);
-    size_t *rows = calloc(n + 1, sizeof *rows);
-    double *factor = calloc(n * n + 1, sizeof *factor);
+    size_t *indices = calloc(4 * n + 1, sizeof *indices);
+    work w = {.all = indices, .factor = calloc(n * n + 1, sizeof *w.factor)};
     *out = NULL;
     if (k)
         *k = (kriging){.axes = axes,
@@ -151,25 +281,25 @@ at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, siz
                        .problems = problems,
                        .rows = n,
                        .columns = columns,
+                       .by = usual_measure(axis_count),
                        .likeness = calloc(n * n + 1, sizeof *k->likeness),
                        .factor = calloc(n * n + 1, sizeof *k->factor),
                        .weights = calloc(n * columns + 1, sizeof *k->weights),
                        .scratch = calloc(n + 1, sizeof *k->scratch)};
-    if (k && rows && factor && k->likeness && k->factor && k->weights && k->scratch) {
-        for (size_t i = 0; i < n; i++) {
-            rows[i] = i;
-            for (size_t j = 0; j <= i; j++)
-                k->likeness[i * n + j] = kriging_likeness(axes, axis_count, row_of(k, i), row_of(k, j));
-        }
-        factorise_rows(k, rows, n, k->factor);
-        for (size_t c = 0; c < columns; c++)
-            learn(k, m, c, rows, factor);
+    if (k && indices && w.factor && k->likeness && k->factor && k->weights && k->scratch) {
+        for (size_t i = 0; i < n; i++)
+            w.all[i] = i;
+        w.rows = indices + n;
+        w.before = indices + 2 * n;
+        if (fits && n >= LEAST_FIT_ROWS)
+            fit(k, m, &w, indices + 3 * n);
+        learn_all(k, m, &w);
         *out = k;
     } else {
         kriging_free(k);
     }
-    free(rows);
-    free(factor);
+    free(indices);
+    free(w.factor);
     return *out ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", n);
 }
 
@@ -189,7 +319,7 @@ void kriging_expect(const kriging *k, const value *problem, double *ratios)
     double logs[COLUMNS];
     memcpy(logs, k->means, sizeof logs);
     for (size_t row = 0; row < k->rows; row++) {
-        double likeness = kriging_likeness(k->axes, k->axis_count, row_of(k, row), problem);
+        double likeness = likeness_by(&k->by, k->axes, k->axis_count, row_of(k, row), problem);
         for (size_t c = 0; c < k->columns; c++)
             logs[c] += likeness * k->weights[c * k->rows + row];
     }
@@ -202,7 +332,7 @@ static double doubt_of(const kriging *k, const value *problem)
 {
     double known = 0, *x = k->scratch;
     for (size_t row = 0; row < k->rows; row++)
-        x[row] = kriging_likeness(k->axes, k->axis_count, row_of(k, row), problem);
+        x[row] = likeness_by(&k->by, k->axes, k->axis_count, row_of(k, row), problem);
     solve_lower(k->factor, k->rows, x);
     for (size_t row = 0; row < k->rows; row++)
         known += x[row] * x[row];
@@ -221,7 +351,7 @@ void kriging_beware(const kriging *k, const value *problem, double *ratios)
 {
     size_t last = k->columns - 1;
     /* What chance alone leaves unsure is no doubt about the problem. */
-    double doubt = sqrt(fmax(0, doubt_of(k, problem) - noise));
+    double doubt = sqrt(fmax(0, doubt_of(k, problem) - k->by.noise));
     for (size_t c = 0; c < last && ratios[last] > 0; c++) {
         double off = doubt * hypot(k->spreads[c], k->spreads[last]);
         if (ratios[c] > 0 && off > 0)

@@ -39,7 +39,7 @@ static int setup(void **state)
         f.ratios[COUNT * i + 1] = i < 4 ? 1 + 0.1 * (4 - i) : 1;
         f.defaults[i] = 2;
     }
-    assert_ok(kriging_new(&f.m, axes, 2, f.problems, &f.k, &f.error), f.error);
+    assert_ok(kriging_new(&f.m, axes, 2, f.problems, false, &f.k, &f.error), f.error);
     *state = &f;
     return 0;
 }
@@ -81,7 +81,7 @@ static void a_ratio_is_over_the_best_of_what_is_compared(void **state)
         f->ratios[COUNT * i + 1] *= 3;
         f->defaults[i] *= 3;
     }
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
     kriging_expect(f->k, f->problems, ratios);
     kriging_expect(k, f->problems, others);
     for (int c = 0; c <= COUNT; c++)
@@ -96,7 +96,7 @@ static void what_is_possible_nowhere_is_not_known(void **state)
     double ratios[COUNT + 1];
     for (int i = 0; i < ROWS; i++)
         f->ratios[COUNT * i] = 0;
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
     kriging_expect(k, f->problems, ratios);
     assert_true(ratios[0] <= 0 && ratios[1] > 0);
     kriging_free(k);
@@ -133,7 +133,7 @@ static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_kn
     double ratios[COUNT + 1], others[COUNT + 1];
     for (int i = 0; i < ROWS; i++)
         f->defaults[i] = 1.1;
-    assert_ok(kriging_new(&f->m, axes, 2, f->problems, &k, &f->error), f->error);
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, false, &k, &f->error), f->error);
     kriging_expect(k, unseen, ratios);
     memcpy(others, ratios, sizeof others);
     kriging_beware(k, unseen, others);
@@ -152,6 +152,53 @@ static void what_may_be_slower_than_the_default_is_bewared_of_where_little_is_kn
     kriging_free(k);
 }
 
+/* Two axes, of which only the product matters: the first configuration is 1.5 times as slow on every other doubling. */
+static void where_only_a_product_matters_it_is_found(void **state)
+{
+    (void)state;
+    enum { SIDE = 12, PROBLEMS = SIDE * SIDE };
+    static const portfolio_axis sides[2] = {{.name = "rows", .least = 1, .most = 65536},
+                                            {.name = "cols", .least = 1, .most = 65536}};
+    static value problems[2 * PROBLEMS];
+    static double ratios[2 * PROBLEMS], defaults[PROBLEMS];
+    size_t count = 0;
+    double off[2] = {0};
+    at_error error = {0};
+    const portfolio_matrix m = {PROBLEMS - SIDE / 2, 2, ratios, defaults, NULL};
+    for (int i = 0; i < PROBLEMS; i++) { /* those that are left out come last */
+        int place = i * 7 % PROBLEMS, a = place % SIDE, b = place / SIDE;
+        problems[2 * count] = number((INT64_C(1) << a) - 1);
+        problems[2 * count + 1] = number((INT64_C(1) << b) - 1);
+        ratios[2 * count] = (a + b) % 2 ? 1.5 : 1;
+        ratios[2 * count + 1] = 1.2;
+        defaults[count++] = 3;
+    }
+    for (int fits = 0; fits < 2; fits++) {
+        kriging *k;
+        assert_ok(kriging_new(&m, sides, 2, problems, fits, &k, &error), error);
+        for (size_t i = m.problem_count; i < PROBLEMS; i++) {
+            double expected[COUNT + 1];
+            kriging_expect(k, &problems[2 * i], expected);
+            off[fits] += fabs(expected[0] / expected[1] - ratios[2 * i] / ratios[2 * i + 1]);
+        }
+        kriging_free(k);
+    }
+    assert_true(off[1] < off[0] / 4);
+}
+
+static void few_problems_leave_the_measure_as_it_is(void **state)
+{
+    fixture *f = *state;
+    kriging *k;
+    double ratios[COUNT + 1], others[COUNT + 1];
+    const value between[] = {number(127), words[0]};
+    assert_ok(kriging_new(&f->m, axes, 2, f->problems, true, &k, &f->error), f->error);
+    kriging_expect(f->k, between, ratios);
+    kriging_expect(k, between, others);
+    assert_memory_equal(others, ratios, sizeof ratios);
+    kriging_free(k);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -162,6 +209,8 @@ int main(void)
         TEST(what_is_possible_nowhere_is_not_known),
         TEST(likeness_falls_with_distance_divisibility_and_words),
         TEST(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known),
+        TEST(where_only_a_product_matters_it_is_found),
+        TEST(few_problems_leave_the_measure_as_it_is),
         TEST(most_is_at_risk_where_the_best_changes_and_nothing_was_timed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

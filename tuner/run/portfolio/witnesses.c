@@ -106,7 +106,7 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     if (!status)
         status = rows_init(p, EXPECTED, &all, error);
     if (!status)
-        status = kriging_new(&timed.m, p->asked->axes, axes, timed.problems, &k, error);
+        status = kriging_new(&timed.m, p->asked->axes, axes, timed.problems, true, &k, error);
     for (size_t w = 0; w < p->witness_count && w < EXPECTED && !status; w++)
         add_expected(p, &all, p->problem_count + w);
     for (size_t row = 0; row < all.m.problem_count && !status; row++)
@@ -205,7 +205,8 @@ static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *e
     kriging *k = NULL;
     at_status status = rows_init(p, 0, &timed, error);
     if (!status)
-        status = kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, &k, error);
+        status =
+            kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false, &k, error);
     if (!status)
         look(p, w, k);
     for (size_t q; !status && w->count < AHEAD && (q = choose_witness(p, w)) != SIZE_MAX;) {
