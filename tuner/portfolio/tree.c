@@ -14,7 +14,7 @@ enum {
 };
 
 /* What a split has to save, in the mean of all problems: leaves that promise less are for readers, not for programs. */
-static const double least_mean_gain = 0.0002;
+static const double least_mean_gain = 0.0001;
 
 /* A user who is given what is slower than the default is worse off than without any portfolio. */
 static const double harm_weight = 3;
