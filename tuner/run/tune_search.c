@@ -275,6 +275,14 @@ static bool is_quick_enough(const tune *t)
            tune_elapsed_s(t) + likely_race_s(t) >= QUICK_S;
 }
 
+/* Would who leads be compiled for its ragged problems, which takes about as long as its compiling did, only when a quick
+ * run should race? */
+static bool is_check_late(const tune *t)
+{
+    double compile_s = t->leader ? (double)t->leader->found.compile_ns / 1e9 : 0;
+    return tune_is_quick(t) && tune_races(t) && tune_elapsed_s(t) + compile_s + likely_race_s(t) >= QUICK_S;
+}
+
 static bool must_stop(tune *t)
 {
     static const run_end ends[STOP_REASONS] = {[STOP_EVALUATIONS] = RUN_END_EVALUATIONS,
@@ -323,7 +331,7 @@ static at_status search(tune *t, at_error *error)
         if (!status)
             status = take_proofs(t, error);
         /* At its end the race checks. */
-        if (!status && !ended && pipeline_in_flight(t->pipeline))
+        if (!status && !ended && pipeline_in_flight(t->pipeline) && !is_check_late(t))
             status = check_leader(t, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
