@@ -15,8 +15,9 @@ enum { EMIT_AT_ONCE = 8 };
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* A quick run answers by then, if it has tried so many variants. */
-static const double QUICK_S = 2.8;
+/* A quick run answers within three seconds, if it has tried so many variants: its race should end by then, and may take a
+ * little longer. */
+static const double QUICK_S = 2.7;
 enum { QUICK_LEAST = 8 };
 
 /* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
