@@ -38,9 +38,9 @@ struct kriging {
     size_t rows, columns;
     measure by;
     double *likeness; /* of all rows: the lower triangle */
-    double *factor;  /* Cholesky's, of that with noise */
-    double *weights; /* of the rows, for each column; 0 where it was impossible */
-    double *scratch; /* rows */
+    double *factor;   /* Cholesky's, of that with noise */
+    double *weights;  /* of the rows, for each column; 0 where it was impossible */
+    double *scratch;  /* rows */
     double means[COLUMNS], spreads[COLUMNS];
     bool known[COLUMNS];
 };

@@ -282,6 +282,14 @@ static at_status grow(grower *g, size_t *rows, size_t count, size_t depth, at_er
     return status ? status : grow(g, rows + then, count - then, depth + 1, error);
 }
 
+static bool has_words(const grower *g)
+{
+    for (size_t a = 0; a < g->axis_count; a++)
+        if (!has_numbers(&g->axes[a]))
+            return true;
+    return false;
+}
+
 /* Of all rows. */
 static at_status grow_all(grower *g, bool words_first, at_error *error)
 {
@@ -305,9 +313,11 @@ at_status portfolio_grow(const portfolio_matrix *m, const portfolio_axis *axes, 
                 .rows = calloc(m->problem_count + 1, sizeof *g.rows),
                 .scratch = calloc(m->problem_count + 1, sizeof *g.scratch)};
     at_status status = g.rows && g.scratch ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for a tree");
-    if (!status)
+    double by_words = INFINITY;
+    if (!status && has_words(&g)) {
         status = grow_all(&g, true, error);
-    double by_words = g.lost;
+        by_words = g.lost;
+    }
     if (!status)
         status = grow_all(&g, false, error);
     /* A tree without is smaller. */

@@ -109,7 +109,7 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
 /* ---- witnesses.c ---- */
 
-/* Times what was chosen on witnesses, as long as the budget lasts; then grows the tree. */
+/* Times what was chosen on witnesses, as long as the budget lasts. */
 at_status portfolio_time_witnesses(portfolio *p, at_error *error);
 
 /* Grows the tree for what was chosen, from all that is timed by now, but for what is held out. */

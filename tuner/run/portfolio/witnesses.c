@@ -272,5 +272,5 @@ at_status portfolio_time_witnesses(portfolio *p, at_error *error)
             status = portfolio_choose(p, error);
     }
     free(w.risks);
-    return status ? status : portfolio_grow_tree(p, error);
+    return status;
 }
