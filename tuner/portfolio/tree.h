@@ -1,11 +1,12 @@
 /* A small decision tree over the variables of a problem, which orders a portfolio's configurations.
  *
  * Each leaf lists all of them, and the pattern's default, in order; a reader takes the first that is possible. What is
- * slower than the default loses more than what only misses a gain. Trees grow as in CART
- * (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984): by the split that
- * lowers the problems' total loss most, as long as it lowers it enough; or splits on texts come first, if that
- * is better. Nothing guards against chance: a tree is
- * grown on what is expected (portfolio/kriging.h), on many problems. */
+ * slower than the default loses more than what only misses a gain. Trees grow as in CART (Breiman, Friedman, Olshen &
+ * Stone, "Classification and Regression Trees", 1984), the leaf that loses most first: by the question that saves most of
+ * its loss, if that is a good part of it; else by the one that parts the losses of all configurations best, because
+ * where several questions have to come together none of them saves anything alone. What has not paid in the end is taken
+ * back. Problems with different words are parted first, if that is better. Nothing guards against chance: a tree is grown
+ * on what is expected (portfolio/kriging.h), on thousands of problems. */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

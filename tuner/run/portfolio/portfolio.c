@@ -14,7 +14,7 @@
 enum {
     FEWEST_SEARCHED = 3,
     MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
-    WITNESSES = 2048,   /* problems that may be timed with what was chosen */
+    WITNESSES = 4096,   /* problems that may be timed with what was chosen, or that the tree is grown on */
     LEAST_EVALUATIONS = 8
 };
 

@@ -16,7 +16,7 @@ enum {
     TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
     AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
     LOOKED_AT = 4,       /* of the sequence, for each that is chosen */
-    EXPECTED = 2048      /* of the sequence, for the tree */
+    EXPECTED = 4096      /* of the sequence, for the tree */
 };
 
 /* ---- what is timed ---- */

@@ -1,0 +1,122 @@
+#include "portfolio/question.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool question_asks(const question *q, const value *problem)
+{
+    value v = problem[q->axis];
+    if (q->multiple_of)
+        return v.kind == VALUE_INTEGER && v.integer % q->multiple_of == 0;
+    if (!value_is_number(q->bound))
+        return value_equal(v, q->bound);
+    double by = q->times != QUESTION_ALONE ? value_number(problem[q->times]) : 1;
+    return value_number(v) * by < value_number(q->bound);
+}
+
+record_node question_node(const question *q, const portfolio_axis *axes)
+{
+    return (record_node){.variable = axes[q->axis].name,
+                         .times = q->times != QUESTION_ALONE ? axes[q->times].name : NULL,
+                         .multiple_of = q->multiple_of,
+                         .bound = q->bound};
+}
+
+bool question_has_numbers(const portfolio_axis *axis)
+{
+    for (size_t i = 0; i < axis->value_count; i++)
+        if (!value_is_number(axis->values[i]))
+            return false;
+    return true;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* What is asked, of whom, and who is told. */
+typedef struct asking {
+    const portfolio_axis *axes;
+    size_t axis_count;
+    const value *problems;
+    const size_t *rows;
+    size_t count, most_bounds;
+    void (*each)(void *context, const question *q);
+    void *context;
+    double *numbers; /* room for one a row */
+} asking;
+
+/* Bounds between two neighbours among the numbers that the rows have: a whole number where there is one. */
+static void ask_bounds(const asking *a, question q)
+{
+    for (size_t i = 0; i < a->count; i++) {
+        const value *problem = &a->problems[a->rows[i] * a->axis_count];
+        a->numbers[i] = value_number(problem[q.axis]);
+        if (q.times != QUESTION_ALONE)
+            a->numbers[i] *= value_number(problem[q.times]);
+    }
+    qsort(a->numbers, a->count, sizeof *a->numbers, by_size);
+    size_t step = 1 + a->count / a->most_bounds;
+    for (size_t i = step; i < a->count; i += step) {
+        double below = a->numbers[i - 1], above = a->numbers[i], bound = sqrt(below * above), whole = ceil(bound);
+        if (!(below > 0) || below == above)
+            continue;
+        q.bound = whole <= above && whole < 0x1p53 ? (value){.kind = VALUE_INTEGER, .integer = (int64_t)whole}
+                                                   : (value){.kind = VALUE_NUMBER, .number = bound};
+        a->each(a->context, &q);
+    }
+}
+
+static void ask_axis(const asking *a, size_t place)
+{
+    const portfolio_axis *axis = &a->axes[place];
+    question q = {.axis = place, .times = QUESTION_ALONE};
+    for (size_t i = 0; i < axis->divisor_count; i++) {
+        q.multiple_of = axis->divisors[i];
+        q.bound = (value){.kind = VALUE_INTEGER, .integer = q.multiple_of};
+        a->each(a->context, &q);
+    }
+    q.multiple_of = 0;
+    if (question_has_numbers(axis)) {
+        ask_bounds(a, q);
+        return;
+    }
+    for (size_t i = 0; i < axis->value_count; i++) {
+        q.bound = axis->values[i];
+        a->each(a->context, &q);
+    }
+}
+
+at_status question_each(const portfolio_axis *axes, size_t axis_count, const value *problems, const size_t *rows,
+                        size_t count, size_t most_bounds, void (*each)(void *context, const question *q), void *context,
+                        at_error *error)
+{
+    asking a = {axes, axis_count, problems, rows, count, most_bounds, each, context, calloc(count + 1, sizeof(double))};
+    if (!a.numbers)
+        return error_set(error, AT_NO_MEMORY, "no memory for a tree");
+    for (size_t i = 0; i < axis_count; i++)
+        ask_axis(&a, i);
+    for (size_t i = 0; i < axis_count; i++)
+        for (size_t j = i + 1; j < axis_count; j++)
+            if (question_has_numbers(&axes[i]) && question_has_numbers(&axes[j]))
+                ask_bounds(&a, (question){.axis = i, .times = j});
+    free(a.numbers);
+    return AT_OK;
+}
+
+bool question_of_words(const value *problems, size_t axis_count, const size_t *rows, size_t count, question *out)
+{
+    for (size_t a = 0; a < axis_count; a++) {
+        value first = problems[rows[0] * axis_count + a];
+        if (value_is_number(first))
+            continue;
+        for (size_t i = 1; i < count; i++)
+            if (!value_equal(problems[rows[i] * axis_count + a], first)) {
+                *out = (question){.axis = a, .times = QUESTION_ALONE, .bound = first};
+                return true;
+            }
+    }
+    return false;
+}
