@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "run/race/rules.h"
 
 enum { STEP_MS = 50, ASK_AT_ONCE = 64, PROOFS_AHEAD = 128, TWINS_AN_EVALUATION = 16, LAST_CHECK_MS = 500 };
 
@@ -65,7 +66,7 @@ static void thin_out(const tune *t, candidate *c)
     if (!t->session.workers->device ||
         (fastest_ns && !is_baseline &&
          (double)fastest_ns >
-             race_driver_rules(t->settings).prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
+             race_rules(t->settings, NULL).prior_ratio * (double)pipeline_best_ns(t->pipeline, c)))
         candidate_drop_images(c);
 }
 
@@ -226,11 +227,19 @@ static void set_target(tune *t)
         t->stopping.limits.target_cost = (double)ceiling_ns / t->settings->stop_at;
 }
 
-/* As many as a race samples at most, roughly. */
+/* As many as a race of those that were tried samples, roughly. */
 static size_t likely_entrants(const tune *t)
 {
-    size_t most = race_driver_rules(t->settings).prior_entrants;
-    return most ? most : RACE_LIKELY;
+    const candidates *all = pipeline_candidates(t->pipeline);
+    const race_options rules = race_rules(t->settings, all);
+    if (!rules.prior_entrants)
+        return RACE_LIKELY;
+    size_t near = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        int64_t time_ns = race_may_enter(all->items[i]) ? measurement_fastest_ns(&all->items[i]->found) : 0;
+        near += time_ns > 0 && (double)time_ns <= rules.prior_ratio * (double)t->best_ns;
+    }
+    return near < rules.prior_entrants ? near : rules.prior_entrants;
 }
 
 /* What a race of those that were tried would take: those that enter it by their first samples in as many heats as
@@ -239,26 +248,23 @@ static size_t likely_entrants(const tune *t)
 static double likely_race_s(const tune *t)
 {
     enum { DEFAULT_BLOCKS = 6 };
-    const race_options rules = race_driver_rules(t->settings);
     const candidates *all = pipeline_candidates(t->pipeline);
+    const race_options rules = race_rules(t->settings, all);
     double best_ns = (double)t->best_ns, default_ns = 0, sum_ns = 0, compiling_ns = 0;
-    size_t samples = 0, entrants = 0, tried = 0;
+    size_t samples = 0, entrants = likely_entrants(t), tried = 0;
     for (size_t i = 0; i < all->count; i++) {
         const candidate *c = all->items[i];
-        if (!c->finished || c->twin_of || c->found.outcome != OUTCOME_OK)
+        if (!race_may_enter(c))
             continue;
         double time_ns = (double)measurement_fastest_ns(&c->found);
         tried++;
         compiling_ns += (double)c->found.compile_ns;
         samples += c->from_journal ? 0 : c->found.sample_count;
         sum_ns += c->from_journal ? 0 : time_ns * (double)c->found.sample_count;
-        entrants += time_ns <= rules.prior_ratio * best_ns;
         if (t->has_baseline && c->configuration == t->baseline &&
             (rules.default_ratio <= 0 || time_ns <= rules.default_ratio * best_ns))
             default_ns = time_ns;
     }
-    if (rules.prior_entrants && entrants > rules.prior_entrants)
-        entrants = rules.prior_entrants;
     double spent_ns = (double)pipeline_get_state(t->pipeline)->measure_ns;
     double rest_ns = samples > 0 && spent_ns > sum_ns ? (spent_ns - sum_ns) / (double)samples : 0;
     double compile_ns = tried > 0 ? compiling_ns / (double)tried : 0;

@@ -210,8 +210,9 @@ static int64_t *samples_of(const device_worker *w, uint64_t id, size_t count)
     int64_t *samples_ns = calloc(count + 1, sizeof *samples_ns);
     int64_t elsewhere_ns = w->elsewhere ? the_tables.elsewhere_ns[id % TABLES_MOST] : 0;
     int64_t time_ns = elsewhere_ns ? elsewhere_ns : the_tables.time_ns[id % TABLES_MOST];
+    int64_t more_ns = the_tables.more_ns ? the_tables.more_ns : 1;
     for (size_t i = 0; i < count; i++)
-        samples_ns[i] = (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + (int64_t)(i % 3);
+        samples_ns[i] = (time_ns ? time_ns : 100000 + 1000 * (int64_t)id) + more_ns * (int64_t)(i % 3);
     return samples_ns;
 }
 

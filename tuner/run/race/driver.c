@@ -5,29 +5,17 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "run/race/rules.h"
 #include "run/race/state.h"
 
 /* Proofs that begin during the race: of the fastest, and of all when so few are left; more than reach the
  * finals. Who is quick waits for the winner's alone, and others keep it waiting. */
 enum { PROVE_AHEAD = 12, QUICK_PROVE_AHEAD = 6 };
 
-/* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first samples is rarely
- * further off than this, and of those within a percent any will do: few blocks tell them from the others, and finals
- * that leave it vague go on for as many again. A default that is far behind takes longer in the finals than all
- * finalists together, to tell that it is. */
-static const double QUICK_PRIOR_RATIO = 1.1, QUICK_DEFAULT_RATIO = 4;
-static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10, QUICK_LOOKS[RACE_LOOKS] = {4, 6, 8, 12};
-
-/* A variant ties with its twin by being the same. */
-static bool may_enter(const candidate *one)
-{
-    return one->finished && !one->twin_of && one->found.outcome == OUTCOME_OK;
-}
-
 static at_status allocate(race_driver *c, const candidates *all, at_error *error)
 {
     for (size_t i = 0; i < all->count; i++)
-        c->count += may_enter(all->items[i]);
+        c->count += race_may_enter(all->items[i]);
     if (!c->count)
         return error_set(error, AT_NOT_FOUND, "no variant worked");
     c->entrants = calloc(c->count, sizeof *c->entrants);
@@ -48,30 +36,12 @@ static int by_configuration(const void *a, const void *b)
     return (x->configuration > y->configuration) - (x->configuration < y->configuration);
 }
 
-race_options race_driver_rules(const settings *o)
-{
-    race_options rules = race_defaults();
-    if (settings_are_quick(o)) {
-        rules.prior_ratio = QUICK_PRIOR_RATIO;
-        rules.prior_entrants = QUICK_ENTRANTS;
-        rules.default_ratio = QUICK_DEFAULT_RATIO;
-        rules.finals_blocks = QUICK_FINALS_BLOCKS;
-        memcpy(rules.looks, QUICK_LOOKS, sizeof rules.looks);
-    }
-    rules.seed = o->seed;
-    if (o->finals_blocks)
-        rules.finals_blocks = o->finals_blocks;
-    if (o->tie_margin >= 0)
-        rules.tie_margin = o->tie_margin;
-    return rules;
-}
-
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                       const settings *o, race_driver **out, at_error *error)
 {
     const candidates *all = pipeline_candidates(p);
     race_entrant *entrants = NULL;
-    race_options rules = race_driver_rules(o);
+    race_options rules = race_rules(o, all);
     race_driver *c = calloc(1, sizeof *c);
     if (!c)
         return error_set(error, AT_NO_MEMORY, "out of memory");
@@ -96,7 +66,7 @@ at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidat
     /* A sample that averages a batch resolves that much less than a tick. */
     rules.tick_ns = ready->tick_ns / (ready->batch > 1 ? ready->batch : 1);
     for (size_t i = 0, n = 0; i < all->count; i++)
-        if (may_enter(all->items[i]))
+        if (race_may_enter(all->items[i]))
             c->entrants[n++] = all->items[i];
     /* What the race asks depends on their order, and a resumed run tries them in another. */
     qsort(c->entrants, c->count, sizeof *c->entrants, by_configuration);

@@ -34,13 +34,9 @@ typedef struct race_driver_state { /* for progress */
     char energy_trouble[256]; /* why there are no energies although they were asked for */
 } race_driver_state;
 
-/* The protocol with what the settings change: seed, blocks and margin. A quick run races only the few who are
- * nearest to the best by their first samples, in fewer blocks, and no default that is far behind. */
-race_options race_driver_rules(const settings *o);
-
 /* Enters every candidate of the pipeline that is ok. `log` (borrowed) holds the answers of an interrupted
  * race of the same plan, which are used before the device is asked; new answers are added to it. `baseline`
- * is the candidate of the script's default, or NULL; the rules are race_driver_rules().
+ * is the candidate of the script's default, or NULL; the rules are those of rules.h.
  * AT_NOT_FOUND if no candidate is ok. */
 at_status race_driver_new(session *s, pipeline *p, race_log *log, const candidate *baseline,
                       const settings *o, race_driver **out, at_error *error);

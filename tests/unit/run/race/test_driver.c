@@ -159,10 +159,10 @@ static void who_wins_a_race_that_was_stopped_is_checked_all_the_same(void **stat
 }
 
 /* All but two are far behind. */
-static uint64_t entrants_sampled(fixture *f)
+static uint64_t entrants_sampled(fixture *f, int64_t second_ns)
 {
     for (int i = 0; i < TABLES_MOST; i++)
-        the_tables.time_ns[i] = i == 3 ? 100000 : i == 5 ? 120000 : 900000;
+        the_tables.time_ns[i] = i == 3 ? 100000 : i == 5 ? second_ns : 900000;
     assert_ok(run_race(f), f->error);
     assert_int_equal(winner(f), 3);
     return the_tables.held;
@@ -173,7 +173,25 @@ static void a_quick_run_races_only_who_is_near_the_best(void **state)
     fixture *f = *state;
     f->settings.has_effort = true;
     f->settings.effort = EFFORT_QUICK;
-    assert_int_equal(entrants_sampled(f), 1);
+    the_tables.more_ns = 5000;
+    assert_int_equal(entrants_sampled(f, 120000), 1);
+}
+
+static void a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ(void **state)
+{
+    fixture *f = *state;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    the_tables.more_ns = 1000 * 9; /* of the many a hundredth, between the first and the third */
+    assert_int_equal(entrants_sampled(f, 105000), 2);
+}
+
+static void a_quick_run_does_not_race_who_is_surely_not_the_fastest(void **state)
+{
+    fixture *f = *state;
+    f->settings.has_effort = true;
+    f->settings.effort = EFFORT_QUICK;
+    assert_int_equal(entrants_sampled(f, 105000), 1);
 }
 
 static void a_quick_run_checks_the_next_winner_where_the_first_is_wrong(void **state)
@@ -194,7 +212,7 @@ static void other_runs_race_who_is_within_a_third_too(void **state)
     fixture *f = *state;
     f->settings.has_effort = true;
     f->settings.effort = EFFORT_NORMAL;
-    assert_int_equal(entrants_sampled(f), 2);
+    assert_int_equal(entrants_sampled(f, 120000), 2);
 }
 
 static const race_standing *standing(fixture *f, uint64_t id)
@@ -328,6 +346,8 @@ int main(void)
         TEST(what_fails_on_another_gpu_is_home_s_to_judge),
         TEST(where_nothing_works_there_is_no_race),
         TEST(a_quick_run_races_only_who_is_near_the_best),
+        TEST(a_quick_run_races_who_may_be_the_fastest_as_far_as_samples_of_one_variant_differ),
+        TEST(a_quick_run_does_not_race_who_is_surely_not_the_fastest),
         TEST(a_quick_run_checks_the_next_winner_where_the_first_is_wrong),
         TEST(other_runs_race_who_is_within_a_third_too),
         TEST(machine_code_that_was_dropped_is_compiled_again_for_the_race),
