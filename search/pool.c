@@ -11,15 +11,15 @@ bool pool_init(pool *p, const ledger *l, const encoding *e)
     *p = (pool){.most = most};
     p->configurations = malloc(most * sizeof *p->configurations + 1);
     p->points = malloc(most * e->features * sizeof *p->points + 1);
-    p->least = malloc(most * sizeof *p->least + 1);
-    return p->configurations && p->points && p->least;
+    p->small = malloc(most * sizeof *p->small + 1);
+    return p->configurations && p->points && p->small;
 }
 
 void pool_deinit(pool *p)
 {
     free(p->configurations);
     free(p->points);
-    free(p->least);
+    free(p->small);
     *p = (pool){0};
 }
 
@@ -65,6 +65,6 @@ void pool_fill(pool *p, moves *m, encoding *e)
     }
     for (size_t i = 0; i < p->count; i++) {
         encoding_point(e, p->configurations[i], p->points + i * e->features);
-        p->least[i] = (uint8_t)encoding_least(e, p->configurations[i]);
+        p->small[i] = (float)encoding_smallness(e, p->configurations[i], l->slope);
     }
 }

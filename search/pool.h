@@ -14,7 +14,7 @@
 typedef struct pool {
     uint64_t *configurations; /* ascending */
     float *points;            /* of each, as the encoding has it */
-    uint8_t *least;           /* of each, how many least values: encoding_least */
+    float *small;             /* of each, encoding_smallness() */
     size_t count, most;
 } pool;
 
