@@ -25,6 +25,9 @@
 --   where *     a list of constraints: expressions that are true for valid configurations
 --   baseline *  NAME = VALUE: the configuration that people would write first, where it differs from
 --               the first value of each parameter
+--   starts *    a list of { NAME = VALUE }: configurations that are likely to be good, each where it differs
+--               from the baseline's table, at most 16. Every search tries them right behind the baseline, in this
+--               order; those that a problem does not allow are left out
 --   layout *    a list of parameters that say how data lies in memory (array of structs or struct of
 --               arrays, padding). Buffers, fills and the reference may read these; each combination
 --               has data and a reference of its own, and what brings data there is not timed
@@ -181,8 +184,8 @@ end)
 
 local PATTERN_FIELDS = {
   "name", "summary", "problem", "ragged", "simulated", "space", "derived", "where", "baseline",
-  "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops", "items", "ceiling",
-  "reference", "tolerance", "deterministic",
+  "starts", "layout", "buffers", "prepare", "transfer", "kernel", "launch", "launches", "traffic", "flops",
+  "items", "ceiling", "reference", "tolerance", "deterministic",
 }
 
 --- A problem variable that has one of these values; the first when nothing is said.
@@ -219,7 +222,8 @@ function at.pattern(description)
   p.parameters, p.conditions = space.read_space(description, taken)
   p.derived = space.read_derived(description, taken)
   p.constraints = space.read_where(description)
-  space.read_baseline(description, p.parameters)
+  p.baseline = space.read_baseline(description, p.parameters)
+  p.starts = space.read_starts(description, p.parameters, p.baseline)
   p.layout, p.layout_line = space.read_layout(description, p.parameters)
   p.buffers = kernel.read_buffers(description, taken)
   kernel.check_types(description, p)

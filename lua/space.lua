@@ -1,5 +1,5 @@
 -- The parameters of a pattern: lists of values, conditional parameters, derived values, constraints
--- and the baseline. What scripts call is documented in autotune.lua.
+-- the baseline and the starts. What scripts call is documented in autotune.lua.
 
 local host = ...
 
@@ -262,10 +262,24 @@ function space.read_layout(description, parameters)
   return list, line_of(path)
 end
 
-function space.read_baseline(description, parameters)
-  local path = { "baseline" }
-  local given = check.table(description.baseline or {}, path, "baseline = { tile = 16 }")
-  local names = {}
+-- The place of the value `wanted` of a parameter; 0 where nothing is said.
+local function read_place(parameter, wanted, path)
+  if wanted == nil then return 0 end
+  for i, v in ipairs(parameter.values) do
+    if v == wanted then return i end
+  end
+  local shown = {}
+  for i = 1, math.min(#parameter.values, 20) do
+    shown[i] = string.sub(tostring(parameter.values[i]), 1, 40)
+  end
+  fail(path, "%s is not a value of this parameter: %s%s", show(wanted),
+       table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
+end
+
+-- NAME = VALUE: the places of the values, one a parameter. What `given` does not name is as in the
+-- places `otherwise`, where there are such.
+local function read_configuration(given, path, parameters, otherwise)
+  local names, places = {}, {}
   for i, parameter in ipairs(parameters) do names[i] = parameter.name end
   for key in pairs(given) do
     local known = false
@@ -274,20 +288,37 @@ function space.read_baseline(description, parameters)
       fail(child(path, key), "the space has no such parameter%s", meant(tostring(key), names))
     end
   end
-  for _, parameter in ipairs(parameters) do
+  for i, parameter in ipairs(parameters) do
     local wanted = given[parameter.name]
-    for i, v in ipairs(parameter.values) do
-      if v == wanted then parameter.baseline = i end
-    end
-    if wanted ~= nil and not parameter.baseline then
-      local shown = {}
-      for i = 1, math.min(#parameter.values, 20) do
-        shown[i] = string.sub(tostring(parameter.values[i]), 1, 40)
-      end
-      fail(child(path, parameter.name), "%s is not a value of this parameter: %s%s", show(wanted),
-           table.concat(shown, ", "), #parameter.values > 20 and ", ..." or "")
-    end
+    places[i] = read_place(parameter, wanted, child(path, parameter.name))
+    if wanted == nil and otherwise then places[i] = otherwise[i] end
   end
+  return places
+end
+
+function space.read_baseline(description, parameters)
+  local path = { "baseline" }
+  return read_configuration(check.table(description.baseline or {}, path, "baseline = { tile = 16 }"), path,
+                            parameters)
+end
+
+-- Each is tried by every search, so that they take from what the search finds for itself.
+local MOST_STARTS = 16
+
+--- starts = { { tile = 32 }, ... }: configurations, each as far as it differs from the baseline.
+function space.read_starts(description, parameters, baseline)
+  local path = { "starts" }
+  local given = description.starts
+  if given == nil then return {} end
+  local example = "starts = { { tile = 32 }, { tile = 64 } }"
+  check.table(given, path, example)
+  check.list(given, path, MOST_STARTS)
+  local list = {}
+  for i, start in ipairs(given) do
+    local where = child(path, i)
+    list[i] = read_configuration(check.table(start, where, example), where, parameters, baseline)
+  end
+  return list
 end
 
 return space

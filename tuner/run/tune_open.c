@@ -158,23 +158,27 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* The default first, then what the settings name, then what was fast before; of a quick run also what is
- * recorded of others, which it has no time to find. *out is the caller's. */
+/* The default first, then what the settings name, what the script does, then what was fast before; of a quick run
+ * also what is recorded of others, which it has no time to find. *out is the caller's. */
 static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
 {
     const settings *o = t->settings;
+    const pattern *p = script_pattern(t->session.script);
     uint16_t indices[PATTERN_MAX_PARAMETERS];
     uint64_t configuration;
     *count = 0;
-    *out = calloc(1 + o->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
+    *out = calloc(1 + o->start_count + p->start_count + WARM_STARTS + RECORDED_STARTS, sizeof **out);
     if (!*out)
         return error_set(error, AT_NO_MEMORY, "out of memory");
     if (t->has_baseline)
         add_start(*out, count, t->baseline);
-    /* What was good on another problem may be no configuration of this one. */
+    /* What is good on another problem may be no configuration of this one. */
     for (size_t i = 0; i < o->start_count; i++)
         if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
             space_find(t->session.space, indices, &configuration))
+            add_start(*out, count, configuration);
+    for (size_t i = 0; i < p->start_count; i++)
+        if (space_find(t->session.space, p->starts[i], &configuration))
             add_start(*out, count, configuration);
     for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
         add_start(*out, count, t->warm.configurations[i]);

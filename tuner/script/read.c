@@ -156,19 +156,14 @@ static void check_text(lua_State *L, const script *s)
                       (int)longest, CONFIGURATION_BYTES);
 }
 
-/* Returns the baseline, as far as the script spells it out. */
-static uint16_t *read_parameters(lua_State *L, script *s)
+static void read_parameters(lua_State *L, script *s)
 {
     size_t count = enter_list(L, "parameters");
     s->parameters = script_allocate(L, count * sizeof *s->parameters);
     s->value_tables = script_allocate(L, count * sizeof *s->value_tables);
     s->choices = script_allocate(L, count * sizeof *s->choices);
-    uint16_t *baseline = script_allocate(L, count * sizeof *baseline);
     for (size_t i = 0; next_item(L, i, count); i++) {
         s->parameters[i].name = read_string(L, "name");
-        int named = read_integer(L, "baseline");
-        s->choices[i].given = named > 0;
-        baseline[i] = (uint16_t)(named > 0 ? named - 1 : 0);
         size_t value_count = enter_list(L, "values");
         value *values = script_allocate(L, value_count * sizeof *values);
         for (size_t v = 0; v < value_count; v++) {
@@ -182,8 +177,6 @@ static uint16_t *read_parameters(lua_State *L, script *s)
     }
     s->pattern.parameter_count = count;
     s->pattern.parameters = s->parameters;
-    s->pattern.baseline = baseline;
-    return baseline;
 }
 
 /* All names are known before the first value is compiled: they may come in any order. */
@@ -314,43 +307,76 @@ static void read_constraints(lua_State *L, script *s)
     s->pattern.constraints = constraints;
 }
 
-/* The values that the baseline does not name, of conditional parameters: a condition is evaluated
+/* The values that a configuration does not name, of conditional parameters: a condition is evaluated
  * once the parameters that it reads have theirs. */
 enum choice_state { CHOICE_OPEN, CHOICE_VISITED, CHOICE_MADE };
 
-static void choose(lua_State *L, script *s, uint16_t *baseline, size_t parameter,
-                   enum choice_state *states)
+typedef struct choosing {
+    script *s;
+    uint16_t *indices;
+    bool named[SCRIPT_MAX_NAMES];
+    enum choice_state states[SCRIPT_MAX_NAMES];
+} choosing;
+
+static void choose(lua_State *L, choosing *all, size_t parameter)
 {
-    script_choice *choice = &s->choices[parameter];
-    if (states[parameter] == CHOICE_MADE)
+    const script_choice *choice = &all->s->choices[parameter];
+    if (all->states[parameter] == CHOICE_MADE)
         return;
-    if (states[parameter] == CHOICE_VISITED)
+    if (all->states[parameter] == CHOICE_VISITED)
         expression_raise(L, &choice->cases[0].condition,
                          "whether this holds depends on the parameter itself");
-    states[parameter] = CHOICE_VISITED;
+    all->states[parameter] = CHOICE_VISITED;
     luaL_checkstack(L, 32, NULL);
     for (size_t c = 0; c < choice->case_count; c++) {
         const expression *condition = &choice->cases[c].condition;
         bool holds = !condition->text;
         for (size_t i = 0; i < condition->input_count; i++)
             if (condition->inputs[i].is_parameter)
-                choose(L, s, baseline, condition->inputs[i].index, states);
+                choose(L, all, condition->inputs[i].index);
         if (!holds)
-            holds = expression_truth(L, condition, PROBLEM_TUNED, baseline);
+            holds = expression_truth(L, condition, PROBLEM_TUNED, all->indices);
         if (holds) {
-            if (!choice->given)
-                baseline[parameter] = choice->cases[c].first;
+            if (!all->named[parameter])
+                all->indices[parameter] = choice->cases[c].first;
             break;
         }
     }
-    states[parameter] = CHOICE_MADE;
+    all->states[parameter] = CHOICE_MADE;
 }
 
-static void complete_baseline(lua_State *L, script *s, uint16_t *baseline)
+/* The list on top of the stack: places of values, one a parameter, 0 where the script names none. */
+static const uint16_t *read_configuration(lua_State *L, script *s)
 {
-    enum choice_state states[SCRIPT_MAX_NAMES] = {CHOICE_OPEN};
-    for (size_t i = 0; i < s->pattern.parameter_count; i++)
-        choose(L, s, baseline, i, states);
+    size_t count = s->pattern.parameter_count;
+    choosing all = {.s = s, .indices = script_allocate(L, count * sizeof *all.indices)};
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i + 1);
+        lua_Integer place = lua_tointeger(L, -1);
+        lua_pop(L, 1);
+        all.named[i] = place > 0;
+        all.indices[i] = (uint16_t)(place > 0 ? place - 1 : 0);
+    }
+    for (size_t i = 0; i < count; i++)
+        choose(L, &all, i);
+    return all.indices;
+}
+
+static void read_baseline(lua_State *L, script *s)
+{
+    lua_getfield(L, -1, "baseline");
+    s->pattern.baseline = read_configuration(L, s);
+    lua_pop(L, 1);
+}
+
+static void read_starts(lua_State *L, script *s)
+{
+    size_t count = enter_list(L, "starts");
+    const uint16_t **starts = script_allocate(L, count * sizeof *starts);
+    for (size_t i = 0; next_item(L, i, count); i++)
+        starts[i] = read_configuration(L, s);
+    s->pattern.start_count = count;
+    s->pattern.starts = starts;
 }
 
 static void read_layout(lua_State *L, script *s)
@@ -539,12 +565,13 @@ void script_read_pattern(lua_State *L)
     p->summary = read_string(L, "summary");
     p->measurable = read_boolean(L, "measurable");
     read_problem(L, s);
-    uint16_t *baseline = read_parameters(L, s);
+    read_parameters(L, s);
     check_text(L, s);
     read_derived(L, s);
     read_choices(L, s);
     read_constraints(L, s);
-    complete_baseline(L, s, baseline);
+    read_baseline(L, s);
+    read_starts(L, s);
     read_layout(L, s);
     read_buffers(L, s);
     s->traffic = read_expression_field(L, "traffic", REACH_PROBLEM);

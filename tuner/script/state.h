@@ -111,7 +111,6 @@ typedef struct script_case {
 
 /* A parameter, beside its values. */
 typedef struct script_choice {
-    bool given; /* the baseline names its value */
     bool in_layout;
     size_t case_count; /* 0: unconditional */
     script_case *cases;

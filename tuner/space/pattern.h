@@ -48,6 +48,8 @@ typedef struct pattern {
     size_t constraint_count;
     const space_constraint *constraints;
     const uint16_t *baseline;      /* value indices, one a parameter: the script's default */
+    size_t start_count;
+    const uint16_t *const *starts; /* likewise: what the script expects to be good; not every problem allows each */
     const char *template_path;     /* as found */
     const char *filler_path;       /* as found; NULL when no kernel of the script fills inputs */
     const char *reference_path;    /* as found; NULL when the pattern has no reference (spill) */

@@ -22,6 +22,14 @@ static at_status run_it(fixture *f)
     return tune_run(&f->settings, &f->tune, &f->error);
 }
 
+static bool was_tried(const run_summary *s, const char *configuration)
+{
+    bool tried = false;
+    for (size_t i = 0; i < s->result_count; i++)
+        tried = tried || strcmp(s->results[i].configuration, configuration) == 0;
+    return tried;
+}
+
 static void a_run_searches_races_and_records(void **state)
 {
     fixture *f = *state;
@@ -70,11 +78,8 @@ static void a_quick_run_begins_with_what_is_recorded_of_another_problem(void **s
     f->settings.budget_evaluations = 2; /* the default, and it */
     assert_ok(run_it(f), f->error);
     const run_summary *s = tune_summary(f->tune);
-    bool tried = false;
-    for (size_t i = 0; i < s->result_count; i++)
-        tried = tried || strcmp(s->results[i].configuration, best) == 0;
     assert_int_equal(s->result_count, 2);
-    assert_true(tried);
+    assert_true(was_tried(s, best));
     free(best);
 }
 
@@ -102,13 +107,53 @@ static void a_quick_run_begins_with_what_is_recorded_of_an_earlier_script(void *
     the_tables.tried = the_tables.sampled_blocks = 0;
     assert_ok(run_it(f), f->error);
     s = tune_summary(f->tune);
-    bool tried = false;
-    for (size_t i = 0; i < s->result_count; i++)
-        tried = tried || strcmp(s->results[i].configuration, best) == 0;
     assert_int_equal(the_tables.tried, 2);
     assert_true(the_tables.sampled_blocks > 0);
-    assert_true(tried);
+    assert_true(was_tried(s, best));
     free(best);
+}
+
+static int open_started(void **state)
+{
+    return tables_run_open(state, "started.lua");
+}
+
+static void a_run_begins_with_the_default_and_what_the_script_starts_with(void **state)
+{
+    fixture *f = *state;
+    f->settings.budget_evaluations = 3;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(s->result_count, 3);
+    assert_true(was_tried(s, "block=256,vec=1,cached=true"));
+    assert_true(was_tried(s, "block=256,vec=2,cached=true"));
+    assert_true(was_tried(s, "block=128,vec=1,cached=false"));
+}
+
+static void what_settings_start_with_comes_before_what_the_script_does(void **state)
+{
+    fixture *f = *state;
+    const char *const starts[] = {"block=64,vec=4"};
+    f->settings.starts = starts;
+    f->settings.start_count = 1;
+    f->settings.budget_evaluations = 2;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(s->result_count, 2);
+    assert_true(was_tried(s, "block=64,vec=4,cached=true"));
+}
+
+static void what_the_problem_does_not_allow_is_not_started_with(void **state)
+{
+    fixture *f = *state;
+    f->settings.variables[0] = (script_setting){"n", "1048575"};
+    f->settings.variable_count = 1;
+    f->settings.budget_evaluations = 2;
+    assert_ok(run_it(f), f->error);
+    const run_summary *s = tune_summary(f->tune);
+    assert_int_equal(s->result_count, 2);
+    assert_int_equal(s->warning_count, 0);
+    assert_true(was_tried(s, "block=128,vec=1,cached=false"));
 }
 
 static void a_quick_run_leaves_checks_on_ragged_problems_to_the_race(void **state)
@@ -225,6 +270,7 @@ static void a_failure_in_any_place_is_survived(void **state)
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_run, tables_run_close)
+#define STARTED(name) cmocka_unit_test_setup_teardown(name, open_started, tables_run_close)
 
 int main(void)
 {
@@ -233,6 +279,9 @@ int main(void)
         TEST(a_record_of_as_much_effort_answers_and_nothing_is_tried),
         TEST(a_quick_run_begins_with_what_is_recorded_of_another_problem),
         TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
+        STARTED(a_run_begins_with_the_default_and_what_the_script_starts_with),
+        STARTED(what_settings_start_with_comes_before_what_the_script_does),
+        STARTED(what_the_problem_does_not_allow_is_not_started_with),
         TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
         TEST(a_quick_run_tries_others_before_the_default),
         TEST(a_budget_ends_the_search_and_not_the_race),

@@ -1,4 +1,4 @@
-/* Conditional parameters (at.when), derived values, and a baseline that names only differences. */
+/* Conditional parameters (at.when), derived values, and a baseline and starts that name only differences. */
 #include "script/emit.h"
 #include "script_fixture.h"
 
@@ -111,6 +111,53 @@ static void the_baseline_of_a_conditional_parameter_is_the_first_of_its_case(voi
     expect_baseline(
         &(fixture_pattern){.space = parameters, .baseline = "baseline = { mode = 'b', vec = 4 },"},
         "late=9,vec=4,mode=b");
+}
+
+static void expect_starts(const fixture_pattern *p, const char *const *wanted, size_t count)
+{
+    script *s = fixture_load_pattern(p);
+    const pattern *read = script_pattern(s);
+    assert_int_equal(read->start_count, count);
+    for (size_t i = 0; i < count; i++) {
+        char text[256];
+        script_format_configuration(s, read->starts[i], text, sizeof text);
+        assert_string_equal(text, wanted[i]);
+    }
+    script_free(s);
+}
+
+static void a_start_is_the_baseline_where_it_says_nothing(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"tile=4,mode=b", "tile=2,mode=a", "tile=2,mode=b"};
+    expect_starts(&(fixture_pattern){.baseline = "baseline = { tile = 2, mode = 'b' },",
+                                     .extra = "starts = { { tile = 4 }, { mode = 'a' }, {} },"},
+                  wanted, 3);
+    expect_starts(&(fixture_pattern){0}, NULL, 0);
+}
+
+static void a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"late=7,vec=2,mode=b", "late=9,vec=4,mode=b", "late=9,vec=1,mode=a"};
+    expect_starts(
+        &(fixture_pattern){
+            .space = "space = { late = at.when('vec == 2', { 7, 8 }, 9), vec = at.when(\"mode == 'b'\", "
+                     "{ 2, 4 }, 1), mode = { 'a', 'b' } },",
+            .baseline = "",
+            .extra = "starts = { { mode = 'b' }, { mode = 'b', vec = 4 }, { mode = 'a' } },"},
+        wanted, 3);
+}
+
+/* On other problems it may be one. */
+static void a_start_need_not_be_a_configuration_of_the_problem(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"tile=4,mode=a"};
+    expect_starts(&(fixture_pattern){.where = "where = { 'tile < n' },",
+                                     .problem = "problem = { n = 3, dtype = 'float' },",
+                                     .extra = "starts = { { tile = 4 } },"},
+                  wanted, 1);
 }
 
 static void expressions_read_derived_values_in_any_order(void **state)
@@ -294,6 +341,9 @@ int main(void)
         cmocka_unit_test(values_of_every_kind_can_be_conditional),
         cmocka_unit_test(the_baseline_is_the_first_values_where_it_says_nothing),
         cmocka_unit_test(the_baseline_of_a_conditional_parameter_is_the_first_of_its_case),
+        cmocka_unit_test(a_start_is_the_baseline_where_it_says_nothing),
+        cmocka_unit_test(a_conditional_parameter_that_neither_baseline_nor_start_name_is_the_first_of_its_case),
+        cmocka_unit_test(a_start_need_not_be_a_configuration_of_the_problem),
         cmocka_unit_test(expressions_read_derived_values_in_any_order),
         cmocka_unit_test(buffers_read_what_is_derived_from_the_problem),
         cmocka_unit_test(a_derived_value_is_evaluated_only_where_it_is_read),
