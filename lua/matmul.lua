@@ -2,6 +2,13 @@
 -- to k. Every element of a and b is used thousands of times; what differs is from where.
 local at = require "autotune"
 
+-- What large tiles have in common: a thread has eight lines and more than one tile is in shared memory.
+local function register_tile(t)
+  t.algorithm, t.thread_m, t.lanes_m, t.layout_a = "tile", 8, 4, "columns"
+  t.pad, t.vec, t.stages, t.unroll, t.group = 4, 4, 2, t.tile_k, 1
+  return t
+end
+
 return at.pattern {
   name = "matmul",
   summary = "Product of two row-major matrices",
@@ -86,6 +93,14 @@ return at.pattern {
     "algorithm ~= 'one_operand' or thread_m == thread_n and tile_m == tile_n and lanes_m == (square_lanes)",
   },
   baseline = { tile_m = 16 },
+  -- Tiles as hand-tuned products of floats have them (CUTLASS's SIMT kernels, MAGMA), from small to large; the
+  -- last was the fastest of all on a Hopper.
+  starts = {
+    register_tile { tile_m = 64, tile_n = 128, tile_k = 16, thread_n = 8, staging = "async", min_blocks = 2 },
+    register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 8, staging = "registers", min_blocks = 2 },
+    register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 16, staging = "registers", min_blocks = 1 },
+    register_tile { tile_m = 128, tile_n = 256, tile_k = 16, thread_n = 16, staging = "registers", min_blocks = 1 },
+  },
 
   buffers = {
     a = at.input { dtype = "dtype", count = "m * k", shape = { "m", "k" } },

@@ -239,6 +239,26 @@ static void every_baseline_is_a_valid_configuration(void **state)
     }
 }
 
+static void every_start_is_a_valid_configuration_of_the_problem_that_scripts_name(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"lua/matmul.lua", "lua/transfer.lua"};
+    at_error error = {0};
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        script *s = load(paths[i], NULL, 0);
+        const pattern *p = script_pattern(s);
+        assert_true(p->start_count > 0);
+        for (size_t k = 0; k < p->start_count; k++) {
+            bool valid;
+            size_t broken;
+            assert_ok(script_valid(s, PROBLEM_TUNED, p->starts[k], &valid, &broken, &error), error);
+            if (!valid)
+                fail_msg("%s: start %zu breaks \"%s\"", p->name, k + 1, p->constraints[broken].text);
+        }
+        script_free(s);
+    }
+}
+
 static void transpose_compiles_for_every_element_type_and_for_odd_sizes(void **state)
 {
     batch *b = *state;
@@ -303,6 +323,7 @@ int main(void)
         cmocka_unit_test(every_pattern_emits_variants_that_compile_without_warnings),
         cmocka_unit_test(every_pattern_compiles_for_every_architecture),
         cmocka_unit_test(every_baseline_is_a_valid_configuration),
+        cmocka_unit_test(every_start_is_a_valid_configuration_of_the_problem_that_scripts_name),
         cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
         cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
     };
