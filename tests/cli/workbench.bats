@@ -59,3 +59,12 @@ load helpers
     says "the reference is made by the template of the variants"
     says_nothing_of "cached: no template"
 }
+
+@test "lint warns of starts that the problem does not allow" {
+    tool lint "$FIXTURES/started.lua" --arch sm_90
+    says_nothing_of "starts["
+    tool lint "$FIXTURES/started.lua" --arch sm_90 --set n=1048575
+    succeeds
+    says "starts[1]: this is no valid configuration here and is not tried: it breaks n % vec == 0"
+    says_nothing_of "starts[2]"
+}

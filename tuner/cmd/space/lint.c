@@ -55,6 +55,24 @@ static void lint_values(linting *l)
         }
 }
 
+/* A search leaves them out without a word: on other problems they may be what they are meant to be. */
+static at_status lint_starts(linting *l, at_error *error)
+{
+    const pattern *p = script_pattern(l->script);
+    at_status status = AT_OK;
+    for (size_t i = 0; i < p->start_count && !status; i++) {
+        bool valid;
+        size_t broken;
+        status = script_valid(l->script, PROBLEM_TUNED, p->starts[i], &valid, &broken, error);
+        if (status || valid)
+            continue;
+        printf("starts[%zu]: this is no valid configuration here and is not tried: it breaks %s\n", i + 1,
+               p->constraints[broken].text);
+        l->warnings++;
+    }
+    return status;
+}
+
 static at_status lint_ragged(linting *l, at_error *error)
 {
     const pattern *p = script_pattern(l->script);
@@ -140,7 +158,9 @@ static at_status run(const options *o, at_error *error)
     lint_kernels(&l);
     lint_constraints(&l);
     lint_values(&l);
-    status = lint_ragged(&l, error);
+    status = lint_starts(&l, error);
+    if (!status)
+        status = lint_ragged(&l, error);
     for (size_t i = 0; !status && i < space_parameter_count(l.space); i++)
         status = lint_parameter(&l, i, error);
     if (!status && l.warnings == 0)
