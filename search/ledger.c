@@ -9,7 +9,6 @@ bool ledger_init(ledger *l, const strategy_options *options)
 {
     *l = (ledger){.space = options->space,
                   .space_count = space_count(options->space),
-                  .slope = options->reuses ? 1 : 0,
                   .rng = rng_seeded(options->seed),
                   .best = SIZE_MAX,
                   .last = SIZE_MAX,

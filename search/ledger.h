@@ -24,7 +24,6 @@ typedef struct ledger {
     const space *space;
     uint64_t space_count;
     uint64_t budget; /* as in strategy_options, but never 0 and never beyond space_count */
-    double slope;    /* of encoding_smallness(), as strategy_options.reuses says */
     rng rng;         /* for the strategy's own choices */
     ledger_trial *trials;
     size_t trial_count;

@@ -11,15 +11,15 @@ bool pool_init(pool *p, const ledger *l, const encoding *e)
     *p = (pool){.most = most};
     p->configurations = malloc(most * sizeof *p->configurations + 1);
     p->points = malloc(most * e->features * sizeof *p->points + 1);
-    p->small = malloc(most * sizeof *p->small + 1);
-    return p->configurations && p->points && p->small;
+    p->least = malloc(most * sizeof *p->least + 1);
+    return p->configurations && p->points && p->least;
 }
 
 void pool_deinit(pool *p)
 {
     free(p->configurations);
     free(p->points);
-    free(p->small);
+    free(p->least);
     *p = (pool){0};
 }
 
@@ -65,6 +65,6 @@ void pool_fill(pool *p, moves *m, encoding *e)
     }
     for (size_t i = 0; i < p->count; i++) {
         encoding_point(e, p->configurations[i], p->points + i * e->features);
-        p->small[i] = (float)encoding_smallness(e, p->configurations[i], l->slope);
+        p->least[i] = (uint8_t)encoding_least(e, p->configurations[i]);
     }
 }

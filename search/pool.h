@@ -14,7 +14,7 @@
 typedef struct pool {
     uint64_t *configurations; /* ascending */
     float *points;            /* of each, as the encoding has it */
-    float *small;             /* of each, encoding_smallness() */
+    uint8_t *least;           /* of each, how many least values: encoding_least */
     size_t count, most;
 } pool;
 

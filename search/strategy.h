@@ -24,8 +24,6 @@ typedef struct strategy_options {
     uint64_t budget; /* evaluations the caller will pay for; 0: as many as there are */
     const uint64_t *start; /* configurations to try first (a script's default, a warm start) */
     size_t start_count;
-    bool reuses; /* what is read is used many times, so that great values, which keep more at hand, are likelier to be
-                    fast than small ones */
     const double *prior; /* predicted cost of each configuration, or NULL; borrowed, outlives the
                             strategy. Not finite: not known, or predicted to fail */
 } strategy_options;

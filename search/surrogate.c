@@ -19,8 +19,8 @@
  * half and an even sample of the others; lengths are fitted to at most FITTED_ROWS. */
 enum { ROW_LIMIT = 400, KEPT_ROWS = 300, FITTED_ROWS = 150, FITTED_EACH = 50, FIT_STEPS = 25 };
 
-/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones whose
- * values are not small, for extremes are slower than most; then each the farthest, of a few random ones, from
+/* The first sample: where nothing is known to begin with, the most central of CENTRE_TRIES random ones with
+ * few least values, for extremes are slower than most; then each the farthest, of a few random ones, from
  * those before it. A thirtieth of the budget goes into it, and all that is tried between the first failure and the
  * first success. What else is tried before the first outcome is what the model's prior says, as afterwards: dozens are,
  * where they are compiled side by side before there is a device, and a small budget has none to spare. */
@@ -32,11 +32,10 @@ enum {
     CENTRE_TRIES = 64
 };
 
-/* By how much the score of a cost is expected to be worse for each least value: 1 element a thread, the smallest block or
- * tile are what a kernel is before it is tuned. Where what is read is used many times, all values count by how small they
- * are (encoding_smallness): with more work a thread and larger tiles it is read less often, until registers or shared
- * memory run out. It weighs as much as penalty_weight outcomes against what the outcomes say. */
-static const double small_penalty = 0.25, penalty_weight = 16;
+/* By how much the score of a cost is expected to be worse for each least value (encoding_least): 1 element
+ * a thread, the smallest block or tile are what a kernel is before it is tuned. It weighs as much as
+ * penalty_weight outcomes against what the outcomes say. */
+static const double least_penalty = 0.25, penalty_weight = 16;
 
 /* The kernel is fitted at every outcome up to FITTED_EACH; after that, when they have grown by this factor. */
 static const double fit_growth = 1.3;
@@ -52,7 +51,7 @@ typedef struct surrogate {
     size_t *row_trial; /* the trial of each of the model's rows */
     size_t next_trial; /* trials before it are in the model, or left out */
     size_t successes, next_fit;
-    double penalty; /* of smallness, by prior and outcomes */
+    double penalty; /* of a least value, by prior and outcomes */
     size_t fitted_successes; /* when the model was made anew */
     bool ready;     /* the model exists */
     bool stale;     /* its means do not yet know the last outcomes */
@@ -72,7 +71,7 @@ static bool surrogate_init(strategy *s, const strategy_options *options)
         !gp_init(&g->model, g->encoding.features, g->encoding.is_category, ROW_LIMIT,
                  g->pool.points, g->pool.most))
         return false;
-    g->penalty = small_penalty;
+    g->penalty = least_penalty;
     g->kernel = gp_prior_kernel(g->encoding.features);
     return true;
 }
@@ -94,7 +93,7 @@ static void surrogate_deinit(strategy *s)
 /* The score that is expected where nothing is known; the model learns the difference from it. */
 static double expected_score(surrogate *g, uint64_t configuration)
 {
-    return g->penalty * encoding_smallness(&g->encoding, configuration, g->base.ledger.slope);
+    return g->penalty * (double)encoding_least(&g->encoding, configuration);
 }
 
 static double nearest_trial(surrogate *g, const float *point)
@@ -116,7 +115,7 @@ static size_t design_count(const surrogate *g)
     return share < DESIGN_LEAST ? DESIGN_LEAST : share > DESIGN_MOST ? DESIGN_MOST : (size_t)share;
 }
 
-/* The one with the least mean distance to all others whose values are not small. */
+/* The one with the least mean distance to all others, and few least values. */
 static uint64_t propose_centre(surrogate *g)
 {
     ledger *l = &g->base.ledger;
@@ -224,21 +223,21 @@ static double row_value(surrogate *g, const ledger_trial *t)
     return isnan(t->cost) ? NAN : cost_scale_score(&g->scale, t->cost) - expected_score(g, t->configuration);
 }
 
-/* The slope of a line through scores by how small values are (ridge regression towards
- * small_penalty). */
+/* The slope of a line through scores by how many least values there are (ridge regression towards
+ * least_penalty). */
 static void fit_penalty(surrogate *g, size_t count)
 {
     double x = 0, y = 0, xx = 0, xy = 0, n = (double)count;
     for (size_t i = 0; i < count; i++) {
         const ledger_trial *t = &g->base.ledger.trials[g->chosen[i]];
-        double small = encoding_smallness(&g->encoding, t->configuration, g->base.ledger.slope);
+        double least = (double)encoding_least(&g->encoding, t->configuration);
         double score = cost_scale_score(&g->scale, t->cost);
-        x += small / n;
+        x += least / n;
         y += score / n;
-        xx += small * small;
-        xy += small * score;
+        xx += least * least;
+        xy += least * score;
     }
-    g->penalty = (penalty_weight * small_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
+    g->penalty = (penalty_weight * least_penalty + xy - n * x * y) / (penalty_weight + xx - n * x * x);
 }
 
 static bool fit_kernel(surrogate *g, size_t count)
@@ -335,12 +334,12 @@ static bool surrogate_propose(strategy *s, uint64_t *configuration)
         return ledger_random(l, configuration);
     if (g->successes > 1 && g->scale.count == 1) /* equal costs teach a model nothing */
         return propose_design(g, configuration);
-    /* Without an outcome, better than what is expected where no value is small. */
+    /* Without an outcome, better than what is expected where no value is the least. */
     double best = g->successes ? cost_scale_score(&g->scale, l->trials[l->best].cost) : 0, most = -1;
     for (size_t c = 0; c < g->pool.count; c++) {
         if (ledger_seen(l, g->pool.configurations[c]))
             continue;
-        double mean = gp_mean(&g->model, c) + g->penalty * (double)g->pool.small[c];
+        double mean = gp_mean(&g->model, c) + g->penalty * g->pool.least[c];
         double gain = expected_improvement(best, mean, gp_deviation(&g->model, c)) *
                       feasibility_chance(&g->feasibility, c);
         if (gain > most) {

@@ -167,22 +167,17 @@ double encoding_distance(const encoding *e, const float *a, const float *b)
     return sum;
 }
 
-double encoding_smallness(encoding *e, uint64_t configuration, double slope)
+size_t encoding_least(encoding *e, uint64_t configuration)
 {
-    uint64_t counted = UINT64_MAX;
-    double sum = 0;
+    uint64_t least = 0, counted = UINT64_MAX;
     space_at(e->space, configuration, e->indices);
     for (size_t p = 0; p < e->parameter_count; p++) {
         const struct encoded_parameter *ep = &e->parameters[p];
-        if (ep->count)
-            counted &= ep->free_beside[e->indices[p]];
-    }
-    for (size_t p = 0; p < e->parameter_count; p++) {
-        const struct encoded_parameter *ep = &e->parameters[p];
-        if (ep->count != 2 || !(counted & UINT64_C(1) << ep->first))
+        if (ep->count == 0)
             continue;
-        double position = (double)ep->position[e->indices[p]];
-        sum += (position <= 0) + slope * (1 - position);
+        counted &= ep->free_beside[e->indices[p]];
+        if (ep->count == 2 && ep->position[e->indices[p]] <= 0)
+            least |= UINT64_C(1) << ep->first;
     }
-    return sum;
+    return (size_t)__builtin_popcountll(least & counted);
 }

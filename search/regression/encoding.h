@@ -31,8 +31,8 @@ void encoding_point(encoding *e, uint64_t configuration, float *point);
 /* Squared distance of two points by positions; parameters without one count 1 when they differ. */
 double encoding_distance(const encoding *e, const float *a, const float *b);
 
-/* How small the values of the parameters of three numbers or more are that no value of another parameter holds at their
- * least: 1 for each that has its least, and `slope` times how far each lies below its greatest, from 0 to 1. */
-double encoding_smallness(encoding *e, uint64_t configuration, double slope);
+/* How many of the parameters of three numbers or more have their least value, though no value of another
+ * parameter holds them there. */
+size_t encoding_least(encoding *e, uint64_t configuration);
 
 #endif

@@ -220,12 +220,6 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
-/* Then the script says that memory is not what bounds it: what is read is used many times. */
-static bool is_bound_by_arithmetic(const tune *t)
-{
-    return ceiling_get(t->session.ceiling)->unit == WORK_FLOPS;
-}
-
 at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
@@ -266,7 +260,6 @@ at_status tune_open(tune *t, at_error *error)
                                                   .budget = likely_evaluations(t),
                                                   .start = starts,
                                                   .start_count = start_count,
-                                                  .reuses = is_bound_by_arithmetic(t),
                                                   .prior = t->prior.times_ns},
                               &t->strategy, error);
     free(starts);

@@ -523,51 +523,27 @@ static void of_a_small_budget_the_model_chooses_from_the_second_on(void **state)
     space_free(s);
 }
 
-/* Of those that are asked for before any outcome, over 20 seeds: least values, and the sum of all value indices. */
-static size_t asked_at_once(const space *s, bool reuses, size_t *indices)
-{
-    enum { SEEDS = 20, AT_ONCE = 20 };
-    const strategy_kind *kind;
-    at_error error = {0};
-    size_t least = 0;
-    *indices = 0;
-    assert_ok(strategy_find("surrogate", &kind, &error), error);
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        strategy *g;
-        uint16_t at[PARAMETERS];
-        uint64_t asked[AT_ONCE];
-        const strategy_options options = {.space = s, .seed = seed, .budget = 60, .reuses = reuses};
-        assert_ok(strategy_new(kind, &options, &g, &error), error);
-        assert_int_equal(strategy_ask(g, AT_ONCE, asked), AT_ONCE);
-        for (size_t i = 0; i < AT_ONCE; i++) {
-            least += least_values(s, asked[i]) > 0;
-            space_at(s, asked[i], at);
-            for (size_t p = 0; p < PARAMETERS; p++)
-                *indices += at[p];
-        }
-        strategy_free(g);
-    }
-    return least;
-}
-
 /* They are in half of all configurations. */
 static void least_values_are_held_to_be_slow_before_any_outcome(void **state)
 {
     (void)state;
+    enum { SEEDS = 20, AT_ONCE = 20 };
+    const strategy_kind *kind;
+    at_error error = {0};
     space *s = make_space(MANY);
-    size_t indices;
-    assert_true(asked_at_once(s, false, &indices) < 100); /* of 400 */
-    space_free(s);
-}
-
-static void great_values_are_held_to_be_fast_where_what_is_read_is_used_many_times(void **state)
-{
-    (void)state;
-    space *s = make_space(MANY);
-    size_t without, with;
-    asked_at_once(s, false, &without);
-    asked_at_once(s, true, &with);
-    assert_true(10 * with > 11 * without);
+    size_t least = 0;
+    assert_ok(strategy_find("surrogate", &kind, &error), error);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        strategy *g;
+        uint64_t asked[AT_ONCE];
+        const strategy_options options = {.space = s, .seed = seed, .budget = 60};
+        assert_ok(strategy_new(kind, &options, &g, &error), error);
+        assert_int_equal(strategy_ask(g, AT_ONCE, asked), AT_ONCE);
+        for (size_t i = 0; i < AT_ONCE; i++)
+            least += least_values(s, asked[i]) > 0;
+        strategy_free(g);
+    }
+    assert_true(least < SEEDS * AT_ONCE / 4);
     space_free(s);
 }
 
@@ -612,7 +588,6 @@ int main(void)
         cmocka_unit_test(predictions_that_are_right_lead_to_the_optimum_at_once),
         cmocka_unit_test(least_values_are_held_to_be_slow_until_outcomes_say_otherwise),
         cmocka_unit_test(least_values_are_held_to_be_slow_before_any_outcome),
-        cmocka_unit_test(great_values_are_held_to_be_fast_where_what_is_read_is_used_many_times),
         cmocka_unit_test(a_small_budget_is_not_spent_on_filling_the_space),
         cmocka_unit_test(of_a_small_budget_the_model_chooses_from_the_second_on),
         cmocka_unit_test(extremes_are_not_tried_first),

@@ -61,7 +61,7 @@ static void a_distance_adds_positions_and_differences_of_texts(void **state)
     space_free(s);
 }
 
-static void values_are_small_of_three_numbers_or_more_by_how_far_they_lie_below_the_greatest(void **state)
+static void least_values_are_counted_of_three_numbers_or_more(void **state)
 {
     (void)state;
     at_error error = {0};
@@ -70,8 +70,8 @@ static void values_are_small_of_three_numbers_or_more_by_how_far_they_lie_below_
         {"tile", tiles, 3}, {"name", names, 3}, {"flag", flags, 2}, {"pad", four, 4}};
     static const struct {
         uint16_t indices[4];
-        double small;
-    } cases[] = {{{0, 0, 0, 0}, 4}, {{0, 0, 0, 1}, 2 + 2.0 / 3}, {{2, 0, 0, 0}, 2}, {{2, 0, 0, 3}, 0}};
+        size_t least;
+    } cases[] = {{{0, 0, 0, 0}, 2}, {{0, 0, 0, 1}, 1}, {{2, 0, 0, 0}, 1}, {{1, 0, 0, 3}, 0}};
     space *s = NULL;
     encoding e;
     assert_ok(space_new(parameters, 4, NULL, 0, NULL, NULL, 0, &s, &error), error);
@@ -79,7 +79,7 @@ static void values_are_small_of_three_numbers_or_more_by_how_far_they_lie_below_
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t index;
         assert_true(space_find(s, cases[i].indices, &index));
-        assert_true(fabs(encoding_smallness(&e, index, 1) - cases[i].small) < 1e-6);
+        assert_int_equal(encoding_least(&e, index), cases[i].least);
     }
     encoding_deinit(&e);
     space_free(s);
@@ -97,7 +97,7 @@ static at_status only_b_has_stages(void *context, const space_question *q, bool 
     return AT_OK;
 }
 
-static void values_that_another_parameter_holds_at_their_least_are_not_small(void **state)
+static void least_values_that_another_parameter_leaves_no_choice_are_not_counted(void **state)
 {
     (void)state;
     at_error error = {0};
@@ -106,8 +106,8 @@ static void values_that_another_parameter_holds_at_their_least_are_not_small(voi
     static const space_constraint constraint = {.text = "stages", .parameters = reads, .parameter_count = 2};
     static const struct {
         uint16_t indices[3];
-        double small;
-    } cases[] = {{{0, 0, 0}, 2}, {{2, 0, 0}, 0}, {{0, 1, 0}, 4}, {{2, 1, 0}, 2}, {{2, 1, 2}, 0}};
+        size_t least;
+    } cases[] = {{{0, 0, 0}, 1}, {{1, 0, 0}, 0}, {{0, 1, 0}, 2}, {{1, 1, 0}, 1}, {{1, 1, 2}, 0}};
     space *s = NULL;
     encoding e;
     assert_ok(space_new(parameters, 3, &constraint, 1, only_b_has_stages, NULL, 0, &s, &error), error);
@@ -115,7 +115,7 @@ static void values_that_another_parameter_holds_at_their_least_are_not_small(voi
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         uint64_t index;
         assert_true(space_find(s, cases[i].indices, &index));
-        assert_true(fabs(encoding_smallness(&e, index, 1) - cases[i].small) < 1e-6);
+        assert_int_equal(encoding_least(&e, index), cases[i].least);
     }
     encoding_deinit(&e);
     space_free(s);
@@ -140,8 +140,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_position_and_category_texts_only_a_category),
         cmocka_unit_test(a_distance_adds_positions_and_differences_of_texts),
-        cmocka_unit_test(values_are_small_of_three_numbers_or_more_by_how_far_they_lie_below_the_greatest),
-        cmocka_unit_test(values_that_another_parameter_holds_at_their_least_are_not_small),
+        cmocka_unit_test(least_values_are_counted_of_three_numbers_or_more),
+        cmocka_unit_test(least_values_that_another_parameter_leaves_no_choice_are_not_counted),
         cmocka_unit_test(no_more_features_are_made_than_there_is_room_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
