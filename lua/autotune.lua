@@ -26,8 +26,8 @@
 --   baseline *  NAME = VALUE: the configuration that people would write first, where it differs from
 --               the first value of each parameter
 --   starts *    a list of { NAME = VALUE }: configurations that are likely to be good, each where it differs
---               from the baseline's table, at most 16. Every search tries them right behind the baseline, in this
---               order; those that a problem does not allow are left out
+--               from the baseline's table, at most 16. Every search tries them behind the baseline and what its
+--               options name, in this order; those that a problem does not allow are left out
 --   layout *    a list of parameters that say how data lies in memory (array of structs or struct of
 --               arrays, padding). Buffers, fills and the reference may read these; each combination
 --               has data and a reference of its own, and what brings data there is not timed

@@ -158,7 +158,7 @@ static void add_start(uint64_t *starts, size_t *count, uint64_t configuration)
     starts[(*count)++] = configuration;
 }
 
-/* The default first, then what the settings name, what the script does, then what was fast before; of a quick run
+/* The default first, then what the settings name, what was fast before, and what the script names; of a quick run
  * also what is recorded of others, which it has no time to find. *out is the caller's. */
 static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_error *error)
 {
@@ -177,11 +177,11 @@ static at_status list_starts(const tune *t, uint64_t **out, size_t *count, at_er
         if (script_parse_configuration(t->session.script, o->starts[i], indices, NULL) == AT_OK &&
             space_find(t->session.space, indices, &configuration))
             add_start(*out, count, configuration);
+    for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
+        add_start(*out, count, t->warm.configurations[i]);
     for (size_t i = 0; i < p->start_count; i++)
         if (space_find(t->session.space, p->starts[i], &configuration))
             add_start(*out, count, configuration);
-    for (size_t i = 0; i < t->warm.count && i < WARM_STARTS; i++)
-        add_start(*out, count, t->warm.configurations[i]);
     uint64_t recorded_starts[RECORDED_STARTS];
     size_t recorded_count = 0;
     at_status status = AT_OK;

@@ -6,6 +6,7 @@
 #include "record/record.h"
 #include "run/tables.h"
 #include "script_fixture.h"
+#include "temporary.h"
 
 typedef tables_run fixture;
 
@@ -141,6 +142,25 @@ static void what_settings_start_with_comes_before_what_the_script_does(void **st
     const run_summary *s = tune_summary(f->tune);
     assert_int_equal(s->result_count, 2);
     assert_true(was_tried(s, "block=64,vec=4,cached=true"));
+}
+
+/* Who names a run to begin with asks for just that, be it to race two. */
+static void a_warm_start_comes_before_what_the_script_starts_with(void **state)
+{
+    static const char text[] =
+        "{\"pattern\": \"started\", \"problem\": {}, \"counts\": {},\n"
+        " \"results\": [{\"config\": {\"block\": 64, \"vec\": 4, \"cached\": true}, \"outcome\": \"ok\",\n"
+        "   \"time_ns\": 1000}]}\n";
+    fixture *f = *state;
+    char folder[TEMPORARY_BYTES], path[TEMPORARY_BYTES + 16];
+    temporary_make(folder);
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    assert_ok(file_replace(path, text, strlen(text), &f->error), f->error);
+    f->settings.warm_start = path;
+    f->settings.budget_evaluations = 2;
+    assert_ok(run_it(f), f->error);
+    assert_true(was_tried(tune_summary(f->tune), "block=64,vec=4,cached=true"));
+    temporary_remove(folder);
 }
 
 static void what_the_problem_does_not_allow_is_not_started_with(void **state)
@@ -281,6 +301,7 @@ int main(void)
         TEST(a_quick_run_begins_with_what_is_recorded_of_an_earlier_script),
         STARTED(a_run_begins_with_the_default_and_what_the_script_starts_with),
         STARTED(what_settings_start_with_comes_before_what_the_script_does),
+        STARTED(a_warm_start_comes_before_what_the_script_starts_with),
         STARTED(what_the_problem_does_not_allow_is_not_started_with),
         TEST(a_quick_run_leaves_checks_on_ragged_problems_to_the_race),
         TEST(a_quick_run_tries_others_before_the_default),
