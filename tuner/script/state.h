@@ -211,6 +211,9 @@ void script_run_own(lua_State *L, const char *file);
 /* Reads the canonical table on top of the stack into the script; pops it. Raises. */
 void script_read_pattern(lua_State *L);
 
+/* In script/read_space.c: reads its space, and which parameters are of the layout. Raises. */
+void script_read_space(lua_State *L, script *s);
+
 /* In script/transfer.c: what is moved between host and device, and how a configuration does it
  * (`has_kernel`: it launches one). Both raise. */
 void transfer_evaluate_task(lua_State *L, problem_kind problem, transfer_task *out);
