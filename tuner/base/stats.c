@@ -16,6 +16,12 @@ static int compare_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void stats_sort(double *values, size_t count)
+{
+    if (count > 0)
+        qsort(values, count, sizeof *values, compare_values);
+}
+
 /* The sample at quarter `quarter` of the way, interpolated. */
 static int64_t quartile(const int64_t *sorted, size_t count, size_t quarter)
 {
@@ -94,8 +100,7 @@ static double yuen_error(const double *sorted, size_t count, size_t cut)
 
 double stats_trimmed_mean(double *values, size_t count, double fraction, double *standard_error)
 {
-    if (count > 0)
-        qsort(values, count, sizeof *values, compare_values);
+    stats_sort(values, count);
     size_t cut = trimmed_each_end(count, fraction);
     double sum = 0;
     for (size_t i = cut; i < count - cut; i++)
@@ -109,7 +114,7 @@ double stats_median(double *values, size_t count)
 {
     if (count == 0)
         return 0;
-    qsort(values, count, sizeof *values, compare_values);
+    stats_sort(values, count);
     size_t half = count / 2;
     return count % 2 ? values[half] : values[half - 1] + (values[half] - values[half - 1]) / 2;
 }

@@ -31,6 +31,9 @@ double stats_trimmed_mean(double *values, size_t count, double fraction, double 
 /* Degrees of freedom of that standard error: remaining values less one; 0 when there is none. */
 double stats_trimmed_freedom(size_t count, double fraction);
 
+/* Sorts numbers, ascending. */
+void stats_sort(double *values, size_t count);
+
 /* Median of `values` (sorted in place); 0 for count 0. */
 double stats_median(double *values, size_t count);
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/stats.h"
+
 bool question_asks(const question *q, const value *problem)
 {
     value v = problem[q->axis];
@@ -30,12 +32,6 @@ bool question_has_numbers(const portfolio_axis *axis)
     return true;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* What is asked, of whom, and who is told. */
 typedef struct asking {
     const portfolio_axis *axes;
@@ -57,7 +53,7 @@ static void ask_bounds(const asking *a, question q)
         if (q.times != QUESTION_ALONE)
             a->numbers[i] *= value_number(problem[q.times]);
     }
-    qsort(a->numbers, a->count, sizeof *a->numbers, by_size);
+    stats_sort(a->numbers, a->count);
     size_t step = 1 + a->count / a->most_bounds;
     for (size_t i = step; i < a->count; i += step) {
         double below = a->numbers[i - 1], above = a->numbers[i], bound = sqrt(below * above), whole = ceil(bound);

@@ -17,7 +17,7 @@ enum { EMIT_AT_ONCE = 8 };
 static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers within three seconds, if it has tried so many variants: by then its race should end, and those of
- * products and transfers took 0.2 to 0.8 s longer than planned on four H200s. */
+ * products and transfers took up to 1.2 s longer than planned on three hosts of H200s. */
 static const double QUICK_S = 2.2;
 enum { QUICK_LEAST = 8 };
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
+
 /* A race of all that the protocol admits takes as long as a quick run may. The fastest of the first samples is rarely
  * further off than this, and of those within a percent any will do: few blocks tell them from the others, and finals
  * that leave it vague go on for as many again. A default that is far behind takes longer in the finals than all
@@ -17,12 +19,6 @@ static const size_t QUICK_ENTRANTS = 24, QUICK_FINALS_BLOCKS = 10, QUICK_LOOKS[R
  * changed between variants. */
 static const double SPREADS = 4, GOOD_ENOUGH = 0.02;
 enum { LEAST_SPREADS = 8 };
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Of one variant's samples, relative to the fastest. */
 static double spread_of(const measurement *m)
@@ -48,7 +44,7 @@ static double likely_spread(const candidates *tried)
         spreads[count++] = spread_of(&c->found);
     }
     if (alike && count >= LEAST_SPREADS) {
-        qsort(spreads, count, sizeof *spreads, by_size);
+        stats_sort(spreads, count);
         found = spreads[count * 9 / 10];
     }
     free(spreads);
