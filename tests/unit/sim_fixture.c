@@ -110,6 +110,7 @@ sim_fault_kind sim_test_run(sim_test *t, uint32_t grid_x, uint32_t grid_y, uint3
                          .instruction_limit = 1 << 20,
                          .threads = t->threads ? t->threads : 2,
                          .counters = t->counters};
+    memcpy(launch.cluster, t->cluster, sizeof launch.cluster);
     assert_ok(sim_run(&launch, &t->fault, &error), error);
     sim_totals_compute(t->kernel.programs[0], t->counters, &t->totals);
     return t->fault.kind;

@@ -22,6 +22,7 @@ typedef struct sim_test {
     sim_counter *counters;
     sim_totals totals; /* of the last run */
     sim_fault fault;
+    uint32_t cluster[3]; /* of a launch; 0: none */
     int threads; /* of the host; 0: two. One runs blocks in their order */
 } sim_test;
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks sampled side by side, so that what they share is seen. */
+/* Clusters (blocks, where these are alone) sampled side by side, so that what they share is seen. Below, what is said
+ * of a block is said of a cluster where there are any. */
 enum { RUN_BLOCKS = 4 };
 
 /* A set of sectors with the bytes touched of each; open addressing. */
@@ -155,7 +156,7 @@ static void watch(void *context, const sim_instruction *c, bool is_store, const 
     if (!c) {
         end_block(w);
         if (w->launch->progress)
-            w->launch->progress(w->launch->progress_context, w->position, w->launch->block_count);
+            w->launch->progress(w->launch->progress_context, w->position, w->launch->cluster_count);
         w->position++;
         return;
     }
@@ -251,7 +252,9 @@ static double run_length(const sector_set *s)
 static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave *out,
                               at_error *error)
 {
-    uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
+    uint64_t each = sim_launch_cluster_blocks(launch);
+    uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2] / each;
+    wave = (wave + each - 1) / each;
     if (wave > total)
         wave = total;
     wave_watcher w = {0};
@@ -262,8 +265,8 @@ static at_status profile_wave(const sim_launch *launch, uint64_t wave, sim_wave 
         return error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
     for (uint64_t i = 0; i < wave; i++)
         blocks[i] = (total - wave) / 2 + i;
-    l.blocks = blocks;
-    l.block_count = wave;
+    l.clusters = blocks;
+    l.cluster_count = wave;
     l.counters = NULL;
     l.check = false;
     l.first_warp_only = true;
@@ -284,6 +287,7 @@ at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t
                              sim_counter *counters, sim_profile *out, sim_fault *fault, at_error *error)
 {
     *out = (sim_profile){0};
+    uint64_t each = sim_launch_cluster_blocks(launch);
     uint64_t total = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     watcher w = {0};
     sim_launch l = *launch;
@@ -294,13 +298,13 @@ at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t
         status = error_set(error, AT_NO_MEMORY, "no memory to profile a kernel");
         goto cleanup;
     }
-    l.blocks = blocks;
-    l.block_count = pick_blocks(total, sample, blocks);
+    l.clusters = blocks;
+    l.cluster_count = pick_blocks(total / each, (sample + each - 1) / each, blocks);
     l.counters = counters ? counters : own;
     l.observer = watch;
     l.observer_context = &w;
     w.launch = &l;
-    l.announce_blocks = true;
+    l.announce = true;
     status = sim_run(&l, fault, error);
     end_block(&w);
     if (!status && w.failed)
@@ -309,7 +313,7 @@ at_status sim_profile_launch(const sim_launch *launch, uint64_t sample, uint64_t
         goto cleanup;
     out->blocks = total;
     out->threads = (uint64_t)l.block[0] * l.block[1] * l.block[2];
-    out->sampled = l.block_count;
+    out->sampled = l.cluster_count * each;
     sim_totals_compute(l.program, l.counters, &out->totals);
     summarise(&w, &l, out);
     if (wave > 0)

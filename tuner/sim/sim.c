@@ -108,16 +108,30 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
     return status;
 }
 
+static uint64_t asked_blocks(const kernel_launch *launch)
+{
+    return (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+}
+
+static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
+{
+    return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
+}
+
 /* Blocks of a cluster: those that the launch asks for, else those that the kernel was compiled for. As the
- * driver's, a launch in clusters of one block asks for none. */
-static at_status check_cluster(const device *d, const sim_program *program,
-                               const kernel_launch *launch, const ptx_launch_limits *l,
+ * driver's, a launch in clusters of one block asks for none. The first is 0 where there are none. */
+static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
+{
+    return asked_blocks(launch) > 1 ? launch->cluster : l->cluster;
+}
+
+static at_status check_cluster(const device *d, const kernel_launch *launch, const ptx_launch_limits *l,
                                at_error *error)
 {
     enum { PORTABLE_BLOCKS = 8 };
-    uint64_t asked = (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+    uint64_t asked = asked_blocks(launch);
     bool asks = asked > 1;
-    const uint32_t *used = asks ? launch->cluster : l->cluster;
+    const uint32_t *used = cluster_of(launch, l);
     if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)
         return error_set(error, AT_COMPILE,
                          "%s is launched in clusters of %llu blocks; its launch bounds (.maxclusterrank) "
@@ -137,7 +151,6 @@ static at_status check_cluster(const device *d, const sim_program *program,
     if (d->properties.limits.major < 9)
         return error_set(error, AT_COMPILE, "%s is launched in clusters, of which %s has none",
                          launch->entry, d->properties.arch);
-    /* What blocks of a cluster do together is refused by its instruction. */
     const uint64_t most = asks ? MOST_CLUSTER_BLOCKS : PORTABLE_BLOCKS;
     if (used[0] > most || used[1] > most || used[2] > most ||
         (uint64_t)used[0] * used[1] * used[2] > most)
@@ -151,11 +164,6 @@ static at_status check_cluster(const device *d, const sim_program *program,
                              "grid of %u x %u x %u",
                              launch->entry, used[0], used[1], used[2], launch->grid[0],
                              launch->grid[1], launch->grid[2]);
-    if (program->special_slots[SIM_ZERO_SPECIAL] != SIM_NO_SLOT ||
-        program->special_slots[SIM_ONE_SPECIAL] != SIM_NO_SLOT)
-        return error_set(error, AT_COMPILE,
-                         "the simulator runs blocks alone, and %s reads where in its cluster a block is",
-                         launch->entry);
     return AT_OK;
 }
 
@@ -163,8 +171,7 @@ static at_status check_cluster(const device *d, const sim_program *program,
 static at_status check_limits(const device *d, const device_kernel *k, uint32_t i,
                               const kernel_launch *launch, at_error *error)
 {
-    const sim_kernel *kernel = &k->kernel;
-    const ptx_launch_limits *l = &kernel->module->functions[kernel->programs[i]->function].limits;
+    const ptx_launch_limits *l = limits_of(k, i);
     uint64_t threads = plan_block_threads(launch);
     const uint32_t *block = l->required_block;
     if (l->max_threads > 0 && threads > l->max_threads)
@@ -179,7 +186,7 @@ static at_status check_limits(const device *d, const device_kernel *k, uint32_t 
                          "%u x %u x %u",
                          launch->entry, launch->block[0], launch->block[1], launch->block[2], block[0],
                          block[1], block[2]);
-    return check_cluster(d, kernel->programs[i], launch, l, error);
+    return check_cluster(d, launch, l, error);
 }
 
 /* What a GPU would refuse. */
@@ -294,6 +301,7 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
                              .dynamic_shared_bytes = launch->dynamic_shared_bytes};
     memcpy(p->launch.grid, launch->grid, sizeof launch->grid);
     memcpy(p->launch.block, launch->block, sizeof launch->block);
+    memcpy(p->launch.cluster, cluster_of(launch, limits_of(k, i)), sizeof launch->cluster);
     *out = p;
     return AT_OK;
 }

@@ -178,16 +178,12 @@ static const char limited_source[] =
     "#define BODY (float *dst, unsigned n) { if (threadIdx.x == 0) dst[0] = 1; }\n"
     "extern \"C\" __global__ void __launch_bounds__(128, 2) bounded BODY\n"
     "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) pairs BODY\n"
-    "extern \"C\" __global__ void __cluster_dims__(16, 1, 1) many BODY\n"
-    "extern \"C\" __global__ void __cluster_dims__(2, 1, 1) ranked(float *dst, unsigned n)\n"
-    "{ unsigned r; asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); dst[r] = 1; }\n";
+    "extern \"C\" __global__ void __cluster_dims__(16, 1, 1) many BODY\n";
 
 static const char required_ptx[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n"
     ".visible .entry exact(.param .u64 a, .param .u32 n)\n.reqntid 32, 4\n{ ret; }\n"
     ".visible .entry ranks(.param .u64 a, .param .u32 n)\n.maxclusterrank 4\n{ ret; }\n"
-    ".visible .entry placed(.param .u64 a, .param .u32 n)\n"
-    "{ .reg .b32 %r<2>;\nmov.u32 %r1, %cluster_ctarank;\nret; }\n"
     ".visible .entry sixteen(.param .u64 a, .param .u32 n)\n.reqnctapercluster 16\n{ ret; }\n"
     ".visible .entry clustered(.param .u64 a, .param .u32 n)\n.explicitcluster\n{ ret; }\n"
     ".visible .entry grids(.param .u64 a, .param .u32 n)\n.blocksareclusters\n"
@@ -241,7 +237,7 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     bench b;
     at_error error = {0};
     device_kernel *k;
-    const launch_plan ranked_plan = plan_of("ranked", 1), grids_plan = plan_of("grids", 1);
+    const launch_plan grids_plan = plan_of("grids", 1);
     open_bench(&b);
     free(b.ptx);
     b.ptx = sim_test_ptx(limited_source, "sm_90");
@@ -255,9 +251,6 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 1, NULL);
     expect_clusters(&b, "pairs", EXTENTS(4, 3, 1), EXTENTS(32, 1, 1), 4, "(.reqnctapercluster) 2 x 1 x 1");
     expect_launch(&b, "many", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), "8 blocks are possible");
-    const device_image ranked = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};
-    assert_int_equal(device_sim_api.kernel_new(b.device, &ranked, &ranked_plan, &k, &error), AT_COMPILE);
-    assert_non_null(strstr(error.message, "%cluster_ctarank"));
     free(b.ptx);
     b.ptx = strdup(required_ptx);
     expect_launch(&b, "exact", EXTENTS(1, 1, 1), EXTENTS(32, 4, 1), NULL);
@@ -271,8 +264,6 @@ static void a_launch_keeps_to_the_kernels_own_limits(void **state)
     expect_clusters(&b, "exact", EXTENTS(17, 1, 1), EXTENTS(32, 4, 1), 17, "16 blocks are possible");
     expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 16, NULL);
     expect_clusters(&b, "sixteen", EXTENTS(16, 1, 1), EXTENTS(32, 1, 1), 1, "8 blocks are possible");
-    expect_clusters(&b, "placed", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 1, NULL);
-    expect_clusters(&b, "placed", EXTENTS(2, 1, 1), EXTENTS(32, 1, 1), 2, "where in its cluster");
     expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 4, NULL);
     expect_clusters(&b, "ranks", EXTENTS(8, 1, 1), EXTENTS(32, 1, 1), 8, "(.maxclusterrank) allow 4");
     const device_image grids = {.bytes = b.ptx, .size_bytes = strlen(b.ptx), .registers = 16};

@@ -37,14 +37,16 @@ static at_status decode_logic(decoder *d)
     bool unary = op >= SIM_LOGIC_NOT;
     decode_count(d, unary ? 2 : 3, unary ? 2 : 3);
     int32_t to = decode_predicate(d, decode_operand(d, 0), true);
-    int32_t a = decode_predicate(d, decode_operand(d, 1), false);
+    /* The one special register that is a predicate, %is_explicit_cluster, has it in each lane. */
+    const ptx_operand *first = decode_operand(d, 1);
+    int32_t a = first->kind == PTX_OPERAND_SPECIAL ? decode_source(d, first, 4, PTX_B32) : decode_predicate(d, first, false);
     int32_t b = unary ? a : decode_predicate(d, decode_operand(d, 2), false);
     sim_instruction *c = decode_emit(d, SIM_LOGIC, SIM_CLASS_PREDICATE);
     c->op = (uint8_t)op;
     c->d = to;
     c->a = a;
     c->b = b;
-    c->negate_a = decode_operand(d, 1)->negated;
+    c->negate_a = first->negated;
     c->negate_b = !unary && decode_operand(d, 2)->negated;
     return d->status;
 }
@@ -165,7 +167,8 @@ static at_status decode_cvta(decoder *d)
         const char *space;
         uint64_t window;
     } spaces[] = {{"global", 0}, {"const", 0}, {"shared", SIM_SHARED_WINDOW},
-                  {"shared::cta", SIM_SHARED_WINDOW}, {"local", SIM_LOCAL_WINDOW}};
+                  {"shared::cta", SIM_SHARED_WINDOW}, {"shared::cluster", SIM_SHARED_WINDOW},
+                  {"local", SIM_LOCAL_WINDOW}};
     decode_count(d, 2, 2);
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) {
         if (!decode_has(d, spaces[i].space))

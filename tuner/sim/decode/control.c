@@ -26,8 +26,10 @@ static at_status decode_barrier(decoder *d)
         decode_emit(d, SIM_WARP_BARRIER, SIM_CLASS_WARP)->a = mask;
         return d->status;
     }
+    if (decode_has(d, "cluster"))
+        return decode_cluster_barrier(d);
     bool red = decode_has(d, "red"), arrive = decode_has(d, "arrive");
-    if (decode_has(d, "cluster") || (!red && !arrive && !decode_has(d, "sync")))
+    if (!red && !arrive && !decode_has(d, "sync"))
         return decode_unknown(d);
     int shift = red ? 1 : 0, count = d->statement->count - 2 * shift;
     if (decode_count(d, arrive ? 2 : 1 + 2 * shift, 2 + 2 * shift))

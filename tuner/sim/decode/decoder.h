@@ -118,6 +118,7 @@ typedef struct family {
 } family;
 
 /* Those that a file knows; each ends in an entry without a name. */
+extern const family decode_cluster_families[];
 extern const family decode_compute_families[];
 extern const family decode_control_families[];
 extern const family decode_engine_families[];
@@ -126,6 +127,7 @@ extern const family decode_memory_families[];
 at_status decode_arithmetic(decoder *d); /* everything that is in the tables of operations */
 /* The operand of a wait, a constant: the number of copy groups that may stay under way. */
 int64_t decode_groups(decoder *d);
+at_status decode_cluster_barrier(decoder *d);
 at_status decode_thread_copy(decoder *d); /* cp.async by each thread */
 at_status decode_ignored(decoder *d);     /* hints: prefetch, createpolicy ... */
 

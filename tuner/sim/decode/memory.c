@@ -110,6 +110,12 @@ typedef struct transfer {
     uint8_t count;
 } transfer;
 
+/* May it reach the shared memory of other blocks? Generic addresses say for themselves. */
+static void put_cluster(const decoder *d, sim_instruction *c)
+{
+    c->cluster = c->space == PTX_SPACE_SHARED && decode_has(d, "shared::cluster");
+}
+
 static transfer transfer_of(decoder *d, int address, int registers)
 {
     decode_count(d, 2, 3);
@@ -129,6 +135,7 @@ static sim_instruction *emit_transfer(decoder *d, sim_kind kind, const transfer 
     note_cell(d, t->at.space, t->type);
     sim_instruction *c = decode_emit(d, kind, class_of(t->at.space));
     decode_put_place(c, &t->at);
+    put_cluster(d, c);
     put_order(d, c);
     c->type = (uint8_t)t->type;
     c->vector = t->count;
@@ -226,6 +233,7 @@ static at_status decode_atomic(decoder *d)
     note_cell(d, at.space, type);
     sim_instruction *c = decode_emit(d, SIM_ATOMIC, SIM_CLASS_ATOMIC);
     decode_put_place(c, &at);
+    put_cluster(d, c);
     put_order(d, c);
     c->op = (uint8_t)op;
     c->type = (uint8_t)type;

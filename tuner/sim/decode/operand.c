@@ -51,18 +51,15 @@ static const struct special_name {
     {"%lanemask_le", SIM_LANEMASK_LE}, {"%lanemask_gt", SIM_LANEMASK_GT},
     {"%lanemask_ge", SIM_LANEMASK_GE}, {"%smid", SIM_SMID}, {"%nsmid", SIM_NSMID},
     {"%gridid", SIM_GRIDID}, {"%dynamic_smem_size", SIM_DYNAMIC_SMEM},
-    {"%total_smem_size", SIM_TOTAL_SMEM}, {"%cluster_ctaid.x", SIM_ZERO_SPECIAL},
-    {"%cluster_ctaid.y", SIM_ZERO_SPECIAL}, {"%cluster_ctaid.z", SIM_ZERO_SPECIAL},
-    {"%cluster_ctarank", SIM_ZERO_SPECIAL}, {"%cluster_nctaid.x", SIM_ONE_SPECIAL},
-    {"%cluster_nctaid.y", SIM_ONE_SPECIAL}, {"%cluster_nctaid.z", SIM_ONE_SPECIAL},
-    {"%cluster_nctarank", SIM_ONE_SPECIAL},
+    {"%total_smem_size", SIM_TOTAL_SMEM}, {"%clusterid.x", SIM_CLUSTERID_X},
+    {"%clusterid.y", SIM_CLUSTERID_Y}, {"%clusterid.z", SIM_CLUSTERID_Z},
+    {"%nclusterid.x", SIM_NCLUSTERID_X}, {"%nclusterid.y", SIM_NCLUSTERID_Y},
+    {"%nclusterid.z", SIM_NCLUSTERID_Z}, {"%cluster_ctaid.x", SIM_CLUSTER_CTAID_X},
+    {"%cluster_ctaid.y", SIM_CLUSTER_CTAID_Y}, {"%cluster_ctaid.z", SIM_CLUSTER_CTAID_Z},
+    {"%cluster_nctaid.x", SIM_CLUSTER_NCTAID_X}, {"%cluster_nctaid.y", SIM_CLUSTER_NCTAID_Y},
+    {"%cluster_nctaid.z", SIM_CLUSTER_NCTAID_Z}, {"%cluster_ctarank", SIM_CLUSTER_CTARANK},
+    {"%cluster_nctarank", SIM_CLUSTER_NCTARANK}, {"%is_explicit_cluster", SIM_IS_EXPLICIT_CLUSTER},
 };
-
-static bool requires_clusters(const decoder *d)
-{
-    const uint32_t *blocks = d->module->functions[d->program->function].limits.cluster;
-    return blocks[0] > 1 || blocks[1] > 1 || blocks[2] > 1;
-}
 
 static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
 {
@@ -79,9 +76,6 @@ static int32_t special_slot(decoder *d, const ptx_operand *o, uint32_t width)
     for (size_t i = 0; i < sizeof special_names / sizeof *special_names; i++) {
         if (!ptx_text_is(o->text, special_names[i].name))
             continue;
-        if (strncmp(special_names[i].name, "%cluster_", 9) == 0 && requires_clusters(d))
-            decode_fail(d, "the simulator runs blocks alone, and this kernel requires clusters: %s",
-                        special_names[i].name);
         int32_t *s = &d->program->special_slots[special_names[i].special];
         if (*s == SIM_NO_SLOT)
             *s = decode_new_slot(d, 4);

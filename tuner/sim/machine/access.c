@@ -7,6 +7,7 @@
 
 /* Where the lanes of one access found their bytes on the host. */
 typedef struct places {
+    sim_block *owner;            /* of shared memory */
     uint64_t address[SIM_LANES]; /* in the space */
     uint8_t *at[SIM_LANES];
     uint8_t *valid[SIM_LANES];   /* NULL: not tracked, or all written */
@@ -103,7 +104,7 @@ static bool resolve(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_
         return false;
     switch (space) {
     case PTX_SPACE_SHARED:
-        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, b->shared, NULL, 0, p);
+        return resolve_window(b, w, c, mask, bytes, b->shared_bytes, p->owner->shared, NULL, 0, p);
     case PTX_SPACE_LOCAL:
         return resolve_window(b, w, c, mask, bytes, program->local_bytes, w->local, w->local_valid,
                               program->local_bytes, p);
@@ -155,7 +156,7 @@ static bool touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                   const places *p, uint32_t bytes, sim_touch kind, const uint8_t *fresh)
 {
     if (space == PTX_SPACE_SHARED)
-        return sim_shared_touch(b, w, c, lane, (uint32_t)p->address[lane], bytes, kind, fresh);
+        return sim_shared_touch(b, p->owner, w, c, lane, (uint32_t)p->address[lane], bytes, kind, fresh);
     if (space == PTX_SPACE_GLOBAL && b->watch) {
         const sim_region *r = p->region[lane];
         return sim_global_touch(b, w, c, lane, r, p->address[lane] - r->base, bytes, kind, fresh);
@@ -349,10 +350,34 @@ static bool access_space(sim_block *b, sim_warp *w, const sim_instruction *c, ui
     return atomic(b, w, c, mask, space, p, bytes);
 }
 
+/* Shared memory of whichever block of the cluster: one after the other. */
+static bool access_cluster(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask, places *p)
+{
+    while (mask) {
+        uint64_t peer = p->address[__builtin_ctz(mask)] / SIM_PEER_BYTES;
+        uint32_t together = 0;
+        SIM_EACH_OF(l, mask) {
+            if (p->address[l] / SIM_PEER_BYTES != peer)
+                continue;
+            together |= 1u << l;
+            p->owner = sim_cluster_owner(b, w, c, l, &p->address[l]);
+            if (!p->owner)
+                return false;
+        }
+        if (!access_space(b, w, c, together, PTX_SPACE_SHARED, p))
+            return false;
+        mask &= ~together;
+    }
+    return true;
+}
+
 bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     places p;
+    p.owner = b;
     add_base(w, c->a, c->source_width, c->offset, p.address);
+    if (c->cluster)
+        return access_cluster(b, w, c, mask, &p);
     if (c->space != PTX_SPACE_GENERIC)
         return access_space(b, w, c, mask, (ptx_space)c->space, &p);
     /* Each lane's address says where it points. */
@@ -368,7 +393,8 @@ bool sim_access(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t ma
             inside |= 1u << l;
             p.address[l] -= windows[i].window;
         }
-        if (inside && !access_space(b, w, c, inside, windows[i].space, &p))
+        if (inside && !(windows[i].space == PTX_SPACE_SHARED ? access_cluster(b, w, c, inside, &p)
+                                                             : access_space(b, w, c, inside, windows[i].space, &p)))
             return false;
         mask &= ~inside;
     }
@@ -424,6 +450,7 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 bool sim_copy_async(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     places from, to;
+    to.owner = b;
     uint32_t bytes = c->vector, reading = mask;
     add_base(w, c->a, c->source_width, c->offset, from.address);
     add_base(w, c->b, c->op, c->d2, to.address);
@@ -474,7 +501,7 @@ bool sim_copy_wait(sim_block *b, sim_warp *w, const sim_instruction *c)
             w->copies[kept++] = *copy;
             continue;
         }
-        if (!sim_shared_touch(b, w, c, (int)copy->lane, copy->to, copy->bytes, SIM_TOUCH_WRITE,
+        if (!sim_shared_touch(b, b, w, c, (int)copy->lane, copy->to, copy->bytes, SIM_TOUCH_WRITE,
                               copy->data))
             return false;
         memcpy(b->shared + copy->to, copy->data, copy->bytes);

@@ -87,16 +87,22 @@ static bool agrees(sim_block *b, sim_warp *w, const sim_instruction *c, int lane
     return true;
 }
 
+/* All threads of the warp must reach a barrier. */
+static bool is_whole(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    return mask == w->live || sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
+                                       "this thread does not reach the barrier that %d others of its warp wait at",
+                                       __builtin_popcount(mask));
+}
+
 bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
 {
     int lane = __builtin_ctz(mask);
     uint32_t id = sim_lanes32(w, c->a)[lane];
     if (id >= SIM_BARRIERS)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "there is no barrier %u", id);
-    if (mask != w->live)
-        return sim_fail(b, w, c, __builtin_ctz(w->live & ~mask), SIM_FAULT_BARRIER,
-                        "this thread does not reach the barrier that %d others of its warp wait at",
-                        __builtin_popcount(mask));
+    if (!is_whole(b, w, c, mask))
+        return false;
     sim_barrier_state *s = &b->barriers[id];
     uint32_t needed = 0;
     if (!find_needed(b, w, c, lane, &needed) || !agrees(b, w, c, lane, s, needed))
@@ -122,6 +128,69 @@ bool sim_barrier_arrive(sim_block *b, sim_warp *w, const sim_instruction *c, uin
     return true;
 }
 
+static bool arrive(sim_block *b, sim_warp *w, const sim_instruction *c, int lane)
+{
+    if (w->arrived > w->waited)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it arrives at the barrier of its cluster again without a wait between");
+    /* A fence before makes a relaxed arrival a release. */
+    uint64_t bit = UINT64_C(1) << w->arrived % SIM_RELAXED_KNOWN;
+    bool relaxed = c->op == SIM_CLUSTER_ARRIVE_RELAXED && !w->fenced;
+    w->relaxed = relaxed ? w->relaxed | bit : w->relaxed & ~bit;
+    w->fenced = false;
+    w->arrived++;
+    return true;
+}
+
+bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask)
+{
+    int lane = __builtin_ctz(mask);
+    if (!is_whole(b, w, c, mask))
+        return false;
+    if (c->op != SIM_CLUSTER_WAIT)
+        return arrive(b, w, c, lane);
+    if (w->arrived == w->waited)
+        return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER,
+                        "it waits at the barrier of its cluster without having arrived there");
+    if (b->cluster->completed > w->waited) {
+        w->waited++;
+        return true;
+    }
+    w->state = SIM_WAITING;
+    w->barrier = SIM_BARRIER_OF_CLUSTER;
+    w->wait_pc = (int32_t)(c - b->program->code);
+    w->wait_mask = mask;
+    return true;
+}
+
+bool sim_cluster_barrier_open(sim_cluster *cl)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < cl->size; r++) {
+        for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
+            const sim_warp *w = &cl->blocks[r].warps[i];
+            if (w->state == SIM_DONE)
+                continue;
+            if (w->arrived <= cl->completed)
+                return false;
+            any = true;
+        }
+    }
+    if (!any)
+        return false;
+    cl->completed++;
+    for (uint32_t r = 0; r < cl->size; r++) {
+        for (uint32_t i = 0; i < cl->blocks[r].warp_count; i++) {
+            sim_warp *w = &cl->blocks[r].warps[i];
+            if (w->state != SIM_WAITING || w->barrier != SIM_BARRIER_OF_CLUSTER)
+                continue;
+            w->state = SIM_READY;
+            w->waited++;
+        }
+    }
+    return true;
+}
+
 /* No warp can go on: some wait for warps that have ended or wait elsewhere. */
 void sim_report_deadlock(sim_block *b)
 {
@@ -129,6 +198,11 @@ void sim_report_deadlock(sim_block *b)
         sim_warp *w = &b->warps[i];
         if (w->state != SIM_WAITING)
             continue;
+        if (w->barrier == SIM_BARRIER_OF_CLUSTER) {
+            sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask), SIM_FAULT_BARRIER,
+                     "the barrier of its cluster is not reached by all warps: others wait elsewhere");
+            return;
+        }
         const sim_barrier_state *s = &b->barriers[w->barrier];
         sim_fail(b, w, &b->program->code[w->wait_pc], __builtin_ctz(w->wait_mask),
                  SIM_FAULT_BARRIER, "barrier %u is reached by %u of %u warps: the others wait elsewhere",

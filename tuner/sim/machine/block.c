@@ -3,9 +3,6 @@
 
 #include "sim/machine/machine.h"
 
-/* A kernel may count its questions before it gives up. */
-enum { STALLED_ROUNDS = 1000 };
-
 static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
 {
     uint32_t *d = sim_lanes32(w, slot);
@@ -13,11 +10,14 @@ static void fill32(const sim_warp *w, int32_t slot, uint32_t value)
         d[l] = value;
 }
 
-/* Special registers that stay the same for every block. */
+/* Special registers that stay the same for every block of this rank. */
 static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
 {
     const sim_launch *launch = b->launch;
     const int32_t *slots = b->program->special_slots;
+    const uint32_t *in = launch->cluster, alone[3] = {1, 1, 1};
+    if (in[0] == 0)
+        in = alone;
     const uint32_t uniform[][2] = {
         {SIM_NTID_X, launch->block[0]},  {SIM_NTID_Y, launch->block[1]},
         {SIM_NTID_Z, launch->block[2]},  {SIM_NCTAID_X, launch->grid[0]},
@@ -25,8 +25,16 @@ static void fill_fixed(sim_block *b, sim_warp *w, uint32_t number)
         {SIM_WARPID, number},            {SIM_NWARPID, (b->thread_count + SIM_LANES - 1) / SIM_LANES},
         {SIM_SMID, 0},                   {SIM_NSMID, 1},
         {SIM_GRIDID, 0},                 {SIM_DYNAMIC_SMEM, launch->dynamic_shared_bytes},
-        {SIM_TOTAL_SMEM, b->shared_bytes}, {SIM_ZERO_SPECIAL, 0},
-        {SIM_ONE_SPECIAL, 1}};
+        {SIM_TOTAL_SMEM, b->shared_bytes},
+        {SIM_CLUSTER_CTAID_X, b->rank % in[0]},
+        {SIM_CLUSTER_CTAID_Y, b->rank / in[0] % in[1]},
+        {SIM_CLUSTER_CTAID_Z, b->rank / in[0] / in[1]},
+        {SIM_CLUSTER_NCTAID_X, in[0]},   {SIM_CLUSTER_NCTAID_Y, in[1]},
+        {SIM_CLUSTER_NCTAID_Z, in[2]},   {SIM_CLUSTER_CTARANK, b->rank},
+        {SIM_CLUSTER_NCTARANK, in[0] * in[1] * in[2]},
+        {SIM_NCLUSTERID_X, launch->grid[0] / in[0]}, {SIM_NCLUSTERID_Y, launch->grid[1] / in[1]},
+        {SIM_NCLUSTERID_Z, launch->grid[2] / in[2]},
+        {SIM_IS_EXPLICIT_CLUSTER, launch->cluster[0] > 0 ? UINT32_MAX : 0}};
     for (size_t i = 0; i < sizeof uniform / sizeof *uniform; i++)
         if (slots[uniform[i][0]] != SIM_NO_SLOT)
             fill32(w, slots[uniform[i][0]], uniform[i][1]);
@@ -59,10 +67,12 @@ static void fill_constants(const sim_program *p, const sim_warp *w)
     }
 }
 
-at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watch, at_error *error)
+at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster, uint32_t rank,
+                         sim_watch *watch, at_error *error)
 {
     const sim_program *p = launch->program;
-    *b = (sim_block){.launch = launch, .program = p, .watch = watch};
+    *b = (sim_block){.launch = launch, .program = p, .cluster = cluster, .rank = rank, .watch = watch};
+    bool together = sim_launch_cluster_blocks(launch) > 1;
     b->limit = launch->instruction_limit ? launch->instruction_limit : SIM_INSTRUCTION_LIMIT;
     b->thread_count = launch->block[0] * launch->block[1] * launch->block[2];
     b->warp_count = launch->first_warp_only ? 1 : (b->thread_count + SIM_LANES - 1) / SIM_LANES;
@@ -76,12 +86,14 @@ at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watc
     if (launch->check) {
         b->shared_valid = calloc(1, b->shared_bytes + 16u);
         b->cells = calloc(cells + 1, sizeof *b->cells);
+        b->far = together ? calloc(cells + 1, sizeof *b->far) : NULL;
         b->local_valid = calloc(1, b->warp_count * local + 1);
     }
     if (launch->counters)
         b->counters = calloc(p->code_count, sizeof *b->counters);
     if (!b->warps || !b->memory || !b->shared ||
-        (launch->check && (!b->shared_valid || !b->cells || !b->local_valid)) || (launch->counters && !b->counters))
+        (launch->check && (!b->shared_valid || !b->cells || (together && !b->far) || !b->local_valid)) ||
+        (launch->counters && !b->counters))
         return error_set(error, AT_NO_MEMORY, "no memory to simulate a block of %u threads",
                          b->thread_count);
     /* A register that nothing writes has any value: one that is no number, no address and no index. */
@@ -108,6 +120,7 @@ void sim_block_deinit(sim_block *b)
     free(b->shared);
     free(b->shared_valid);
     free(b->cells);
+    free(b->far);
     free(b->local_valid);
     free(b->counters);
     sim_engine_free(b->engine);
@@ -128,50 +141,57 @@ static void start_warps(sim_block *b)
         w->copy_count = 0;
         w->copy_group = 0;
         w->observed = 0;
+        w->arrived = w->waited = 0;
+        w->relaxed = 0;
+        w->fenced = false;
         if (w->local_valid)
             memset(w->local_valid, 0, (size_t)b->program->local_bytes * SIM_LANES);
-        for (int k = 0; k < 3; k++)
-            if (b->program->special_slots[SIM_CTAID_X + k] != SIM_NO_SLOT)
-                fill32(w, b->program->special_slots[SIM_CTAID_X + k], b->block[k]);
+        for (int k = 0; k < 3; k++) {
+            const int32_t *slots = b->program->special_slots;
+            uint32_t per_cluster = b->launch->cluster[k] ? b->launch->cluster[k] : 1;
+            if (slots[SIM_CTAID_X + k] != SIM_NO_SLOT)
+                fill32(w, slots[SIM_CTAID_X + k], b->block[k]);
+            if (slots[SIM_CLUSTERID_X + k] != SIM_NO_SLOT)
+                fill32(w, slots[SIM_CLUSTERID_X + k], b->block[k] / per_cluster);
+        }
     }
 }
 
-void sim_block_run(sim_block *b, uint64_t index)
+void sim_block_start(sim_block *b, const uint32_t position[3])
 {
     const uint32_t *grid = b->launch->grid;
-    b->index = index;
-    b->block[0] = (uint32_t)(index % grid[0]);
-    b->block[1] = (uint32_t)(index / grid[0] % grid[1]);
-    b->block[2] = (uint32_t)(index / grid[0] / grid[1]);
+    memcpy(b->block, position, sizeof b->block);
+    b->index = position[0] + (uint64_t)grid[0] * (position[1] + (uint64_t)grid[1] * position[2]);
     b->fault.kind = SIM_FAULT_NONE;
     b->epoch = b->moment = 0;
+    b->ended = false;
+    b->visit.was = false;
     for (uint32_t i = 0; i < SIM_BARRIERS; i++)
         b->barriers[i] = (sim_barrier_state){.all = true};
     sim_shared_reset(b);
     sim_engine_reset(b);
     start_warps(b);
-    for (uint32_t idle = 0; sim_warps_left(b) > 0;) {
-        bool ran = false, polled = false;
-        uint32_t moment = b->moment;
-        for (uint32_t i = 0; i < b->warp_count; i++) {
-            sim_warp *w = &b->warps[i];
-            if (w->state != SIM_READY && w->state != SIM_POLLING)
-                continue;
-            w->state = SIM_READY;
-            if (!sim_warp_run(b, w))
-                return;
-            ran = ran || w->state != SIM_POLLING;
-            polled = polled || w->state == SIM_POLLING;
-        }
-        if (sim_barriers_open(b) || ran || b->moment != moment)
-            idle = 0;
-        else if (!polled) {
-            sim_report_deadlock(b);
-            return;
-        } else if (++idle == STALLED_ROUNDS) {
-            sim_engine_report_stall(b);
-            return;
-        }
+}
+
+sim_turn sim_block_turn(sim_block *b)
+{
+    bool ran = false, polled = false;
+    uint32_t moment = b->moment;
+    for (uint32_t i = 0; i < b->warp_count; i++) {
+        sim_warp *w = &b->warps[i];
+        if (w->state != SIM_READY && w->state != SIM_POLLING)
+            continue;
+        w->state = SIM_READY;
+        if (!sim_warp_run(b, w))
+            return SIM_TURN_FAULT;
+        ran = ran || w->state != SIM_POLLING;
+        polled = polled || w->state == SIM_POLLING;
     }
-    sim_engine_end(b);
+    bool opened = sim_barriers_open(b);
+    if (!b->ended && sim_warps_left(b) == 0) {
+        b->ended = true;
+        if (!sim_engine_allows_end(b) || !sim_cluster_allows_end(b))
+            return SIM_TURN_FAULT;
+    }
+    return ran || opened || b->moment != moment ? SIM_TURN_ON : polled ? SIM_TURN_POLLING : SIM_TURN_STUCK;
 }

@@ -27,6 +27,9 @@ static bool shared_place(sim_block *b, sim_warp *w, const sim_instruction *c, in
 {
     if (address - SIM_SHARED_WINDOW < SIM_WINDOW_BYTES)
         address -= SIM_SHARED_WINDOW;
+    if (address >= SIM_PEER_BYTES && address / SIM_PEER_BYTES <= b->cluster->size)
+        return sim_fail(b, w, c, lane, SIM_FAULT_INTERNAL,
+                        "%s in shared memory of another block of the cluster, which is not simulated", what);
     if (address % alignment)
         return sim_fail(b, w, c, lane, SIM_FAULT_MISALIGNED, "%s at shared address %" PRIu64 ": %u is needed",
                         what, address, alignment);
@@ -64,7 +67,7 @@ static bool init_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, in
     if (count == 0 || count > MOST_DUE_BYTES)
         return sim_fail(b, w, c, lane, SIM_FAULT_BARRIER, "a barrier in shared memory for %u arrivals", count);
     static const uint8_t none[MBARRIER_BYTES];
-    if (!sim_shared_touch(b, w, c, lane, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
+    if (!sim_shared_touch(b, b, w, c, lane, at, MBARRIER_BYTES, SIM_TOUCH_WRITE, none))
         return false;
     const sim_mbarrier_state fresh = {.at = at, .expected = count, .pending = count};
     sim_mbarrier_state *known = find_barrier(e, at);
@@ -173,7 +176,7 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         if (!barrier)
             return sim_fail(b, w, c, l, SIM_FAULT_BARRIER,
                             "there is no barrier at shared address %u: nothing has initialised it", at);
-        if (!sim_shared_touch(b, w, c, l, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
+        if (!sim_shared_touch(b, b, w, c, l, at, MBARRIER_BYTES, SIM_TOUCH_READ, NULL) ||
             !apply(b, w, c, l, barrier))
             return false;
     }
@@ -197,7 +200,7 @@ static bool copy_in(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
     if (!f->data)
         return no_memory(b, w, c, lane);
     if (!sim_bulk_read(b, w, c, lane, global, f->bytes, f->data) ||
-        !sim_engine_allows_write(b, w, c, lane, f->at, f->bytes) ||
+        !sim_engine_allows_write(b, b, w, c, lane, f->at, f->bytes) ||
         !sim_shared_begin_copy(b, w, c, lane, f->at, f->bytes)) {
         free(f->data);
         return false;

@@ -49,14 +49,16 @@ void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask)
 bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread)
 {
     const sim_stamp *w = &cell->write;
+    if (w->rank != b->rank) /* its moments are another block's */
+        return b->engine->fenced[thread] > 0;
     return w->epoch == 0 || b->engine->fenced[w->thread] > w->moment || b->engine->fenced[thread] > w->moment;
 }
 
-bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-                             uint32_t offset, uint32_t bytes)
+bool sim_engine_allows_write(sim_block *b, const sim_block *owner, const sim_warp *w, const sim_instruction *c,
+                             int lane, uint32_t offset, uint32_t bytes)
 {
-    const sim_engine *e = b->engine;
-    for (size_t i = 0; i < e->flight_count; i++) {
+    const sim_engine *e = owner->engine;
+    for (size_t i = 0; e && i < e->flight_count; i++) {
         const sim_flight *f = &e->flights[i];
         uint32_t position[3];
         if (offset + bytes <= f->at || f->at + f->bytes <= offset)
@@ -71,11 +73,11 @@ bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruct
     return true;
 }
 
-void sim_engine_end(sim_block *b)
+bool sim_engine_allows_end(sim_block *b)
 {
     if (!b->engine || b->engine->flight_count == 0)
-        return;
+        return true;
     const sim_flight *f = &b->engine->flights[0];
-    sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
+    return sim_fail(b, f->warp, f->instruction, (int)(f->thread - f->warp->first_thread), SIM_FAULT_RACE,
              "the block ends while its bulk copy %s shared memory is on its way", f->leaving ? "from" : "to");
 }

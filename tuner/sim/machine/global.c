@@ -5,13 +5,15 @@
 
 #include "sim/machine/machine.h"
 
-/* Who touched a piece of global memory last. Threads of one block are ordered by its barriers; blocks
- * are ordered by nothing but a fence that the earlier one passed, a strong write behind it, and then a strong
- * access of the later one. That both meet at one address is taken on trust. */
+/* Who touched a piece of global memory last. Threads of one block are ordered by its barriers, and those of one
+ * cluster by the cluster's; other blocks are ordered by nothing but a fence that the earlier one passed, a strong
+ * write behind it, and then a strong access of the later one. That both meet at one address is taken on trust. */
 typedef struct cell {
     sim_stamp write, read;
     uint32_t write_block, read_block; /* + 1; 0: no thread */
     uint32_t past_block, past_fence;  /* the block that read before read_block */
+    uint32_t past_arrived;            /* sim_stamp.arrived and .rank of that */
+    uint8_t past_rank;
     uint32_t value;                   /* last written */
     uint8_t readers;                  /* sim_readers, of read_block */
 } cell;
@@ -157,6 +159,8 @@ static bool ordered(const access *a, uint32_t block, const sim_stamp *before)
 {
     const sim_block *b = a->block;
     uint32_t t = thread_of(a);
+    if (b->cluster->blocks[before->rank].index == block - 1 && sim_cluster_orders(b, a->warp, before))
+        return true;
     if (block - 1 != b->index)
         return has_seen(b, block - 1, before->moment);
     return before->epoch != b->epoch || t == before->thread || a->warp->observed > 0 ||
@@ -166,7 +170,9 @@ static bool ordered(const access *a, uint32_t block, const sim_stamp *before)
 static sim_stamp stamp_of(const access *a, bool strong)
 {
     const sim_block *b = a->block;
-    return (sim_stamp){b->epoch, a->warp->epoch, fences_of(b->watch, (uint32_t)b->index), (uint16_t)thread_of(a), strong};
+    return (sim_stamp){.epoch = b->epoch, .order = a->warp->epoch, .arrived = a->warp->arrived,
+                       .moment = fences_of(b->watch, (uint32_t)b->index), .thread = (uint16_t)thread_of(a),
+                       .rank = (uint8_t)b->rank, .strong = strong};
 }
 
 static bool report_race(const access *a, const char *what, uint32_t block, uint32_t thread)
@@ -187,7 +193,15 @@ static bool read_ordered(const access *a, const cell *c)
     if (c->read_block - 1 != a->block->index || c->read.epoch != a->block->epoch ||
         c->readers == SIM_READERS_ONE)
         return ordered(a, c->read_block, &c->read);
-    return c->readers == SIM_READERS_WARP && sim_warp_orders(a->warp, thread_of(a), &c->read);
+    return (c->readers == SIM_READERS_WARP && sim_warp_orders(a->warp, thread_of(a), &c->read)) ||
+           sim_cluster_orders(a->block, a->warp, &c->read);
+}
+
+static bool past_ordered(const access *a, const cell *c)
+{
+    const sim_stamp past = {.moment = c->past_fence, .arrived = c->past_arrived, .rank = c->past_rank,
+                            .thread = c->read.thread};
+    return c->past_block - 1 == a->block->index || ordered(a, c->past_block, &past);
 }
 
 /* Writes of one value, and strong accesses among themselves, leave what everybody expects. */
@@ -198,8 +212,7 @@ static bool check_write(const access *a, cell *c, bool strong, bool same_value)
     bool benign = same_value || (strong && c->read.strong);
     if (c->read_block && !benign && !read_ordered(a, c))
         return report_race(a, "written by this thread after a read by", c->read_block, c->read.thread);
-    if (c->past_block && !benign && c->past_block - 1 != a->block->index &&
-        !has_seen(a->block, c->past_block - 1, c->past_fence))
+    if (c->past_block && !benign && !past_ordered(a, c))
         return report_race(a, "written by this thread after a read by", c->past_block, c->read.thread);
     c->write_block = (uint32_t)a->block->index + 1;
     c->write = stamp_of(a, strong);
@@ -215,10 +228,16 @@ static bool check_read(const access *a, cell *c, bool strong)
     if (other) {
         c->past_block = c->read_block;
         c->past_fence = c->read.moment;
+        c->past_arrived = c->read.arrived;
+        c->past_rank = c->read.rank;
     }
-    c->readers = (uint8_t)sim_readers_with(c->readers, other || c->read.epoch != a->block->epoch, &c->read, thread_of(a));
+    bool anew = other || c->read.epoch != a->block->epoch;
+    uint32_t arrived = anew ? 0 : c->read.arrived;
+    c->readers = (uint8_t)sim_readers_with(c->readers, anew, &c->read, thread_of(a));
     c->read_block = block;
     c->read = stamp_of(a, strong);
+    if (arrived > c->read.arrived)
+        c->read.arrived = arrived;
     return true;
 }
 

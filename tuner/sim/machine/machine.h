@@ -1,16 +1,22 @@
 /* What the files of the interpreter share: the state of a block and of its warps.
  *
- * From the top down: run.c distributes blocks over host threads, block.c schedules the warps of one,
- * warp.c interprets, barrier.c has block-wide barriers, access.c loads and stores, shared.c and global.c
- * detect races, bulk.c executes bulk copies and mbarriers, engine.c has the copies under way, atomic.c
- * computes atomics, collective.c exchanges values within a warp, fault.c records what went wrong. No
- * other room includes this. */
+ * From the top down: run.c distributes clusters of blocks over host threads, cluster.c schedules the blocks of
+ * one (most often one block alone), block.c schedules the warps of a block, warp.c interprets, barrier.c has
+ * barriers of a block and of a cluster, access.c loads and stores, shared.c and global.c detect races, peers.c
+ * has what one block of a cluster may do in another's shared memory, bulk.c executes bulk copies and mbarriers,
+ * engine.c has the copies under way, atomic.c computes atomics, collective.c exchanges values within a warp,
+ * fault.c records what went wrong. No other room includes this. */
 #ifndef AUTOTUNE_SIM_MACHINE_MACHINE_H
 #define AUTOTUNE_SIM_MACHINE_MACHINE_H
 
 #include "sim/machine/run.h"
 
 enum { SIM_MAX_PATHS = 96, SIM_BARRIERS = 16, SIM_MAX_WARPS = 32, SIM_SYNCS = 64 };
+
+enum {
+    SIM_BARRIER_OF_CLUSTER = SIM_BARRIERS, /* sim_warp.barrier of those that wait for their cluster */
+    SIM_RELAXED_KNOWN = 64                 /* barriers that sim_warp.relaxed has a bit for */
+};
 
 typedef struct sim_path { /* lanes that are at the same place */
     int32_t pc;
@@ -47,24 +53,41 @@ typedef struct sim_warp {
     int32_t wait_pc;        /* WAITING, POLLING: of the barrier */
     uint32_t wait_mask;
     uint32_t observed;      /* moment of the latest mbarrier completion that it has seen */
+    uint32_t arrived, waited; /* barriers of the cluster: arrived at, and seen complete */
+    uint64_t relaxed;       /* bit k % SIM_RELAXED_KNOWN: it arrived at barrier k without releasing what it did before */
+    bool fenced;            /* it passed a fence since it last arrived */
 } sim_warp;
 
 typedef struct sim_stamp { /* an access: who made it, and when */
-    uint32_t epoch;  /* of the block then; of shared memory + 1, 0: there was none */
+    uint32_t epoch;  /* of the thread's block then; of shared memory + 1, 0: there was none */
     uint32_t order;  /* epoch of the warp then */
     uint32_t moment; /* of shared memory sim_block.moment then, of global memory the fences that the block had passed */
+    uint32_t arrived; /* sim_warp.arrived then */
     uint16_t thread; /* linear */
+    uint8_t rank;    /* of its block in the cluster */
     bool strong;     /* it was atomic, or as good as that */
 } sim_stamp;
 
-/* Who read since the last barrier: one thread, several of its warp, or threads of several warps. */
-typedef enum sim_readers { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY } sim_readers;
+/* Who read since the last barrier: one thread, several of its warp, threads of several warps, or of several
+ * blocks of the cluster. */
+typedef enum sim_readers { SIM_READERS_ONE, SIM_READERS_WARP, SIM_READERS_MANY, SIM_READERS_BLOCKS } sim_readers;
 
 typedef struct sim_cell { /* the last accesses to a piece of shared memory */
     sim_stamp write, read;
     uint8_t readers; /* sim_readers */
     bool engine;     /* the last write was a bulk copy's */
 } sim_cell;
+
+typedef struct sim_far_read { /* the last reads of that piece by other blocks of the cluster */
+    sim_stamp read;
+    uint8_t readers; /* sim_readers */
+} sim_far_read;
+
+typedef struct sim_visit { /* an access to shared memory by a thread of another block of the cluster */
+    bool was;
+    sim_stamp stamp;
+    const sim_instruction *instruction;
+} sim_visit;
 
 typedef struct sim_barrier_state {
     uint32_t arrived; /* warps */
@@ -74,19 +97,25 @@ typedef struct sim_barrier_state {
     bool all, any;
 } sim_barrier_state;
 
+typedef struct sim_cluster sim_cluster;
 typedef struct sim_watch sim_watch;
 typedef struct sim_engine sim_engine;
 
 typedef struct sim_block {
     const sim_launch *launch;
+    sim_cluster *cluster;           /* that it is in, if alone */
+    uint32_t rank;                  /* in it */
     sim_watch *watch;               /* of global memory, shared by all blocks; NULL: it is not watched */
     const sim_program *program;
     uint32_t block[3];
     uint64_t index;
+    bool ended;
     uint32_t thread_count, warp_count;
     sim_warp *warps;
     uint8_t *shared, *shared_valid; /* SIM_NEVER_WRITTEN ... of each byte; NULL when not checking */
     sim_cell *cells;                /* NULL when not checking */
+    sim_far_read *far;              /* as cells; NULL where the block is alone */
+    sim_visit visit;                /* the one that the most barriers of the cluster lie before */
     uint32_t shared_bytes;
     uint32_t epoch;                 /* block-wide barriers passed */
     uint32_t moment;                /* counts mbarrier operations and proxy fences */
@@ -99,11 +128,46 @@ typedef struct sim_block {
     uint8_t *local_valid;           /* of all warps */
 } sim_block;
 
-/* Allocates a block of the launch, and sets the registers that are the same in all blocks. */
-at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_watch *watch, at_error *error);
+/* Allocates the block of that rank in the clusters of a launch, and sets the registers that are the same in
+ * all such blocks. */
+at_status sim_block_init(sim_block *b, const sim_launch *launch, sim_cluster *cluster, uint32_t rank,
+                         sim_watch *watch, at_error *error);
 void sim_block_deinit(sim_block *b);
-/* Runs the block with that linear index; b->fault says how it went. */
-void sim_block_run(sim_block *b, uint64_t index);
+/* Makes it the first instruction of the block at `position` of the grid. */
+void sim_block_start(sim_block *b, const uint32_t position[3]);
+
+/* What came of a turn: a fault, progress, warps that only poll, or nothing that could run. */
+typedef enum sim_turn { SIM_TURN_FAULT, SIM_TURN_ON, SIM_TURN_POLLING, SIM_TURN_STUCK } sim_turn;
+/* Runs each warp that can until it waits or ends, and opens the barriers that were reached. */
+sim_turn sim_block_turn(sim_block *b);
+
+struct sim_cluster {
+    const sim_launch *launch;
+    sim_block *blocks;    /* by rank; owned */
+    uint32_t size;        /* blocks */
+    uint32_t completed;   /* barriers of the cluster */
+    sim_fault fault;
+};
+
+/* Allocates the blocks of a cluster of the launch. AT_NO_MEMORY; sim_cluster_deinit() also then. */
+at_status sim_cluster_init(sim_cluster *cl, const sim_launch *launch, sim_watch *watch, at_error *error);
+void sim_cluster_deinit(sim_cluster *cl);
+/* Runs the cluster with that linear index, its blocks side by side; cl->fault says how it went. */
+void sim_cluster_run(sim_cluster *cl, uint64_t index);
+
+/* barrier.cluster: a warp arrives or waits. */
+bool sim_cluster_barrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Opens the barrier of the cluster when all warps that have not ended have arrived; false when not. */
+bool sim_cluster_barrier_open(sim_cluster *cl);
+/* mapa and getctarank: of shared addresses, where another block has the same; and whose they are. */
+bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
+/* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no block's that a
+ * thread may access. */
+sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t *address);
+/* Has a barrier of the cluster ordered the access before what the warp does now? */
+bool sim_cluster_orders(const sim_block *b, const sim_warp *w, const sim_stamp *access);
+/* The block ends: false, with a fault, when another may still access its shared memory. */
+bool sim_cluster_allows_end(sim_block *b);
 
 /* Interprets a warp until it waits or ends; false when it faults. */
 bool sim_warp_run(sim_block *b, sim_warp *w);
@@ -128,14 +192,14 @@ bool sim_mbarrier(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
 bool sim_bulk_copy(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 bool sim_bulk_group(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask);
 void sim_proxy_fence(sim_block *b, const sim_warp *w, uint32_t mask);
-/* A thread writes to shared memory: false, with a fault, when a bulk copy still reads there. */
-bool sim_engine_allows_write(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-                             uint32_t offset, uint32_t bytes);
+/* A thread writes to shared memory of `owner`: false, with a fault, when a bulk copy still reads there. */
+bool sim_engine_allows_write(sim_block *b, const sim_block *owner, const sim_warp *w, const sim_instruction *c,
+                             int lane, uint32_t offset, uint32_t bytes);
 /* Is the write in the cell visible to the engine: did its thread, or the one that starts the copy, execute
  * a proxy fence since? */
 bool sim_engine_sees(const sim_block *b, const sim_cell *cell, uint32_t thread);
-/* The block ends: a fault when a copy still reads or writes its shared memory. */
-void sim_engine_end(sim_block *b);
+/* The block ends: false, with a fault, when a copy still reads or writes its shared memory. */
+bool sim_engine_allows_end(sim_block *b);
 /* Records the fault of a block whose warps all poll mbarriers that nothing will complete. */
 void sim_engine_report_stall(sim_block *b);
 void sim_engine_reset(sim_block *b);
@@ -151,10 +215,11 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
 uint64_t sim_atomic_apply(uint8_t *at, sim_atomic_op op, ptx_type type, uint64_t operand,
                           uint64_t other);
 
-/* A lane reads or writes `bytes` of shared memory: false, with a fault, for a race or a read of what was
- * not written. `fresh` are the bytes written: several lanes may write the same value. */
+/* A lane of `b` reads or writes `bytes` of the shared memory of `owner`, itself or another of its cluster: false,
+ * with a fault, for a race or a read of what was not written. `fresh` are the bytes written: several lanes may
+ * write the same value. */
 typedef enum sim_touch { SIM_TOUCH_READ, SIM_TOUCH_WRITE, SIM_TOUCH_ATOMIC } sim_touch;
-bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh);
 void sim_shared_reset(sim_block *b);
 

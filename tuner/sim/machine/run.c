@@ -8,16 +8,16 @@
 
 /* More wait for each other at the locks of a watched launch: on a host of 64 cores the proofs of a transpose's
  * finalists took 12 s with 64 threads, and 0.3 s on one of 16 cores. */
-enum { MAX_HOST_THREADS = 16, MAX_BLOCK_THREADS = 1024 };
+enum { MAX_HOST_THREADS = 16, MAX_BLOCK_THREADS = 1024, MAX_CLUSTER_BLOCKS = 16 };
 
 /* What the host threads share. */
 typedef struct crew {
     const sim_launch *launch;
     sim_watch *watch;
-    uint64_t total;         /* blocks to run */
-    uint64_t next;          /* atomic: position of the next block */
+    uint64_t total;         /* clusters to run */
+    uint64_t next;          /* atomic: position of the next one */
     pthread_mutex_t lock;   /* of what follows */
-    sim_fault fault;        /* of the lowest block */
+    sim_fault fault;        /* of the lowest cluster */
     uint64_t fault_at;      /* its position; UINT64_MAX: none. Also read without the lock */
     at_status status;
     at_error error;
@@ -37,29 +37,30 @@ static void *work(void *context)
 {
     crew *c = context;
     const sim_launch *launch = c->launch;
-    sim_block b;
+    sim_cluster cluster;
     at_error error = {0};
-    at_status status = sim_block_init(&b, launch, c->watch, &error);
+    at_status status = sim_cluster_init(&cluster, launch, c->watch, &error);
     while (!status) {
         uint64_t at = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        /* Blocks before a faulty one still run: the lowest fault is the one reported. */
+        /* Clusters before a faulty one still run: the lowest fault is the one reported. */
         if (at >= c->total || at > __atomic_load_n(&c->fault_at, __ATOMIC_RELAXED))
             break;
-        if (launch->announce_blocks && launch->observer)
+        if (launch->announce && launch->observer)
             launch->observer(launch->observer_context, NULL, false, NULL);
-        sim_block_run(&b, launch->blocks ? launch->blocks[at] : at);
-        if (b.fault.kind != SIM_FAULT_NONE)
-            note_fault(c, &b.fault, at);
+        sim_cluster_run(&cluster, launch->clusters ? launch->clusters[at] : at);
+        if (cluster.fault.kind != SIM_FAULT_NONE)
+            note_fault(c, &cluster.fault, at);
     }
     pthread_mutex_lock(&c->lock);
     if (status && !c->status) {
         c->status = status;
         c->error = error;
     }
-    for (size_t i = 0; b.counters && i < launch->program->code_count; i++)
-        sim_counter_sum(&launch->counters[i], &b.counters[i]);
+    for (uint32_t r = 0; r < cluster.size; r++)
+        for (size_t i = 0; cluster.blocks[r].counters && i < launch->program->code_count; i++)
+            sim_counter_sum(&launch->counters[i], &cluster.blocks[r].counters[i]);
     pthread_mutex_unlock(&c->lock);
-    sim_block_deinit(&b);
+    sim_cluster_deinit(&cluster);
     return NULL;
 }
 
@@ -74,13 +75,18 @@ static at_status check_launch(const sim_launch *l, uint64_t *total, at_error *er
         l->grid[1] > 65535 || l->grid[2] > 65535)
         return error_set(error, AT_USAGE, "a grid of %u x %u x %u blocks is not possible",
                          l->grid[0], l->grid[1], l->grid[2]);
-    *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
-    for (uint64_t i = 0; l->blocks && i < l->block_count; i++)
-        if (l->blocks[i] >= *total)
-            return error_set(error, AT_USAGE, "block %" PRIu64 " of a grid of %" PRIu64,
-                             l->blocks[i], *total);
-    if (l->blocks)
-        *total = l->block_count;
+    uint64_t blocks = sim_launch_cluster_blocks(l);
+    for (int k = 0; l->cluster[0] > 0 && k < 3; k++)
+        if (blocks == 0 || blocks > MAX_CLUSTER_BLOCKS || l->grid[k] % l->cluster[k] != 0)
+            return error_set(error, AT_USAGE, "clusters of %u x %u x %u blocks are not possible",
+                             l->cluster[0], l->cluster[1], l->cluster[2]);
+    *total = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] / blocks;
+    for (uint64_t i = 0; l->clusters && i < l->cluster_count; i++)
+        if (l->clusters[i] >= *total)
+            return error_set(error, AT_USAGE, "cluster %" PRIu64 " of a grid of %" PRIu64,
+                             l->clusters[i], *total);
+    if (l->clusters)
+        *total = l->cluster_count;
     return AT_OK;
 }
 

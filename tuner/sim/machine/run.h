@@ -2,9 +2,10 @@
  *
  * In: a program, global memory, arguments and a launch shape. Out: memory as the kernel left it,
  * counters, or the first fault. A block is interpreted warp by warp: each warp runs until a barrier
- * or its end, with a stack of diverged paths that meet again at immediate post-dominators. Blocks
+ * or its end, with a stack of diverged paths that meet again at immediate post-dominators. The blocks
+ * of a cluster run side by side, warp by warp likewise; clusters (blocks, where they are alone)
  * are independent and distributed over host threads; global atomics and plain accesses are host
- * atomics, so that blocks may communicate as on a GPU. Of several faults that of the lowest block is
+ * atomics, so that blocks may communicate as on a GPU. Of several faults that of the lowest cluster is
  * reported, so that the report does not depend on the number of threads. */
 #ifndef AUTOTUNE_SIM_MACHINE_RUN_H
 #define AUTOTUNE_SIM_MACHINE_RUN_H
@@ -44,23 +45,30 @@ typedef struct sim_launch {
     const sim_memory *memory;
     const uint8_t *parameters;     /* parameter_bytes of the program */
     uint32_t grid[3], block[3];
+    uint32_t cluster[3];           /* blocks, which divide the grid; 0: they run alone */
     uint32_t dynamic_shared_bytes;
     bool check;                    /* detect races and reads of uninitialised memory */
     uint64_t instruction_limit;    /* of a warp; 0: SIM_INSTRUCTION_LIMIT */
     int threads;                   /* host threads; 0: as many as cores */
-    const uint64_t *blocks;        /* linear indices of those to run; NULL: all */
-    uint64_t block_count;          /* of `blocks` */
+    const uint64_t *clusters;      /* linear indices of those to run, of blocks where they are alone; NULL: all */
+    uint64_t cluster_count;        /* of `clusters` */
     sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;         /* or NULL; forces one host thread */
     void *observer_context;
     bool first_warp_only;          /* run one warp of each block: barriers open at once, and what other
                                       warps would write is missing; for sampling addresses */
-    void (*progress)(void *context, uint64_t done, uint64_t total); /* blocks of a profile; or NULL */
+    void (*progress)(void *context, uint64_t done, uint64_t total); /* clusters of a profile; or NULL */
     void *progress_context;
-    bool announce_blocks;          /* call the observer at each block's start, with instruction NULL */
+    bool announce;                 /* call the observer at each cluster's start, with instruction NULL */
 } sim_launch;
 
 enum { SIM_INSTRUCTION_LIMIT = 1 << 24 };
+
+/* Blocks of a cluster: 1 where they are alone. */
+static inline uint64_t sim_launch_cluster_blocks(const sim_launch *launch)
+{
+    return launch->cluster[0] == 0 ? 1 : (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+}
 
 /* Runs it. AT_OK with fault->kind SIM_FAULT_NONE when all went well; AT_OK with another kind when
  * the kernel is at fault; AT_USAGE for an impossible launch; AT_NO_MEMORY. */

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "sim/machine/machine.h"
@@ -8,7 +9,10 @@ void sim_shared_reset(sim_block *b)
         return;
     uint32_t bytes = b->program->shared_cell_bytes;
     memset(b->shared_valid, 0, b->shared_bytes);
-    memset(b->cells, 0, (b->shared_bytes + bytes - 1) / bytes * sizeof *b->cells);
+    size_t cells = (b->shared_bytes + bytes - 1) / bytes;
+    memset(b->cells, 0, cells * sizeof *b->cells);
+    if (b->far)
+        memset(b->far, 0, cells * sizeof *b->far);
 }
 
 void sim_warp_synchronised(sim_warp *w, uint32_t mask)
@@ -44,85 +48,128 @@ sim_readers sim_readers_with(sim_readers readers, bool anew, const sim_stamp *la
     return readers == SIM_READERS_ONE && last->thread != thread ? SIM_READERS_WARP : readers;
 }
 
-/* Is an access by thread `t` of warp `w` ordered after one in the current block epoch? Same thread: yes. Same warp:
- * when the two synchronised. Else where the warp has seen a barrier in shared memory complete since. */
-static bool ordered(const sim_warp *w, uint32_t t, const sim_stamp *access)
+/* Does what thread `t` of warp `w` does now follow the accesses whose last was `last`, made by `readers`? Same thread:
+ * yes. Same warp: when the two synchronised. Same block: when a barrier lies between, or where the warp has seen a
+ * barrier in shared memory complete since. Other blocks: when a barrier of the cluster lies between. */
+static bool follows(const sim_block *b, const sim_warp *w, uint32_t t, const sim_stamp *last, sim_readers readers)
 {
-    return t == access->thread || w->observed > access->moment || sim_warp_orders(w, t, access);
+    bool here = last->rank == b->rank && readers != SIM_READERS_BLOCKS;
+    if (last->epoch == 0 || (here && last->epoch != b->epoch + 1) || sim_cluster_orders(b, w, last))
+        return true;
+    if (!here)
+        return false;
+    return w->observed > last->moment || (readers == SIM_READERS_ONE && t == last->thread) ||
+           (readers != SIM_READERS_MANY && sim_warp_orders(w, t, last));
 }
 
-static bool report_race(sim_block *b, const sim_warp *w, const sim_instruction *c, int lane,
-                        uint32_t offset, const char *what, uint32_t other)
+static sim_stamp stamp_of(const sim_block *b, const sim_warp *w, uint32_t thread, bool strong)
 {
+    return (sim_stamp){.epoch = b->epoch + 1, .order = w->epoch, .moment = b->moment, .arrived = w->arrived,
+                       .thread = (uint16_t)thread, .rank = (uint8_t)b->rank, .strong = strong};
+}
+
+/* An access in progress: by a thread of `block` to shared memory of `owner`. */
+typedef struct access {
+    sim_block *block, *owner;
+    sim_warp *warp;
+    const sim_instruction *instruction;
+    int lane;
+} access;
+
+static bool report_race(const access *a, uint32_t offset, const char *what, const sim_stamp *other)
+{
+    const sim_block *b = a->block, *from = &b->cluster->blocks[other->rank];
     uint32_t position[3];
-    sim_thread_position(b, other, position);
-    return sim_fail(b, w, c, lane, SIM_FAULT_RACE,
-                    "shared memory byte %u of %u: %s thread (%u,%u,%u) without a barrier between",
-                    offset, b->shared_bytes, what, position[0], position[1], position[2]);
+    char of[64] = "", by[64] = "";
+    sim_thread_position(b, other->thread, position);
+    if (a->owner != b)
+        snprintf(of, sizeof of, " of block (%u,%u,%u)", a->owner->block[0], a->owner->block[1], a->owner->block[2]);
+    if (from != b)
+        snprintf(by, sizeof by, " of block (%u,%u,%u)", from->block[0], from->block[1], from->block[2]);
+    return sim_fail(a->block, a->warp, a->instruction, a->lane, SIM_FAULT_RACE,
+                    "shared memory byte %u of %u%s: %s thread (%u,%u,%u)%s without a barrier%s between", offset,
+                    b->shared_bytes, of, what, position[0], position[1], position[2], by,
+                    from != b ? " of the cluster" : "");
 }
 
-static bool check_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                        uint32_t offset, sim_cell *cell, bool is_atomic, bool same_value)
+static bool check_write(const access *a, uint32_t offset, bool is_atomic, bool same_value)
 {
-    uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
+    const sim_block *b = a->block;
+    uint32_t t = a->warp->first_thread + (uint32_t)a->lane, n = offset / b->program->shared_cell_bytes;
+    sim_cell *cell = &a->owner->cells[n];
+    const sim_far_read *far = a->owner->far ? &a->owner->far[n] : NULL;
     /* Two atomics are ordered by the hardware; two writes of one value leave it there. */
     bool benign = is_atomic ? cell->write.strong : same_value;
-    const sim_stamp *read = &cell->read;
-    if (cell->write.epoch == now && !benign && !ordered(w, t, &cell->write))
-        return report_race(b, w, c, lane, offset, "written by this thread and by", cell->write.thread);
-    if (read->epoch == now && !(same_value && !is_atomic)) {
-        bool fine = cell->readers == SIM_READERS_ONE
-                        ? ordered(w, t, read)
-                        : w->observed > read->moment ||
-                              (cell->readers == SIM_READERS_WARP && sim_warp_orders(w, t, read));
-        if (!fine)
-            return report_race(b, w, c, lane, offset, "written by this thread after a read by", read->thread);
+    if (!benign && !follows(b, a->warp, t, &cell->write, SIM_READERS_ONE))
+        return report_race(a, offset, "written by this thread and by", &cell->write);
+    if (is_atomic || !same_value) {
+        if (!follows(b, a->warp, t, &cell->read, (sim_readers)cell->readers))
+            return report_race(a, offset, "written by this thread after a read by", &cell->read);
+        if (far && !follows(b, a->warp, t, &far->read, (sim_readers)far->readers))
+            return report_race(a, offset, "written by this thread after a read by", &far->read);
     }
-    cell->write = (sim_stamp){now, w->epoch, b->moment, (uint16_t)t, is_atomic};
+    cell->write = stamp_of(b, a->warp, t, is_atomic);
     cell->engine = false;
     return true;
 }
 
-static bool check_read(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
-                       uint32_t offset, sim_cell *cell)
+/* Adds a read to those of which `read` was the last. */
+static void note_read(const access *a, sim_stamp *read, uint8_t *readers, const sim_stamp *now)
 {
-    uint32_t t = w->first_thread + (uint32_t)lane, now = b->epoch + 1;
-    if (cell->write.epoch == now && !ordered(w, t, &cell->write))
-        return report_race(b, w, c, lane, offset, "read by this thread after a write by", cell->write.thread);
-    cell->readers = (uint8_t)sim_readers_with(cell->readers, cell->read.epoch != now, &cell->read, t);
-    cell->read = (sim_stamp){now, w->epoch, b->moment, (uint16_t)t, false};
+    bool same_block = read->rank == now->rank && *readers != SIM_READERS_BLOCKS;
+    bool anew = read->epoch == 0 || (same_block ? read->epoch != now->epoch
+                                                : sim_cluster_orders(a->block, a->warp, read));
+    uint32_t arrived = read->arrived;
+    *readers = (uint8_t)(anew || same_block
+                             ? sim_readers_with((sim_readers)*readers, anew, read, now->thread)
+                             : SIM_READERS_BLOCKS);
+    *read = *now;
+    if (!anew && arrived > now->arrived)
+        read->arrived = arrived;
+}
+
+static bool check_read(const access *a, uint32_t offset)
+{
+    const sim_block *b = a->block;
+    uint32_t t = a->warp->first_thread + (uint32_t)a->lane, n = offset / b->program->shared_cell_bytes;
+    sim_cell *cell = &a->owner->cells[n];
+    if (!follows(b, a->warp, t, &cell->write, SIM_READERS_ONE))
+        return report_race(a, offset, "read by this thread after a write by", &cell->write);
+    const sim_stamp now = stamp_of(b, a->warp, t, false);
+    if (a->owner == b)
+        note_read(a, &cell->read, &cell->readers, &now);
+    else
+        note_read(a, &a->owner->far[n].read, &a->owner->far[n].readers, &now);
     return true;
 }
 
-bool sim_shared_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
+bool sim_shared_touch(sim_block *b, sim_block *owner, sim_warp *w, const sim_instruction *c, int lane,
                       uint32_t offset, uint32_t bytes, sim_touch touch, const uint8_t *fresh)
 {
-    if (!b->cells)
+    if (!owner->cells)
         return true;
+    const access a = {b, owner, w, c, lane};
     uint32_t step = b->program->shared_cell_bytes;
-    if (touch != SIM_TOUCH_READ && b->engine && !sim_engine_allows_write(b, w, c, lane, offset, bytes))
+    if (touch != SIM_TOUCH_READ && owner->engine &&
+        !sim_engine_allows_write(b, owner, w, c, lane, offset, bytes))
         return false;
     if (touch != SIM_TOUCH_WRITE) {
         for (uint32_t i = 0; i < bytes; i++)
-            if (b->shared_valid[offset + i] != SIM_WRITTEN)
+            if (owner->shared_valid[offset + i] != SIM_WRITTEN)
                 return sim_fail(b, w, c, lane, SIM_FAULT_UNINITIALISED,
-                                b->shared_valid[offset + i] == SIM_COPY_UNDER_WAY
+                                owner->shared_valid[offset + i] == SIM_COPY_UNDER_WAY
                                     ? "shared memory byte %u of %u is read while a copy to it is on its way"
                                     : "shared memory byte %u of %u was never written",
                                 offset + i, b->shared_bytes);
     }
     for (uint32_t at = offset; at < offset + bytes; at += step) {
-        sim_cell *cell = &b->cells[at / step];
-        bool same = touch == SIM_TOUCH_WRITE && b->shared_valid[at] == SIM_WRITTEN && fresh &&
-                    memcmp(b->shared + at, fresh + (at - offset), step) == 0;
-        bool fine = touch == SIM_TOUCH_READ
-                        ? check_read(b, w, c, lane, at, cell)
-                        : check_write(b, w, c, lane, at, cell, touch == SIM_TOUCH_ATOMIC, same);
-        if (!fine)
+        bool same = touch == SIM_TOUCH_WRITE && owner->shared_valid[at] == SIM_WRITTEN && fresh &&
+                    memcmp(owner->shared + at, fresh + (at - offset), step) == 0;
+        if (!(touch == SIM_TOUCH_READ ? check_read(&a, at) : check_write(&a, at, touch == SIM_TOUCH_ATOMIC, same)))
             return false;
     }
     if (touch == SIM_TOUCH_WRITE)
-        memset(b->shared_valid + offset, SIM_WRITTEN, bytes);
+        memset(owner->shared_valid + offset, SIM_WRITTEN, bytes);
     return true;
 }
 
@@ -132,8 +179,9 @@ bool sim_shared_begin_copy(sim_block *b, sim_warp *w, const sim_instruction *c, 
     if (!b->cells)
         return true;
     uint32_t step = b->program->shared_cell_bytes;
+    const access a = {b, b, w, c, lane};
     for (uint32_t at = offset; at < offset + bytes; at += step)
-        if (!check_write(b, w, c, lane, at, &b->cells[at / step], false, false))
+        if (!check_write(&a, at, false, false))
             return false;
     memset(b->shared_valid + offset, SIM_COPY_UNDER_WAY, bytes);
     return true;
@@ -148,6 +196,7 @@ void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_
         sim_cell *cell = &b->cells[at / step];
         cell->write.epoch = b->epoch + 1;
         cell->write.moment = b->moment;
+        cell->write.rank = (uint8_t)b->rank;
         cell->write.thread = (uint16_t)thread;
         cell->engine = true;
     }
@@ -157,7 +206,7 @@ void sim_shared_end_copy(sim_block *b, uint32_t thread, uint32_t offset, uint32_
 bool sim_shared_leaves(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint32_t offset,
                        uint32_t bytes)
 {
-    if (!sim_shared_touch(b, w, c, lane, offset, bytes, SIM_TOUCH_READ, NULL))
+    if (!sim_shared_touch(b, b, w, c, lane, offset, bytes, SIM_TOUCH_READ, NULL))
         return false;
     uint32_t step = b->program->shared_cell_bytes;
     for (uint32_t at = offset; b->cells && at < offset + bytes; at += step) {

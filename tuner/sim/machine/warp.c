@@ -176,7 +176,8 @@ static bool ends_at(const sim_program *p, int32_t pc)
     for (int n = 0; n < 64 && (size_t)pc < p->code_count; n++, pc++) {
         if (p->code[pc].kind == SIM_EXIT && p->code[pc].guard == SIM_NO_SLOT)
             return true;
-        if (p->code[pc].kind == SIM_BARRIER || p->code[pc].kind == SIM_BRANCH_INDEXED)
+        if (p->code[pc].kind == SIM_BARRIER || p->code[pc].kind == SIM_CLUSTER_BARRIER ||
+            p->code[pc].kind == SIM_BRANCH_INDEXED)
             return false;
         if (p->code[pc].kind == SIM_BRANCH && p->code[pc].guard == SIM_NO_SLOT)
             pc = p->code[pc].target - 1;
@@ -246,6 +247,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_EXIT: leave(w, mask); return true;
     case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
     case SIM_BARRIER: return sim_barrier_arrive(b, w, c, mask);
+    case SIM_CLUSTER_BARRIER: return sim_cluster_barrier(b, w, c, mask);
+    case SIM_CLUSTER_MAP: return sim_cluster_map(b, w, c, mask);
     case SIM_COPY_ASYNC: return sim_copy_async(b, w, c, mask);
     case SIM_COPY_COMMIT: sim_copy_commit(w); return true;
     case SIM_COPY_WAIT: return sim_copy_wait(b, w, c);
@@ -256,8 +259,10 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_SPACE_TEST: test_space(w, c, mask); return true;
     case SIM_FENCE:
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        if (c->publishes)
+        if (c->publishes) {
             sim_global_fence(b);
+            w->fenced = true;
+        }
         if (c->proxy)
             sim_proxy_fence(b, w, mask);
         return true;

@@ -38,6 +38,8 @@ typedef enum sim_kind {
     SIM_LOAD, SIM_STORE, SIM_ATOMIC, SIM_COPY_ASYNC, SIM_COPY_COMMIT, SIM_COPY_WAIT,
     SIM_BRANCH, SIM_BRANCH_INDEXED, SIM_EXIT, SIM_TRAP,
     SIM_BARRIER, SIM_WARP_BARRIER,
+    SIM_CLUSTER_BARRIER, /* sim_cluster_op */
+    SIM_CLUSTER_MAP,     /* sim_cluster_op: d of the shared address a and block b */
     SIM_SHUFFLE, SIM_VOTE, SIM_MATCH, SIM_REDUCE, SIM_ACTIVE_MASK,
     SIM_CLOCK,     /* d = a counter that grows */
     SIM_FENCE, SIM_NOTHING,
@@ -77,6 +79,11 @@ typedef enum sim_barrier_op {
     SIM_BARRIER_SYNC, SIM_BARRIER_ARRIVE, SIM_BARRIER_POPC, SIM_BARRIER_AND, SIM_BARRIER_OR
 } sim_barrier_op;
 
+typedef enum sim_cluster_op {
+    SIM_CLUSTER_ARRIVE, SIM_CLUSTER_ARRIVE_RELAXED, SIM_CLUSTER_WAIT,
+    SIM_CLUSTER_ADDRESS, SIM_CLUSTER_RANK
+} sim_cluster_op;
+
 typedef enum sim_mbarrier_op {
     SIM_MBARRIER_INIT, SIM_MBARRIER_DROP, SIM_MBARRIER_ARRIVE, SIM_MBARRIER_EXPECT,
     SIM_MBARRIER_ARRIVE_EXPECT, SIM_MBARRIER_COMPLETE, SIM_MBARRIER_TEST, SIM_MBARRIER_TEST_PARITY
@@ -112,7 +119,7 @@ typedef struct sim_instruction {
     uint8_t type;         /* ptx_type of the operation */
     uint8_t source_type;  /* conversions */
     uint8_t op;           /* sim_logic, sim_atomic_op, sim_warp_op, sim_barrier_op, sim_rounding,
-                             sim_mbarrier_op;
+                             sim_mbarrier_op, sim_cluster_op;
                              loads: sim_hint */
     uint8_t space;        /* ptx_space */
     uint8_t vector;       /* elements of a load or store */
@@ -122,6 +129,7 @@ typedef struct sim_instruction {
     bool negate_a, negate_b, negate_c; /* predicate sources */
     bool extra;           /* part of the PTX instruction before: not counted */
     bool strong;          /* a memory access that is volatile or names an order */
+    bool cluster;         /* of shared memory: also of other blocks of the cluster */
     bool proxy;           /* a proxy fence: orders accesses of threads and of the copy engine */
     bool publishes;       /* makes what the block did before it visible to other blocks */
     int32_t guard;        /* slot; SIM_NO_SLOT */
@@ -153,7 +161,11 @@ typedef enum sim_special {
     SIM_TID_X, SIM_TID_Y, SIM_TID_Z, SIM_NTID_X, SIM_NTID_Y, SIM_NTID_Z, SIM_CTAID_X, SIM_CTAID_Y,
     SIM_CTAID_Z, SIM_NCTAID_X, SIM_NCTAID_Y, SIM_NCTAID_Z, SIM_LANEID, SIM_WARPID, SIM_NWARPID,
     SIM_LANEMASK_EQ, SIM_LANEMASK_LT, SIM_LANEMASK_LE, SIM_LANEMASK_GT, SIM_LANEMASK_GE, SIM_SMID,
-    SIM_NSMID, SIM_GRIDID, SIM_DYNAMIC_SMEM, SIM_TOTAL_SMEM, SIM_ZERO_SPECIAL, SIM_ONE_SPECIAL,
+    SIM_NSMID, SIM_GRIDID, SIM_DYNAMIC_SMEM, SIM_TOTAL_SMEM,
+    SIM_CLUSTERID_X, SIM_CLUSTERID_Y, SIM_CLUSTERID_Z, SIM_NCLUSTERID_X, SIM_NCLUSTERID_Y, SIM_NCLUSTERID_Z,
+    SIM_CLUSTER_CTAID_X, SIM_CLUSTER_CTAID_Y, SIM_CLUSTER_CTAID_Z, SIM_CLUSTER_NCTAID_X,
+    SIM_CLUSTER_NCTAID_Y, SIM_CLUSTER_NCTAID_Z, SIM_CLUSTER_CTARANK, SIM_CLUSTER_NCTARANK,
+    SIM_IS_EXPLICIT_CLUSTER, /* a predicate: all bits */
     SIM_SPECIAL_COUNT
 } sim_special;
 
@@ -186,5 +198,8 @@ typedef struct sim_program {
 #define SIM_SHARED_WINDOW 0x7c0000000000ull
 #define SIM_LOCAL_WINDOW 0x7d0000000000ull
 #define SIM_WINDOW_BYTES 0x010000000000ull
+/* Shared addresses of the block with rank r in its cluster begin at (r + 1) times so many bytes; a block's own
+ * begin at 0, too. */
+#define SIM_PEER_BYTES 0x1000000ull
 
 #endif
