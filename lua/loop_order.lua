@@ -14,7 +14,8 @@ return at.pattern {
   name = "loop_order",
   summary = "Sums of the rows or of the columns of a row-major matrix",
   problem = { rows = 16384, cols = 16384, axis = "rows", dtype = "float" },
-  ragged = { rows = 203, cols = 1012 },
+  -- Of few columns: those that several blocks share.
+  ragged = { { rows = 203, cols = 1012 }, { rows = 8203, cols = 12 } },
   simulated = { rows = 256, cols = 1024 },
 
   space = {
@@ -30,7 +31,8 @@ return at.pattern {
     -- Elements of a row for each of its team's threads, where there are enough rows to keep the GPU busy.
     share = at.when("algorithm == 'team'", { 16, 32, 64, 128 }),
     -- So many times the GPU's threads (team) or multiprocessors (tile, of columns) have something to do, as far
-    -- as more threads for a row or fewer columns for a block help; 0: that is not looked at.
+    -- as more threads for a row, fewer columns for a block or more blocks for some columns help; 0: that is not
+    -- looked at.
     waves = at.when("algorithm == 'team' or algorithm == 'tile' and axis == 'columns'", { 0, 1, 2, 4 }),
     vec = { 1, 2, 4, 8, 16 },        -- elements of a load, as far as they divide a row
     unroll = { 1, 2, 4, 8 },         -- loads of a thread in flight, of vec elements
@@ -49,6 +51,13 @@ return at.pattern {
     lanes_least = "max(32 // (vector * sizeof(dtype)), 1)",
     lanes_of_waves = pow2_below "max(packs // (max(waves, 1) * device.sm_count), 1)",
     across = "waves == 0 and lanes or min(lanes, max(lanes_of_waves, lanes_least))",
+    -- Blocks that share columns, a cluster, each with every so many of the rows: where there are too few columns,
+    -- and rows enough that each thread has its loads in flight.
+    blocks_of_columns = "ceil_div(packs, across)",
+    cluster_of_waves = pow2_below "max(waves * device.sm_count // blocks_of_columns, 1)",
+    cluster_of_rows = pow2_below "max(rows // (block // across * turn), 1)",
+    cluster = "axis == 'columns' and algorithm == 'tile' and waves > 0 and device.major >= 9 "
+      .. "and min(cluster_of_waves, cluster_of_rows, 8) or 1",
     threads = "algorithm == 'team' and team > 32 and team or block",
     pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
   },
@@ -93,9 +102,10 @@ return at.pattern {
     shared = "algorithm == 'bulk' and cols * sizeof(dtype) or 0",
   },
   launch = {
-    grid = "axis == 'columns' and ceil_div(packs, algorithm == 'tile' and across or block) or algorithm == 'bulk' and rows "
+    grid = "axis == 'columns' and ceil_div(packs, algorithm == 'tile' and across or block) * cluster or algorithm == 'bulk' and rows "
       .. "or ceil_div(rows, algorithm == 'team' and threads // team or block)",
     block = "threads",
+    cluster = "cluster",
   },
   traffic = "rows * cols * sizeof(dtype)",
   ceiling = "read",
