@@ -108,6 +108,8 @@ static script *random_problem(const subject *s, rng *r)
             snprintf(text, VALUE_BYTES, "%.6g", 100 * (double)rng_below(r, 1 << 20) / (1 << 20) - 50);
         else if (strcmp(v->name, "dtype") == 0)
             snprintf(text, VALUE_BYTES, "%s", types[rng_below(r, 5)]);
+        else if (strcmp(v->name, "axis") == 0)
+            snprintf(text, VALUE_BYTES, "%s", rng_below(r, 2) ? "rows" : "columns");
         else
             continue;
         with.variables[with.variable_count++] = (script_setting){v->name, text};
@@ -215,9 +217,11 @@ static void compare_lines(char *said, char *wanted, long least)
 
 /* ---- launches in C ---- */
 
-static void ask_subject(const subject *s, rng *r, int problems, FILE *source, FILE *expected)
+/* The first configuration of each problem is the baseline, with `given`; the others are random. */
+static void ask_subject(const subject *s, const char *given, rng *r, int problems, FILE *source, FILE *expected)
 {
     const pattern *p = script_pattern(s->script);
+    at_error error = {0};
     fprintf(source, "static void ask_%s(void)\n{\n    static const char *const entries[] = {", p->name);
     for (size_t i = 0; i < s->model.launch.entry_count; i++)
         fprintf(source, "%s\"%s\"", i ? ", " : "", s->model.launch.entries[i]);
@@ -235,6 +239,8 @@ static void ask_subject(const subject *s, rng *r, int problems, FILE *source, FI
                 indices[i] = c == 0 || rng_below(r, 2)
                                  ? p->baseline[i]
                                  : (uint16_t)rng_below(r, p->parameters[i].value_count);
+            if (c == 0 && given)
+                assert_ok(script_parse_configuration(s->script, given, indices, &error), error);
             print_c_configuration(source, &s->model, p, indices);
             fputs(",\n            ", source);
             expect_plan(expected, with, indices);
@@ -248,6 +254,15 @@ static void ask_subject(const subject *s, rng *r, int problems, FILE *source, FI
     }
     fputs("}\n\n", source);
 }
+
+/* Few columns of many rows: those that the blocks of a cluster share. */
+static const char columns_record[] =
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"loop_order\", \"gpu\": \"NVIDIA H200\","
+    " \"compute_capability\": \"9.0\", \"entries\": ["
+    "{\"problem\": {\"rows\": 16384, \"cols\": 256, \"axis\": \"columns\", \"dtype\": \"float\"},"
+    " \"configuration\": {\"algorithm\": \"tile\", \"block\": 256, \"lanes\": 32, \"share\": 16, \"waves\": 2,"
+    " \"vec\": 4, \"unroll\": 2, \"accumulators\": 1, \"load_hint\": \"none\"},"
+    " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
 static void launches_in_c_are_those_of_the_script(void **state)
 {
@@ -280,14 +295,16 @@ static void launches_in_c_are_those_of_the_script(void **state)
     for (size_t i = 0; i < FILES; i++) {
         char name[80];
         subject s;
-        subject_open(&s, files[i], NULL);
+        const bool sums = strcmp(files[i], "lua/loop_order") == 0;
+        subject_open(&s, files[i], sums ? columns_record : NULL);
         const export_model *models[] = {&s.model};
         size_t size;
         char *header = exported_text(&export_cuda, models, 1, 1, &size);
         snprintf(name, sizeof name, "%s.h", s.model.pattern);
         write_file(folder, name, header, size);
         free(header);
-        ask_subject(&s, &r, PROBLEMS, to, wanted);
+        /* Columns that the blocks of a cluster share: of how many is the problem's and the device's. */
+        ask_subject(&s, sums ? "algorithm=tile,lanes=32,waves=2,vec=4" : NULL, &r, PROBLEMS, to, wanted);
         fprintf(last, "    ask_%s();\n", s.model.pattern);
         subject_close(&s);
     }
@@ -299,6 +316,7 @@ static void launches_in_c_are_those_of_the_script(void **state)
     write_file(folder, "main.c", source, source_size);
     char *out = run(folder, "cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers "
                             "-DAUTOTUNE_WITHOUT_CUDA main.c -o main && ./main >out");
+    assert_non_null(strstr(expected, " 8,1,1 0 0"));
     compare_lines(out, expected, FILES * PROBLEMS);
     free(out);
     free(source);
@@ -440,6 +458,22 @@ static const char copied_record[] =
     " \"configuration\": {\"block\": 128, \"vec\": 4, \"shared\": 65536},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
+/* The script for the first problem that is recorded, or else its own. */
+static script *own_problem(const subject *s, const arch_limits *limits)
+{
+    char texts[SETTINGS_MAX_VARIABLES][VALUE_BYTES];
+    settings with = s->run;
+    script *out;
+    at_error error = {0};
+    const record_values *recorded = s->records.count ? &s->record.entries[0].problem : NULL;
+    for (size_t i = 0; recorded && i < recorded->count; i++) {
+        value_format(recorded->pairs[i].value, texts[i], VALUE_BYTES);
+        with.variables[with.variable_count++] = (script_setting){recorded->pairs[i].name, texts[i]};
+    }
+    assert_ok(target_load_script(&with, limits, &out, &error), error);
+    return out;
+}
+
 /* Of the shell: `compiler` is what compiles a .cu, `include` where the headers of its CUDA are. */
 static void a_program_launches_what_the_library_would(const char *set_compiler_and_include)
 {
@@ -451,7 +485,8 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
                 {"tests/fixtures/separable", NULL, 2},
                 {"tests/fixtures/luma", NULL, 2},
                 {"tests/fixtures/two_pass_sum", NULL, 2},
-                {"tests/fixtures/particles", NULL, 2}};
+                {"tests/fixtures/particles", NULL, 2},
+                {"lua/loop_order", columns_record, 0}};
     enum { COUNT = sizeof from / sizeof *from };
     static subject subjects[COUNT];
     const export_model *models[COUNT];
@@ -478,11 +513,10 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
         subject *s = &subjects[i];
         write_caller(to, s);
         for (int n = 0; n <= from[i].problems; n++) {
-            at_error error = {0};
             const arch_limits limits = here();
             script *with = NULL;
             if (n == 0)
-                assert_ok(target_load_script(&s->run, &limits, &with, &error), error);
+                with = own_problem(s, &limits);
             else
                 with = random_problem(s, &r);
             if (!with)
