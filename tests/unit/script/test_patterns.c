@@ -297,6 +297,62 @@ static void a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has(void *
     script_free(s);
 }
 
+static uint32_t cluster_of(script *s, problem_kind problem, const uint16_t *indices)
+{
+    at_error error = {0};
+    launch_plan launch;
+    assert_ok(script_launch_plan(s, problem, indices, &launch, &error), error);
+    return launch.launches[0].cluster[0];
+}
+
+/* Sums of columns of `type` by `arch`: the variants that may share columns among blocks, and how many of them do so on
+ * a problem that they are checked on. */
+static void count_sharing(const char *arch, const char *type, size_t *may, size_t *do_share)
+{
+    const script_setting settings[] = {{"axis", "columns"}, {"dtype", type}};
+    at_error error = {0};
+    space *all;
+    script *s = load_for(arch, "lua/loop_order.lua", settings, 2);
+    assert_ok(script_space(s, PROBLEM_TUNED, &all, &error), error);
+    *may = *do_share = 0;
+    for (uint64_t i = 0; i < space_count(all); i++) {
+        uint16_t indices[MOST_PARAMETERS];
+        char text[1024];
+        bool shares = false;
+        space_at(all, i, indices);
+        script_format_configuration(s, indices, text, sizeof text);
+        if (!strstr(text, "algorithm=tile") || strstr(text, "waves=0"))
+            continue;
+        for (size_t k = 0; k < script_pattern(s)->ragged_count; k++) {
+            bool valid;
+            problem_kind ragged = (problem_kind)(PROBLEM_RAGGED + k);
+            assert_ok(script_valid(s, ragged, indices, &valid, NULL, &error), error);
+            shares = shares || (valid && cluster_of(s, ragged, indices) > 1);
+        }
+        ++*may;
+        *do_share += shares;
+    }
+    space_free(all);
+    script_free(s);
+}
+
+static void columns_that_blocks_share_are_checked_where_they_do(void **state)
+{
+    (void)state;
+    static const char *const types[] = {"float", "double", "half", "int32", "uint8"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t may, do_share;
+        count_sharing("sm_90", types[i], &may, &do_share);
+        assert_true(may > 50);
+        if (do_share != may)
+            fail_msg("%s: of %zu variants %zu are checked as parts of clusters", types[i], may, do_share);
+    }
+    /* Where there are no clusters, blocks are alone. */
+    size_t may, do_share;
+    count_sharing("sm_80", "float", &may, &do_share);
+    assert_true(may > 50 && do_share == 0);
+}
+
 static int start_pool(void **state)
 {
     at_error error = {0};
@@ -326,6 +382,7 @@ int main(void)
         cmocka_unit_test(every_start_is_a_valid_configuration_of_the_problem_that_scripts_name),
         cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
         cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
+        cmocka_unit_test(columns_that_blocks_share_are_checked_where_they_do),
     };
     return cmocka_run_group_tests(tests, start_pool, stop_pool);
 }
