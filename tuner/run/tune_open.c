@@ -18,6 +18,9 @@ enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
 /* What a quick run tries before it is time for the race, and at most where there is none. */
 enum { QUICK_LIKELY = 60 };
 
+/* What it tries in any case. */
+enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
+
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
  * gets one that a newcomer waits for. */
 static const double SIMULATED_BUDGET_S = 40;
@@ -244,6 +247,9 @@ at_status tune_open(tune *t, at_error *error)
         status = read_warm_start(t, error);
     if (!status)
         status = list_starts(t, &starts, &start_count, error);
+    t->first = start_count < QUICK_FIRST_LEAST  ? QUICK_FIRST_LEAST
+               : start_count > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
+                                                : start_count;
     const strategy_kind *kind;
     if (!status)
         status = strategy_find(

@@ -16,10 +16,9 @@ enum { EMIT_AT_ONCE = 8 };
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* A quick run answers within three seconds, if it has tried so many variants: by then its race should end, and those of
- * products and transfers took up to 1.2 s longer than planned on three hosts of H200s. */
-static const double QUICK_S = 2.2;
-enum { QUICK_LEAST = 8 };
+/* A quick run answers within three seconds: by then its race should end, and those of products and transfers took up to
+ * 1.2 s longer than planned on three hosts of H200s. For those that it tries in any case it waits longer. */
+static const double QUICK_S = 2.2, QUICK_LATEST_S = 2.7;
 
 /* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
  * end of all processes. */
@@ -181,7 +180,7 @@ static bool is_asked_out(const tune *t)
 /* A default can be as slow as thirty others: where time is short it comes last of those that are tried in any case. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
-    size_t last = count < QUICK_LEAST ? count : QUICK_LEAST;
+    size_t last = count < t->first ? count : t->first;
     if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline || wanted[0] != t->baseline)
         return;
     memmove(wanted, wanted + 1, (last - 1) * sizeof *wanted);
@@ -275,11 +274,20 @@ static double likely_race_s(const tune *t)
                           DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;
 }
 
-/* Has a quick run tried what it knew beforehand, and is it time for the race? */
+static bool has_tried_first(const tune *t)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    size_t tried = 0;
+    while (tried < all->count && tried < t->first && all->items[tried]->finished)
+        tried++;
+    return tried == t->first;
+}
+
+/* Is it time for a quick run's race? */
 static bool is_quick_enough(const tune *t)
 {
-    return tune_is_quick(t) && tune_races(t) && t->stopping.evaluations >= QUICK_LEAST &&
-           tune_elapsed_s(t) + likely_race_s(t) >= QUICK_S;
+    return tune_is_quick(t) && tune_races(t) && t->best_ns > 0 &&
+           tune_elapsed_s(t) + likely_race_s(t) >= (has_tried_first(t) ? QUICK_S : QUICK_LATEST_S);
 }
 
 /* Would who leads be compiled for its ragged problems, which takes about as long as its compiling did, only when a quick

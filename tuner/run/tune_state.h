@@ -45,6 +45,7 @@ struct tune {
     int64_t best_ns;   /* of the search so far; 0: none */
     candidate *leader;  /* the fastest so far; NULL: none */
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
+    size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;
