@@ -223,6 +223,17 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
+/* One of those that are named beforehand is likely to win a quick run, which would wait for its ragged problems at the
+ * end: where there are compile workers for all of them that is done at once. */
+static void defer_ragged(tune *t, size_t named)
+{
+    bool whole = tune_is_quick(t) && named <= t->first &&
+                 named * t->session.slots <= compile_width(t->session.workers->pool);
+    t->whole = whole ? named : 0;
+    if (!t->whole)
+        pipeline_defer_ragged(t->pipeline);
+}
+
 at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
@@ -278,7 +289,7 @@ at_status tune_open(tune *t, at_error *error)
     race_options rules = race_defaults();
     if (!status && tune_races(t) && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
-        pipeline_defer_ragged(t->pipeline);
+        defer_ragged(t, start_count);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */

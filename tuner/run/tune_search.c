@@ -17,8 +17,9 @@ enum { EMIT_AT_ONCE = 8 };
 static const double LEADER_GAIN = 0.01;
 
 /* A quick run answers within three seconds: by then its race should end, and those of products and transfers took up to
- * 1.2 s longer than planned on three hosts of H200s. For those that it tries in any case it waits longer. */
-static const double QUICK_S = 2.2, QUICK_LATEST_S = 2.7;
+ * 1.2 s longer than planned on three hosts of H200s. What a race takes is unknown until those are tried that it tries in
+ * any case, for which it waits, though not for ever. */
+static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
 /* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
  * end of all processes. */
@@ -213,7 +214,8 @@ static at_status ask(tune *t, bool *more, at_error *error)
             status = pipeline_step(t->pipeline, 0, error);
         if (status)
             return status;
-        t->asked++;
+        if (++t->asked == t->whole)
+            pipeline_defer_ragged(t->pipeline);
     }
     return AT_OK;
 }
@@ -286,8 +288,10 @@ static bool has_tried_first(const tune *t)
 /* Is it time for a quick run's race? */
 static bool is_quick_enough(const tune *t)
 {
-    return tune_is_quick(t) && tune_races(t) && t->best_ns > 0 &&
-           tune_elapsed_s(t) + likely_race_s(t) >= (has_tried_first(t) ? QUICK_S : QUICK_LATEST_S);
+    if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
+        return false;
+    double elapsed_s = tune_elapsed_s(t);
+    return has_tried_first(t) ? elapsed_s + likely_race_s(t) >= QUICK_S : elapsed_s >= QUICK_WAIT_S;
 }
 
 /* Would who leads be compiled for its ragged problems, which takes about as long as its compiling did, only when a quick

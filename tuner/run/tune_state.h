@@ -46,6 +46,7 @@ struct tune {
     candidate *leader;  /* the fastest so far; NULL: none */
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
     size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
+    size_t whole; /* of these, so many are compiled for their ragged problems at once; the others are deferred */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;
