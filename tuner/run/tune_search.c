@@ -285,21 +285,27 @@ static bool has_tried_first(const tune *t)
     return tried == t->first;
 }
 
+/* Would what a quick run begins to compile now, as the first take or the leader took, be done only when it should race?
+ * How long that race takes is not known before the first are tried: the winner is compiled for its proof, at least. */
+static bool is_late(const tune *t)
+{
+    if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first || (!t->best_ns && !pipeline_in_flight(t->pipeline)))
+        return false;
+    double elapsed_s = tune_elapsed_s(t);
+    bool known = t->leader && has_tried_first(t);
+    double compile_s = known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
+    return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
+}
+
 /* Is it time for a quick run's race? */
 static bool is_quick_enough(const tune *t)
 {
     if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
         return false;
     double elapsed_s = tune_elapsed_s(t);
-    return has_tried_first(t) ? elapsed_s + likely_race_s(t) >= QUICK_S : elapsed_s >= QUICK_WAIT_S;
-}
-
-/* Would who leads be compiled for its ragged problems, which takes about as long as its compiling did, only when a quick
- * run should race? */
-static bool is_check_late(const tune *t)
-{
-    double compile_s = t->leader ? (double)t->leader->found.compile_ns / 1e9 : 0;
-    return tune_is_quick(t) && tune_races(t) && tune_elapsed_s(t) + compile_s + likely_race_s(t) >= QUICK_S;
+    if (!has_tried_first(t))
+        return elapsed_s >= QUICK_WAIT_S;
+    return elapsed_s + likely_race_s(t) >= QUICK_S || (!pipeline_in_flight(t->pipeline) && is_late(t));
 }
 
 static bool must_stop(tune *t)
@@ -336,11 +342,12 @@ static at_status search(tune *t, at_error *error)
         }
         if (tune_interrupted(t))
             return AT_OK;
-        if (!ended)
+        bool late = !ended && is_late(t);
+        if (!ended && !late)
             status = ask(t, &more, error);
         if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
             status = pipeline_prepare_race(t->pipeline, likely_entrants(t), error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline) &&
+        if (!status && !more && !pipeline_in_flight(t->pipeline) && !late &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;
         if (!status)
@@ -350,7 +357,7 @@ static at_status search(tune *t, at_error *error)
         if (!status)
             status = take_proofs(t, error);
         /* At its end the race checks. */
-        if (!status && !ended && pipeline_in_flight(t->pipeline) && !is_check_late(t))
+        if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
             status = check_leader(t, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
@@ -430,6 +437,7 @@ at_status tune_search(tune *t, at_error *error)
 {
     bool searched = false;
     stopping_init(&t->stopping, &t->limits);
+    t->search_from_s = tune_elapsed_s(t);
     t->stopping.limits.seconds *= tune_races(t) ? SEARCH_SHARE : 1;
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)

@@ -34,6 +34,7 @@ struct tune {
     journal *journal;
     pipeline *pipeline;
     race_log log;
+    double search_from_s; /* as tune_elapsed_s() */
     bool retraced; /* the journal knew what the search had tried */
     prover *prover; /* where a GPU measures; else NULL */
     race_driver *driver;
