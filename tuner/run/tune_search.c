@@ -157,8 +157,10 @@ static at_status take_proofs(tune *t, at_error *error)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
-        t->failed += c->verdict == PROOF_CONVICTED;
-        if (c->verdict == PROOF_CONVICTED)
+        /* One that is not tried yet is convicted when it is. */
+        bool convicted = c->verdict == PROOF_CONVICTED && c->finished;
+        t->failed += convicted;
+        if (convicted)
             pipeline_keep_conviction(t->pipeline, c);
     }
     return status;
@@ -188,6 +190,18 @@ static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
     wanted[last - 1] = t->baseline;
 }
 
+/* Those of which one is likely to win are proven at once; those behind them are compiled for the tuned problem alone. */
+static at_status end_of_whole(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    at_status status = AT_OK;
+    pipeline_defer_ragged(t->pipeline);
+    for (size_t i = 0; !status && i < t->whole; i++)
+        if (all->items[i]->configuration != t->baseline || !t->has_baseline)
+            status = pipeline_prove(t->pipeline, all->items[i], error);
+    return status;
+}
+
 static at_status ask(tune *t, bool *more, at_error *error)
 {
     uint64_t wanted[ASK_AT_ONCE];
@@ -215,7 +229,9 @@ static at_status ask(tune *t, bool *more, at_error *error)
         if (status)
             return status;
         if (++t->asked == t->whole)
-            pipeline_defer_ragged(t->pipeline);
+            status = end_of_whole(t, error);
+        if (status)
+            return status;
     }
     return AT_OK;
 }
@@ -297,7 +313,15 @@ static bool is_late(const tune *t)
     return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
 }
 
-/* Is it time for a quick run's race? */
+/* What a device takes for a variant. */
+static double try_s(const tune *t)
+{
+    const pipeline_state *s = pipeline_get_state(t->pipeline);
+    uint64_t tried = s->finished - s->resumed - s->twins;
+    return tried > 0 ? (double)(s->check_ns + s->measure_ns) / 1e9 / (double)tried : 0;
+}
+
+/* Is it time for a quick run's race, once the variant that the device is at is done? */
 static bool is_quick_enough(const tune *t)
 {
     if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
@@ -305,7 +329,7 @@ static bool is_quick_enough(const tune *t)
     double elapsed_s = tune_elapsed_s(t);
     if (!has_tried_first(t))
         return elapsed_s >= QUICK_WAIT_S;
-    return elapsed_s + likely_race_s(t) >= QUICK_S || (!pipeline_in_flight(t->pipeline) && is_late(t));
+    return elapsed_s + try_s(t) + likely_race_s(t) >= QUICK_S || (!pipeline_in_flight(t->pipeline) && is_late(t));
 }
 
 static bool must_stop(tune *t)

@@ -518,7 +518,7 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
     finish(p, c);
     variant_log_keep(&p->log, c);
-    if (e->outcome != OUTCOME_OK)
+    if (c->found.outcome != OUTCOME_OK)
         candidate_drop_images(c);
     return AT_OK;
 }
