@@ -159,7 +159,8 @@ static bool ordered(const access *a, uint32_t block, const sim_stamp *before)
 {
     const sim_block *b = a->block;
     uint32_t t = thread_of(a);
-    if (b->cluster->blocks[before->rank].index == block - 1 && sim_cluster_orders(b, a->warp, before))
+    if (a->warp->waited > 0 && b->cluster->blocks[before->rank].index == block - 1 &&
+        sim_cluster_orders(b, a->warp, before))
         return true;
     if (block - 1 != b->index)
         return has_seen(b, block - 1, before->moment);

@@ -164,8 +164,13 @@ bool sim_cluster_map(sim_block *b, sim_warp *w, const sim_instruction *c, uint32
 /* Whose is the shared address, which becomes one of that block's own? NULL, with a fault: no block's that a
  * thread may access. */
 sim_block *sim_cluster_owner(sim_block *b, sim_warp *w, const sim_instruction *c, int lane, uint64_t *address);
+/* Has a barrier of the cluster that the warp has waited at behind the access released it? */
+bool sim_cluster_released(const sim_block *b, const sim_warp *w, const sim_stamp *access);
 /* Has a barrier of the cluster ordered the access before what the warp does now? */
-bool sim_cluster_orders(const sim_block *b, const sim_warp *w, const sim_stamp *access);
+static inline bool sim_cluster_orders(const sim_block *b, const sim_warp *w, const sim_stamp *access)
+{
+    return w->waited > access->arrived && sim_cluster_released(b, w, access);
+}
 /* The block ends: false, with a fault, when another may still access its shared memory. */
 bool sim_cluster_allows_end(sim_block *b);
 

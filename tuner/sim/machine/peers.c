@@ -3,7 +3,7 @@
 
 #include "sim/machine/machine.h"
 
-bool sim_cluster_orders(const sim_block *b, const sim_warp *w, const sim_stamp *access)
+bool sim_cluster_released(const sim_block *b, const sim_warp *w, const sim_stamp *access)
 {
     const sim_warp *other = &b->cluster->blocks[access->rank].warps[access->thread / SIM_LANES];
     for (uint32_t k = access->arrived; k < w->waited; k++)

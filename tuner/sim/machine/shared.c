@@ -56,10 +56,8 @@ static bool follows(const sim_block *b, const sim_warp *w, uint32_t t, const sim
     bool here = last->rank == b->rank && readers != SIM_READERS_BLOCKS;
     if (last->epoch == 0 || (here && last->epoch != b->epoch + 1) || sim_cluster_orders(b, w, last))
         return true;
-    if (!here)
-        return false;
-    return w->observed > last->moment || (readers == SIM_READERS_ONE && t == last->thread) ||
-           (readers != SIM_READERS_MANY && sim_warp_orders(w, t, last));
+    return here && ((readers == SIM_READERS_ONE && t == last->thread) || w->observed > last->moment ||
+                    (readers != SIM_READERS_MANY && sim_warp_orders(w, t, last)));
 }
 
 static sim_stamp stamp_of(const sim_block *b, const sim_warp *w, uint32_t thread, bool strong)
