@@ -373,6 +373,24 @@ static int stop_pool(void **state)
     return 0;
 }
 
+static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters(void **state)
+{
+    (void)state;
+    static const script_setting few[] = {{"m", "128"}, {"n", "128"}, {"k", "1024"}};
+    script *many = load("lua/matmul.lua", NULL, 0), *s = load("lua/matmul.lua", few, 3);
+    script *older = load_for("sm_80", "lua/matmul.lua", few, 3);
+    const pattern *p = script_pattern(s);
+    for (size_t i = 0; i < p->start_count; i++) {
+        assert_int_equal(cluster_of(many, PROBLEM_TUNED, p->starts[i]), 1);
+        assert_int_equal(cluster_of(s, PROBLEM_TUNED, p->starts[i]), 8);
+        assert_int_equal(cluster_of(s, PROBLEM_RAGGED, p->starts[i]), 8);
+        assert_int_equal(cluster_of(older, PROBLEM_TUNED, p->starts[i]), 1);
+    }
+    script_free(many);
+    script_free(s);
+    script_free(older);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,6 +401,7 @@ int main(void)
         cmocka_unit_test(transpose_compiles_for_every_element_type_and_for_odd_sizes),
         cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
         cmocka_unit_test(columns_that_blocks_share_are_checked_where_they_do),
+        cmocka_unit_test(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters),
     };
     return cmocka_run_group_tests(tests, start_pool, stop_pool);
 }
