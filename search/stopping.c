@@ -16,13 +16,13 @@ struct stopping_step {
 };
 
 /* Evaluations by effort: what the default strategy needs, on the curves of search/README.md, to be
- * near what it finds at all, and several times as many. */
+ * near what it finds at all, and several times as many; quick: as many as its seconds allow. */
 static const struct {
     const char *name;
     uint64_t evaluations; /* 0: all */
     double gain;
 } efforts[EFFORTS] = {
-    [EFFORT_QUICK] = {"quick", 120, 0},
+    [EFFORT_QUICK] = {"quick", 240, 0},
     [EFFORT_NORMAL] = {"normal", 300, 0.01},
     [EFFORT_THOROUGH] = {"thorough", 2000, 0.001},
     [EFFORT_EXHAUSTIVE] = {"exhaustive", 0, 0},

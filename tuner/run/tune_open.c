@@ -18,6 +18,9 @@ enum { RECORDED_STARTS = 24 }; /* of the hundred or so that a quick run tries */
 /* What a quick run tries before it is time for the race, and at most where there is none. */
 enum { QUICK_LIKELY = 60 };
 
+/* What it tries in any case. */
+enum { QUICK_FIRST_LEAST = 4, QUICK_FIRST_MOST = 8 };
+
 /* A simulated device works through variants a thousand times slower than a GPU; without a budget it
  * gets one that a newcomer waits for. */
 static const double SIMULATED_BUDGET_S = 40;
@@ -220,6 +223,17 @@ static at_status predict(tune *t, at_error *error)
     return status;
 }
 
+/* One of those that are named beforehand is likely to win a quick run, which would wait for its ragged problems at the
+ * end: where there are compile workers for all of them that is done at once. */
+static void defer_ragged(tune *t, size_t named)
+{
+    bool whole = tune_is_quick(t) && named <= t->first &&
+                 named * t->session.slots <= compile_width(t->session.workers->pool);
+    t->whole = whole ? named : 0;
+    if (!t->whole)
+        pipeline_defer_ragged(t->pipeline);
+}
+
 at_status tune_open(tune *t, at_error *error)
 {
     const settings *o = t->settings;
@@ -244,6 +258,9 @@ at_status tune_open(tune *t, at_error *error)
         status = read_warm_start(t, error);
     if (!status)
         status = list_starts(t, &starts, &start_count, error);
+    t->first = start_count < QUICK_FIRST_LEAST  ? QUICK_FIRST_LEAST
+               : start_count > QUICK_FIRST_MOST ? QUICK_FIRST_MOST
+                                                : start_count;
     const strategy_kind *kind;
     if (!status)
         status = strategy_find(
@@ -272,7 +289,7 @@ at_status tune_open(tune *t, at_error *error)
     race_options rules = race_defaults();
     if (!status && tune_races(t) && !o->prove_all &&
         (tune_is_quick(t) || tune_evaluations(t) > race_probe_pays(&rules)))
-        pipeline_defer_ragged(t->pipeline);
+        defer_ragged(t, start_count);
     if (!status && strategy_get_kind(t->strategy)->blind)
         pipeline_look_far_ahead(t->pipeline);
     /* A simulated device has every variant proven by its own checks. */

@@ -7,6 +7,8 @@
 
 enum { STEP_MS = 50 };
 
+enum { QUICK_PROOF_MS = 2800 }; /* when a quick run has waited long enough for its winner's proof */
+
 static void keep_search(tune *t)
 {
     const candidates *all = pipeline_candidates(t->pipeline);
@@ -65,6 +67,8 @@ static at_status race_at_home(tune *t, const candidate *baseline, at_error *erro
     if (status == AT_NOT_FOUND)
         return error_forgive(status, AT_NOT_FOUND, error);
     bool finished = status != AT_OK;
+    if (!status && tune_is_quick(t))
+        race_driver_hurry(t->driver, t->start_ns + QUICK_PROOF_MS * INT64_C(1000000));
     if (t->end == RUN_END_INTERRUPTED && !status)
         race_driver_stop(t->driver);
     while (!finished && t->end != RUN_END_INTERRUPTED) {

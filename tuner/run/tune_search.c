@@ -16,10 +16,10 @@ enum { EMIT_AT_ONCE = 8 };
 /* Who leads by less may owe that to noise, and is not checked for it. */
 static const double LEADER_GAIN = 0.01;
 
-/* A quick run answers within three seconds, if it has tried so many variants: by then its race should end, and those of
- * products and transfers took up to 1.2 s longer than planned on three hosts of H200s. */
-static const double QUICK_S = 2.2;
-enum { QUICK_LEAST = 8 };
+/* A quick run answers within three seconds: by then its race should end, and those of products and transfers took up to
+ * 1.2 s longer than planned on three hosts of H200s. What a race takes is unknown until those are tried that it tries in
+ * any case, for which it waits, though not for ever. */
+static const double QUICK_S = 2.2, QUICK_WAIT_S = 2.0;
 
 /* Of a race, beside its samples and what is compiled for it: loading and checking entrants, the winner's proof, and the
  * end of all processes. */
@@ -157,8 +157,10 @@ static at_status take_proofs(tune *t, at_error *error)
             status = pipeline_prove(t->pipeline, c, error);
     }
     for (candidate *c; !status && (c = pipeline_take_proof(t->pipeline));) {
-        t->failed += c->verdict == PROOF_CONVICTED;
-        if (c->verdict == PROOF_CONVICTED)
+        /* One that is not tried yet is convicted when it is. */
+        bool convicted = c->verdict == PROOF_CONVICTED && c->finished;
+        t->failed += convicted;
+        if (convicted)
             pipeline_keep_conviction(t->pipeline, c);
     }
     return status;
@@ -181,11 +183,23 @@ static bool is_asked_out(const tune *t)
 /* A default can be as slow as thirty others: where time is short it comes last of those that are tried in any case. */
 static void put_default_back(const tune *t, uint64_t *wanted, size_t count)
 {
-    size_t last = count < QUICK_LEAST ? count : QUICK_LEAST;
+    size_t last = count < t->first ? count : t->first;
     if (!tune_is_quick(t) || t->asked > 0 || last == 0 || !t->has_baseline || wanted[0] != t->baseline)
         return;
     memmove(wanted, wanted + 1, (last - 1) * sizeof *wanted);
     wanted[last - 1] = t->baseline;
+}
+
+/* Those of which one is likely to win are proven at once; those behind them are compiled for the tuned problem alone. */
+static at_status end_of_whole(tune *t, at_error *error)
+{
+    const candidates *all = pipeline_candidates(t->pipeline);
+    at_status status = AT_OK;
+    pipeline_defer_ragged(t->pipeline);
+    for (size_t i = 0; !status && i < t->whole; i++)
+        if (all->items[i]->configuration != t->baseline || !t->has_baseline)
+            status = pipeline_prove(t->pipeline, all->items[i], error);
+    return status;
 }
 
 static at_status ask(tune *t, bool *more, at_error *error)
@@ -214,7 +228,10 @@ static at_status ask(tune *t, bool *more, at_error *error)
             status = pipeline_step(t->pipeline, 0, error);
         if (status)
             return status;
-        t->asked++;
+        if (++t->asked == t->whole)
+            status = end_of_whole(t, error);
+        if (status)
+            return status;
     }
     return AT_OK;
 }
@@ -275,19 +292,44 @@ static double likely_race_s(const tune *t)
                           DEFAULT_BLOCKS * (default_ns + rest_ns)) / 1e9;
 }
 
-/* Has a quick run tried what it knew beforehand, and is it time for the race? */
-static bool is_quick_enough(const tune *t)
+static bool has_tried_first(const tune *t)
 {
-    return tune_is_quick(t) && tune_races(t) && t->stopping.evaluations >= QUICK_LEAST &&
-           tune_elapsed_s(t) + likely_race_s(t) >= QUICK_S;
+    const candidates *all = pipeline_candidates(t->pipeline);
+    size_t tried = 0;
+    while (tried < all->count && tried < t->first && all->items[tried]->finished)
+        tried++;
+    return tried == t->first;
 }
 
-/* Would who leads be compiled for its ragged problems, which takes about as long as its compiling did, only when a quick
- * run should race? */
-static bool is_check_late(const tune *t)
+/* Would what a quick run begins to compile now, as the first take or the leader took, be done only when it should race?
+ * How long that race takes is not known before the first are tried: the winner is compiled for its proof, at least. */
+static bool is_late(const tune *t)
 {
-    double compile_s = t->leader ? (double)t->leader->found.compile_ns / 1e9 : 0;
-    return tune_is_quick(t) && tune_races(t) && tune_elapsed_s(t) + compile_s + likely_race_s(t) >= QUICK_S;
+    if (!tune_is_quick(t) || !tune_races(t) || t->asked < t->first || (!t->best_ns && !pipeline_in_flight(t->pipeline)))
+        return false;
+    double elapsed_s = tune_elapsed_s(t);
+    bool known = t->leader && has_tried_first(t);
+    double compile_s = known ? (double)t->leader->found.compile_ns / 1e9 : elapsed_s - t->search_from_s;
+    return elapsed_s + compile_s + (known ? likely_race_s(t) : RACE_REST_S + compile_s) >= QUICK_S;
+}
+
+/* What a device takes for a variant. */
+static double try_s(const tune *t)
+{
+    const pipeline_state *s = pipeline_get_state(t->pipeline);
+    uint64_t tried = s->finished - s->resumed - s->twins;
+    return tried > 0 ? (double)(s->check_ns + s->measure_ns) / 1e9 / (double)tried : 0;
+}
+
+/* Is it time for a quick run's race, once the variant that the device is at is done? */
+static bool is_quick_enough(const tune *t)
+{
+    if (!tune_is_quick(t) || !tune_races(t) || t->best_ns == 0)
+        return false;
+    double elapsed_s = tune_elapsed_s(t);
+    if (!has_tried_first(t))
+        return elapsed_s >= QUICK_WAIT_S;
+    return elapsed_s + try_s(t) + likely_race_s(t) >= QUICK_S || (!pipeline_in_flight(t->pipeline) && is_late(t));
 }
 
 static bool must_stop(tune *t)
@@ -324,11 +366,12 @@ static at_status search(tune *t, at_error *error)
         }
         if (tune_interrupted(t))
             return AT_OK;
-        if (!ended)
+        bool late = !ended && is_late(t);
+        if (!ended && !late)
             status = ask(t, &more, error);
         if (!status && !ended && (is_asked_out(t) || tune_is_quick(t)))
             status = pipeline_prepare_race(t->pipeline, likely_entrants(t), error);
-        if (!status && !more && !pipeline_in_flight(t->pipeline) &&
+        if (!status && !more && !pipeline_in_flight(t->pipeline) && !late &&
             !(t->settings->prove_all && tune_proofs_pending(t)))
             break;
         if (!status)
@@ -338,7 +381,7 @@ static at_status search(tune *t, at_error *error)
         if (!status)
             status = take_proofs(t, error);
         /* At its end the race checks. */
-        if (!status && !ended && pipeline_in_flight(t->pipeline) && !is_check_late(t))
+        if (!status && !ended && pipeline_in_flight(t->pipeline) && !late)
             status = check_leader(t, error);
         status = tune_unless_interrupted(t, status, error);
         if (status || t->end == RUN_END_INTERRUPTED)
@@ -418,6 +461,7 @@ at_status tune_search(tune *t, at_error *error)
 {
     bool searched = false;
     stopping_init(&t->stopping, &t->limits);
+    t->search_from_s = tune_elapsed_s(t);
     t->stopping.limits.seconds *= tune_races(t) ? SEARCH_SHARE : 1;
     at_status status = resume_search(t, &searched, error);
     if (!status && !searched)

@@ -34,6 +34,7 @@ struct tune {
     journal *journal;
     pipeline *pipeline;
     race_log log;
+    double search_from_s; /* as tune_elapsed_s() */
     bool retraced; /* the journal knew what the search had tried */
     prover *prover; /* where a GPU measures; else NULL */
     race_driver *driver;
@@ -45,6 +46,8 @@ struct tune {
     int64_t best_ns;   /* of the search so far; 0: none */
     candidate *leader;  /* the fastest so far; NULL: none */
     candidate *checked; /* the latest that led and was right on every problem that it accepts; NULL: none */
+    size_t first; /* a quick run tries so many in any case: what is named beforehand, or a few */
+    size_t whole; /* of these, so many are compiled for their ragged problems at once; the others are deferred */
     uint64_t asked, failed;
     uint64_t twins; /* of the asked, those that cost nothing, because another stands for them */
     run_end end;

@@ -314,6 +314,11 @@ at_status race_driver_step(race_driver *c, bool *finished, at_error *error)
     return status;
 }
 
+void race_driver_hurry(race_driver *c, int64_t until_ns)
+{
+    c->proofs_until_ns = until_ns;
+}
+
 void race_driver_stop(race_driver *c)
 {
     race_stop(c->race);

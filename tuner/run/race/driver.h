@@ -46,6 +46,9 @@ void race_driver_free(race_driver *c); /* NULL is fine */
  * the device is lost for good: the result so far stands. */
 at_status race_driver_step(race_driver *c, bool *finished, at_error *error);
 
+/* Waits until then (as clock_now_ns()) for proofs, at most: a run that is to answer within seconds does without. */
+void race_driver_hurry(race_driver *c, int64_t until_ns);
+
 /* No further blocks. */
 void race_driver_stop(race_driver *c);
 

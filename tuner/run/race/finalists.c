@@ -46,7 +46,7 @@ static bool waits_for_proof(const race_driver *c, const uint32_t *finalists, siz
 /* No variant wins without a proof, or a word on why there is none. */
 static at_status prove_finalists(race_driver *c, const uint32_t *finalists, size_t count, at_error *error)
 {
-    int64_t end_ns = clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
+    int64_t end_ns = c->proofs_until_ns ? c->proofs_until_ns : clock_now_ns() + INT64_C(1000000000) * PROOF_PATIENCE_S;
     at_status status = AT_OK;
     for (size_t i = 0; !status && i < count; i++)
         status = pipeline_prove(c->pipeline, c->entrants[finalists[i]], error);

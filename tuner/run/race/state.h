@@ -52,6 +52,7 @@ struct race_driver {
     size_t likely_proofs; /* that have begun because a finalist is likely to need them */
     bool checked; /* the finalists, on fresh data */
     bool quick;   /* the winner alone is checked again and its proof waited for */
+    int64_t proofs_until_ns; /* how long proofs are waited for, as clock_now_ns(); 0: as long as is usual */
     bool impatient; /* a proof was waited for in vain */
     bool board_asked;
     bool energy_wanted, energy_known; /* wanted: it ranks the finalists */

@@ -12,6 +12,10 @@
 
 enum { DEVICE_QUEUE = 4 }; /* requests in flight: the device never waits for the tuner */
 
+/* Of requests that take so long on average the next is sent when one is answered: the device waits for a thousandth of
+ * its time, and what compiled meanwhile and was asked for earlier, or the end of the search, has to wait for one only. */
+static const int64_t SLOW_TRY_NS = 50 * 1000 * 1000;
+
 enum { FINISHED_A_LOOK = 8 }; /* who may race is looked for after so many more have finished */
 
 /* Of machine code that waits for the device. Where compiling stops for a full queue, sources trickle to the
@@ -29,11 +33,12 @@ struct pipeline {
     uint32_t lane; /* of the trace */
 
     struct queue { /* of candidates, by their next_queued */
-        candidate *first, **end;
+        candidate *first, *last;
         size_t count;
     } compiled, finished;
 
     size_t compiled_bytes; /* of the machine code in that queue */
+    size_t tries;          /* that devices answered */
     size_t compiling; /* candidates with a compile request out */
     size_t left_behind; /* of these: nobody waits for them any more */
     gpus gpus;        /* none of them ready without a device */
@@ -51,8 +56,23 @@ struct pipeline {
 static void queue_push(struct queue *q, candidate *c)
 {
     c->next_queued = NULL;
-    *(q->first ? q->end : &q->first) = c;
-    q->end = &c->next_queued;
+    *(q->first ? &q->last->next_queued : &q->first) = c;
+    q->last = c;
+    q->count++;
+}
+
+/* Behind those that were asked for earlier. */
+static void queue_insert(struct queue *q, candidate *c)
+{
+    if (!q->first || q->last->id < c->id) {
+        queue_push(q, c);
+        return;
+    }
+    candidate **at = &q->first;
+    while ((*at)->id < c->id)
+        at = &(*at)->next_queued;
+    c->next_queued = *at;
+    *at = c;
     q->count++;
 }
 
@@ -229,7 +249,7 @@ static void queue_for_device(pipeline *p, candidate *c)
     if (p->abandoned)
         return;
     p->compiled_bytes += candidate_code_bytes(c);
-    queue_push(&p->compiled, c);
+    queue_insert(&p->compiled, c);
 }
 
 static at_status compiled(pipeline *p, candidate *c, at_error *error)
@@ -449,13 +469,20 @@ static at_status begin_check(pipeline *p, gpu *on, at_error *error)
     return device_worker_try(on->worker, p->checking->id, &v, 0, error);
 }
 
+static size_t device_queue(const pipeline *p)
+{
+    int64_t spent_ns = p->state.check_ns + p->state.measure_ns;
+    return p->tries > 0 && spent_ns / (int64_t)p->tries >= SLOW_TRY_NS ? 1 : DEVICE_QUEUE;
+}
+
 static at_status feed_devices(pipeline *p, at_error *error)
 {
-    gpu *idle = p->check_due ? gpus_idlest(&p->gpus, DEVICE_QUEUE) : NULL;
+    size_t most = device_queue(p);
+    gpu *idle = p->check_due ? gpus_idlest(&p->gpus, most) : NULL;
     at_status begun = idle ? begin_check(p, idle, error) : AT_OK;
     if (begun)
         return begun;
-    for (gpu *to; p->compiled.count && (to = gpus_idlest(&p->gpus, DEVICE_QUEUE));) {
+    for (gpu *to; p->compiled.count && (to = gpus_idlest(&p->gpus, most));) {
         candidate *c = queue_pop(&p->compiled);
         device_variant variant;
         p->compiled_bytes -= candidate_code_bytes(c);
@@ -485,12 +512,13 @@ static at_status take_tried(pipeline *p, gpu *from, const device_event *e, at_er
         return AT_OK;
     }
     c->under_way = false;
+    p->tries++;
     p->state.measure_ns += e->measure_ns;
     c->found.check_ns = e->check_ns;
     candidate_found(c, e->outcome, e->message, e->samples_ns, e->sample_count);
     finish(p, c);
     variant_log_keep(&p->log, c);
-    if (e->outcome != OUTCOME_OK)
+    if (c->found.outcome != OUTCOME_OK)
         candidate_drop_images(c);
     return AT_OK;
 }

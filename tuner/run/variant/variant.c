@@ -33,6 +33,13 @@ void candidates_deinit(candidates *table)
     *table = (candidates){0};
 }
 
+static void condemn(candidate *c)
+{
+    char text[4096];
+    snprintf(text, sizeof text, "on the simulated device, %s", c->unproven ? c->unproven : "");
+    candidate_reject(c, OUTCOME_WRONG_RESULT, text);
+}
+
 void candidate_found(candidate *c, outcome o, const char *message, const int64_t *samples_ns,
                      size_t sample_count)
 {
@@ -44,6 +51,9 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
     measurement_own(&whole);
     measurement_deinit(&c->found);
     c->found = whole;
+    /* A proof may be faster than the device. */
+    if (o == OUTCOME_OK && c->verdict == PROOF_CONVICTED)
+        condemn(c);
 }
 
 void candidate_reject(candidate *c, outcome o, const char *message)
@@ -54,14 +64,11 @@ void candidate_reject(candidate *c, outcome o, const char *message)
 void candidate_judge(candidate *c, proof *found)
 {
     c->verdict = found->verdict;
-    if (found->verdict == PROOF_CONVICTED) {
-        char text[4096];
-        snprintf(text, sizeof text, "on the simulated device, %s", found->message ? found->message : "");
-        candidate_reject(c, OUTCOME_WRONG_RESULT, text);
-    }
     free(c->unproven);
     c->unproven = found->message;
     found->message = NULL;
+    if (c->verdict == PROOF_CONVICTED)
+        condemn(c);
 }
 
 int64_t candidate_median_ns(const candidate *c)

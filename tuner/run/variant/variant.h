@@ -76,7 +76,8 @@ void candidate_found(candidate *c, outcome o, const char *message, const int64_t
 /* The same of one that had worked until then: its samples stay. */
 void candidate_reject(candidate *c, outcome o, const char *message);
 
-/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result. */
+/* Takes what a proof found (and frees its message); a variant that is convicted has a wrong result, whatever a device
+ * finds then. */
 void candidate_judge(candidate *c, proof *found);
 
 /* The median of its samples, 0 without one. */

@@ -81,6 +81,20 @@ static void every_configuration_ends_once_with_its_own_outcome(void **state)
     }
 }
 
+static void what_was_asked_for_first_is_tried_first_whatever_compiled_first(void **state)
+{
+    fixture *f = *state;
+    the_tables.last_first = true;
+    start(f, NULL);
+    assert_ok(device_worker_setup(f->session.workers->device, NULL, NULL, 1, &f->error), f->error);
+    pipeline_look_far_ahead(f->pipeline);
+    assert_ok(tables_try_all(f->pipeline, &f->session, &f->error), f->error);
+    uint64_t next = 0;
+    for (candidate *c; (c = pipeline_take(f->pipeline)); next++)
+        assert_int_equal(c->id, next);
+    assert_int_equal(next, space_count(f->session.space));
+}
+
 static void replaced_workers_are_counted(void **state)
 {
     fixture *f = *state;
@@ -345,6 +359,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_configuration_ends_once_with_its_own_outcome),
+        TEST(what_was_asked_for_first_is_tried_first_whatever_compiled_first),
         TEST(replaced_workers_are_counted),
         TEST(a_failure_in_any_place_comes_out_and_leaves_nothing_behind),
         TEST(deferred_ragged_problems_are_compiled_for_those_that_a_race_wants),

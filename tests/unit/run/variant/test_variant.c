@@ -43,6 +43,22 @@ static void what_was_found_is_copied_and_a_rejection_keeps_the_samples(void **st
     candidates_deinit(&table);
 }
 
+static void what_a_proof_convicted_stays_wrong_whatever_a_device_finds(void **state)
+{
+    (void)state;
+    candidates table = {0};
+    candidate *c;
+    at_error error = {0};
+    const int64_t samples[] = {900};
+    assert_ok(candidates_add(&table, 0, &c, &error), error);
+    candidate_judge(c, &(proof){.verdict = PROOF_CONVICTED, .message = strdup("it reads what nobody wrote")});
+    candidate_found(c, OUTCOME_OK, NULL, samples, 1);
+    assert_int_equal(c->found.outcome, OUTCOME_WRONG_RESULT);
+    assert_string_equal(c->found.message, "on the simulated device, it reads what nobody wrote");
+    assert_int_equal(c->found.sample_count, 1);
+    candidates_deinit(&table);
+}
+
 static void a_variant_lends_its_images_and_their_resources(void **state)
 {
     (void)state;
@@ -71,6 +87,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pointers_to_candidates_stay_valid_as_the_table_grows),
         cmocka_unit_test(what_was_found_is_copied_and_a_rejection_keeps_the_samples),
+        cmocka_unit_test(what_a_proof_convicted_stays_wrong_whatever_a_device_finds),
         cmocka_unit_test(a_variant_lends_its_images_and_their_resources),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
