@@ -10,6 +10,9 @@ local at = require "autotune"
 local function pow2_below(x) return ("(1 << log2(%s))"):format(x) end
 local function pow2_above(x) return ("(1 << log2(2 * (%s) - 1))"):format(x) end
 
+-- Blocks that may share columns, of which each has so many lanes along a row.
+local function cluster_of_rows(lanes) return pow2_below(("max(rows // (block // %s * turn), 1)"):format(lanes)) end
+
 return at.pattern {
   name = "loop_order",
   summary = "Sums of the rows or of the columns of a row-major matrix",
@@ -47,17 +50,15 @@ return at.pattern {
     team_of_waves = pow2_below "max(device.sm_count * device.max_threads_per_sm * waves // rows, 1)",
     team_most = "min(" .. pow2_above "packs" .. ", device.max_threads_per_block)",
     team = "max(32, min(max(team_of_share, team_of_waves), team_most))",
-    -- A block reads whole sectors of a row.
+    -- Blocks of a cluster share columns, each with every so many of the rows, as far as each of their threads has
+    -- its loads in flight: rather than narrower ones, until a block reads single sectors of a row.
+    shares = "axis == 'columns' and algorithm == 'tile' and waves > 0 and device.major >= 9",
+    cluster_most = "shares and min(" .. cluster_of_rows "lanes" .. ", 8) or 1",
     lanes_least = "max(32 // (vector * sizeof(dtype)), 1)",
-    lanes_of_waves = pow2_below "max(packs // (max(waves, 1) * device.sm_count), 1)",
+    lanes_of_waves = pow2_below "max(packs * cluster_most // (max(waves, 1) * device.sm_count), 1)",
     across = "waves == 0 and lanes or min(lanes, max(lanes_of_waves, lanes_least))",
-    -- Blocks that share columns, a cluster, each with every so many of the rows: where there are too few columns,
-    -- and rows enough that each thread has its loads in flight.
-    blocks_of_columns = "ceil_div(packs, across)",
-    cluster_of_waves = pow2_below "max(waves * device.sm_count // blocks_of_columns, 1)",
-    cluster_of_rows = pow2_below "max(rows // (block // across * turn), 1)",
-    cluster = "axis == 'columns' and algorithm == 'tile' and waves > 0 and device.major >= 9 "
-      .. "and min(cluster_of_waves, cluster_of_rows, 8) or 1",
+    cluster_of_waves = pow2_below "max(waves * device.sm_count // ceil_div(packs, across), 1)",
+    cluster = "min(cluster_of_waves, cluster_most, " .. cluster_of_rows "across" .. ")",
     threads = "algorithm == 'team' and team > 32 and team or block",
     pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
   },
