@@ -103,8 +103,8 @@ return at.pattern {
     shared = "algorithm == 'bulk' and cols * sizeof(dtype) or 0",
   },
   launch = {
-    grid = "axis == 'columns' and ceil_div(packs, algorithm == 'tile' and across or block) * cluster or algorithm == 'bulk' and rows "
-      .. "or ceil_div(rows, algorithm == 'team' and threads // team or block)",
+    grid = "axis == 'columns' and ceil_div(packs, algorithm == 'tile' and across or block) * cluster "
+      .. "or algorithm == 'bulk' and rows or ceil_div(rows, algorithm == 'team' and threads // team or block)",
     block = "threads",
     cluster = "cluster",
   },

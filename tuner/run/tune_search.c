@@ -226,9 +226,7 @@ static at_status ask(tune *t, bool *more, at_error *error)
         at_status status = pipeline_add(t->pipeline, wanted[i], error);
         if (!status && (i + 1) % EMIT_AT_ONCE == 0)
             status = pipeline_step(t->pipeline, 0, error);
-        if (status)
-            return status;
-        if (++t->asked == t->whole)
+        if (!status && ++t->asked == t->whole)
             status = end_of_whole(t, error);
         if (status)
             return status;

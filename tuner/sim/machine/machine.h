@@ -103,7 +103,7 @@ typedef struct sim_engine sim_engine;
 
 typedef struct sim_block {
     const sim_launch *launch;
-    sim_cluster *cluster;           /* that it is in, if alone */
+    sim_cluster *cluster;           /* that it is in, be it alone */
     uint32_t rank;                  /* in it */
     sim_watch *watch;               /* of global memory, shared by all blocks; NULL: it is not watched */
     const sim_program *program;
