@@ -9,14 +9,28 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 enum { POINTER_BYTES = 512, MESSAGE_BYTES = 512, MOST_DEPTH = 64 };
+
+/* A pattern of the schema, compiled when it is first met: regcomp() takes longer than all else that is done
+ * to a string. */
+typedef struct compiled_pattern {
+    const char *text; /* the schema's own */
+    regex_t expression;
+} compiled_pattern;
+
+typedef struct pattern_list {
+    compiled_pattern **of;
+    size_t count;
+} pattern_list;
 
 typedef struct validation {
     const json_t *root; /* of the schema */
     json_schema_report *report;
     void *context;
+    pattern_list *patterns;
     at_status status; /* why it cannot go on */
     at_error *error;
     size_t violations;
@@ -122,6 +136,38 @@ static size_t count_characters(const char *text)
     return count;
 }
 
+/* NULL when there is none: the validation's status says why. */
+static const regex_t *compiled(validation *v, const char *text)
+{
+    pattern_list *list = v->patterns;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->of[i]->text == text)
+            return &list->of[i]->expression;
+    compiled_pattern *added = calloc(1, sizeof *added);
+    bool is_compiled = added && regcomp(&added->expression, text, REG_EXTENDED | REG_NOSUB) == 0;
+    if (is_compiled && array_add(&list->of, &list->count, &added, sizeof added)) {
+        added->text = text;
+        return &added->expression;
+    }
+    if (is_compiled || !added)
+        v->status = error_set(v->error, AT_NO_MEMORY, "out of memory for the schema's patterns");
+    else
+        refuse_schema(v, "a pattern is no regular expression");
+    if (is_compiled)
+        regfree(&added->expression);
+    free(added);
+    return NULL;
+}
+
+static void free_patterns(pattern_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        regfree(&list->of[i]->expression);
+        free(list->of[i]);
+    }
+    free(list->of);
+}
+
 static void check_string(validation *v, const json_t *schema, const char *text, const char *pointer)
 {
     const json_t *most = json_object_get(schema, "maxLength");
@@ -130,14 +176,9 @@ static void check_string(validation *v, const json_t *schema, const char *text, 
         violate(v, pointer, "must have at most %d characters", (int)json_integer_value(most));
         return;
     }
-    regex_t expression;
-    if (pattern && regcomp(&expression, pattern, REG_EXTENDED | REG_NOSUB) != 0) {
-        refuse_schema(v, "a pattern is no regular expression");
-    } else if (pattern) {
-        if (regexec(&expression, text, 0, NULL, 0) != 0)
-            violate(v, pointer, "'%.60s' must match %s", text, pattern);
-        regfree(&expression);
-    }
+    const regex_t *expression = pattern ? compiled(v, pattern) : NULL;
+    if (expression && regexec(expression, text, 0, NULL, 0) != 0)
+        violate(v, pointer, "'%.60s' must match %s", text, pattern);
 }
 
 /* ---- arrays and objects ---- */
@@ -280,7 +321,9 @@ static void check(validation *v, const json_t *schema, const json_t *value, cons
 at_status json_schema_validate(const json_t *schema, const json_t *value, json_schema_report *report,
                                void *context, at_error *error)
 {
-    validation v = {.root = schema, .report = report, .context = context, .error = error};
+    pattern_list patterns = {0};
+    validation v = {.root = schema, .report = report, .context = context, .patterns = &patterns, .error = error};
     check(&v, schema, value, "");
+    free_patterns(&patterns);
     return v.status;
 }

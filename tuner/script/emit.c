@@ -176,18 +176,14 @@ static void push_scope(lua_State *L, const emission *e)
 /* What an expression reads, which is then read by who evaluates it. */
 static void note_expression(const emission *e, const expression *from)
 {
-    size_t count;
-    const device_field *fields = device_fields(&count);
     if (!e->reads)
         return;
     for (size_t i = 0; i < from->input_count; i++)
         if (!from->inputs[i].is_parameter)
             e->reads->problem[from->inputs[i].index] = true;
-    lexer l = lexer_make(from->code, strlen(from->code));
-    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
-        for (size_t i = 0; t.kind == TOKEN_NAME && i < count; i++)
-            if (token_is(t, fields[i].name))
-                e->reads->device[i] = true;
+    for (size_t i = 0; i < DEVICE_MOST_FIELDS; i++)
+        if (from->device_fields >> i & 1)
+            e->reads->device[i] = true;
 }
 
 /* Evaluates the NVRTC options; the script keeps the strings. */

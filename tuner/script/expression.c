@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "device/field.h"
 #include "script/lexer.h"
 #include "script/state.h"
 
@@ -239,6 +240,22 @@ static void raise_syntax(lua_State *L, const expression *e)
     expression_raise(L, e, "%s", what);
 }
 
+_Static_assert(DEVICE_MOST_FIELDS <= 32, "expression.device_fields has a bit for each");
+
+/* The fields of the device that its code names: told once, since it is asked at every evaluation. */
+static uint32_t named_device_fields(const expression *e)
+{
+    size_t count;
+    const device_field *fields = device_fields(&count);
+    uint32_t named = 0;
+    lexer l = lexer_make(e->code, strlen(e->code));
+    for (token t = lexer_next(&l); t.kind != TOKEN_END; t = lexer_next(&l))
+        for (size_t i = 0; t.kind == TOKEN_NAME && i < count; i++)
+            if (token_is(t, fields[i].name))
+                named |= UINT32_C(1) << i;
+    return named;
+}
+
 void expression_compile(lua_State *L, expression *e, expression_reach reach)
 {
     script *s = script_of(L);
@@ -254,6 +271,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     if (found.copied != e->code)
         e->code = script_copy(L, lua_tostring(L, -1));
     lua_pop(L, 1);
+    e->device_fields = named_device_fields(e);
     e->input_count = found.count;
     e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
     for (size_t i = 0; i < found.count; i++) {

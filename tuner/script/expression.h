@@ -35,6 +35,7 @@ typedef struct expression {
     size_t input_count;
     expression_input *inputs;
     bool reads_parameters;
+    uint32_t device_fields; /* bit i: it names field i of device_fields() */
     vector_step *steps; /* of a constraint: the same without Lua */
     size_t step_count;  /* 0: only Lua can evaluate it */
 } expression;
