@@ -5,30 +5,50 @@ local at = require "autotune"
 -- What large tiles have in common: a thread has eight lines and more than one tile is in shared memory.
 local function register_tile(t)
   t.algorithm, t.thread_m, t.lanes_m, t.layout_a = "tile", 8, 4, "columns"
-  t.pad, t.vec, t.stages, t.unroll, t.group = 4, 4, 2, t.tile_k, 1
+  t.pad, t.vec, t.unroll = 4, 4, t.tile_k
+  t.stages, t.group = t.stages or 2, t.group or 1
   return t
 end
 
 -- Blocks of a cluster may share the products of a tile of c, so that the GPU's multiprocessors are busy where it
--- has few tiles, or a few more than in so many rounds. An estimate of the time where `parts` blocks share a tile,
--- in products along k, times elements of c: the multiprocessor with most tiles (clusters are placed whole) is at
--- its best where it has 32768 elements of c, half as many as it has registers, and not faster with fewer. To add up
--- what all blocks have takes as long as 100 products. A tile that is not shared is stored by all blocks at once,
--- which takes as long as 300 where lines of c are no whole vectors. Both were fitted to an H200's times of 4 tiles
--- on 15 products of floats, of 1, 2, 4 and 8 parts each: what is chosen is 0.7 % slower than the best of the four
--- in the mean, 15 % at most; of each product's fastest tile 0.5 and 5 %. From 60 to 120, with 300 or more, all do
--- as well. Other GPUs were not timed.
+-- has few tiles, or a few more than in so many rounds. How many do follows from an estimate of the time, whose unit
+-- is an addition to each element of one:
+--
+-- - The multiprocessor with most blocks decides. A cluster lies within a GPC, of about 16 multiprocessors of which
+--   some are left over: clusters of three or more blocks are placed as if there were one cluster more.
+-- - For each product along k a block waits as long as 3072 additions take, or 8192 if it copies what is next itself,
+--   and all blocks of a multiprocessor add to their elements after they have brought a line of the tile of a, one
+--   element at a time (24 each), and one of b (8). Of more than two that share not all begin at once: a 16th more.
+-- - In the end blocks add up what the others have (40 an element), or one stores what it has alone, which costs
+--   where lines of c are no whole vectors (200).
+--
+-- The constants were fitted to an H200's times of 168 products of floats, of 128 to 4096 lines, columns and products,
+-- on tiles of up to 128 x 128 with 1 to 8 parts each: of a tile what is chosen is 1.8 % slower in the mean than the
+-- best of the eight, 11 % at the 95th percentile. Other GPUs were not timed.
 local function time_of(parts)
-  local filled = ("ceil_div(tiles, max(device.sm_count // %d, 1)) * tile_m * tile_n"):format(parts)
-  local cost = parts > 1 and "100" or "(vec_b == vec and 0 or 300)"
-  return ("max(%s, 32768) * ceil_div(tiles_k, %d) * tile_k + %s * %s"):format(filled, parts, filled, cost)
+  local rounds = parts == 1 and "ceil_div(tiles, device.sm_count)"
+    or parts == 2 and "ceil_div(2 * tiles, device.sm_count)"
+    or ("ceil_div(tiles_of_gpc * %d, 16)"):format(parts)
+  local steps = ("ceil_div(tiles_k, %d) * tile_k * (latency + %s * line)"):format(parts, rounds)
+  if parts > 1 then steps = ("%s * (%s > 2 and 17 or 16) // 16"):format(steps, rounds) end
+  return ("%s + %s * tile_m * tile_n * %s"):format(steps, rounds, parts > 1 and "40" or "(vec_b == vec and 0 or 200)")
 end
+
+-- The place of the least of some texts' values, from 1.
+local function place_of_least(texts)
+  local marked = {}
+  for i, text in ipairs(texts) do marked[i] = ("%d * (%s) + %d"):format(#texts, text, i - 1) end
+  return ("min(%s) %% %d + 1"):format(table.concat(marked, ", "), #texts)
+end
+
+local times = {}
+for parts = 1, 8 do times[parts] = time_of(parts) end
 
 return at.pattern {
   name = "matmul",
   summary = "Product of two row-major matrices",
   problem = { m = 4096, n = 4096, k = 4096, dtype = "float" },
-  ragged = { m = 140, n = 308, k = 140 },
+  ragged = { m = 140, n = 308, k = 148 },
   simulated = { m = 256, n = 256, k = 64 },
 
   space = {
@@ -70,14 +90,15 @@ return at.pattern {
     square_lanes = "tile_n // thread_n < 16 and 4 or 2",
     tiles = "ceil_div(m, tile_m) * ceil_div(n, tile_n)", -- of c
     tiles_k = "ceil_div(k, tile_k)",
-    time_1 = time_of(1), time_2 = time_of(2), time_4 = time_of(4), time_8 = time_of(8),
-    best_parts = "time_1 <= min(time_2, time_4, time_8) and 1 or time_2 <= min(time_4, time_8) and 2 or "
-      .. "time_4 <= time_8 and 4 or 8",
+    tiles_of_gpc = "ceil_div(tiles + 1, max(device.sm_count // 16, 1))",
+    latency = "staging == 'async' and 3072 or 8192",
+    line = "tile_m * tile_n + 24 * tile_m + 8 * tile_n",
+    best_parts = place_of_least(times),
     -- What a block has of its tile of c, which others of its cluster read.
     tile_bytes = "tile_m * tile_n * sizeof(dtype)",
     shareable = "large and device.major >= 9 and "
       .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // min_blocks - 1024)",
-    parts = "shareable and min(best_parts, 1 << log2(tiles_k)) or 1", -- blocks that share a tile of c
+    parts = "shareable and min(best_parts, tiles_k) or 1", -- blocks that share a tile of c
     -- Elements of a stage: a tile of a, with pad, and one of b.
     tile_a = "layout_a == 'rows' and tile_m * (tile_k + pad) or tile_k * (tile_m + pad)",
     tile_b = "algorithm == 'tile' and tile_k * tile_n or 0",
@@ -107,9 +128,11 @@ return at.pattern {
     "not small or tile_m == tile_n and tile_m <= 64 and thread_m == thread_n and vec <= thread_n",
     "not small or tile_k == 16 and layout_a == 'columns' and staging == 'direct'",
     "not small or group == 1 and min_blocks == 1 and lanes_m == (square_lanes)",
-    "not large or tile_m >= 64 and tile_n >= 64 and tile_m * tile_n >= 8192",
+    "not large or tile_m >= 64 and tile_n >= 64 and tile_m * tile_n >= 8192 or "
+      .. "work == 32 and tile_n >= 64 and tile_m <= tile_n and tile_m * tile_n >= 2048 and staging ~= 'direct'",
     "not large or vec * sizeof(dtype) == 16 and tile_k <= 16 and lanes_m >= 4",
-    "not large or (unroll == tile_k or unroll == 4) and threads >= 128 and threads <= 256",
+    "not large or (unroll == tile_k or unroll == 4) and threads <= 256",
+    "not large or threads >= 128 or tile_m * tile_n <= 2048",
     "not large or staging ~= 'direct' or unroll == tile_k and group == 1",
     "not large or work < 128 or staging ~= 'direct' and min_blocks == 1",
     "not large or pad == 4 or staging == 'direct'",
@@ -122,6 +145,9 @@ return at.pattern {
   -- Tiles as hand-tuned products of floats have them (CUTLASS's SIMT kernels, MAGMA), from small to large; the
   -- last was the fastest of all on a Hopper.
   starts = {
+    register_tile {
+      tile_m = 64, tile_n = 64, tile_k = 8, thread_n = 4, staging = "async", stages = 4, min_blocks = 1, group = 8,
+    },
     register_tile { tile_m = 64, tile_n = 128, tile_k = 16, thread_n = 8, staging = "async", min_blocks = 2 },
     register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 8, staging = "registers", min_blocks = 2 },
     register_tile { tile_m = 128, tile_n = 128, tile_k = 8, thread_n = 16, staging = "registers", min_blocks = 1 },
