@@ -383,7 +383,7 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
     for (size_t i = 0; i < p->start_count; i++) {
         assert_int_equal(cluster_of(many, PROBLEM_TUNED, p->starts[i]), 1);
         assert_int_equal(cluster_of(s, PROBLEM_TUNED, p->starts[i]), 8);
-        assert_int_equal(cluster_of(s, PROBLEM_RAGGED, p->starts[i]), 8);
+        assert_true(cluster_of(s, PROBLEM_RAGGED, p->starts[i]) > 1);
         assert_int_equal(cluster_of(older, PROBLEM_TUNED, p->starts[i]), 1);
     }
     script_free(many);
