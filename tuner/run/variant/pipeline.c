@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "run/setup/gpus.h"
 #include "run/variant/log.h"
+#include "run/variant/queue.h"
 #include "run/variant/sources.h"
 #include "run/variant/twins.h"
 
@@ -32,10 +33,7 @@ struct pipeline {
     int64_t start_ns;
     uint32_t lane; /* of the trace */
 
-    struct queue { /* of candidates, by their next_queued */
-        candidate *first, *last;
-        size_t count;
-    } compiled, finished;
+    queue compiled, finished;
 
     size_t compiled_bytes; /* of the machine code in that queue */
     size_t tries;          /* that devices answered */
@@ -52,40 +50,6 @@ struct pipeline {
     size_t check_gpu;    /* that is at it */
     pipeline_state state;
 };
-
-static void queue_push(struct queue *q, candidate *c)
-{
-    c->next_queued = NULL;
-    *(q->first ? &q->last->next_queued : &q->first) = c;
-    q->last = c;
-    q->count++;
-}
-
-/* Behind those that were asked for earlier. */
-static void queue_insert(struct queue *q, candidate *c)
-{
-    if (!q->first || q->last->id < c->id) {
-        queue_push(q, c);
-        return;
-    }
-    candidate **at = &q->first;
-    while ((*at)->id < c->id)
-        at = &(*at)->next_queued;
-    c->next_queued = *at;
-    *at = c;
-    q->count++;
-}
-
-/* NULL: there is none. */
-static candidate *queue_pop(struct queue *q)
-{
-    candidate *c = q->first;
-    if (!c)
-        return NULL;
-    q->first = c->next_queued;
-    q->count--;
-    return c;
-}
 
 at_status pipeline_new(session *s, journal *log, size_t samples, pipeline **out, at_error *error)
 {
@@ -121,7 +85,7 @@ void pipeline_free(pipeline *p)
 
 void pipeline_abandon_queue(pipeline *p)
 {
-    p->compiled = (struct queue){0};
+    p->compiled = (queue){0};
     p->compiled_bytes = 0;
     p->abandoned = true;
     for (size_t i = 0; i < p->table.count; i++) {
