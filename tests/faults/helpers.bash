@@ -82,7 +82,7 @@ write_space() { # write_space NAME COUNT: 12, 99, 600
     cp "$BATS_TEST_DIRNAME"/timed*.tmpl .
     sed -e "s/  space = .*/  space = { a = at.range($a), b = at.range($b) },/" \
         -e "s/  baseline = .*/  baseline = { $base },/" "$BATS_TEST_DIRNAME/timed.lua" >"$1.lua"
-    TIMED=$PWD/$1.lua
+    TIMED=$1.lua
 }
 
 # A whole run of $TIMED: how many pieces it sends over its sockets ($pieces), how many samples it takes
