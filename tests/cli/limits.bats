@@ -49,20 +49,6 @@ interrupted() { # interrupted ARGUMENT...: runs, is interrupted after a second, 
     [ "$status" -eq 130 ]
 }
 
-@test "scripts that match, repeat, sort, recurse or loop for ever end by themselves with 2" {
-    while read -r line; do
-        echo "$line" >endless.lua
-        tool space endless.lua
-        fails_with 2 "endless.lua" || { echo "$line"; return 1; }
-    done <<'LUA'
-while true do end
-local function f() return 1 + f() end f()
-("("):rep(1 << 22):find("%b()")
-local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table.sort(t) end
-local t = {} while true do t[#t + 1] = ("x"):rep(100) end
-LUA
-}
-
 @test "a budget in seconds holds while a space is enumerated, and what is sampled is said" {
     late_binding
     tool late.lua --arch sm_90 --budget 2s --quiet

@@ -358,7 +358,7 @@ static void memory_may_run_out_while_emitting(void **state)
     (void)state;
     script_options options = fixture_options();
     size_t failures = 0, successes = 0;
-    for (size_t limit = 150000; limit < 500000; limit += 1009) {
+    for (size_t limit = 150000; limit < 500000; limit += 1009 * TEST_STRIDE) {
         script *s;
         at_error error = {0};
         options.memory_limit_bytes = limit;

@@ -69,7 +69,7 @@ static void every_allocation_may_fail(void **state)
     size_t failures = 0;
     /* A load makes some ten thousand; consecutive ones are alike, so a stride that shares no factor
      * with anything visits all places. */
-    for (long n = 0;; n += n < 200 ? 1 : 23) {
+    for (long n = 0;; n += n < 200 ? 1 : 23 * TEST_STRIDE) {
         at_error error = {0};
         until_failure = n;
         at_status status = use(&options, &error);

@@ -193,7 +193,7 @@ static void memory_may_run_out_anywhere(void **state)
     script_options options = fixture_options();
     at_error error;
     size_t failures = 0;
-    for (size_t limit = 1; limit < (size_t)4 << 20; limit += 97) {
+    for (size_t limit = 1; limit < (size_t)4 << 20; limit += 97 * TEST_STRIDE) {
         script *s;
         options.memory_limit_bytes = limit;
         error = (at_error){0};

@@ -1,0 +1,29 @@
+# Scripts run until their limit: seconds each.
+
+load helpers
+
+@test "an endless script ends with an error that names it" {
+    echo 'while true do end' >loop.lua
+    tool space loop.lua --arch sm_90
+    fails_with 2 "loop.lua:1"
+}
+
+@test "a script that eats memory ends with an error" {
+    echo 'local t = {} for i = 1, 1e9 do t[i] = ("x"):rep(1e6) .. i end' >eater.lua
+    tool space eater.lua --arch sm_90
+    fails_with 2 "eater.lua"
+}
+
+@test "scripts that match, repeat, sort, recurse or loop for ever end by themselves with 2" {
+    while read -r line; do
+        echo "$line" >endless.lua
+        tool space endless.lua
+        fails_with 2 "endless.lua" || { echo "$line"; return 1; }
+    done <<'LUA'
+while true do end
+local function f() return 1 + f() end f()
+("("):rep(1 << 22):find("%b()")
+local t = {} for i = 1, 200 do t[i] = ("x"):rep(1 << 20) end while true do table.sort(t) end
+local t = {} while true do t[#t + 1] = ("x"):rep(100) end
+LUA
+}
