@@ -353,8 +353,8 @@ static void columns_that_blocks_share_are_checked_where_they_do(void **state)
     assert_true(may > 50 && do_share == 0);
 }
 
-/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with or nearly so; but the last, of fewer columns
- * than were timed. */
+/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with or nearly so; but the last, of fewer
+ * columns than were timed. */
 static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
 {
     (void)state;
