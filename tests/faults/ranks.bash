@@ -13,6 +13,7 @@ FAKE_CUDA_SERIAL=$OMPI_COMM_WORLD_RANK exec "$@"
 EOF
     chmod +x rank.sh
     write_space few 99
+    TIMED=$PWD/$TIMED # by which all_gone tells this test's processes from others
 }
 
 launch() { # launch [OPTION]...: of mpirun
