@@ -16,6 +16,7 @@ typedef struct cell {
     uint8_t past_rank;
     uint32_t value;                   /* last written */
     uint8_t readers;                  /* sim_readers, of read_block */
+    bool is_touched;
 } cell;
 
 enum { RELEASES = 4 };
@@ -271,6 +272,10 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
         size_t n = (size_t)(at / step), stripe = n / STRIPE_CELLS % STRIPES;
         uint32_t value = 0;
         lock(watch, stripe);
+        /* A page that is read before it is written is mapped twice, the first time as the page of zeros, and the
+         * second time interrupts the other processors. */
+        cells[n].is_touched = true;
+        __atomic_signal_fence(__ATOMIC_SEQ_CST);
         if (touch == SIM_TOUCH_READ) {
             fine = check_read(&a, &cells[n], strong);
         } else if (touch == SIM_TOUCH_ATOMIC) {
