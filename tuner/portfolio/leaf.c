@@ -2,15 +2,16 @@
 
 #include <math.h>
 
-/* A user who is given what is slower than the default is worse off than without any portfolio. */
-static const double harm_weight = 3;
+/* A user who is given what is slower than the default is worse off than without any portfolio; and where that is
+ * expected to be a little slower, or as fast, it may well be more. */
+static const double harm_weight = 10;
 
 static double cost_of(double ratio, double fallback)
 {
     if (!(ratio > 0))
         return INFINITY;
     double harm = fallback > 0 ? ratio / fallback - 1 : 0;
-    return ratio - 1 + (harm > RECORD_NOISE ? harm_weight * harm : 0);
+    return ratio - 1 + harm_weight * fmax(0, harm);
 }
 
 void leaf_set_costs(const portfolio_matrix *m, leaf_costs *costs)
