@@ -14,24 +14,29 @@ end
 -- has few tiles, or a few more than in so many rounds. How many do follows from an estimate of the time, whose unit
 -- is an addition to each element of one:
 --
--- - The multiprocessor with most blocks decides. A cluster lies within a GPC, of about 16 multiprocessors of which
---   some are left over: clusters of three or more blocks are placed as if there were one cluster more.
--- - For each product along k a block waits as long as 3072 additions take, or 8192 if it copies what is next itself,
---   and all blocks of a multiprocessor add to their elements after they have brought a line of the tile of a, one
---   element at a time (24 each), and one of b (8). Of more than two that share not all begin at once: a 16th more.
+-- - The multiprocessor with most blocks decides. A cluster lies within a GPC, of 16 multiprocessors, the last of 12;
+--   two blocks find room everywhere.
+-- - For each product along k a block waits as long as 4096 additions take, or 8192 if it copies what is next itself.
+--   Those that have their registers at a time wait together, and all of a multiprocessor add to their elements after
+--   they have brought a line of the tile of a, one element at a time (24 each), and one of b (8); four warps keep
+--   it busy.
 -- - In the end blocks add up what the others have (40 an element), or one stores what it has alone, which costs
 --   where lines of c are no whole vectors (200).
 --
--- The constants were fitted to an H200's times of 168 products of floats, of 128 to 4096 lines, columns and products,
--- on tiles of up to 128 x 128 with 1 to 8 parts each: of a tile what is chosen is 1.8 % slower in the mean than the
--- best of the eight, 11 % at the 95th percentile. Other GPUs were not timed.
+-- The constants were fitted to two H200's times of 160 products of floats, of 128 to 4096 lines, columns and products,
+-- on tiles of 64x64 to 128x256 with 1 to 8 parts each: of a tile what is chosen is 1.8 % slower in the mean than the
+-- best of the eight, 11 % at the 95th percentile; one block for each tile takes 2.1 times as long in the
+-- mean. Other GPUs were not timed.
 local function time_of(parts)
-  local rounds = parts == 1 and "ceil_div(tiles, device.sm_count)"
-    or parts == 2 and "ceil_div(2 * tiles, device.sm_count)"
-    or ("ceil_div(tiles_of_gpc * %d, 16)"):format(parts)
-  local steps = ("ceil_div(tiles_k, %d) * tile_k * (latency + %s * line)"):format(parts, rounds)
-  if parts > 1 then steps = ("%s * (%s > 2 and 17 or 16) // 16"):format(steps, rounds) end
-  return ("%s + %s * tile_m * tile_n * %s"):format(steps, rounds, parts > 1 and "40" or "(vec_b == vec and 0 or 200)")
+  local rounds = ("ceil_div(%d * tiles, device.sm_count)"):format(parts)
+  if parts > 2 then
+    rounds = ("ceil_div(%d * tiles, 16 * gpcs + 12)"):format(parts)
+    rounds = ("(%s + (gpcs * (16 * %s // %d) + 12 * %s // %d < tiles and 1 or 0))"):format(
+      rounds, rounds, parts, rounds, parts)
+  end
+  return ("ceil_div(tiles_k, %d) * tile_k * (latency * ceil_div(%s, resident) + max(%s, fewest) * line)"):format(
+    parts, rounds, rounds) .. (" + %s * tile_m * tile_n * %s"):format(
+    rounds, parts > 1 and "40" or "(vec_b == vec and 0 or 200)")
 end
 
 -- The place of the least of some texts' values, from 1.
@@ -90,8 +95,11 @@ return at.pattern {
     square_lanes = "tile_n // thread_n < 16 and 4 or 2",
     tiles = "ceil_div(m, tile_m) * ceil_div(n, tile_n)", -- of c
     tiles_k = "ceil_div(k, tile_k)",
-    tiles_of_gpc = "ceil_div(tiles + 1, max(device.sm_count // 16, 1))",
-    latency = "staging == 'async' and 3072 or 8192",
+    gpcs = "max(device.sm_count // 16 - 1, 0)", -- without the last
+    latency = "staging == 'async' and 4096 or 8192",
+    -- Blocks that a multiprocessor has registers for: a thread takes two an element, and some.
+    resident = "max(min_blocks, device.registers_per_sm // (threads * (2 * work + 24)))",
+    fewest = "max(128 // threads, 1)", -- blocks that keep it busy
     line = "tile_m * tile_n + 24 * tile_m + 8 * tile_n",
     best_parts = place_of_least(times),
     -- What a block has of its tile of c, which others of its cluster read.
