@@ -154,6 +154,9 @@ return at.pattern {
   -- last was the fastest of all on a Hopper.
   starts = {
     register_tile {
+      tile_m = 32, tile_n = 64, tile_k = 16, thread_n = 4, staging = "async", stages = 3, min_blocks = 2, group = 8,
+    },
+    register_tile {
       tile_m = 64, tile_n = 64, tile_k = 8, thread_n = 4, staging = "async", stages = 4, min_blocks = 1, group = 8,
     },
     register_tile { tile_m = 64, tile_n = 128, tile_k = 16, thread_n = 8, staging = "async", min_blocks = 2 },
