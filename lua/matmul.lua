@@ -104,7 +104,8 @@ return at.pattern {
     best_parts = place_of_least(times),
     -- What a block has of its tile of c, which others of its cluster read.
     tile_bytes = "tile_m * tile_n * sizeof(dtype)",
-    shareable = "large and device.major >= 9 and "
+    -- Of tiles for more than 8 rounds the last matters little.
+    shareable = "large and device.major >= 9 and tiles <= 8 * device.sm_count and "
       .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // min_blocks - 1024)",
     parts = "shareable and min(best_parts, tiles_k) or 1", -- blocks that share a tile of c
     -- Elements of a stage: a tile of a, with pad, and one of b.
