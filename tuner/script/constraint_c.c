@@ -11,7 +11,7 @@
 #include "device/field.h"
 #include "script/state.h"
 
-enum { MOST_NESTED = 100, MOST_PIECES = 4096, MOST_ARGUMENTS = 8, MOST_BYTES = 64 * 1024 };
+enum { MOST_NESTED = 100, MOST_PIECES = 8192, MOST_ARGUMENTS = 8, MOST_BYTES = 256 * 1024 };
 
 /* ---- values ---- */
 
