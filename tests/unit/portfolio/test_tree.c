@@ -281,6 +281,24 @@ static void a_gain_does_not_make_up_for_harm(void **state)
     assert_int_equal(nodes[0].default_at, 0);
 }
 
+/* What gains a little on one problem and loses less than noise on another is not worth it: what is expected to be as
+ * fast may be slower. */
+static void harm_that_no_race_could_tell_counts(void **state)
+{
+    (void)state;
+    const double ratios[] = {1, 1.005}, defaults[] = {1.006, 1};
+    const portfolio_matrix m = {2, 1, ratios, defaults, NULL};
+    value problems[2 * 2];
+    record_node nodes[RECORD_MAX_NODES];
+    size_t count;
+    at_error error = {0};
+    for (size_t i = 0; i < 2 * 2; i++)
+        problems[i] = (value){.kind = VALUE_INTEGER, .integer = 128};
+    assert_ok(portfolio_grow(&m, axes, 2, problems, nodes, &count, &error), error);
+    assert_int_equal(count, 1);
+    assert_int_equal(nodes[0].default_at, 0);
+}
+
 /* Of few problems each may have a leaf of its own. */
 static void few_problems_are_told_apart(void **state)
 {
@@ -338,6 +356,7 @@ int main(void)
         cmocka_unit_test(noise_grows_no_tree),
         cmocka_unit_test(the_default_has_its_place_in_each_leaf),
         cmocka_unit_test(a_gain_does_not_make_up_for_harm),
+        cmocka_unit_test(harm_that_no_race_could_tell_counts),
         cmocka_unit_test(few_problems_are_told_apart),
         cmocka_unit_test(what_words_part_is_learnt_apart),
         cmocka_unit_test(every_problem_gets_what_is_possible),
