@@ -1,32 +1,17 @@
 #include "run/portfolio/state.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "process/interrupt.h"
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
-#include "run/tune.h"
 
-enum {
-    FEWEST_SEARCHED = 3,
-    MOST_GIVEN = 24,    /* configurations that a problem is given of what was good elsewhere */
-    WITNESSES = 4096,   /* problems that may be timed with what was chosen, or that the tree is grown on */
-    LEAST_EVALUATIONS = 8
-};
+enum { WITNESSES = 4096 }; /* problems that may be timed with what was chosen, or that the tree is grown on */
 
-static const double promise_least = 0.005; /* of a search that is worth it */
-static const double search_share = 0.5;    /* of the budget */
-static const double matrix_share = 0.75;   /* and until everything was timed everywhere */
-static const double alike = 0.002;         /* what is that near to a problem's best stands for it */
-
-static bool is_in(const portfolio *p, size_t problem)
-{
-    return !p->known.problems[problem].left_out;
-}
+static const double matrix_share = 0.75; /* of the budget, until everything was timed everywhere */
+static const double alike = 0.002;       /* what is that near to a problem's best stands for it */
 
 /* ---- problems ---- */
 
@@ -101,195 +86,6 @@ static at_status choose_problems(portfolio *p, at_error *error)
     return known_init(&p->known, p->problems, a->axis_count, p->problem_count + p->witness_count, error);
 }
 
-/* ---- budget ---- */
-
-static size_t first_searched(const portfolio *p)
-{
-    size_t some = p->made_on / 8, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
-    return some > least ? some : least;
-}
-
-/* A budget of variants has to do for the first searches and those of the problems that are held out. */
-static size_t evaluations_of_search(const portfolio *p)
-{
-    uint64_t budget = p->asked->run->budget_evaluations;
-    uint64_t searches = first_searched(p) + (p->problem_count - p->made_on);
-    uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
-    if (!budget)
-        return 0;
-    uint64_t each = budget / (2 * searches);
-    return (size_t)(each < LEAST_EVALUATIONS ? LEAST_EVALUATIONS : each < normal ? each : normal);
-}
-
-/* Are there times to judge by how far a budget of seconds goes? */
-static bool has_rate(const portfolio *p)
-{
-    return p->asked->run->budget_s > 0 && p->search_evaluations > 0;
-}
-
-static double variant_s(const portfolio *p)
-{
-    return p->search_s / (double)p->search_evaluations;
-}
-
-/* Variants of the next search; 0: the effort's. */
-static size_t evaluations_of_next(const portfolio *p)
-{
-    size_t left = 0;
-    if (p->evaluations_each || !has_rate(p))
-        return p->evaluations_each;
-    for (size_t q = 0; q < p->made_on; q++)
-        left += is_in(p, q) && !p->known.problems[q].searched;
-    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left, variant_s(p),
-                           effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
-}
-
-/* ---- runs ---- */
-
-/* Asks what of all that is known is possible for a problem. */
-static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
-{
-    size_t *all = calloc(p->known.count + 1, sizeof *all);
-    if (!all)
-        return known_no_memory(error);
-    for (size_t i = 0; i < p->known.count; i++)
-        all[i] = i;
-    at_status status = portfolio_ask_possible(p, problem, all, p->known.count, error);
-    free(all);
-    return status;
-}
-
-static bool contains(const size_t *list, size_t count, size_t item)
-{
-    size_t i = 0;
-    while (i < count && list[i] != item)
-        i++;
-    return i < count;
-}
-
-/* The searched problems, the nearest first; the caller frees them. NULL: no memory. */
-static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *count)
-{
-    size_t *found = calloc(p->made_on + 1, sizeof *found);
-    double *distances = calloc(p->made_on + 1, sizeof *distances);
-    *count = 0;
-    for (size_t q = 0; found && distances && q < p->made_on; q++) {
-        if (!p->known.problems[q].searched || q == problem)
-            continue;
-        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                      portfolio_problem_at(p, problem));
-        size_t at = (*count)++;
-        for (; at > 0 && distances[at - 1] > d; at--) {
-            found[at] = found[at - 1];
-            distances[at] = distances[at - 1];
-        }
-        found[at] = q;
-        distances[at] = d;
-    }
-    if (!distances) {
-        free(found);
-        found = NULL;
-    }
-    free(distances);
-    return found;
-}
-
-/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they are possible here. */
-static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN], size_t *count,
-                            at_error *error)
-{
-    size_t searched, *nearest = nearest_searched(p, problem, &searched);
-    *count = 0;
-    if (!nearest)
-        return known_no_memory(error);
-    for (size_t rank = 0; rank < PORTFOLIO_RANKS; rank++)
-        for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
-            for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
-                if (known_has_rank(&p->known, c, nearest[i], rank) && !contains(given, *count, c) &&
-                    portfolio_may_be_given(p, c, problem))
-                    given[(*count)++] = c;
-    free(nearest);
-    return AT_OK;
-}
-
-/* Searches a problem, beginning with what was good elsewhere; notes what that gained. */
-static at_status search(portfolio *p, size_t problem, at_error *error)
-{
-    size_t given[MOST_GIVEN], count = 0;
-    known_problem *at = &p->known.problems[problem];
-    at_status status = p->known.count ? ask_possible(p, problem, error) : AT_OK;
-    if (!status && p->known.count)
-        status = list_given(p, problem, given, &count, error);
-    if (status)
-        return status;
-    int64_t start_ns = clock_now_ns();
-    uint64_t before = p->found.evaluations;
-    status = portfolio_run(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
-    p->search_s += (double)(clock_now_ns() - start_ns) / 1e9;
-    p->search_evaluations += p->found.evaluations - before;
-    if (status || !is_in(p, problem))
-        return status;
-    at->searched = true;
-    double known_ns = 0;
-    for (size_t i = 0; i < count; i++) {
-        double time_ns = p->known.items[given[i]].times_ns[problem];
-        if (time_ns > 0 && (known_ns == 0 || time_ns < known_ns))
-            known_ns = time_ns;
-    }
-    at->gain = known_ns > 0 ? known_ns / at->best_ns - 1 : -1;
-    return AT_OK;
-}
-
-/* ---- what promises most ---- */
-
-static double promise(const portfolio *p, size_t problem)
-{
-    double gains = 0, weights = 0;
-    for (size_t q = 0; q < p->made_on; q++) {
-        if (!p->known.problems[q].searched || p->known.problems[q].gain < 0)
-            continue;
-        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
-                                      portfolio_problem_at(p, problem));
-        double weight = 1 / ((0.5 + d) * (0.5 + d));
-        gains += weight * p->known.problems[q].gain;
-        weights += weight;
-    }
-    return weights > 0 ? gains / weights : INFINITY;
-}
-
-static size_t most_promising(const portfolio *p, double *most)
-{
-    size_t best = SIZE_MAX;
-    *most = promise_least;
-    for (size_t i = 0; i < p->made_on; i++)
-        if (is_in(p, i) && !p->known.problems[i].searched && promise(p, i) > *most) {
-            *most = promise(p, i);
-            best = i;
-        }
-    return best;
-}
-
-static at_status search_problems(portfolio *p, at_error *error)
-{
-    size_t first = first_searched(p), searched = 0;
-    at_status status = AT_OK;
-    for (size_t i = 0; i < p->made_on && searched < first && !status; i++) {
-        if (searched > 0 && portfolio_spent(p) >= search_share)
-            break;
-        status = search(p, i, error);
-        searched += is_in(p, i);
-    }
-    double most;
-    for (size_t next; !status && (next = most_promising(p, &most)) != SIZE_MAX;) {
-        if (portfolio_spent(p) >= search_share) {
-            p->found.out_of_budget = true;
-            break;
-        }
-        status = search(p, next, error);
-    }
-    return status;
-}
-
 /* ---- the matrix ---- */
 
 /* Was something of the list nearly as fast on the problem as the best? */
@@ -307,11 +103,12 @@ static bool is_served(const portfolio *p, size_t problem)
 static size_t most_everywhere(const portfolio *p)
 {
     size_t problems = 0;
-    if (!has_rate(p))
+    if (!portfolio_has_rate(p))
         return SPENDING_MOST_EVERYWHERE;
     for (size_t q = 0; q < p->made_on; q++)
-        problems += is_in(p, q);
-    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p), problems, variant_s(p));
+        problems += portfolio_is_in(p, q);
+    return spending_everywhere(matrix_share * p->asked->run->budget_s - portfolio_elapsed_s(p), problems,
+                               portfolio_variant_s(p));
 }
 
 /* What was best on problems, each as long as nothing before it is alike; then, while there is room, what was best on
@@ -323,7 +120,7 @@ static void list_everywhere(portfolio *p)
         for (size_t q = 0; q < p->made_on; q++)
             for (size_t c = 0; c < p->known.count && p->everywhere_count < most; c++)
                 if (known_has_rank(&p->known, c, q, round / 2) && !p->known.items[c].condemned &&
-                    c != p->known_default && !contains(p->everywhere, p->everywhere_count, c) &&
+                    c != p->known_default && !portfolio_contains(p->everywhere, p->everywhere_count, c) &&
                     (round > 0 || !is_served(p, q)))
                     p->everywhere[p->everywhere_count++] = c;
     /* Nothing but the default works. */
@@ -352,9 +149,9 @@ static at_status fill_matrix(portfolio *p, at_error *error)
     list_everywhere(p);
     for (size_t q = 0, filled = 0, next = 0; q < p->made_on && !status; q++) {
         size_t given[SPENDING_MOST_EVERYWHERE];
-        if (!is_in(p, q))
+        if (!portfolio_is_in(p, q))
             continue;
-        if (filled >= first_searched(p) && portfolio_spent(p) >= 1) {
+        if (filled >= portfolio_first_searched(p) && portfolio_spent(p) >= 1) {
             p->found.out_of_budget = true;
             status = known_leave_out(&p->known, q, "the budget was spent", error);
             continue;
@@ -362,7 +159,7 @@ static at_status fill_matrix(portfolio *p, at_error *error)
         filled++;
         for (; next < p->made_on && ahead_has_room(p->ahead) && !status; next++) {
             size_t count = 0;
-            if (is_in(p, next) && next >= q)
+            if (portfolio_is_in(p, next) && next >= q)
                 status = list_possible(p, next, p->everywhere, p->everywhere_count, given, &count, error);
             if (!status && count)
                 portfolio_prepare(p, next, given, count);
@@ -371,36 +168,16 @@ static at_status fill_matrix(portfolio *p, at_error *error)
         if (!status)
             status = list_possible(p, q, p->everywhere, p->everywhere_count, given, &count, error);
         if (!status && count + portfolio_has_default(p, q) == 0)
-            status = search(p, q, error);
+            status = portfolio_search(p, q, error);
         else if (!status)
             status = portfolio_time_given(p, q, given, count, "side by side", error);
     }
     return status;
 }
 
-/* Searches the problems that were held out, beginning with what was chosen; while the budget lasts. */
-static at_status search_held_out(portfolio *p, at_error *error)
-{
-    at_status status = AT_OK;
-    for (size_t q = p->made_on; q < p->problem_count && !status; q++) {
-        size_t given[RECORD_MAX_KEPT];
-        if (q > p->made_on && portfolio_spent(p) >= 1) {
-            p->found.out_of_budget = true;
-            status = known_leave_out(&p->known, q, "the budget was spent", error);
-            continue;
-        }
-        status = portfolio_ask_possible(p, q, p->chosen, p->chosen_count, error);
-        if (!status)
-            status = portfolio_run(p, q, given, portfolio_list_chosen(p, q, given), p->evaluations_each, true,
-                            "held out, searched", error);
-        p->known.problems[q].searched = true;
-    }
-    return status;
-}
-
 static at_status try_all(portfolio *p, at_error *error)
 {
-    at_status status = search_held_out(p, error);
+    at_status status = portfolio_search_held_out(p, error);
     /* A problem that was held out may show a mistake: then the choice is made again without it. */
     if (!status && portfolio_chose_condemned(p))
         status = portfolio_choose(p, error);
@@ -502,10 +279,8 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
         status = choose_problems(p, error);
     if (!status)
         status = allocate(p, error);
-    if (!status) {
-        p->evaluations_each = evaluations_of_search(p);
-        status = search_problems(p, error);
-    }
+    if (!status)
+        status = portfolio_search_problems(p, error);
     p->ahead = status ? NULL : ahead_new(asked->run, &p->workers.properties, p->known.problem_count);
     if (!status)
         status = fill_matrix(p, error);

@@ -66,6 +66,20 @@ static inline bool portfolio_has_default(const portfolio *p, size_t problem)
     return p->known_default != SIZE_MAX && p->known.items[p->known_default].possible[problem] == 1;
 }
 
+/* Does it take part? */
+static inline bool portfolio_is_in(const portfolio *p, size_t problem)
+{
+    return !p->known.problems[problem].left_out;
+}
+
+static inline bool portfolio_contains(const size_t *list, size_t count, size_t item)
+{
+    size_t i = 0;
+    while (i < count && list[i] != item)
+        i++;
+    return i < count;
+}
+
 enum { PORTFOLIO_RANKS = 8 }; /* of a run so many are learnt: the fastest */
 
 /* ---- runs.c ---- */
@@ -98,6 +112,26 @@ at_status portfolio_time_given(portfolio *p, size_t problem, const size_t *given
 
 /* Has compiled, meanwhile, what portfolio_time_given() will be given. */
 void portfolio_prepare(const portfolio *p, size_t problem, const size_t *given, size_t count);
+
+/* ---- searches.c ---- */
+
+/* How many problems are searched in any case. */
+size_t portfolio_first_searched(const portfolio *p);
+
+/* Are there times to judge by how far a budget of seconds goes? */
+bool portfolio_has_rate(const portfolio *p);
+
+/* What a variant of a search takes, where there are such times. */
+double portfolio_variant_s(const portfolio *p);
+
+/* Searches a problem, beginning with what was good elsewhere; notes what that gained. */
+at_status portfolio_search(portfolio *p, size_t problem, at_error *error);
+
+/* Searches the first problems, then those that promise most, as far as the budget goes. */
+at_status portfolio_search_problems(portfolio *p, at_error *error);
+
+/* Searches the problems that were held out, beginning with what was chosen; while the budget lasts. */
+at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 

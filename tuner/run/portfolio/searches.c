@@ -1,0 +1,218 @@
+/* The searches that a portfolio begins with: of problems that stand for all, then of those that promise most; and those of
+ * the problems that are held out. */
+#include "run/portfolio/state.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "run/portfolio/spending.h"
+#include "run/tune.h"
+
+enum {
+    FEWEST_SEARCHED = 3,
+    MOST_GIVEN = 24, /* configurations that a problem is given of what was good elsewhere */
+    LEAST_EVALUATIONS = 8
+};
+
+static const double promise_least = 0.005; /* of a search that is worth it */
+static const double search_share = 0.5;    /* of the budget */
+
+/* ---- budget ---- */
+
+size_t portfolio_first_searched(const portfolio *p)
+{
+    size_t some = p->made_on / 8, least = p->made_on < FEWEST_SEARCHED ? p->made_on : FEWEST_SEARCHED;
+    return some > least ? some : least;
+}
+
+/* A budget of variants has to do for the first searches and those of the problems that are held out. */
+static size_t evaluations_of_search(const portfolio *p)
+{
+    uint64_t budget = p->asked->run->budget_evaluations;
+    uint64_t searches = portfolio_first_searched(p) + (p->problem_count - p->made_on);
+    uint64_t normal = effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations;
+    if (!budget)
+        return 0;
+    uint64_t each = budget / (2 * searches);
+    return (size_t)(each < LEAST_EVALUATIONS ? LEAST_EVALUATIONS : each < normal ? each : normal);
+}
+
+bool portfolio_has_rate(const portfolio *p)
+{
+    return p->asked->run->budget_s > 0 && p->search_evaluations > 0;
+}
+
+double portfolio_variant_s(const portfolio *p)
+{
+    return p->search_s / (double)p->search_evaluations;
+}
+
+/* Variants of the next search; 0: the effort's. */
+static size_t evaluations_of_next(const portfolio *p)
+{
+    size_t left = 0;
+    if (p->evaluations_each || !portfolio_has_rate(p))
+        return p->evaluations_each;
+    for (size_t q = 0; q < p->made_on; q++)
+        left += portfolio_is_in(p, q) && !p->known.problems[q].searched;
+    return spending_search(search_share * p->asked->run->budget_s - portfolio_elapsed_s(p), left, portfolio_variant_s(p),
+                           effort_limits(EFFORT_NORMAL, UINT64_MAX).evaluations);
+}
+
+/* ---- one search ---- */
+
+/* Asks what of all that is known is possible for a problem. */
+static at_status ask_possible(portfolio *p, size_t problem, at_error *error)
+{
+    size_t *all = calloc(p->known.count + 1, sizeof *all);
+    if (!all)
+        return known_no_memory(error);
+    for (size_t i = 0; i < p->known.count; i++)
+        all[i] = i;
+    at_status status = portfolio_ask_possible(p, problem, all, p->known.count, error);
+    free(all);
+    return status;
+}
+
+/* The searched problems, the nearest first; the caller frees them. NULL: no memory. */
+static size_t *nearest_searched(const portfolio *p, size_t problem, size_t *count)
+{
+    size_t *found = calloc(p->made_on + 1, sizeof *found);
+    double *distances = calloc(p->made_on + 1, sizeof *distances);
+    *count = 0;
+    for (size_t q = 0; found && distances && q < p->made_on; q++) {
+        if (!p->known.problems[q].searched || q == problem)
+            continue;
+        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                                      portfolio_problem_at(p, problem));
+        size_t at = (*count)++;
+        for (; at > 0 && distances[at - 1] > d; at--) {
+            found[at] = found[at - 1];
+            distances[at] = distances[at - 1];
+        }
+        found[at] = q;
+        distances[at] = d;
+    }
+    if (!distances) {
+        free(found);
+        found = NULL;
+    }
+    free(distances);
+    return found;
+}
+
+/* The best of the searched problems, of the nearest first, then their seconds ...: as far as they are possible here. */
+static at_status list_given(const portfolio *p, size_t problem, size_t given[MOST_GIVEN], size_t *count,
+                            at_error *error)
+{
+    size_t searched, *nearest = nearest_searched(p, problem, &searched);
+    *count = 0;
+    if (!nearest)
+        return known_no_memory(error);
+    for (size_t rank = 0; rank < PORTFOLIO_RANKS; rank++)
+        for (size_t i = 0; i < searched && *count < MOST_GIVEN; i++)
+            for (size_t c = 0; c < p->known.count && *count < MOST_GIVEN; c++)
+                if (known_has_rank(&p->known, c, nearest[i], rank) && !portfolio_contains(given, *count, c) &&
+                    portfolio_may_be_given(p, c, problem))
+                    given[(*count)++] = c;
+    free(nearest);
+    return AT_OK;
+}
+
+at_status portfolio_search(portfolio *p, size_t problem, at_error *error)
+{
+    size_t given[MOST_GIVEN], count = 0;
+    known_problem *at = &p->known.problems[problem];
+    at_status status = p->known.count ? ask_possible(p, problem, error) : AT_OK;
+    if (!status && p->known.count)
+        status = list_given(p, problem, given, &count, error);
+    if (status)
+        return status;
+    int64_t start_ns = clock_now_ns();
+    uint64_t before = p->found.evaluations;
+    status = portfolio_run(p, problem, given, count, evaluations_of_next(p), true, "searched", error);
+    p->search_s += (double)(clock_now_ns() - start_ns) / 1e9;
+    p->search_evaluations += p->found.evaluations - before;
+    if (status || !portfolio_is_in(p, problem))
+        return status;
+    at->searched = true;
+    double known_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        double time_ns = p->known.items[given[i]].times_ns[problem];
+        if (time_ns > 0 && (known_ns == 0 || time_ns < known_ns))
+            known_ns = time_ns;
+    }
+    at->gain = known_ns > 0 ? known_ns / at->best_ns - 1 : -1;
+    return AT_OK;
+}
+
+/* ---- what promises most ---- */
+
+static double promise(const portfolio *p, size_t problem)
+{
+    double gains = 0, weights = 0;
+    for (size_t q = 0; q < p->made_on; q++) {
+        if (!p->known.problems[q].searched || p->known.problems[q].gain < 0)
+            continue;
+        double d = portfolio_distance(p->asked->axes, p->asked->axis_count, portfolio_problem_at(p, q),
+                                      portfolio_problem_at(p, problem));
+        double weight = 1 / ((0.5 + d) * (0.5 + d));
+        gains += weight * p->known.problems[q].gain;
+        weights += weight;
+    }
+    return weights > 0 ? gains / weights : INFINITY;
+}
+
+static size_t most_promising(const portfolio *p, double *most)
+{
+    size_t best = SIZE_MAX;
+    *most = promise_least;
+    for (size_t i = 0; i < p->made_on; i++)
+        if (portfolio_is_in(p, i) && !p->known.problems[i].searched && promise(p, i) > *most) {
+            *most = promise(p, i);
+            best = i;
+        }
+    return best;
+}
+
+at_status portfolio_search_problems(portfolio *p, at_error *error)
+{
+    size_t first = portfolio_first_searched(p), searched = 0;
+    at_status status = AT_OK;
+    p->evaluations_each = evaluations_of_search(p);
+    for (size_t i = 0; i < p->made_on && searched < first && !status; i++) {
+        if (searched > 0 && portfolio_spent(p) >= search_share)
+            break;
+        status = portfolio_search(p, i, error);
+        searched += portfolio_is_in(p, i);
+    }
+    double most;
+    for (size_t next; !status && (next = most_promising(p, &most)) != SIZE_MAX;) {
+        if (portfolio_spent(p) >= search_share) {
+            p->found.out_of_budget = true;
+            break;
+        }
+        status = portfolio_search(p, next, error);
+    }
+    return status;
+}
+
+at_status portfolio_search_held_out(portfolio *p, at_error *error)
+{
+    at_status status = AT_OK;
+    for (size_t q = p->made_on; q < p->problem_count && !status; q++) {
+        size_t given[RECORD_MAX_KEPT];
+        if (q > p->made_on && portfolio_spent(p) >= 1) {
+            p->found.out_of_budget = true;
+            status = known_leave_out(&p->known, q, "the budget was spent", error);
+            continue;
+        }
+        status = portfolio_ask_possible(p, q, p->chosen, p->chosen_count, error);
+        if (!status)
+            status = portfolio_run(p, q, given, portfolio_list_chosen(p, q, given), p->evaluations_each, true,
+                            "held out, searched", error);
+        p->known.problems[q].searched = true;
+    }
+    return status;
+}
