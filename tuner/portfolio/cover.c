@@ -1,12 +1,19 @@
 #include "portfolio/cover.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
+
+bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
+{
+    size_t i = 0;
+    while (i < count && list[i] != configuration)
+        i++;
+    return i < count;
+}
 
 /* What a configuration loses on a problem; infinite where it does not serve it. */
 static double loss_with(const portfolio_matrix *m, size_t problem, size_t configuration)
@@ -82,20 +89,12 @@ static double choose_exactly(const portfolio_matrix *m, size_t count, size_t *sc
     }
 }
 
-static bool is_chosen(const size_t *chosen, size_t count, size_t configuration)
-{
-    for (size_t i = 0; i < count; i++)
-        if (chosen[i] == configuration)
-            return true;
-    return false;
-}
-
 /* Puts the configuration that helps most into place `at` of `chosen`; the loss then. */
 static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count, size_t at, double loss)
 {
     size_t best = chosen[at];
     for (size_t c = 0; c < m->configuration_count; c++) {
-        if (is_chosen(chosen, count, c))
+        if (portfolio_contains(chosen, count, c))
             continue;
         size_t was = chosen[at];
         chosen[at] = c;
@@ -114,7 +113,7 @@ static double fill_place(const portfolio_matrix *m, size_t *chosen, size_t count
 static double choose_greedily(const portfolio_matrix *m, size_t count, size_t *chosen)
 {
     size_t first = 0;
-    while (is_chosen(chosen, count - 1, first))
+    while (portfolio_contains(chosen, count - 1, first))
         first++;
     chosen[count - 1] = first;
     double loss = fill_place(m, chosen, count, count - 1, mean_loss(m, chosen, count));

@@ -9,8 +9,13 @@
 #ifndef AUTOTUNE_PORTFOLIO_COVER_H
 #define AUTOTUNE_PORTFOLIO_COVER_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "portfolio/matrix.h"
+
+/* Is a configuration one of those that a list has? */
+bool portfolio_contains(const size_t *list, size_t count, size_t configuration);
 
 /* The loss of a problem with these configurations, relative to its own best. */
 double portfolio_loss_of(const portfolio_matrix *m, size_t problem, const size_t *chosen, size_t count);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "portfolio/cover.h"
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "portfolio/cover.h"
 #include "run/portfolio/spending.h"
 #include "run/tune.h"
 

@@ -72,14 +72,6 @@ static inline bool portfolio_is_in(const portfolio *p, size_t problem)
     return !p->known.problems[problem].left_out;
 }
 
-static inline bool portfolio_contains(const size_t *list, size_t count, size_t item)
-{
-    size_t i = 0;
-    while (i < count && list[i] != item)
-        i++;
-    return i < count;
-}
-
 enum { PORTFOLIO_RANKS = 8 }; /* of a run so many are learnt: the fastest */
 
 /* ---- runs.c ---- */
