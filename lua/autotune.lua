@@ -41,6 +41,8 @@
 --               NAME = "BUFFER", extern "C" __constant__ arrays of the template that get the
 --               contents of an at.input before each launch }
 --   launch      { grid, block: an expression, or a list of two or three; cluster * (blocks, likewise),
+--               balanced * (the GPU may put several blocks of a cluster on the same multiprocessor, as CUDA's
+--               load-balancing policy for clusters has it; it does nothing where a cluster is one block),
 --               cooperative * (all blocks are resident at once and may wait for each other) }
 --   transfer *  { from, to: an at.input and an at.output of one size, of which one or both lie in the host's
 --               memory; direction: "to_device" (from does), "to_host" (to does) or "both" (there and back);

@@ -232,9 +232,9 @@ local function read_entry(v, path)
   return v
 end
 
-local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "cooperative" }
+local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "balanced", "cooperative" }
 local LAUNCHES_FIELDS = {
-  "entry", "args", "when", "grid", "block", "shared", "cluster", "cooperative",
+  "entry", "args", "when", "grid", "block", "shared", "cluster", "balanced", "cooperative",
 }
 
 -- One launch; what it does not say itself is as in `common` (entry, args, shared).
@@ -253,6 +253,7 @@ local function read_launch(given, path, common, buffers)
     grid = expressions(given.grid, child(path, "grid"), 3),
     block = expressions(given.block, child(path, "block"), 3),
     cluster = given.cluster ~= nil and expressions(given.cluster, child(path, "cluster"), 3) or {},
+    balanced = optional(given.balanced, child(path, "balanced")),
     cooperative = optional(given.cooperative, child(path, "cooperative")),
     shared = optional(shared, shared_path),
   }
@@ -329,8 +330,8 @@ function kernel.read_kernel(description, buffers, measurable)
 end
 
 local REFERENCE_FIELDS = {
-  "template", "entry", "args", "grid", "block", "shared", "cluster", "cooperative", "launches",
-  "options", "constants",
+  "template", "entry", "args", "grid", "block", "shared", "cluster", "balanced", "cooperative",
+  "launches", "options", "constants",
 }
 
 -- The kernels that say what is right (at.reference) or fill inputs (at.kernel): `what` in messages.
@@ -357,7 +358,7 @@ local function read_fixed(description, path, entry, first, buffers)
       grid = "ceil_div(" .. first.count.text .. ", 256)"
     end
     launches = { read_launch({ grid = grid, block = given.block or 256, cluster = given.cluster,
-                               cooperative = given.cooperative }, path, common, buffers) }
+                               balanced = given.balanced, cooperative = given.cooperative }, path, common, buffers) }
   end
   return {
     template = check.string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),

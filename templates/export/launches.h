@@ -26,6 +26,7 @@ typedef struct autotune_launch {
     unsigned grid[3], block[3];
     unsigned cluster[3]; /* blocks; all 1: none */
     unsigned shared_bytes; /* dynamic */
+    bool balanced; /* several blocks of a cluster may share a multiprocessor */
     bool cooperative;
     int first_argument, argument_count;
 } autotune_launch;
@@ -134,6 +135,11 @@ AUTOTUNE_HOST autotune_value autotune_half_value(double x, int *failed)
 AUTOTUNE_HOST autotune_value autotune_bfloat16_value(double x, int *failed)
 {
     return autotune_short_value(x, 7, 127, failed);
+}
+
+AUTOTUNE_HOST unsigned autotune_cluster_blocks(const autotune_launch *launch)
+{
+    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
 }
 
 AUTOTUNE_HOST autotune_launch *autotune_launch_new(autotune_plan *plan, int entry)

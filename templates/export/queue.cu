@@ -3,11 +3,6 @@ namespace {
 /* Blocks of a cluster that every device takes unasked (CUDA C++ Programming Guide). */
 const unsigned portable_cluster_blocks = 8;
 
-unsigned cluster_blocks(const autotune_launch &launch)
-{
-    return launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-}
-
 /* The device that is current; found out once a thread and device. */
 cudaError_t current_device(const autotune_device **out)
 {
@@ -36,7 +31,7 @@ cudaError_t allow(const void *kernel, const autotune_launch &launch)
         static_cast<unsigned>(attributes.maxDynamicSharedSizeBytes) < launch.shared_bytes)
         status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                       static_cast<int>(launch.shared_bytes));
-    if (cluster_blocks(launch) > portable_cluster_blocks && status == cudaSuccess)
+    if (autotune_cluster_blocks(&launch) > portable_cluster_blocks && status == cudaSuccess)
         status = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
     return status;
 }
@@ -46,7 +41,7 @@ cudaError_t queue(const autotune_plan &plan, const autotune_launch &launch, cons
                   const void *const *buffers, cudaStream_t stream)
 {
     const void *arguments[64];
-    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchAttribute attributes[3] = {};
     cudaLaunchConfig_t config = {};
     for (int i = 0; i < launch.argument_count; i++) {
         const autotune_argument &a = plan.arguments[launch.first_argument + i];
@@ -63,11 +58,15 @@ cudaError_t queue(const autotune_plan &plan, const autotune_launch &launch, cons
         attributes[config.numAttrs].id = cudaLaunchAttributeCooperative;
         attributes[config.numAttrs++].val.cooperative = 1;
     }
-    if (cluster_blocks(launch) > 1) {
+    if (autotune_cluster_blocks(&launch) > 1) {
         attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
         attributes[config.numAttrs].val.clusterDim.x = launch.cluster[0];
         attributes[config.numAttrs].val.clusterDim.y = launch.cluster[1];
         attributes[config.numAttrs++].val.clusterDim.z = launch.cluster[2];
+    }
+    if (launch.balanced) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeClusterSchedulingPolicyPreference;
+        attributes[config.numAttrs++].val.clusterSchedulingPolicyPreference = cudaClusterSchedulingPolicyLoadBalancing;
     }
     return cudaLaunchKernelExC(&config, kernel, const_cast<void **>(arguments));
 }

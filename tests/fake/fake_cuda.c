@@ -626,10 +626,25 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **arguments, void **extra)
 {
-    for (unsigned i = 0; i < config->numAttrs; i++)
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE &&
-            config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
-            return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    unsigned cluster[3] = {1, 1, 1};
+    int policy = CU_CLUSTER_SCHEDULING_POLICY_DEFAULT, cooperative = 0;
+    char line[128];
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const CUlaunchAttributeValue *value = &config->attrs[i].value;
+        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+            cooperative = value->cooperative;
+        else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            cluster[0] = value->clusterDim.x, cluster[1] = value->clusterDim.y, cluster[2] = value->clusterDim.z;
+        else if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+            policy = (int)value->clusterSchedulingPolicyPreference;
+        else
+            return CUDA_ERROR_INVALID_VALUE;
+    }
+    snprintf(line, sizeof line, "%s %u,%u,%u %d %d\n", f->kernel->name, cluster[0], cluster[1], cluster[2], policy,
+             cooperative);
+    note("FAKE_CUDA_ATTRIBUTES", line);
+    if (cooperative && config->gridDimX * config->gridDimY * config->gridDimZ > MOST_COOPERATIVE_BLOCKS)
+        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
     return cuLaunchKernel(f, config->gridDimX, config->gridDimY, config->gridDimZ,
                           config->blockDimX, config->blockDimY, config->blockDimZ,
                           config->sharedMemBytes, config->hStream, arguments, extra);

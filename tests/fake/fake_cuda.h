@@ -11,7 +11,8 @@
  * holds a number, none of that ordinal), FAKE_CUDA_EAGER (1: modules must
  * be loaded eagerly), FAKE_CUDA_ALLOCATION_MS and FAKE_CUDA_TIME_US (an allocation and a timed sample
  * take so long), FAKE_CUDA_TIMES (a file that grows by a byte for each timed sample), FAKE_CUDA_INITS (a file that
- * gets a line from each cuInit: the GPUs that it is shown), FAKE_CUDA_PINNED
+ * gets a line from each cuInit: the GPUs that it is shown), FAKE_CUDA_ATTRIBUTES (a file that gets a line for each
+ * launch with attributes: "KERNEL CLUSTER policy cooperative"), FAKE_CUDA_PINNED
  * (bytes of the host's memory that may be pinned at once). What copies between host and device take:
  * fake_stream.h. */
 #ifndef FAKE_CUDA_H

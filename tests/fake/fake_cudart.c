@@ -1,7 +1,7 @@
 /* A CUDA runtime for programs that nvcc or clang has made, on machines without a GPU: it prints what would be done.
  *
- * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared cooperative ARGUMENTS"), copy into
- * a variable of the device and raised limit. How large arguments are is told beforehand, by fake_sizes. */
+ * A line for each launch ("launch NAMESPACE::KERNEL GRID BLOCK CLUSTER shared policy cooperative ARGUMENTS"),
+ * copy into a variable of the device and raised limit. How large arguments are is told beforehand, by fake_sizes. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -203,10 +203,12 @@ VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
 {
     static unsigned next;
     unsigned cluster[3] = {1, 1, 1};
-    int cooperative = 0;
+    int policy = cudaClusterSchedulingPolicyDefault, cooperative = 0;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         if (config->attrs[i].id == cudaLaunchAttributeCooperative)
             cooperative = config->attrs[i].val.cooperative;
+        if (config->attrs[i].id == cudaLaunchAttributeClusterSchedulingPolicyPreference)
+            policy = (int)config->attrs[i].val.clusterSchedulingPolicyPreference;
         if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
             cluster[0] = config->attrs[i].val.clusterDim.x;
             cluster[1] = config->attrs[i].val.clusterDim.y;
@@ -215,9 +217,9 @@ VISIBLE cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const 
     }
     fputs("launch ", stdout);
     print_registered(function);
-    printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d", config->gridDim.x, config->gridDim.y, config->gridDim.z,
+    printf(" %u,%u,%u %u,%u,%u %u,%u,%u %zu %d %d", config->gridDim.x, config->gridDim.y, config->gridDim.z,
            config->blockDim.x, config->blockDim.y, config->blockDim.z, cluster[0], cluster[1], cluster[2],
-           config->dynamicSmemBytes, cooperative);
+           config->dynamicSmemBytes, policy, cooperative);
     /* 0 ends the sizes of a launch. */
     for (unsigned a = 0; next < fake_size_count && fake_sizes[next] > 0; a++, next++) {
         putchar(' ');

@@ -56,15 +56,10 @@ static at_status raise_shared_limit(cuda_launcher *l, const cuda_driver *cuda,
     return status;
 }
 
-static uint32_t cluster_blocks(const kernel_launch *launch)
-{
-    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-}
-
 static at_status allow_cluster(const cuda_driver *cuda, CUfunction function,
                                const kernel_launch *launch, at_error *error)
 {
-    if (cluster_blocks(launch) <= PORTABLE_CLUSTER_BLOCKS)
+    if (plan_cluster_blocks(launch) <= PORTABLE_CLUSTER_BLOCKS)
         return AT_OK;
     CUresult result = cuda->cuFuncSetAttribute(
         function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
@@ -123,18 +118,22 @@ static CUresult launch_with_attributes(const cuda_driver *cuda, CUfunction funct
                                        const kernel_launch *launch, void **arguments,
                                        CUstream stream)
 {
-    CUlaunchAttribute attributes[2];
+    CUlaunchAttribute attributes[3];
     unsigned count = 0;
     memset(attributes, 0, sizeof attributes);
     if (launch->cooperative) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
         attributes[count++].value.cooperative = 1;
     }
-    if (cluster_blocks(launch) > 1) {
+    if (plan_cluster_blocks(launch) > 1) {
         attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
         attributes[count].value.clusterDim.x = launch->cluster[0];
         attributes[count].value.clusterDim.y = launch->cluster[1];
         attributes[count++].value.clusterDim.z = launch->cluster[2];
+    }
+    if (launch->balanced) {
+        attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+        attributes[count++].value.clusterSchedulingPolicyPreference = CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING;
     }
     const CUlaunchConfig config = {.gridDimX = launch->grid[0],
                                    .gridDimY = launch->grid[1],
@@ -152,7 +151,7 @@ static CUresult launch_with_attributes(const cuda_driver *cuda, CUfunction funct
 static CUresult queue_one(const cuda_driver *cuda, CUfunction function,
                           const kernel_launch *launch, void **arguments, CUstream stream)
 {
-    if (launch->cooperative || cluster_blocks(launch) > 1)
+    if (launch->cooperative || plan_cluster_blocks(launch) > 1)
         return launch_with_attributes(cuda, function, launch, arguments, stream);
     return cuda->cuLaunchKernel(function, launch->grid[0], launch->grid[1], launch->grid[2],
                                 launch->block[0], launch->block[1], launch->block[2],
@@ -222,9 +221,9 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
         arguments[launch->argument_count + j] = &chunk[j];
     CUresult result = queue_one(cuda, l->functions[place], launch, arguments, stream);
     return cuda_check(cuda, result, cuda_refusal_status(result),
-                      launch->cooperative          ? "the cooperative launch was refused"
-                      : cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
-                                                   : "the launch was refused",
+                      launch->cooperative               ? "the cooperative launch was refused"
+                      : plan_cluster_blocks(launch) > 1 ? "the launch in clusters was refused"
+                                                        : "the launch was refused",
                       error);
 }
 

@@ -264,6 +264,11 @@ uint64_t plan_block_threads(const kernel_launch *launch)
     return (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
 }
 
+uint64_t plan_cluster_blocks(const kernel_launch *launch)
+{
+    return (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
+}
+
 uint64_t plan_grid_blocks(const kernel_launch *launch)
 {
     return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
@@ -384,21 +389,19 @@ static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
     return !m->failed;
 }
 
-static bool is_clustered(const kernel_launch *launch)
-{
-    return launch->cluster[0] * launch->cluster[1] * launch->cluster[2] > 1;
-}
-
 /* One kernel, as the first version had it: keys of its journals hold. */
 static bool is_plain(const launch_plan *plan)
 {
     return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
            plan->view_count == 0 &&
-           !plan->launches[0].cooperative && !is_clustered(&plan->launches[0]);
+           !plan->launches[0].cooperative && plan_cluster_blocks(&plan->launches[0]) <= 1;
 }
 
 /* Beside the number of launches. */
 enum { HAS_TRANSFER = 256, HAS_VIEWS = 512 };
+
+/* Of a launch: a number from 0 to 3. */
+enum { IS_COOPERATIVE = 1, IS_BALANCED = 2 };
 
 /* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
@@ -422,7 +425,8 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         view_put(m, &plan->views[i]);
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         put_launch(m, plan, &plan->launches[i]);
-        pack_put_u32(m, plan->launches[i].cooperative);
+        pack_put_u32(m, (plan->launches[i].cooperative ? IS_COOPERATIVE : 0) |
+                            (plan->launches[i].balanced ? IS_BALANCED : 0));
         for (int k = 0; k < 3; k++)
             pack_put_u32(m, plan->launches[i].cluster[k]);
     }
@@ -455,14 +459,17 @@ static bool get_many(pack *m, launch_plan *out)
     if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES || (out->launch_count == 0 && !transfers))
         return false;
     for (uint32_t i = 0; i < out->launch_count; i++) {
-        uint32_t cooperative;
-        if (!get_launch(m, out, &out->launches[i]) || !get_below(m, 2, &cooperative) ||
+        uint32_t flags;
+        if (!get_launch(m, out, &out->launches[i]) || !get_below(m, 4, &flags) ||
             !get_shape(m, out->launches[i].cluster))
             return false;
-        out->launches[i].cooperative = cooperative == 1;
+        out->launches[i].cooperative = flags & IS_COOPERATIVE;
+        out->launches[i].balanced = flags & IS_BALANCED;
         for (int k = 0; k < 3; k++)
             if (out->launches[i].cluster[k] > PLAN_MAX_CLUSTER)
                 return false;
+        if (out->launches[i].balanced && plan_cluster_blocks(&out->launches[i]) == 1)
+            return false;
     }
     if (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer))
         return false;

@@ -83,6 +83,7 @@ typedef struct kernel_launch {
     uint32_t grid[3], block[3];
     uint32_t cluster[3];          /* blocks; all 1: none */
     uint32_t dynamic_shared_bytes;
+    bool balanced;                /* several blocks of a cluster may share a multiprocessor; false without clusters */
     bool cooperative;             /* all blocks are resident at once: they may wait for each other */
     uint32_t first_argument, argument_count;
 } kernel_launch;
@@ -139,8 +140,9 @@ bool plan_is_compared(const buffer_plan *plan);
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 
-/* Threads of a block, blocks of the grid. */
+/* Threads of a block, blocks of a cluster (1: there are none), blocks of the grid. */
 uint64_t plan_block_threads(const kernel_launch *launch);
+uint64_t plan_cluster_blocks(const kernel_launch *launch);
 uint64_t plan_grid_blocks(const kernel_launch *launch);
 
 /* Most dynamic shared memory, and most threads of a block, of any launch. */

@@ -232,6 +232,9 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
     if (from->shared.text)
         to->dynamic_shared_bytes =
             (uint32_t)expression_integer(L, &from->shared, e->problem, e->indices, 0, INT32_MAX);
+    /* Said of a launch without clusters it would make two plans of what is launched alike. */
+    if (from->balanced.text)
+        to->balanced = expression_truth(L, &from->balanced, e->problem, e->indices) && plan_cluster_blocks(to) > 1;
     if (from->cooperative.text)
         to->cooperative = expression_truth(L, &from->cooperative, e->problem, e->indices);
     to->first_argument = plan->argument_count;

@@ -183,6 +183,11 @@ static void print_launch(writer *w, const script_launch *l, launch_c *out)
         print_whole(w, &l->shared, 0, INT32_MAX);
         fputs(";\n", w->to);
     }
+    if (l->balanced.text) {
+        fputs("        launch->balanced = ", w->to);
+        print_typed(w, &l->balanced, C_TRUTH);
+        fputs(" && autotune_cluster_blocks(launch) > 1;\n", w->to);
+    }
     if (l->cooperative.text) {
         fputs("        launch->cooperative = ", w->to);
         print_typed(w, &l->cooperative, C_TRUTH);

@@ -134,6 +134,7 @@ static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
     field_expressions(L, "block", reach, l->block, 3);
     field_expressions(L, "cluster", reach, l->cluster, 3);
     l->shared = field_expression(L, "shared", reach);
+    l->balanced = field_expression(L, "balanced", reach);
     l->cooperative = field_expression(L, "cooperative", reach);
 }
 

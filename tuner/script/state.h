@@ -71,7 +71,7 @@ typedef struct script_launch {
     size_t argument_count;
     script_argument *arguments;
     /* Text NULL when absent. */
-    expression when, grid[3], block[3], cluster[3], shared, cooperative;
+    expression when, grid[3], block[3], cluster[3], shared, balanced, cooperative;
 } script_launch;
 
 /* What lies in the host's memory, and how it is moved. */

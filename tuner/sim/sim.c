@@ -108,11 +108,6 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
     return status;
 }
 
-static uint64_t asked_blocks(const kernel_launch *launch)
-{
-    return (uint64_t)launch->cluster[0] * launch->cluster[1] * launch->cluster[2];
-}
-
 static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
 {
     return &k->kernel.module->functions[k->kernel.programs[i]->function].limits;
@@ -122,14 +117,14 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
  * driver's, a launch in clusters of one block asks for none. The first is 0 where there are none. */
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
-    return asked_blocks(launch) > 1 ? launch->cluster : l->cluster;
+    return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
 }
 
 static at_status check_cluster(const device *d, const kernel_launch *launch, const ptx_launch_limits *l,
                                at_error *error)
 {
     enum { PORTABLE_BLOCKS = 8 };
-    uint64_t asked = asked_blocks(launch);
+    uint64_t asked = plan_cluster_blocks(launch);
     bool asks = asked > 1;
     const uint32_t *used = cluster_of(launch, l);
     if (asked > 0 && l->most_cluster_blocks > 0 && asked > l->most_cluster_blocks)

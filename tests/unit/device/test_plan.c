@@ -134,6 +134,7 @@ static launch_plan random_launch(rng *r)
             l->cluster[i] = p.launch_count > 1 ? 1 + (uint32_t)rng_below(r, 4) : 1;
         }
         l->dynamic_shared_bytes = (uint32_t)rng_below(r, 1 << 18);
+        l->balanced = rng_below(r, 2) && plan_cluster_blocks(l) > 1;
         l->cooperative = rng_below(r, 4) == 0;
         l->first_argument = p.argument_count;
         l->argument_count = (uint32_t)rng_below(r, PLAN_MAX_ARGUMENTS / 3 + 1);
@@ -159,6 +160,44 @@ static void plans_come_back_as_they_were(void **state)
         assert_memory_equal(&launch, &launch_back, sizeof launch);
         pack_deinit(&m);
     }
+}
+
+/* As their keys are: what is packed of a launch names its measurements. */
+static void a_launch_that_is_balanced_packs_otherwise(void **state)
+{
+    (void)state;
+    launch_plan p, back;
+    pack packed[2] = {{0}};
+    memset(&p, 0, sizeof p);
+    p.launch_count = 1;
+    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "kernel");
+    for (int i = 0; i < 3; i++)
+        p.launches[0].grid[i] = p.launches[0].block[i] = p.launches[0].cluster[i] = 4;
+    for (int i = 0; i < 2; i++) {
+        p.launches[0].balanced = i == 1;
+        plan_put_launch(&packed[i], &p);
+    }
+    assert_int_equal(packed[0].size_bytes, packed[1].size_bytes);
+    assert_memory_not_equal(packed[0].bytes, packed[1].bytes, packed[0].size_bytes);
+    assert_true(plan_get_launch(&packed[1], &back) && back.launches[0].balanced);
+    pack_deinit(&packed[0]);
+    pack_deinit(&packed[1]);
+}
+
+static void no_launch_without_clusters_is_balanced(void **state)
+{
+    (void)state;
+    launch_plan p, back;
+    pack m = {0};
+    memset(&p, 0, sizeof p);
+    p.launch_count = 1;
+    snprintf(p.launches[0].entry, sizeof p.launches[0].entry, "kernel");
+    for (int i = 0; i < 3; i++)
+        p.launches[0].grid[i] = p.launches[0].block[i] = p.launches[0].cluster[i] = 1;
+    p.launches[0].cooperative = p.launches[0].balanced = true;
+    plan_put_launch(&m, &p);
+    assert_false(plan_get_launch(&m, &back));
+    pack_deinit(&m);
 }
 
 /* What is accepted is a plan that could have been sent: counts and enumerations are in range. */
@@ -463,6 +502,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_come_back_as_they_were),
+        cmocka_unit_test(a_launch_that_is_balanced_packs_otherwise),
+        cmocka_unit_test(no_launch_without_clusters_is_balanced),
         cmocka_unit_test(a_corrupt_plan_is_an_error_or_a_plan),
         cmocka_unit_test(a_problem_is_evaluated),
         cmocka_unit_test(a_ceiling_follows_from_what_is_given_unless_it_is_named),

@@ -66,6 +66,61 @@ static void clusters_and_cooperation_are_attributes_of_a_launch(void **state)
     assert_true(p.launches[0].cooperative);
 }
 
+static void a_launch_in_clusters_may_be_balanced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *field;
+        bool of_a, of_b; /* mode=a, mode=b */
+    } cases[] = {{"", false, false},
+                 {", cluster = 4", false, false},
+                 {", cluster = 4, balanced = true", true, true},
+                 {", cluster = 4, balanced = false", false, false},
+                 {", cluster = 4, balanced = \"mode == 'a'\"", true, false},
+                 {", cluster = { 1, 2 }, balanced = true", true, true},
+                 {", cluster = \"mode == 'a' and 4 or 1\", balanced = true", true, false},
+                 {", cluster = 1, balanced = true", false, false},
+                 {", balanced = true", false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char launch[160];
+        snprintf(launch, sizeof launch, "launch = { grid = { 8, 4 }, block = 32%s },", cases[i].field);
+        const fixture_pattern p = {.launch = launch};
+        assert_int_equal(plan_of(&p, "mode=a").launches[0].balanced, cases[i].of_a);
+        assert_int_equal(plan_of(&p, "mode=b").launches[0].balanced, cases[i].of_b);
+    }
+}
+
+/* Without clusters, too. */
+static void balanced_is_true_or_false(void **state)
+{
+    (void)state;
+    for (int cluster = 1; cluster <= 4; cluster += 3) {
+        char launch[128];
+        launch_plan p;
+        at_error error = {0};
+        snprintf(launch, sizeof launch, "launch = { grid = 4, block = 1, cluster = %d, balanced = 'n' },", cluster);
+        script *s = fixture_load_pattern(&(fixture_pattern){.launch = launch});
+        assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, NULL, &p, &error), AT_SCRIPT);
+        assert_string_equal(error.message,
+                            "launch.balanced: \"n\": gives a number where true or false is needed");
+        assert_int_equal(error.line, 9);
+        script_free(s);
+    }
+}
+
+static void a_reference_may_be_balanced(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .extra = "reference = at.reference { template = 'p.cu.tmpl', grid = 8, block = 32, cluster = 2, "
+                 "balanced = true },"});
+    launch_plan p;
+    at_error error = {0};
+    assert_ok(script_reference_plan(s, PROBLEM_TUNED, NULL, &p, &error), error);
+    assert_true(p.launches[0].balanced);
+    script_free(s);
+}
+
 static void arguments_have_every_width(void **state)
 {
     (void)state;
@@ -174,6 +229,10 @@ static void what_is_wrong_is_told_with_its_line(void **state)
         {{.launch = "launches = { { grid = 1, block = 1, when = 'tiel == 1' } },"},
          9,
          "launches[1].when: \"tiel == 1\": there is no 'tiel'"},
+        {{.launch = "launch = { grid = 1, block = 1, balanced = {} },"}, 9, "launch.balanced"},
+        {{.launch = "launch = { grid = 1, block = 1, balanced = 'tiel == 1' },"},
+         9,
+         "launch.balanced: \"tiel == 1\": there is no 'tiel'"},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct {} } },"}, 8, "no members"},
         {{.kernel = "kernel = { template = 'p.cu.tmpl', args = { at.struct { 3 } } },"},
          8,
@@ -248,6 +307,9 @@ int main(void)
         cmocka_unit_test(launches_follow_one_another),
         cmocka_unit_test(a_launch_may_depend_on_the_configuration),
         cmocka_unit_test(clusters_and_cooperation_are_attributes_of_a_launch),
+        cmocka_unit_test(a_launch_in_clusters_may_be_balanced),
+        cmocka_unit_test(balanced_is_true_or_false),
+        cmocka_unit_test(a_reference_may_be_balanced),
         cmocka_unit_test(arguments_have_every_width),
         cmocka_unit_test(structs_are_laid_out_as_c_does),
         cmocka_unit_test(constants_name_buffers),

@@ -249,6 +249,7 @@ static void any_value_in_any_field_is_taken_or_told(void **state)
         "launches = { { grid = 1, block = 1, entry = %s } },",
         "launches = { { grid = 1, block = 1, args = %s } },",
         "launches = { { grid = 1, block = 1, cluster = %s } },",
+        "launches = { { grid = 1, block = 1, balanced = %s } },",
         "launches = { { grid = 1, block = 1, cooperative = %s } },",
         "kernel = { template = 'p.cu.tmpl', constants = %s },",
         "kernel = { template = 'p.cu.tmpl', constants = { a = %s } },",

@@ -17,7 +17,8 @@
 #include "script/emit.h"
 #include "temporary.h"
 
-enum { VALUE_BYTES = 64, CONFIGURATIONS = 4, BUFFER_ADDRESS = 0x10000 };
+enum { VALUE_BYTES = 64, CONFIGURATIONS = 4, BUFFER_ADDRESS = 0x10000,
+       BALANCED = 2 /* cudaClusterSchedulingPolicyLoadBalancing */ };
 
 typedef struct subject {
     settings run;
@@ -127,9 +128,9 @@ static void print_bytes(FILE *to, const void *bytes, size_t count)
 
 static void print_shapes(FILE *to, const kernel_launch *l)
 {
-    fprintf(to, " %u,%u,%u %u,%u,%u %u,%u,%u %u %d", l->grid[0], l->grid[1], l->grid[2], l->block[0],
+    fprintf(to, " %u,%u,%u %u,%u,%u %u,%u,%u %u %d %d", l->grid[0], l->grid[1], l->grid[2], l->block[0],
             l->block[1], l->block[2], l->cluster[0], l->cluster[1], l->cluster[2],
-            l->dynamic_shared_bytes, (int)l->cooperative);
+            l->dynamic_shared_bytes, l->balanced ? BALANCED : 0, (int)l->cooperative);
 }
 
 static void print_arguments(FILE *to, const launch_plan *plan, const kernel_launch *l)
@@ -177,9 +178,10 @@ static const char shower[] =
     "    }\n"
     "    for (int i = 0; i < p->launch_count; i++) {\n"
     "        const autotune_launch *l = &p->launches[i];\n"
-    "        printf(\"%s %u,%u,%u %u,%u,%u %u,%u,%u %u %d\", entries[l->entry], l->grid[0],\n"
+    "        printf(\"%s %u,%u,%u %u,%u,%u %u,%u,%u %u %d %d\", entries[l->entry], l->grid[0],\n"
     "               l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2], l->cluster[0],\n"
-    "               l->cluster[1], l->cluster[2], l->shared_bytes, (int)l->cooperative);\n"
+    "               l->cluster[1], l->cluster[2], l->shared_bytes, l->balanced ? 2 : 0,\n"
+    "               (int)l->cooperative);\n"
     "        for (int j = 0; j < l->argument_count; j++) {\n"
     "            const autotune_argument *a = &p->arguments[l->first_argument + j];\n"
     "            uint64_t address = 0x10000 * (uint64_t)(a->buffer + 1);\n"
@@ -275,7 +277,7 @@ static void launches_in_c_are_those_of_the_script(void **state)
         "lua/gather",               "lua/histogram",            "lua/loop_order",
         "lua/matmul",               "lua/misaligned",           "lua/rgb",
         "lua/stencil1d",            "lua/strided",              "lua/transpose",
-        "lua/vector_add"};
+        "lua/vector_add",           "tests/fixtures/clustered"};
     enum { FILES = sizeof files / sizeof *files, PROBLEMS = 6 };
     char folder[TEMPORARY_BYTES], *source, *expected, *calls;
     size_t source_size, expected_size, calls_size;
@@ -316,7 +318,8 @@ static void launches_in_c_are_those_of_the_script(void **state)
     write_file(folder, "main.c", source, source_size);
     char *out = run(folder, "cc -std=c11 -Wall -Wextra -Werror -Wno-missing-field-initializers "
                             "-DAUTOTUNE_WITHOUT_CUDA main.c -o main && ./main >out");
-    assert_non_null(strstr(expected, " 8,1,1 0 0"));
+    assert_non_null(strstr(expected, " 8,1,1 0 0 0"));
+    assert_non_null(strstr(expected, " 4,1,1 0 2 "));
     compare_lines(out, expected, FILES * PROBLEMS);
     free(out);
     free(source);
@@ -452,6 +455,16 @@ static const char scale_record[] =
     " \"configuration\": {\"block\": 64, \"vec\": 2, \"cached\": true},"
     " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
 
+static const char clustered_record[] =
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"clustered\", \"gpu\": \"NVIDIA H200\","
+    " \"compute_capability\": \"9.0\", \"entries\": ["
+    "{\"problem\": {\"n\": 4096},"
+    " \"configuration\": {\"size\": 4, \"balanced\": true, \"waits\": false},"
+    " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}},"
+    "{\"problem\": {\"n\": 100},"
+    " \"configuration\": {\"size\": 1, \"balanced\": true, \"waits\": true},"
+    " \"time\": {\"median_ns\": 1000, \"low_ns\": 990, \"high_ns\": 1010}}]}";
+
 static const char copied_record[] =
     "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"copied\", \"gpu\": \"NVIDIA H200\","
     " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 4096},"
@@ -482,6 +495,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
         int problems; /* beside its own */
     } from[] = {{"tests/fixtures/scale", scale_record, 200},
                 {"tests/fixtures/copied", copied_record, 20},
+                {"tests/fixtures/clustered", clustered_record, 20},
                 {"tests/fixtures/separable", NULL, 2},
                 {"tests/fixtures/luma", NULL, 2},
                 {"tests/fixtures/two_pass_sum", NULL, 2},
@@ -552,6 +566,7 @@ static void a_program_launches_what_the_library_would(const char *set_compiler_a
         assert_true(launched > before);
     }
     assert_true(launched > COUNT);
+    assert_non_null(strstr(out, " 4,1,1 0 2 0 "));
     compare_lines(out, expected, 200);
     free(out);
     free(source);
