@@ -110,8 +110,10 @@
 --
 -- Expressions are strings with a line of Lua (or plain numbers) over parameters, problem variables,
 -- derived values, device.* and the helper functions ceil_div, round_up, min, max, floor, ceil, abs,
--- log2, is_pow2, sizeof, is_float and math.*. Whatever concerns all variants alike (buffers, tolerance, traffic,
--- reference) reads no parameters.
+-- log2, is_pow2, sizeof, is_float and math.*, and cluster_load(device.sm_count, clusters, blocks, resident): how
+-- many blocks of a launch of `clusters` clusters of `blocks` each the busiest multiprocessor gets in its turn, where
+-- each has room for `resident` at a time. It is an estimate, made from what H200s were seen to do. Whatever concerns
+-- all variants alike (buffers, tolerance, traffic, reference) reads no parameters.
 
 local host = ...
 

@@ -110,6 +110,37 @@ AUTOTUNE_FUNCTION int64_t autotune_log2(int64_t n, int *failed)
     return exponent;
 }
 
+/* How many clusters of `blocks` blocks find room where each multiprocessor takes `each`: two blocks anywhere,
+ * more within a GPC of 16, what is left of them, or one of four pairs that belong to none. */
+AUTOTUNE_FUNCTION int64_t
+autotune_cluster_slots(int64_t multiprocessors, int64_t blocks, int64_t each)
+{
+    if (blocks <= 2 || multiprocessors < 24)
+        return multiprocessors * each / blocks;
+    return (multiprocessors - 8) / 16 * (16 * each / blocks) +
+           (multiprocessors - 8) % 16 * each / blocks + 4 * (2 * each / blocks);
+}
+
+/* How many blocks the busiest multiprocessor gets in its turn. */
+AUTOTUNE_FUNCTION int64_t autotune_cluster_load(int64_t multiprocessors, int64_t clusters,
+                                                int64_t blocks, int64_t resident, int *failed)
+{
+    int64_t most = 0, rounds = 0, last = 1;
+    if (multiprocessors <= 0 || multiprocessors > 1024 || clusters <= 0 ||
+        clusters > INT64_C(1) << 40 || blocks <= 0 || blocks > 1024 || resident <= 0 ||
+        resident > 1024) {
+        *failed = 1;
+        return 0;
+    }
+    most = autotune_cluster_slots(multiprocessors, blocks, resident);
+    if (most == 0)
+        return resident * clusters * blocks;
+    rounds = (clusters - 1) / most;
+    while (autotune_cluster_slots(multiprocessors, blocks, last) < clusters - rounds * most)
+        last += 1;
+    return rounds * resident + last;
+}
+
 AUTOTUNE_FUNCTION bool autotune_is_pow2(int64_t n)
 {
     return n > 0 && (n & (n - 1)) == 0;

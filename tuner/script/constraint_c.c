@@ -163,6 +163,15 @@ static bool translate_arguments(translator *t, arguments *a)
     return true;
 }
 
+/* The arguments in C, one or more, with commas between them. */
+static const char *list_arguments(translator *t, const arguments *a)
+{
+    const char *text = a->of[0].text;
+    for (size_t i = 1; i < a->count && text; i++)
+        text = keep(t, "%s, %s", text, a->of[i].text);
+    return text;
+}
+
 /* Functions of whole numbers; all give one, but is_pow2. */
 static bool call_whole(translator *t, const char *name, const arguments *a, piece *out)
 {
@@ -175,16 +184,18 @@ static bool call_whole(translator *t, const char *name, const arguments *a, piec
         {"ceil_div", 2, C_WHOLE, ", failed"},
         {"round_up", 2, C_WHOLE, ", failed"},
         {"log2", 1, C_WHOLE, ", failed"},
+        {"cluster_load", 4, C_WHOLE, ", failed"},
         {"is_pow2", 1, C_TRUTH, ""},
     };
     for (size_t i = 0; i < a->count; i++)
         if (!is_value(&a->of[i], C_WHOLE))
             return false;
     for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
-        if (strcmp(functions[f].name, name) == 0 && functions[f].count == a->count)
-            return give(out, functions[f].result,
-                        keep(t, "autotune_%s(%s%s%s%s)", name, a->of[0].text, a->count > 1 ? ", " : "",
-                             a->count > 1 ? a->of[1].text : "", functions[f].rest));
+        if (strcmp(functions[f].name, name) == 0 && functions[f].count == a->count) {
+            const char *list = list_arguments(t, a);
+            return list && give(out, functions[f].result,
+                                keep(t, "autotune_%s(%s%s)", name, list, functions[f].rest));
+        }
     bool rounds = a->count == 1 && (strcmp(name, "floor") == 0 || strcmp(name, "ceil") == 0);
     return rounds && give(out, C_WHOLE, a->of[0].text);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "device/cluster_load.h"
 #include "device/field.h"
 #include "script/state.h"
 
@@ -46,6 +47,24 @@ static int is_pow2(lua_State *L)
 {
     lua_Integer n = luaL_checkinteger(L, 1);
     lua_pushboolean(L, n > 0 && (n & (n - 1)) == 0);
+    return 1;
+}
+
+static int64_t check_up_to(lua_State *L, int argument, int64_t most)
+{
+    lua_Integer n = check_positive(L, argument);
+    luaL_argcheck(L, n <= most, argument, "is out of range");
+    return n;
+}
+
+/* cluster_load(multiprocessors, clusters, blocks, resident): device/cluster_load.h. */
+static int load_of_clusters(lua_State *L)
+{
+    int64_t multiprocessors = check_up_to(L, 1, CLUSTER_LOAD_MOST);
+    int64_t clusters = check_up_to(L, 2, CLUSTER_LOAD_MOST_CLUSTERS);
+    int64_t blocks = check_up_to(L, 3, CLUSTER_LOAD_MOST);
+    int64_t resident = check_up_to(L, 4, CLUSTER_LOAD_MOST);
+    lua_pushinteger(L, cluster_load(multiprocessors, clusters, blocks, resident));
     return 1;
 }
 
@@ -148,9 +167,10 @@ static void add_math(lua_State *L)
 void script_add_helpers(lua_State *L)
 {
     static const luaL_Reg helpers[] = {
-        {"bits_type", bits_type}, {"ceil_div", ceil_div}, {"ctype", ctype},
-        {"is_float", is_float},   {"is_pow2", is_pow2},   {"log2", log2_floor},
-        {"round_up", round_up},   {"sizeof", size_of},    {NULL, NULL},
+        {"bits_type", bits_type}, {"ceil_div", ceil_div}, {"cluster_load", load_of_clusters},
+        {"ctype", ctype},         {"is_float", is_float}, {"is_pow2", is_pow2},
+        {"log2", log2_floor},     {"round_up", round_up}, {"sizeof", size_of},
+        {NULL, NULL},
     };
     luaL_setfuncs(L, helpers, 0);
     add_math(L);

@@ -50,6 +50,7 @@ static void helpers_say_what_they_promise(void **state)
         "ceil_div(math.maxinteger, 2) == 1 << 62",
         "round_up(7, 4) == 8 and round_up(8, 4) == 8 and round_up(0, 4) == 0",
         "log2(1) == 0 and log2(32) == 5 and log2(33) == 5",
+        "cluster_load(device.sm_count, 66, 2, 1) == 1 and cluster_load(device.sm_count, 67, 2, 1) == 2",
         "is_pow2(1) and is_pow2(64) and not is_pow2(0) and not is_pow2(48) and not is_pow2(-4)",
         "sizeof('half') == 2 and sizeof(dtype) == 4 and sizeof('uint64') == 8",
         "min(3, 1, 2) == 1 and max(3, 1) == 3 and abs(-1) == 1",

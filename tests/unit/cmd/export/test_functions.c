@@ -1,0 +1,125 @@
+/* Functions that expressions call give in an exported header what they give in Lua: constraints on random
+ * arguments hold in both, and where one of them fails nothing is possible. */
+#include <inttypes.h>
+
+#include "base/file.h"
+#include "base/rng.h"
+#include "check.h"
+#include "cmd/export/exported.h"
+#include "device/cluster_load.h"
+#include "export_fixture.h"
+#include "script_fixture.h"
+
+enum { CALLS = 200, MOST_BYTES = 32 * 1024 };
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    assert_true(vsnprintf(text + used, MOST_BYTES - used, format, args) < (int)(MOST_BYTES - used));
+    va_end(args);
+}
+
+/* As constraints: what random arguments give, and one that fails for each value of `tile` but 1. */
+static void append_calls(char *where, rng *r, const char *const *failing, int failing_count)
+{
+    append(where, "where = {");
+    for (int i = 0; i < CALLS; i++) {
+        int64_t m = 1 + (int64_t)rng_below(r, 200), n = 1 + (int64_t)(rng_below(r, 1 << 20) >> rng_below(r, 20));
+        int64_t blocks = 1 + (int64_t)rng_below(r, 16), resident = 1 + (int64_t)rng_below(r, 32);
+        if (i % 50 == 0)
+            n = CLUSTER_LOAD_MOST_CLUSTERS - i;
+        append(where, "'cluster_load(%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 ") == %" PRId64 "', ", m, n,
+               blocks, resident, cluster_load(m, n, blocks, resident));
+    }
+    for (int i = 0; i < failing_count; i++)
+        append(where, "'tile ~= %d or %s >= 0', ", i + 2, failing[i]);
+    append(where, "},");
+}
+
+/* What main.c prints, which the compiler takes with every warning an error. */
+static char *run(const char *compiler)
+{
+    char command[2048], *out;
+    at_error error = {0};
+    snprintf(command, sizeof command,
+             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main >log 2>&1 && "
+             "./main >out",
+             fixture_dir, compiler);
+    int status = system(command);
+    assert_ok(file_read(fixture_path(status ? "log" : "out"), 1 << 24, &out, NULL, &error), error);
+    if (status)
+        fail_msg("%s: %.3000s", compiler, out);
+    return out;
+}
+
+static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
+{
+    (void)state;
+    static const char *const failing[] = {
+        "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",         "cluster_load(1, 1, 0, 1)",
+        "cluster_load(1, 1, 1, 0)",    "cluster_load(-1, 1, 1, 1)",        "cluster_load(1025, 1, 1, 1)",
+        "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)", "cluster_load(1, 1, 1, 1025)",
+    };
+    enum { FAILING = sizeof failing / sizeof *failing };
+    static char where[MOST_BYTES];
+    static const char one_record[] =
+        "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+        " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"tile\": 1},"
+        " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
+    rng r = rng_seeded(3);
+    append_calls(where, &r, failing, FAILING);
+    script *s = fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
+                                                        .space = "space = { tile = at.range(1, 10) },",
+                                                        .where = where,
+                                                        .baseline = "baseline = { tile = 1 },"});
+    for (uint16_t i = 0; i <= FAILING; i++) {
+        bool valid = false;
+        size_t broken;
+        at_error error = {0};
+        at_status status = script_valid(s, PROBLEM_TUNED, &i, &valid, &broken, &error);
+        assert_int_equal(status, i == 0 ? AT_OK : AT_SCRIPT);
+        assert_true(status || valid);
+    }
+
+    record only;
+    export_model m;
+    at_error error = {0};
+    assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
+    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error), error);
+    const export_model *models[] = {&m};
+    char *header = exported_text(&export_header, models, 1, 0, NULL);
+    fixture_write("p.h", header);
+    fixture_write("main.c",
+                  "#include \"p.h\"\n#include <stdio.h>\n"
+                  "#ifdef __cplusplus\n"
+                  "constexpr int64_t load(int64_t clusters)\n{\n    int failed = 0;\n"
+                  "    return autotune_cluster_load(132, clusters, 2, 1, &failed) + failed;\n}\n"
+                  "static_assert(load(66) == 1 && load(67) == 2, \"\");\n"
+                  "#endif\n"
+                  "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+                  "    autotune_p_problem p = {1};\n    autotune_p_config c = {1};\n"
+                  "    for (c.tile = 1; c.tile <= 10; c.tile++)\n"
+                  "        putchar('0' + autotune_p_fits(&d, &p, &c));\n    return 0;\n}\n");
+    static const char *const compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
+    for (int c = 0; c < 2; c++) {
+        char *out = run(compilers[c]);
+        assert_string_equal(out, "1000000000");
+        free(out);
+    }
+    free(header);
+    export_model_deinit(&m);
+    record_deinit(&only);
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clusters_load_a_gpu_in_c_as_in_lua),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}

@@ -1,0 +1,101 @@
+/* Rounds of clusters against a GPU whose clusters are placed one by one. */
+#include "check.h"
+
+#include "base/rng.h"
+#include "device/cluster_load.h"
+
+static void an_h200_takes_this_many_clusters_in_a_round(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t multiprocessors, clusters, blocks, resident, load;
+    } cases[] = {
+        {132, 1, 8, 1, 1},
+        {132, 15, 8, 1, 1}, /* two in each of seven GPCs, one in what is left, none in pairs */
+        {132, 16, 8, 1, 2},
+        {132, 16, 8, 2, 2},
+        {132, 66, 2, 1, 1}, /* two find room together anywhere */
+        {132, 67, 2, 1, 2},
+        {132, 132, 1, 1, 1},
+        {132, 133, 1, 4, 2},
+        {132, 4 * 132 + 1, 1, 4, 5},
+        {132, 31, 4, 1, 1},
+        {132, 32, 4, 2, 2},
+        {16, 2, 8, 1, 1}, /* one GPC of all */
+        {23, 23, 3, 3, 3},
+        {23, 8, 3, 1, 2},
+        {24, 5, 4, 1, 2}, /* one GPC and the pairs */
+        {4, 3, 8, 1, 1 * 3 * 8}, /* not even one finds room */
+        {1024, INT64_C(1) << 40, 1, 1024, INT64_C(1) << 30},
+        {1, INT64_C(1) << 40, 1024, 1023, 1023 * (INT64_C(1) << 50)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(
+            cluster_load(cases[i].multiprocessors, cases[i].clusters, cases[i].blocks, cases[i].resident),
+            cases[i].load);
+}
+
+/* Places clusters until one finds none: gpcs[i] multiprocessors share their clusters, each takes `each` blocks. */
+static int64_t placed(const int *gpcs, int count, int blocks, int each)
+{
+    int64_t clusters = 0;
+    for (int i = 0; i < count; i++)
+        for (int room = gpcs[i] * each; room >= blocks; room -= blocks)
+            clusters++;
+    return clusters;
+}
+
+/* The GPCs of that many multiprocessors, as clusters of so many blocks meet them. */
+static int divide(int multiprocessors, int blocks, int *gpcs)
+{
+    int count = 0;
+    if (blocks > 2 && multiprocessors >= 24) {
+        for (int pair = 0; pair < 4; pair++, multiprocessors -= 2)
+            gpcs[count++] = 2;
+        for (; multiprocessors > 16; multiprocessors -= 16)
+            gpcs[count++] = 16;
+    }
+    gpcs[count++] = multiprocessors;
+    return count;
+}
+
+static void clusters_run_in_rounds_and_the_last_is_spread(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(5);
+    for (int i = 0; i < 20000; i++) {
+        int gpcs[32], blocks = 1 + (int)rng_below(&r, 16), resident = 1 + (int)rng_below(&r, 32);
+        int multiprocessors = 1 + (int)rng_below(&r, 200), clusters = 1 + (int)rng_below(&r, 5000);
+        int count = divide(multiprocessors, blocks, gpcs);
+        int64_t most = placed(gpcs, count, blocks, resident), left = clusters, load = 0, last = 1;
+        for (; most > 0 && left > most; left -= most)
+            load += resident;
+        while (most > 0 && placed(gpcs, count, blocks, (int)last) < left)
+            last++;
+        load = most > 0 ? load + last : (int64_t)resident * clusters * blocks;
+        assert_int_equal(cluster_load(multiprocessors, clusters, blocks, resident), load);
+    }
+}
+
+/* The source of the form that is used: what three H200s had. */
+static void it_has_the_room_that_was_measured_within_one_cluster(void **state)
+{
+    (void)state;
+    static const int measured[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};
+    for (int blocks = 3; blocks <= 8; blocks++)
+        for (int each = 1; each <= 32; each++) {
+            int64_t room = placed(measured, sizeof measured / sizeof *measured, blocks, each);
+            assert_true(cluster_load(132, room - 1, blocks, each) <= each);
+            assert_true(cluster_load(132, room + 2, blocks, each) > each);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_h200_takes_this_many_clusters_in_a_round),
+        cmocka_unit_test(clusters_run_in_rounds_and_the_last_is_spread),
+        cmocka_unit_test(it_has_the_room_that_was_measured_within_one_cluster),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
