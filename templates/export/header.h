@@ -83,6 +83,7 @@ AUTOTUNE_FUNCTION bool autotune_$_same(
 @same@
 }
 
+@derived@
 /* Do the pattern's constraints allow a configuration on this device, for this problem? */
 AUTOTUNE_FUNCTION bool autotune_$_fits(
     const autotune_device *device, const autotune_$_problem *problem,

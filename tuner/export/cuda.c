@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "export/derived.h"
 #include "export/export.h"
 #include "export/header.h"
 #include "export/names.h"
@@ -40,6 +41,8 @@ static const char fill[] = {
 
 static void print_launches(const export_model *m, FILE *to)
 {
+    if (export_calls_derived(m->launch.statements))
+        export_print_underived(m, to);
     fputs(m->launch.statements, to);
 }
 

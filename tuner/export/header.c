@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "device/field.h"
+#include "export/derived.h"
 #include "export/export.h"
 #include "export/header.h"
 #include "export/names.h"
@@ -34,15 +35,16 @@ static void print_example(const export_model *m, FILE *to)
         fputs("{...}", to);
 }
 
-static bool constraint_reads(const export_constraint *c, const char *field)
+/* `c`: an expression, or NULL. */
+static bool is_read_by(const char *c, const char *field)
 {
     char read[80];
     int length = snprintf(read, sizeof read, "device->%s", field);
-    const char *at = c->c ? strstr(c->c, read) : NULL;
+    const char *at = c ? strstr(c, read) : NULL;
     return at && !strchr("abcdefghijklmnopqrstuvwxyz_", at[length]);
 }
 
-/* Which fields of the device the constraints read, beside those that the look-up does. */
+/* Which fields of the device the constraints and what they are derived from read, beside those that the look-up does. */
 static void print_fields_read(const export_model *m, FILE *to)
 {
     size_t count;
@@ -56,7 +58,9 @@ static void print_fields_read(const export_model *m, FILE *to)
         const char *name = fields[f].name;
         bool is_read = false;
         for (size_t i = 0; i < m->constraint_count && !is_read; i++)
-            is_read = constraint_reads(&m->constraints[i], name);
+            is_read = is_read_by(m->constraints[i].c, name);
+        for (size_t i = 0; i < m->derived_count && !is_read; i++)
+            is_read = is_read_by(m->derived[i].c, name);
         if (is_read && strcmp(name, "name") != 0 && strcmp(name, "major") != 0 && strcmp(name, "minor") != 0)
             fprintf(to, "\n * %s", name);
     }
@@ -194,6 +198,12 @@ static void print_constraints(const export_model *m, FILE *to)
 {
     if (can_fail(m))
         fputs("    int *failed = &broken;\n", to);
+    for (size_t i = 0; i < m->constraint_count; i++) {
+        if (m->constraints[i].c && export_calls_derived(m->constraints[i].c)) {
+            export_print_underived(m, to);
+            break;
+        }
+    }
     for (size_t i = 0; i < m->constraint_count; i++)
         if (m->constraints[i].c)
             fprintf(to, "    if (!(%s))\n        return false;\n", m->constraints[i].c);
@@ -394,6 +404,7 @@ void export_print_header(const export_model *m, FILE *to)
         {"default", print_default, NULL},
         {"distances", print_distances, NULL},
         {"same", print_same, NULL},
+        {"derived", export_print_derived, NULL},
         {"constraints", print_constraints, NULL},
         {"portfolios", print_portfolios, NULL},
         {"seen", print_seen, NULL},

@@ -367,6 +367,26 @@ at_status export_model_add_constraint(export_model *m, const char *text, char *c
     return export_no_memory(error);
 }
 
+at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c, at_error *error)
+{
+    const export_derived added = {name, type, c};
+    if (array_add(&m->derived, &m->derived_count, &added, sizeof added))
+        return AT_OK;
+    free(c);
+    return export_no_memory(error);
+}
+
+const export_derived *export_spell_derived(const export_model *m, const char *name, char *text, size_t size_bytes)
+{
+    for (size_t i = 0; i < m->derived_count; i++) {
+        if (strcmp(m->derived[i].name, name) != 0)
+            continue;
+        snprintf(text, size_bytes, "autotune_%s_derived_%s(device, problem, config, derived, failed)", m->pattern, name);
+        return &m->derived[i];
+    }
+    return NULL;
+}
+
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error)
 {
     at_status status = AT_OK;
@@ -461,6 +481,9 @@ void export_model_deinit(export_model *m)
     for (size_t i = 0; i < m->constraint_count; i++)
         free(m->constraints[i].c);
     free(m->constraints);
+    for (size_t i = 0; i < m->derived_count; i++)
+        free(m->derived[i].c);
+    free(m->derived);
     free(m->launch.statements);
     export_kernels_deinit(&m->kernels);
     free(m->portfolios);

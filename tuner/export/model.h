@@ -53,6 +53,13 @@ typedef struct export_constraint {
     char *c;          /* owned; NULL: it cannot be translated to C */
 } export_constraint;
 
+/* What follows from parameters, problem and device, as a function. */
+typedef struct export_derived {
+    const char *name; /* in the script */
+    export_type type; /* EXPORT_WORD: a text */
+    char *c;          /* owned */
+} export_derived;
+
 /* A problem on which a GPU has timed a configuration beside the default. */
 typedef struct export_seen {
     const record *from;
@@ -73,6 +80,8 @@ typedef struct export_model {
     export_seen *seen;                     /* owned */
     size_t constraint_count;               /* of export_model_add_constraint() */
     export_constraint *constraints;        /* owned */
+    size_t derived_count;                  /* of export_model_add_derived() */
+    export_derived *derived;               /* owned; each behind those that it reads */
     record_values defaults;                /* pairs owned */
     export_launch launch;                  /* owned; zeroed unless kernels are exported */
     export_kernels kernels;                /* owned; likewise */
@@ -89,6 +98,10 @@ void export_model_deinit(export_model *m);
  * none). AT_NO_MEMORY. */
 at_status export_model_add_constraint(export_model *m, const char *text, char *c, at_error *error);
 
+/* Adds a derived value that constraints and launches may name, behind those that it reads: its name (borrowed), its type
+ * and its C, which the model owns also after an error. AT_NO_MEMORY. */
+at_status export_model_add_derived(export_model *m, const char *name, export_type type, char *c, at_error *error);
+
 /* Adds a problem's values to the types and words of the variables; `problem` has all of them. AT_USAGE
  * for a value of another kind than its variable, AT_NO_MEMORY. */
 at_status export_model_add_problem(export_model *m, const record_values *problem, at_error *error);
@@ -97,6 +110,9 @@ at_status export_model_add_problem(export_model *m, const record_values *problem
  * needs no brackets. Returns its column; NULL: there is none, or it has values of several kinds. */
 const export_column *export_spell(const export_model *m, const char *name, char *text,
                                   size_t size_bytes);
+
+/* Writes a call of the derived value of this name, likewise. NULL: there is none. */
+const export_derived *export_spell_derived(const export_model *m, const char *name, char *text, size_t size_bytes);
 
 /* Does this problem have exactly the model's variables, this configuration its parameters? */
 bool export_has_variables(const export_model *m, const record_values *problem);

@@ -279,6 +279,27 @@ static bool is_input(const translator *t, const char *name)
     return false;
 }
 
+/* A call of a derived value: what the caller has for it, else the value itself. */
+static bool translate_derived(translator *t, const script_derived *derived, piece *out)
+{
+    c_type type;
+    char text[512];
+    while (!token_is(t->next, ")") && t->next.kind != TOKEN_END)
+        advance(t); /* names alone */
+    if (!accept(t, ")"))
+        return false;
+    if (t->spell(t->context, derived->name, &type, text, sizeof text))
+        return give(out, type, keep(t, "%s", text));
+    const lexer behind = t->lexer;
+    const token next = t->next;
+    t->lexer = lexer_make(derived->value.code, strlen(derived->value.code));
+    advance(t);
+    bool done = translate_binary(t, 1, out) && t->next.kind == TOKEN_END;
+    t->lexer = behind;
+    t->next = next;
+    return done;
+}
+
 static bool translate_name(translator *t, piece *out)
 {
     char name[128], field[128] = "", text[512];
@@ -299,6 +320,9 @@ static bool translate_name(translator *t, piece *out)
             return translate_call(t, field, out);
         return strcmp(name, "string") == 0 && strcmp(field, "find") == 0 && translate_find(t, out);
     }
+    const script_derived *derived = script_called(t->s, name);
+    if (derived)
+        return translate_derived(t, derived, out);
     if (token_is(t->next, "("))
         return translate_call(t, name, out);
     c_type type;
@@ -535,4 +559,19 @@ at_status script_constraint_c(const script *s, size_t constraint, c_spelling spe
         *out = NULL;
     }
     return status;
+}
+
+at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context, const char **name,
+                           c_type *type, char **out, at_error *error)
+{
+    *name = NULL;
+    *out = NULL;
+    for (size_t i = 0; i < s->derived_count; i++) {
+        const script_derived *d = &s->derived[i];
+        if (!d->call || d->rank != place)
+            continue;
+        *name = d->name;
+        return script_expression_c(s, &d->value, spell, context, type, out, error);
+    }
+    return AT_OK;
 }

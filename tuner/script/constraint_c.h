@@ -16,8 +16,8 @@ typedef enum c_type {
     C_TEXT    /* const char * */
 } c_type;
 
-/* Writes the parameter or variable `name` in C, as an expression that needs no brackets, and its
- * type; false when C has no such thing. */
+/* Writes the parameter, variable or derived value `name` in C, as an expression that needs no brackets, and its
+ * type; false when C has no such thing: a derived value is then put in place. */
 typedef bool (*c_spelling)(void *context, const char *name, c_type *type, char *text,
                            size_t size_bytes);
 
@@ -33,5 +33,11 @@ at_status script_expression_c(const script *s, const struct expression *e, c_spe
  * AT_NO_MEMORY. */
 at_status script_constraint_c(const script *s, size_t constraint, c_spelling spell, void *context,
                               char **out, at_error *error);
+
+/* A derived value so long that its readers call it as a function: its name, borrowed, and its value as for
+ * script_constraint_c(), of type *type. `place` counts from 0; a value comes behind those that it reads; *name is NULL
+ * where there is no more. AT_NO_MEMORY. */
+at_status script_derived_c(const script *s, size_t place, c_spelling spell, void *context, const char **name,
+                           c_type *type, char **out, at_error *error);
 
 #endif

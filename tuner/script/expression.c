@@ -9,9 +9,6 @@
 #include "script/lexer.h"
 #include "script/state.h"
 
-/* Of an expression with its derived values put in: each can double what it reads. */
-enum { MOST_CODE_BYTES = 64 * 1024 };
-
 static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
                                        "false", "for",   "function", "goto", "if",     "in",
                                        "local", "nil",   "not",      "or",   "repeat", "return",
@@ -44,6 +41,7 @@ typedef struct names {
     expression_input inputs[2 * SCRIPT_MAX_NAMES];
     size_t count;
     const char *copied; /* the text up to here is in the code */
+    uint32_t device_fields; /* that functions read */
     luaL_Buffer *code;
 } names;
 
@@ -60,12 +58,6 @@ static bool find_name(const script *s, const char *name, expression_input *input
             return true;
         }
     return false;
-}
-
-const char *expression_input_name(const script *s, expression_input input)
-{
-    return input.is_parameter ? s->parameters[input.index].name
-                              : s->problems[PROBLEM_TUNED][input.index].name;
 }
 
 static void add_input(names *found, expression_input input)
@@ -114,14 +106,6 @@ static void check_device_field(lua_State *L, const expression *e, lexer ahead)
     expression_raise(L, e, "there is no 'device.%s'", name);
 }
 
-static script_derived *find_derived(const script *s, const char *name)
-{
-    for (size_t i = 0; i < s->derived_count; i++)
-        if (strcmp(s->derived[i].name, name) == 0)
-            return &s->derived[i];
-    return NULL;
-}
-
 /* `derived`: the value through which the input is read, or NULL. */
 static void check_reach(lua_State *L, const expression *e, expression_reach reach,
                         expression_input input, const char *derived)
@@ -141,7 +125,20 @@ static void check_reach(lua_State *L, const expression *e, expression_reach reac
                      name, remedy);
 }
 
-/* Puts the derived value in place of the token that names it. */
+/* The function of a derived value, applied to the names that it reads. */
+static void add_call(lua_State *L, const script_derived *derived, names *found)
+{
+    const expression *read = &derived->value;
+    luaL_addstring(found->code, derived->call);
+    for (size_t i = 0; i < read->input_count; i++) {
+        luaL_addstring(found->code, i ? "," : "(");
+        luaL_addstring(found->code, expression_input_name(script_of(L), read->inputs[i]));
+    }
+    luaL_addstring(found->code, read->input_count ? ")" : "()");
+    found->device_fields |= read->device_fields;
+}
+
+/* Puts the derived value, or its call, in place of the token that names it. */
 static void add_derived(lua_State *L, const expression *e, expression_reach reach, token t,
                         script_derived *derived, names *found)
 {
@@ -151,15 +148,15 @@ static void add_derived(lua_State *L, const expression *e, expression_reach reac
         check_reach(L, e, reach, read->inputs[i], derived->name);
         add_input(found, read->inputs[i]);
     }
-    size_t before = (size_t)(t.text - found->copied), length = strlen(read->code);
-    if (length > MOST_CODE_BYTES)
-        expression_raise(L, e, "'%s' is too long once the derived values that it reads replace their names",
-                         derived->name);
-    luaL_addlstring(found->code, found->copied, before);
-    luaL_addstring(found->code, "(");
-    luaL_addlstring(found->code, read->code, length);
-    /* The value may end in a comment. */
-    luaL_addstring(found->code, "\n)");
+    luaL_addlstring(found->code, found->copied, (size_t)(t.text - found->copied));
+    if (derived->call) {
+        add_call(L, derived, found);
+    } else {
+        luaL_addstring(found->code, "(");
+        luaL_addstring(found->code, read->code);
+        /* The value may end in a comment. */
+        luaL_addstring(found->code, "\n)");
+    }
     found->copied = t.text + t.length;
 }
 
@@ -183,7 +180,7 @@ static void scan(lua_State *L, const expression *e, expression_reach reach, name
         expression_input input;
         if (is_keyword(name))
             continue;
-        script_derived *derived = find_derived(s, name);
+        script_derived *derived = script_find_derived(s, name);
         if (derived) {
             add_derived(L, e, reach, t, derived, found);
         } else if (find_name(s, name, &input)) {
@@ -271,7 +268,7 @@ void expression_compile(lua_State *L, expression *e, expression_reach reach)
     if (found.copied != e->code)
         e->code = script_copy(L, lua_tostring(L, -1));
     lua_pop(L, 1);
-    e->device_fields = named_device_fields(e);
+    e->device_fields = named_device_fields(e) | found.device_fields;
     e->input_count = found.count;
     e->inputs = script_allocate(L, found.count * sizeof *e->inputs);
     for (size_t i = 0; i < found.count; i++) {
@@ -299,6 +296,7 @@ void script_derive(lua_State *L, script_derived *derived)
     luaL_checkstack(L, 32, NULL);
     expression_compile(L, &derived->value, REACH_ALL);
     derived->state = DERIVED_COMPILED;
+    script_make_called(L, derived);
 }
 
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices)

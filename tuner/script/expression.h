@@ -28,7 +28,7 @@ typedef enum expression_reach { REACH_ALL, REACH_LAYOUT, REACH_PROBLEM } express
 
 typedef struct expression {
     const char *text; /* as the script spells it; NULL: absent */
-    const char *code; /* as Lua gets it: derived values in place of their names */
+    const char *code; /* as Lua gets it: derived values, or calls of them, in place of their names */
     const char *what; /* for messages: "where[2]", "launch.grid" */
     int line;         /* of the script; 0 unknown */
     int function;     /* registry reference */

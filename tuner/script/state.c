@@ -155,3 +155,9 @@ const char *script_nearest_name(lua_State *L, int environment, const char *name)
     lua_settop(L, top);
     return nearest_name(name, known, count);
 }
+
+const char *expression_input_name(const script *s, expression_input input)
+{
+    return input.is_parameter ? s->parameters[input.index].name
+                              : s->problems[PROBLEM_TUNED][input.index].name;
+}

@@ -96,11 +96,14 @@ typedef struct script_kernel {
     expression options[SCRIPT_MAX_OPTIONS];
 } script_kernel;
 
-/* A name for an expression; `state` tells whether it has been compiled. */
+/* A name for an expression; `state` tells whether it has been compiled. A short one takes the place of its name in what
+ * reads it, a long one is a function that is called there. */
 typedef struct script_derived {
     const char *name;
     expression value;
     enum { DERIVED_WAITING, DERIVED_COMPILING, DERIVED_COMPILED } state;
+    const char *call; /* what the function is called in code; NULL: a short one */
+    size_t rank;      /* of those that are functions: behind the ones it reads */
 } script_derived;
 
 /* One of the cases of a conditional parameter. */
@@ -134,7 +137,7 @@ struct script {
     space_parameter *parameters;
     script_choice *choices; /* one a parameter */
     bool has_only;          /* the user narrowed the space: the baseline may lie outside */
-    size_t derived_count;
+    size_t derived_count, called_count; /* called: those that are functions */
     script_derived *derived;
     const struct emission *emission; /* in progress, for the derived values that a template reads */
     int *value_tables;      /* registry references: each parameter's values as a Lua array */
@@ -182,14 +185,21 @@ bool script_find_file(const char *const *folders, size_t folder_count, const cha
  * table on top of the stack; and `device`. */
 void script_add_helpers(lua_State *L);
 
+/* NULL: there is none of that name. */
+script_derived *script_find_derived(const script *s, const char *name);
+/* Makes a compiled value a function that expressions can call, if it is long. Raises. */
+void script_make_called(lua_State *L, script_derived *derived);
 /* Compiles a derived value, and first those that it reads. Raises, also when it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
+/* The derived value whose function is called so in code; NULL: none. */
+const script_derived *script_called(const script *s, const char *call);
 
 /* In script/expression.c. Pushes the function and its arguments, for lua_call(L, result, 1); allocates
  * nothing in Lua. `indices` may be NULL when the expression reads no parameter. */
 int expression_push(script *s, const expression *e, problem_kind problem, const uint16_t *indices);
 /* The message on top of the stack; "expression:1: attempt to ..." without its place. */
 const char *expression_failure(lua_State *L);
+
 const char *expression_input_name(const script *s, expression_input input);
 
 /* Is this a field of `device` in expressions? If not, *nearest is what may have been meant or NULL. */

@@ -270,16 +270,49 @@ static void what_is_wrong_with_them_is_told_with_its_line(void **state)
     }
 }
 
-static void derived_values_that_double_end_in_a_message(void **state)
+/* Written out, the last one would have 2^40 terms. */
+static void derived_values_that_double_are_evaluated_once_each(void **state)
 {
     (void)state;
+    static const char *const wanted[] = {"tile=2,mode=a", "tile=2,mode=b"};
     char text[4096] = "derived = { d0 = 'tile',";
-    for (int i = 1; i < 40; i++)
+    for (int i = 1; i <= 40; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "d%d = 'd%d + d%d',", i, i - 1,
                  i - 1);
     strcat(text, "},");
-    fixture_write_pattern(&(fixture_pattern){.extra = text});
-    fixture_expect_failure("is too long", 10);
+    expect_configurations(
+        &(fixture_pattern){.where = "where = { 'd40 == 2199023255552' },", .baseline = "baseline = { tile = 2 },", .extra = text},
+        wanted, 2);
+}
+
+/* So long that it is a function where it is read. */
+#define LONG_SUM(of) "derived = { long = '(" of ") + 0" TEN(TEN(TEN(" + 0"))) "', twice = 'long + long' },"
+#define TEN(text) text text text text text text text text text text
+
+static void long_derived_values_are_those_of_the_configuration_at_hand(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {"tile=4,mode=a", "tile=4,mode=b"};
+    expect_configurations(
+        &(fixture_pattern){.where = "where = { 'twice == 2056' },", .baseline = "baseline = { tile = 4 },",
+                           .extra = LONG_SUM("n + tile")},
+        wanted, 2);
+    expect_configurations(
+        &(fixture_pattern){.where = "where = { 'long == 4 * device.warp_size' },", .baseline = "baseline = { tile = 4 },",
+                           .extra = LONG_SUM("tile * device.warp_size")},
+        wanted, 2);
+}
+
+static void a_long_derived_value_fails_as_what_reads_it(void **state)
+{
+    (void)state;
+    script *s = fixture_load_pattern(
+        &(fixture_pattern){.where = "where = { 'twice == 1' },", .extra = LONG_SUM("n // (tile - 1)")});
+    at_error error = {0};
+    space *sp;
+    assert_int_equal(script_space(s, PROBLEM_TUNED, &sp, &error), AT_SCRIPT);
+    assert_contains(error.message, "where[1]: \"twice == 1\": attempt to divide by zero");
+    script_free(s);
 }
 
 static at_status load_with(const char *name, const char *text, script **s, at_error *error)
@@ -350,7 +383,9 @@ int main(void)
         cmocka_unit_test(templates_read_derived_values),
         cmocka_unit_test(a_derived_value_is_no_parameter),
         cmocka_unit_test(what_is_wrong_with_them_is_told_with_its_line),
-        cmocka_unit_test(derived_values_that_double_end_in_a_message),
+        cmocka_unit_test(derived_values_that_double_are_evaluated_once_each),
+        cmocka_unit_test(long_derived_values_are_those_of_the_configuration_at_hand),
+        cmocka_unit_test(a_long_derived_value_fails_as_what_reads_it),
         cmocka_unit_test(a_problem_variable_may_have_a_domain),
         cmocka_unit_test(domains_that_cannot_be_are_told),
     };

@@ -1,0 +1,84 @@
+/* Derived values: names for expressions, which others read. */
+#include <lauxlib.h>
+#include <string.h>
+
+#include "script/state.h"
+
+/* A derived value takes the place of its name, so that constraints can be tested without Lua (expression_vector.h); but
+ * each could double what it reads, and those that are longer are functions. */
+enum { MOST_IN_PLACE_BYTES = 1024 };
+
+/* Of what a function is called; names that begin so are no script's (lua/check.lua). */
+#define CALL_PREFIX "__"
+
+script_derived *script_find_derived(const script *s, const char *name)
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (strcmp(s->derived[i].name, name) == 0)
+            return &s->derived[i];
+    return NULL;
+}
+
+const script_derived *script_called(const script *s, const char *call)
+{
+    for (size_t i = 0; i < s->derived_count; i++)
+        if (s->derived[i].call && strcmp(s->derived[i].call, call) == 0)
+            return &s->derived[i];
+    return NULL;
+}
+
+/* Appends `form` for each name that a value reads, which takes the place of each '@' in it. */
+static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, const char *form, const char *between)
+{
+    for (size_t i = 0; i < read->input_count; i++) {
+        luaL_addstring(b, i ? between : "");
+        for (const char *c = form; *c; c++) {
+            if (*c == '@')
+                luaL_addstring(b, expression_input_name(script_of(L), read->inputs[i]));
+            else
+                luaL_addchar(b, *c);
+        }
+    }
+}
+
+/* Pushes the text of a function that keeps the last value of the one it gets, __0, and what that was evaluated for: what
+ * an expression reads in several places, or through others, is evaluated once. No name begins with a digit. */
+static void push_keeper(lua_State *L, const expression *read)
+{
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    luaL_addstring(&b, "local __0 = ... local __1");
+    add_names(L, &b, read, ", __@", "");
+    luaL_addstring(&b, " return function(");
+    add_names(L, &b, read, "@", ", ");
+    luaL_addstring(&b, ") if __1 == nil");
+    add_names(L, &b, read, " or __@ ~= @", "");
+    luaL_addstring(&b, " then __1 = __0(");
+    add_names(L, &b, read, "@", ", ");
+    luaL_addstring(&b, ")");
+    add_names(L, &b, read, " __@ = @", "");
+    luaL_addstring(&b, " end return __1 end");
+    luaL_pushresult(&b);
+}
+
+void script_make_called(lua_State *L, script_derived *derived)
+{
+    script *s = script_of(L);
+    if (strlen(derived->value.code) <= MOST_IN_PLACE_BYTES)
+        return;
+    derived->call = script_copy(L, lua_pushfstring(L, CALL_PREFIX "%s", derived->name));
+    derived->rank = s->called_count++;
+    push_keeper(L, &derived->value);
+    size_t size_bytes;
+    const char *chunk = lua_tolstring(L, -1, &size_bytes);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    if (!sandbox_load(L, chunk, size_bytes, "=expression"))
+        lua_error(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, derived->value.function);
+    lua_call(L, 1, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->expression_environment);
+    lua_pushstring(L, derived->call);
+    lua_pushvalue(L, -3);
+    lua_rawset(L, -3);
+    lua_pop(L, 4); /* the environment, the function, its text and its name */
+}
