@@ -6,7 +6,7 @@
 
 /* A derived value takes the place of its name, so that constraints can be tested without Lua (expression_vector.h); but
  * each could double what it reads, and those that are longer are functions. */
-enum { MOST_IN_PLACE_BYTES = 1024 };
+enum { MOST_IN_PLACE_BYTES = 512 };
 
 /* Of what a function is called; names that begin so are no script's (lua/check.lua). */
 #define CALL_PREFIX "__"

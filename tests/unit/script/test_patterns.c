@@ -411,7 +411,7 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
     script *many = load("lua/matmul.lua", NULL, 0), *s = load("lua/matmul.lua", few, 3);
     script *older = load_for("sm_80", "lua/matmul.lua", few, 3);
     const pattern *p = script_pattern(s);
-    static const uint32_t of_ragged[] = {5, 7, 5, 7, 7, 5}; /* which do not divide its tiles along k */
+    static const uint32_t of_ragged[] = {7, 5, 7, 5, 7, 7, 5}; /* which do not divide its tiles along k */
     assert_int_equal(p->start_count, sizeof of_ragged / sizeof *of_ragged);
     for (size_t i = 0; i < p->start_count; i++) {
         assert_int_equal(cluster_of(many, PROBLEM_TUNED, p->starts[i]), 1);
@@ -432,8 +432,8 @@ static void as_many_blocks_share_a_product_as_take_the_least_time(void **state)
         const char *m, *n, *k;
         uint32_t parts;
     } products[] = {
-        {"634", "634", "634", 4},    {"512", "256", "256", 6},  {"239", "1508", "1485", 6},
-        {"223", "1321", "1063", 8}, {"1352", "302", "619", 2}, {"2048", "2048", "512", 1},
+        {"132", "2802", "774", 4}, {"143", "1565", "2782", 6}, {"512", "256", "2048", 6},
+        {"148", "846", "3317", 5}, {"653", "1399", "173", 2},  {"2048", "4352", "512", 1},
     };
     static const char tile[] = "algorithm=tile,tile_m=64,tile_n=128,tile_k=8,thread_m=8,thread_n=8,lanes_m=4,"
                                "layout_a=columns,pad=4,vec=4,staging=async,stages=4,unroll=8,min_blocks=1,group=8";
@@ -444,6 +444,34 @@ static void as_many_blocks_share_a_product_as_take_the_least_time(void **state)
         script *s = load_for("sm_90", "lua/matmul.lua", settings, 3);
         assert_ok(script_parse_configuration(s, tile, indices, &error), error);
         assert_int_equal(cluster_of(s, PROBLEM_TUNED, indices), products[i].parts);
+        script_free(s);
+    }
+}
+
+/* As the estimate in lua/matmul.lua, evaluated elsewhere, has it: of small products small tiles, of each as many blocks
+ * as find room; without clusters another tile may take least. */
+static void a_tile_that_fits_is_the_one_of_the_least_time(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *arch, *m, *n, *k;
+        uint32_t threads, tiles, parts;
+    } products[] = {
+        {"sm_90", "158", "158", "158", 64, 15, 7},     {"sm_80", "158", "158", "158", 64, 15, 1},
+        {"sm_90", "149", "659", "1069", 128, 30, 8},   {"sm_90", "612", "1129", "3494", 128, 90, 4},
+        {"sm_90", "768", "2879", "640", 128, 270, 4},  {"sm_90", "1024", "1024", "1024", 128, 128, 3},
+        {"sm_90", "4096", "4096", "4096", 128, 2048, 1},
+    };
+    for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
+        const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
+        at_error error = {0};
+        launch_plan plan;
+        script *s = load_for(products[i].arch, "lua/matmul.lua", settings, 3);
+        assert_ok(script_launch_plan(s, PROBLEM_TUNED, script_pattern(s)->starts[0], &plan, &error), error);
+        assert_int_equal(plan.launches[0].block[0], products[i].threads);
+        assert_int_equal(plan.launches[0].grid[0], products[i].tiles * products[i].parts);
+        assert_int_equal(plan.launches[0].cluster[0], products[i].parts);
+        assert_int_equal(plan.launches[0].balanced, products[i].parts > 2);
         script_free(s);
     }
 }
@@ -461,6 +489,7 @@ int main(void)
         cmocka_unit_test(tiles_of_columns_have_the_form_of_the_least_time),
         cmocka_unit_test(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters),
         cmocka_unit_test(as_many_blocks_share_a_product_as_take_the_least_time),
+        cmocka_unit_test(a_tile_that_fits_is_the_one_of_the_least_time),
     };
     return cmocka_run_group_tests(tests, start_pool, stop_pool);
 }
