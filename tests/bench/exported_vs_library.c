@@ -278,6 +278,9 @@ int main(int argc, char **argv)
         {"matmul 4096", "matmul",
          {at_integer("m", 4096), at_integer("n", 4096), at_integer("k", 4096), at_text("dtype", "float")}, 4,
          2, 0, 1e-4, plan_matmul, run_matmul},
+        {"matmul 1024", "matmul", /* in clusters */
+         {at_integer("m", 1024), at_integer("n", 1024), at_integer("k", 1024), at_text("dtype", "float")}, 4,
+         2, 0, 1e-4, plan_matmul, run_matmul},
         {"dot 67108864", "dot", {at_integer("n", 67108864), at_text("dtype", "float")}, 2, 2, 1, 1e-6,
          plan_dot, run_dot},
     };
