@@ -1,10 +1,11 @@
 #include "device/cluster_load.h"
 
-/* Three H200s (132 multiprocessors) were asked by cuOccupancyMaxActiveClusters, and by which multiprocessors
- * clusters shared: their GPCs have 8, 16 (five of them) and 18 (two) multiprocessors, and eight more are four
- * pairs that belong to none. Two blocks find room together anywhere. What follows takes from the number of
- * multiprocessors alone seven GPCs of 16, one of 12 and the four pairs, which has room for as many clusters of
- * 3 to 8 blocks give or take one, with 1 to 32 resident blocks. Other GPUs were not looked at. */
+/* One H200 (132 multiprocessors) was asked by cuOccupancyMaxActiveClusters, and by which multiprocessors clusters
+ * shared: its GPCs have 8, 16 (five of them) and 18 (two) multiprocessors, and eight more are four pairs that belong
+ * to none; the times of products of matrices in clusters on two others agree. Two blocks find room together anywhere.
+ * What follows takes from the number of multiprocessors alone seven GPCs of 16, one of 12 and the four pairs, which
+ * has room for as many clusters of 3 to 8 blocks give or take one, with 1 to 32 resident blocks. Other GPUs were not
+ * looked at. */
 enum { GPC = 16, PAIRS = 4, PAIRED = 2 * PAIRS };
 
 /* How many clusters find room where each multiprocessor takes `each` blocks. */

@@ -77,7 +77,7 @@ static void clusters_run_in_rounds_and_the_last_is_spread(void **state)
     }
 }
 
-/* The source of the form that is used: what three H200s had. */
+/* The source of the form that is used: what one H200 had. */
 static void it_has_the_room_that_was_measured_within_one_cluster(void **state)
 {
     (void)state;
