@@ -1,5 +1,5 @@
-/* Functions that expressions call give in an exported header what they give in Lua: constraints on random
- * arguments hold in both, and where one of them fails nothing is possible. */
+/* Functions that expressions call, and derived values that are functions, give in an exported header what they give in
+ * Lua: constraints hold in both, and where one of them fails nothing is possible. */
 #include <inttypes.h>
 
 #include "base/file.h"
@@ -56,35 +56,13 @@ static char *run(const char *compiler)
     return out;
 }
 
-static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
+/* Which of the ten tiles the exported header of a script has fitting, '1' or '0' each, in C and in C++. */
+static void expect_fitting(const script *s, const char *wanted)
 {
-    (void)state;
-    static const char *const failing[] = {
-        "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",         "cluster_load(1, 1, 0, 1)",
-        "cluster_load(1, 1, 1, 0)",    "cluster_load(-1, 1, 1, 1)",        "cluster_load(1025, 1, 1, 1)",
-        "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)", "cluster_load(1, 1, 1, 1025)",
-    };
-    enum { FAILING = sizeof failing / sizeof *failing };
-    static char where[MOST_BYTES];
     static const char one_record[] =
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
         " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"tile\": 1},"
         " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
-    rng r = rng_seeded(3);
-    append_calls(where, &r, failing, FAILING);
-    script *s = fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
-                                                        .space = "space = { tile = at.range(1, 10) },",
-                                                        .where = where,
-                                                        .baseline = "baseline = { tile = 1 },"});
-    for (uint16_t i = 0; i <= FAILING; i++) {
-        bool valid = false;
-        size_t broken;
-        at_error error = {0};
-        at_status status = script_valid(s, PROBLEM_TUNED, &i, &valid, &broken, &error);
-        assert_int_equal(status, i == 0 ? AT_OK : AT_SCRIPT);
-        assert_true(status || valid);
-    }
-
     record only;
     export_model m;
     at_error error = {0};
@@ -107,12 +85,80 @@ static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
     static const char *const compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
     for (int c = 0; c < 2; c++) {
         char *out = run(compilers[c]);
-        assert_string_equal(out, "1000000000");
+        assert_string_equal(out, wanted);
         free(out);
     }
     free(header);
     export_model_deinit(&m);
     record_deinit(&only);
+}
+
+static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
+{
+    (void)state;
+    static const char *const failing[] = {
+        "cluster_load(0, 1, 1, 1)",    "cluster_load(1, 0, 1, 1)",         "cluster_load(1, 1, 0, 1)",
+        "cluster_load(1, 1, 1, 0)",    "cluster_load(-1, 1, 1, 1)",        "cluster_load(1025, 1, 1, 1)",
+        "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)", "cluster_load(1, 1, 1, 1025)",
+    };
+    enum { FAILING = sizeof failing / sizeof *failing };
+    static char where[MOST_BYTES];
+    rng r = rng_seeded(3);
+    append_calls(where, &r, failing, FAILING);
+    script *s = fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
+                                                        .space = "space = { tile = at.range(1, 10) },",
+                                                        .where = where,
+                                                        .baseline = "baseline = { tile = 1 },"});
+    for (uint16_t i = 0; i <= FAILING; i++) {
+        bool valid = false;
+        size_t broken;
+        at_error error = {0};
+        at_status status = script_valid(s, PROBLEM_TUNED, &i, &valid, &broken, &error);
+        assert_int_equal(status, i == 0 ? AT_OK : AT_SCRIPT);
+        assert_true(status || valid);
+    }
+
+    expect_fitting(s, "1000000000");
+    script_free(s);
+}
+
+/* "NAME = 'TEXT MORE ... MORE END', " with so many that the value is a function where it is read. */
+static void append_long(char *derived, const char *name, const char *text, const char *more, const char *end)
+{
+    append(derived, "%s = \"%s", name, text);
+    for (size_t bytes = 0; bytes < 600; bytes += strlen(more))
+        append(derived, "%s", more);
+    append(derived, "%s\", ", end);
+}
+
+static void long_derived_values_are_in_c_what_they_are_in_lua(void **state)
+{
+    (void)state;
+    static char derived[MOST_BYTES] = "derived = { ";
+    append_long(derived, "whole", "tile * 7 % 5", " + 0", "");
+    append_long(derived, "number", "whole + tile / 4", " - 0.0", "");
+    append_long(derived, "truth", "tile % 2 == 0", " and true", "");
+    append_long(derived, "word", "tile > 5 and 'many'", " or tile > 90 and 'most'", " or 'few'");
+    append_long(derived, "some", "tile > 3 and tile", " + 0", ""); /* else false: put in place, no function of C */
+    append_long(derived, "broken", "6 // (tile - 7)", " + 0", "");
+    append(derived, "},");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 1 },",
+        .space = "space = { tile = at.range(1, 10) },",
+        .where = "where = { \"number < 5.5 and number > whole\", \"truth or word == 'few'\", \"(some or 5) ~= 4\", "
+                 "\"tile < 4 or whole + broken + (some or 0) > 2\" },",
+        .baseline = "baseline = { tile = 1 },",
+        .extra = derived});
+    char wanted[11] = "";
+    for (uint16_t i = 0; i < 10; i++) {
+        bool valid = false;
+        size_t broken;
+        at_error error = {0};
+        at_status status = script_valid(s, PROBLEM_TUNED, &i, &valid, &broken, &error);
+        wanted[i] = !status && valid ? '1' : '0';
+    }
+    assert_string_equal(wanted, "1110000101");
+    expect_fitting(s, wanted);
     script_free(s);
 }
 
@@ -120,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clusters_load_a_gpu_in_c_as_in_lua),
+        cmocka_unit_test(long_derived_values_are_in_c_what_they_are_in_lua),
     };
     return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
 }
