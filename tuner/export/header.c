@@ -186,24 +186,26 @@ static void print_same(const export_model *m, FILE *to)
     fputs(";\n", to);
 }
 
-static bool can_fail(const export_model *m)
+static bool can_fail(const char *c)
+{
+    return strstr(c, "failed)") != NULL;
+}
+
+/* Is it so of any constraint in C? */
+static bool is_of_any(const export_model *m, bool (*is)(const char *c))
 {
     for (size_t i = 0; i < m->constraint_count; i++)
-        if (m->constraints[i].c && strstr(m->constraints[i].c, "failed)"))
+        if (m->constraints[i].c && is(m->constraints[i].c))
             return true;
     return false;
 }
 
 static void print_constraints(const export_model *m, FILE *to)
 {
-    if (can_fail(m))
+    if (is_of_any(m, can_fail))
         fputs("    int *failed = &broken;\n", to);
-    for (size_t i = 0; i < m->constraint_count; i++) {
-        if (m->constraints[i].c && export_calls_derived(m->constraints[i].c)) {
-            export_print_underived(m, to);
-            break;
-        }
-    }
+    if (is_of_any(m, export_calls_derived))
+        export_print_underived(m, to);
     for (size_t i = 0; i < m->constraint_count; i++)
         if (m->constraints[i].c)
             fprintf(to, "    if (!(%s))\n        return false;\n", m->constraints[i].c);

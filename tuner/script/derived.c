@@ -41,6 +41,14 @@ static void add_names(lua_State *L, luaL_Buffer *b, const expression *read, cons
     }
 }
 
+void script_add_call(lua_State *L, luaL_Buffer *code, const script_derived *derived)
+{
+    luaL_addstring(code, derived->call);
+    luaL_addstring(code, "(");
+    add_names(L, code, &derived->value, "@", ",");
+    luaL_addstring(code, ")");
+}
+
 /* Pushes the text of a function that keeps the last value of the one it gets, __0, and what that was evaluated for: what
  * an expression reads in several places, or through others, is evaluated once. No name begins with a digit. */
 static void push_keeper(lua_State *L, const expression *read)

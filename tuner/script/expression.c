@@ -125,19 +125,6 @@ static void check_reach(lua_State *L, const expression *e, expression_reach reac
                      name, remedy);
 }
 
-/* The function of a derived value, applied to the names that it reads. */
-static void add_call(lua_State *L, const script_derived *derived, names *found)
-{
-    const expression *read = &derived->value;
-    luaL_addstring(found->code, derived->call);
-    for (size_t i = 0; i < read->input_count; i++) {
-        luaL_addstring(found->code, i ? "," : "(");
-        luaL_addstring(found->code, expression_input_name(script_of(L), read->inputs[i]));
-    }
-    luaL_addstring(found->code, read->input_count ? ")" : "()");
-    found->device_fields |= read->device_fields;
-}
-
 /* Puts the derived value, or its call, in place of the token that names it. */
 static void add_derived(lua_State *L, const expression *e, expression_reach reach, token t,
                         script_derived *derived, names *found)
@@ -150,7 +137,8 @@ static void add_derived(lua_State *L, const expression *e, expression_reach reac
     }
     luaL_addlstring(found->code, found->copied, (size_t)(t.text - found->copied));
     if (derived->call) {
-        add_call(L, derived, found);
+        script_add_call(L, found->code, derived);
+        found->device_fields |= read->device_fields;
     } else {
         luaL_addstring(found->code, "(");
         luaL_addstring(found->code, read->code);

@@ -189,6 +189,9 @@ void script_add_helpers(lua_State *L);
 script_derived *script_find_derived(const script *s, const char *name);
 /* Makes a compiled value a function that expressions can call, if it is long. Raises. */
 void script_make_called(lua_State *L, script_derived *derived);
+struct luaL_Buffer;
+/* Appends a call of the function of one that has been made so. */
+void script_add_call(lua_State *L, struct luaL_Buffer *code, const script_derived *derived);
 /* Compiles a derived value, and first those that it reads. Raises, also when it reads itself. */
 void script_derive(lua_State *L, script_derived *derived);
 /* The derived value whose function is called so in code; NULL: none. */
