@@ -12,84 +12,154 @@ end
 
 -- Blocks of a cluster may share the products of a tile of c, so that the GPU's multiprocessors are busy where it
 -- has few tiles, or a few more than in so many rounds. How many do, and which tile fits a product, follows from an
--- estimate of the time, whose unit is an addition to each element of one:
+-- estimate of the time of the multiprocessor with most blocks. It is the sum of
 --
--- - The multiprocessor with most blocks decides. For each product along k those that have their registers at a time
---   wait together, as long as 4096 additions take, or 6144 where they copy what is next themselves.
--- - All of a multiprocessor add to their elements after they have brought a line of the tile of a, one element at a
---   time (24 each), and one of b (12); four warps keep it busy.
--- - In the end blocks add up what the others have (32 an element), or one stores what it has alone, which costs
---   where lines of c are no whole vectors (256).
+-- - `start`,
+-- - `again` and, for each tile along k, `wait`: for all blocks that have their registers at a time, together,
+-- - `add`, for each tile along k: for four warps, of whichever blocks,
+-- - `gather`, for each block: it adds up what the others of its cluster have; or `scatter`: there are none, and lines
+--   of c are no whole vectors.
 --
--- The constants were fitted to three H200s' times of 72 products of floats, of 128 to 4096 lines, columns and
--- products, on twelve tiles of 32x64 to 128x256 with 1 to 8 parts each: of a tile what is chosen is 1.5 % slower in
--- the mean than the best of the eight, 10 % at the 95th percentile. Other GPUs were not timed.
-local function time_of(parts, t)
-  local load = ("cluster_load(device.sm_count, %s, %d, %s)"):format(t.tiles, parts, t.resident)
-  local line = ("%s * %s + 24 * %s + 12 * %s"):format(t.lines, t.columns, t.lines, t.columns)
-  return ("ceil_div(ceil_div(k, %s), %d) * %s * (%s * ceil_div(%s, %s) + max(%s, %s) * (%s))"):format(
-    t.depth, parts, t.depth, t.latency, load, t.resident, load, t.fewest, line)
-    .. (" + %s * %s * %s * %s"):format(load, t.lines, t.columns, parts > 1 and "32" or "(vec_b == 4 and 0 or 256)")
-end
-
--- The place of the least of some texts' values, from 0: eight at a time are compared.
-local function place_of_least(texts)
-  local marked, groups = {}, {}
-  for i, text in ipairs(texts) do marked[i] = ("%d * (%s) + %d"):format(#texts, text, i - 1) end
-  for i = 1, #marked, 8 do
-    groups[#groups + 1] = ("min(%s)"):format(table.concat(marked, ", ", i, math.min(i + 7, #marked)))
-  end
-  return ("min(%s) %% %d"):format(table.concat(groups, ", "), #texts)
-end
-
+-- Where pairs or quads of elements of b can be copied, `left` thousandths of `wait` and `add` are.
 local MOST_PARTS = 8
 
--- The number of parts with which a tile takes least, from 0.
-local function least_parts(t)
-  local times = {}
-  for parts = 1, MOST_PARTS do times[parts] = time_of(parts, t) end
-  return place_of_least(times)
+-- `t` has these as numbers or texts, and depth, the number of tiles, of a block's warps and of resident blocks.
+local function time_of(parts, t)
+  local tiles_k = ("ceil_div(ceil_div(k, %s), %d)"):format(t.depth, parts)
+  local load = ("cluster_load(device.sm_count, %s, %d, %s)"):format(t.tiles, parts, t.resident)
+  local function along_k(each)
+    return t.left and ("%s * %s * %s // 1000"):format(tiles_k, each, t.left) or ("%s * %s"):format(tiles_k, each)
+  end
+  return ("%s + (%s + %s) * ceil_div(%s, %s) + %s * ceil_div(%s * %s, 4) + %s * %s"):format(
+    t.start, t.again, along_k(t.wait), load, t.resident, along_k(t.add), load, t.warps, load,
+    parts > 1 and t.gather or ("(vec_b == 4 and 0 or %s)"):format(t.scatter))
 end
 
--- Tiles of which one fits most products of floats, and of `share` percent of their estimate's time: of 64 others, what
--- is chosen among them, with its number of parts, takes 3.3 % longer in the mean than the best of some 140 variants.
-local fitting = {
-  { lines = 32, columns = 64, depth = 8, own_lines = 8, own_columns = 4, copies = 4, share = 98 },
-  { lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, copies = 3, share = 96 },
-  { lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, copies = 2, share = 104 },
-  { lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, copies = 2, share = 94, staging = "registers" },
-}
-for _, f in ipairs(fitting) do f.staging = f.staging or "async" end
+-- The least of the times with 1 to MOST_PARTS parts: MOST_PARTS times the time, plus the number of parts less one.
+local function least_time(t)
+  local times = {}
+  for parts = 1, MOST_PARTS do times[parts] = ("%d * (%s) + %d"):format(MOST_PARTS, time_of(parts, t), parts - 1) end
+  return ("min(%s)"):format(table.concat(times, ", "))
+end
 
--- The place of the one that takes least, times MOST_PARTS, plus that of its number of parts; clusters are of 9.0 on.
-local function best_fit()
-  local times, alone = {}, {}
-  for _, f in ipairs(fitting) do
-    local threads = f.lines // f.own_lines * (f.columns // f.own_columns)
-    local t = {
-      lines = f.lines, columns = f.columns, depth = f.depth, latency = f.staging == "async" and 4096 or 6144,
-      tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns),
-      resident = ("max(2, device.registers_per_sm // %d)"):format(threads * (2 * f.own_lines * f.own_columns + 32)),
-      fewest = math.max(128 // threads, 1),
-    }
-    for parts = 1, MOST_PARTS do times[#times + 1] = ("%d * (%s)"):format(f.share, time_of(parts, t)) end
-    alone[#alone + 1] = times[#times - MOST_PARTS + 1]
-  end
-  return ("device.major >= 9 and %s or %d * (%s)"):format(place_of_least(times), MOST_PARTS, place_of_least(alone))
+-- Any tile's, in additions to one element of c: what is waited for is 4096 of them, or 6144 where threads copy what is
+-- next themselves; a line of the tile of a is brought in 24, one of b in 12. Fitted to two H200s' times of 64 products
+-- of floats, of 128 to 4096 lines, columns and products, on twelve tiles of 32x64 to 128x256. On another H200's of 80
+-- products on 14 tiles, the number of parts that is chosen is 1.2 % slower than the best of eight in the mean of tiles
+-- and products. Other GPUs were not timed.
+local any_tile = {
+  tiles = "tiles", depth = "tile_k", warps = "(threads // 32)", resident = "resident",
+  start = 0, again = 0,
+  wait = "(tile_k * (staging == 'async' and 4096 or 6144))",
+  add = "(tile_k * (tile_m * tile_n + 24 * tile_m + 12 * tile_n) * 128 // threads)",
+  gather = "(32 * tile_m * tile_n)", scatter = "256 * tile_m * tile_n",
+}
+
+-- Tiles of which one fits most products of floats, and what they take on an H200, in tenths of a nanosecond. Fitted to
+-- the times of the 80 products: the tile and number of parts that is chosen is 2.0 % slower in their mean than the best
+-- of all 14 tiles, whether fitted to the same products or to others. Other GPUs were not timed.
+local function fitting_tile(lines, columns, depth, own_lines, own_columns, copies, blocks, times)
+  return {
+    lines = lines, columns = columns, depth = depth, own_lines = own_lines, own_columns = own_columns,
+    copies = copies, blocks = blocks, times = times,
+  }
+end
+local fitting = {
+  fitting_tile(32, 64, 8, 8, 4, 4, 2, {
+    start = 22490, again = 200, wait = 657, add = 2470, gather = 1690, scatter = 100, pairs = 917, quads = 855,
+  }),
+  fitting_tile(64, 64, 8, 8, 4, 4, 2, {
+    start = 23060, again = 200, wait = 846, add = 2214, gather = 3830, scatter = 4800, pairs = 948, quads = 917,
+  }),
+  fitting_tile(32, 128, 16, 4, 8, 3, 2, {
+    start = 25290, again = 400, wait = 1162, add = 4882, gather = 1810, scatter = 7200, pairs = 889, quads = 819,
+  }),
+  fitting_tile(64, 64, 16, 8, 4, 3, 2, {
+    start = 24750, again = 200, wait = 1283, add = 4573, gather = 2760, scatter = 5100, pairs = 930, quads = 884,
+  }),
+  fitting_tile(64, 128, 16, 8, 8, 3, 2, {
+    start = 29630, again = 900, wait = 1372, add = 8386, gather = 3540, scatter = 15100, pairs = 919, quads = 889,
+  }),
+  fitting_tile(128, 128, 8, 8, 8, 4, 2, {
+    start = 210, again = 30000, wait = 228, add = 4237, gather = 12380, scatter = 45300, pairs = 959, quads = 934,
+  }),
+  fitting_tile(128, 128, 16, 8, 8, 3, 2, {
+    start = 9840, again = 17700, wait = 1109, add = 8130, gather = 12810, scatter = 43300, pairs = 964, quads = 942,
+  }),
+  fitting_tile(128, 256, 16, 8, 16, 3, 1, {
+    start = -2950, again = 34700, wait = 7352, add = 12027, gather = 29410, scatter = 78900, pairs = 947, quads = 924,
+  }),
+}
+
+-- The least time of a tile that fits, as least_time() gives it. Before clusters none is shared.
+local function least_fit(f)
+  local threads = f.lines // f.own_lines * (f.columns // f.own_columns)
+  local stage_bytes = 4 * f.copies * f.depth * (f.lines + 4 + f.columns)
+  local t = {
+    tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns), depth = f.depth, warps = threads // 32,
+    resident = ("max(%d, min(device.registers_per_sm // %d, device.shared_per_sm // %d))"):format(
+      f.blocks, threads * (2 * f.own_lines * f.own_columns + 32), stage_bytes + 1024),
+    left = ("(n %% 4 == 0 and %d or n %% 2 == 0 and %d or 1000)"):format(f.times.quads, f.times.pairs),
+  }
+  for name, time in pairs(f.times) do t[name] = time end
+  return ("device.major >= 9 and %s or %d * (%s)"):format(least_time(t), MOST_PARTS, time_of(1, t))
 end
 
 -- Of a tile that fits what the table says, of another `parameter`.
 local function fitted(field, parameter)
   local cases = {}
-  for i, f in ipairs(fitting) do
-    local v = type(f[field]) == "string" and ("'%s'"):format(f[field]) or f[field]
-    cases[i] = (i < #fitting and ("best_fit // %d == %d and "):format(MOST_PARTS, i - 1) or "") .. v
-  end
+  for i, f in ipairs(fitting) do cases[i] = (i < #fitting and ("fit == %d and "):format(i) or "") .. f[field] end
   return ("algorithm == 'fit' and (%s) or %s"):format(table.concat(cases, " or "), parameter)
 end
 
 -- What a tile that fits has instead of what its parameters say.
 local function unless_fit(nominal, otherwise) return at.when("algorithm == 'fit'", nominal, otherwise) end
+
+local derived = {
+  vec_a = "min(vec, k & -k)",
+  vec_b = "min(vec, n & -n)",
+  lines = fitted("lines", "tile_m"),
+  columns = fitted("columns", "tile_n"),
+  depth = fitted("depth", "tile_k"),
+  own_lines = fitted("own_lines", "thread_m"),
+  own_columns = fitted("own_columns", "thread_n"),
+  copies = fitted("copies", "stages"),
+  at_least = fitted("blocks", "min_blocks"), -- blocks that a multiprocessor must have registers for
+  threads = "tile_m // thread_m * (tile_n // thread_n)",
+  work = "thread_m * thread_n", -- elements of c of a thread
+  small = "algorithm == 'tile' and work < 32",
+  large = "algorithm == 'fit' or algorithm == 'tile' and work >= 32",
+  -- Lanes that make a warp's tile as square as its thread's.
+  square_lanes = "tile_n // thread_n < 16 and 4 or 2",
+  block = "lines // own_lines * (columns // own_columns)", -- threads
+  tiles = "ceil_div(m, lines) * ceil_div(n, columns)", -- of c
+  tiles_k = "ceil_div(k, depth)",
+  -- Elements of a stage: a tile of a, with pad, and one of b.
+  tile_a = "layout_a == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
+  tile_b = "(algorithm == 'tile' or algorithm == 'fit') and depth * columns or 0",
+  stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
+  -- What a block has of its tile of c, which others of its cluster read.
+  tile_bytes = "lines * columns * sizeof(dtype)",
+  -- Blocks that a multiprocessor has room for: a thread takes two registers an element, and some.
+  resident = "max(at_least, min(device.registers_per_sm // (block * (2 * own_lines * own_columns + 32)), "
+    .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
+  tile_time = least_time(any_tile),
+  -- Of tiles for more than 8 rounds the last matters little.
+  shareable = "large and device.major >= 9 and (algorithm == 'fit' or tiles <= 8 * device.sm_count) and "
+    .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // at_least - 1024)",
+  -- Blocks that share a tile of c.
+  parts = "shareable and min((algorithm == 'fit' and fit_time // " .. #fitting .. " or tile_time) % " .. MOST_PARTS
+    .. " + 1, tiles_k) or 1",
+  shared_bytes = "max(stage_bytes, parts > 1 and tile_bytes or 0)",
+}
+-- The least time of a tile that fits, and the tile's number.
+local times = {}
+for i, f in ipairs(fitting) do
+  derived["fit_" .. i] = least_fit(f)
+  times[i] = ("%d * fit_%d + %d"):format(#fitting, i, i - 1)
+end
+derived.fit_time = ("min(%s)"):format(table.concat(times, ", "))
+derived.fit = ("fit_time %% %d + 1"):format(#fitting)
 
 return at.pattern {
   name = "matmul",
@@ -113,7 +183,7 @@ return at.pattern {
     -- Lanes of a warp along the lines; the others along columns.
     lanes_m = at.when("algorithm == 'naive'", 2, unless_fit(4, { 2, 4, 8 })),
     -- Of the tile of a: a thread's lines, or its products, are neighbours.
-    layout_a = at.when("algorithm == 'tile' or algorithm == 'fit'", { "columns", "rows" }),
+    layout_a = at.when("algorithm == 'tile'", { "columns", "rows" }),
     pad = at.when("algorithm == 'tile'", { 0, 4 }, unless_fit(4, 0)),
     -- Elements of a load from global memory, as far as they divide a line of the matrix.
     vec = at.when("algorithm == 'tile'", { 1, 2, 4 }, unless_fit(4, 1)),
@@ -128,54 +198,14 @@ return at.pattern {
     -- Width of the bands in which blocks take the tiles of c.
     group = at.when("algorithm == 'tile'", { 1, 8 }, unless_fit(8, 1)),
   },
-  derived = {
-    vec_a = "min(vec, k & -k)",
-    vec_b = "min(vec, n & -n)",
-    best_fit = best_fit(),
-    lines = fitted("lines", "tile_m"),
-    columns = fitted("columns", "tile_n"),
-    depth = fitted("depth", "tile_k"),
-    own_lines = fitted("own_lines", "thread_m"),
-    own_columns = fitted("own_columns", "thread_n"),
-    copied = fitted("staging", "staging"),
-    copies = fitted("copies", "stages"),
-    threads = "tile_m // thread_m * (tile_n // thread_n)",
-    work = "thread_m * thread_n", -- elements of c of a thread
-    small = "algorithm == 'tile' and work < 32",
-    large = "algorithm == 'fit' or algorithm == 'tile' and work >= 32",
-    -- Lanes that make a warp's tile as square as its thread's.
-    square_lanes = "tile_n // thread_n < 16 and 4 or 2",
-    block = "lines // own_lines * (columns // own_columns)", -- threads
-    tiles = "ceil_div(m, lines) * ceil_div(n, columns)", -- of c
-    tiles_k = "ceil_div(k, depth)",
-    -- Elements of a stage: a tile of a, with pad, and one of b.
-    tile_a = "layout_a == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
-    tile_b = "(algorithm == 'tile' or algorithm == 'fit') and depth * columns or 0",
-    stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
-    -- What a block has of its tile of c, which others of its cluster read.
-    tile_bytes = "lines * columns * sizeof(dtype)",
-    -- Blocks that a multiprocessor has room for: a thread takes two registers an element, and some.
-    resident = "max(min_blocks, min(device.registers_per_sm // (block * (2 * own_lines * own_columns + 32)), "
-      .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
-    best_parts = least_parts {
-      lines = "tile_m", columns = "tile_n", depth = "tile_k", tiles = "tiles", resident = "resident",
-      latency = "(staging == 'async' and 4096 or 6144)", fewest = "max(128 // threads, 1)",
-    } .. " + 1",
-    -- Of tiles for more than 8 rounds the last matters little.
-    shareable = "large and device.major >= 9 and tiles <= 8 * device.sm_count and "
-      .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // min_blocks - 1024)",
-    -- Blocks that share a tile of c.
-    parts = ("shareable and "
-      .. "min(algorithm == 'fit' and best_fit %% %d + 1 or best_parts, tiles_k) or 1"):format(MOST_PARTS),
-    shared_bytes = "max(stage_bytes, parts > 1 and tile_bytes or 0)",
-  },
+  derived = derived,
   where = {
     "is_float(dtype) and sizeof(dtype) >= 4",
     "algorithm ~= 'fit' or sizeof(dtype) == 4", -- nothing else was timed
     "vec * sizeof(dtype) <= 16",
     "unroll <= tile_k",
     "shared_bytes <= device.max_shared_per_block",
-    "shared_bytes <= device.shared_per_sm // min_blocks - 1024",
+    "shared_bytes <= device.shared_per_sm // at_least - 1024",
     "staging ~= 'async' or device.major >= 8 and vec * sizeof(dtype) >= 4",
 
     -- Whole warps, and all threads have the same share when they load.

@@ -515,7 +515,9 @@ static bool translate_binary(translator *t, int precedence, piece *out)
             break;
         advance(t);
         piece left = *out, right;
-        if (!translate_binary(t, op->precedence + 1, &right) || !apply(t, op, &left, &right, out))
+        /* `a and 1 or b and 2 or 3` from its end, so that no condition is written twice. */
+        bool from_end = op->kind == OP_OR;
+        if (!translate_binary(t, op->precedence + !from_end, &right) || !apply(t, op, &left, &right, out))
             return false;
     }
     t->nested--;

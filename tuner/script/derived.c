@@ -5,7 +5,7 @@
 #include "script/state.h"
 
 /* A derived value takes the place of its name, so that constraints can be tested without Lua (expression_vector.h); but
- * each could double what it reads, and those that are longer are functions. */
+ * each could double what it reads, and those that are longer are functions, as are those that call one. */
 enum { MOST_IN_PLACE_BYTES = 512 };
 
 /* Of what a function is called; names that begin so are no script's (lua/check.lua). */
@@ -72,7 +72,8 @@ static void push_keeper(lua_State *L, const expression *read)
 void script_make_called(lua_State *L, script_derived *derived)
 {
     script *s = script_of(L);
-    if (strlen(derived->value.code) <= MOST_IN_PLACE_BYTES)
+    const char *code = derived->value.code;
+    if (strlen(code) <= MOST_IN_PLACE_BYTES && !strstr(code, CALL_PREFIX))
         return;
     derived->call = script_copy(L, lua_pushfstring(L, CALL_PREFIX "%s", derived->name));
     derived->rank = s->called_count++;
