@@ -69,3 +69,42 @@ END
     tool emit "$FIXTURES/scale.lua" --best --config block=128
     fails_with 2 "--best is a configuration"
 }
+
+# A record of the fixture pattern `clustered`.
+clustered() { # clustered SIZE BALANCED WAITS
+    mkdir -p results/nvidia-h200
+    cat >results/nvidia-h200/clustered.json <<END
+{"schema": "autotune-record", "version": 1, "pattern": "clustered", "gpu": "NVIDIA H200",
+ "compute_capability": "9.0", "entries": [{"problem": {"n": 4096},
+ "configuration": {"size": $1, "balanced": $2, "waits": $3},
+ "baseline": {"configuration": {"size": 1, "balanced": false, "waits": false}},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+    tool emit "$FIXTURES/clustered.lua" --best --arch sm_90
+    succeeds
+    says "// clustered: size=$1,balanced=$2,waits=$3"
+    says "// good: grid 32 x 1 x 1, block 128 x 1 x 1, 0 bytes of dynamic shared memory"
+}
+
+attributes_are() { # attributes_are [TEXT]: on one line, between the launch's first and its arguments
+    { echo "// good: "; [ $# -eq 0 ] || echo "//   attributes: $1"; echo "//   arguments: "; } >expected.txt
+    grep -E '^//( good:|   )' out.txt | sed -E 's/^(\/\/ good: |\/\/   arguments: ).*/\1/' | diff expected.txt -
+}
+
+@test "emit --best says what a launch needs besides its shape: its cluster, how it is scheduled, and that blocks wait" {
+    clustered 4 false false
+    attributes_are "cluster 4 x 1 x 1"
+    clustered 2 true false
+    attributes_are "cluster 2 x 1 x 1, balanced (load-balancing policy)"
+    clustered 1 false true
+    attributes_are "cooperative"
+    clustered 4 true true
+    attributes_are "cluster 4 x 1 x 1, balanced (load-balancing policy), cooperative"
+}
+
+@test "emit --best has no attributes of a launch without any, and of one block's cluster none that is balanced" {
+    clustered 1 false false
+    attributes_are
+    clustered 1 true false
+    attributes_are
+}

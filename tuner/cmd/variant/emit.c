@@ -111,6 +111,21 @@ static void print_arguments(const launch_plan *plan, const kernel_launch *l,
     fputs("\n", to);
 }
 
+/* What the launch asks for beyond CUDA's defaults: without it, results are wrong or there is an error. */
+static void print_attributes(const kernel_launch *l, FILE *to)
+{
+    const bool in_clusters = plan_cluster_blocks(l) > 1;
+    if (!in_clusters && !l->cooperative)
+        return;
+    fputs("//   attributes:", to);
+    if (in_clusters)
+        fprintf(to, " cluster %u x %u x %u%s", l->cluster[0], l->cluster[1], l->cluster[2],
+                l->balanced ? ", balanced (load-balancing policy)" : "");
+    if (l->cooperative)
+        fputs(in_clusters ? ", cooperative" : " cooperative", to);
+    fputs("\n", to);
+}
+
 static void print_transfer(const transfer_plan *t, const problem_plan *problem, FILE *to)
 {
     size_t count;
@@ -145,6 +160,7 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
         fprintf(to, "// %s: grid %u x %u x %u, block %u x %u x %u, %u bytes of dynamic shared memory\n",
                 l->entry, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
                 l->dynamic_shared_bytes);
+        print_attributes(l, to);
         print_arguments(&plan, l, &problem, to);
     }
     return AT_OK;
