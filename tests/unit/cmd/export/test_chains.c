@@ -1,0 +1,287 @@
+/* Chains of cases ("a and 1 or b and 2 or 3") choose in exported C what they choose in Lua: random ones, of every type,
+ * with and without a last value, within each other and as conditions. They fail where they fail there. */
+#include "base/file.h"
+#include "base/rng.h"
+#include "check.h"
+#include "cmd/export/exported.h"
+#include "export_fixture.h"
+#include "script_fixture.h"
+
+/* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text` which value it
+ * should have, the others are what chains read. */
+enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7, MOST_BYTES = 60 * 1024 };
+
+static const char space_text[] =
+    "space = { chain = at.range(0, 96), probe = { 0, 1, 2, 3 }, text = { 'no', 'a', 'bc', 'd' }, x = { 0, 1, 2 },"
+    " y = { 0, 1, 2 }, flag = { false, true }, word = { 'a', 'bc' } },";
+static const char one_record[] =
+    "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
+    " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"chain\": 0,"
+    " \"probe\": 0, \"text\": \"no\", \"x\": 0, \"y\": 0, \"flag\": false, \"word\": \"a\"},"
+    " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
+static const char main_c[] =
+    "#include \"p.h\"\n#include <stdio.h>\n"
+    "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+    "    autotune_p_problem p = {1};\n    autotune_p_config c = autotune_p_default();\n"
+    "    for (c.chain = 1; c.chain <= 96; c.chain++)\n        for (int i = 0; i < 72; i++) {\n"
+    "            c.probe = i % 4;\n            c.text = (autotune_p_text_kind)(i % 4);\n"
+    "            c.x = i / 4 % 3;\n            c.y = i / 12 % 3;\n            c.flag = i >= 36;\n"
+    "            c.word = (c.x + c.y) % 2 ? AUTOTUNE_P_WORD_BC : AUTOTUNE_P_WORD_A;\n"
+    "            putchar('0' + autotune_p_fits(&d, &p, &c));\n        }\n    return 0;\n}\n";
+
+/* A configuration for each question of a chain, as main.c has it. */
+static void question(uint16_t chain, int i, uint16_t indices[NAMES])
+{
+    const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
+    memcpy(indices, (uint16_t[NAMES]){chain, probe, probe, x, y, i >= 36, (x + y) % 2}, NAMES * sizeof *indices);
+}
+
+static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append(char *text, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+    va_start(args, format);
+    assert_true(vsnprintf(text + used, MOST_BYTES - used, format, args) < (int)(MOST_BYTES - used));
+    va_end(args);
+}
+
+/* ---- random chains ---- */
+
+typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
+
+/* What becomes of a part of a constraint. C leaves out a value of which only matters whether it is there ("not (a and
+ * 1)"), so that nothing of it may fail here; what decides whether it is there is evaluated as in Lua. */
+typedef enum use { IS_READ, IS_THERE, IS_LEFT_OUT } use;
+
+static void append_cases(rng *r, int depth, kind k, use u, char *text);
+static void append_chain(rng *r, int depth, kind k, use u, char *text);
+
+static void append_plain_value(rng *r, kind k, use u, char *text)
+{
+    static const char *const plain[KINDS][4] = {{"x", "y", "x + y", "y * 2 - 1"},
+                                                {"x / 2", "y - 0.5", "0.5", "1e0"},
+                                                {"word", "'bc'", "'d'", "'no'"},
+                                                {"flag", "not flag", "true", "false"}};
+    if (k == WHOLE && u == IS_READ && rng_below(r, 10) == 0)
+        append(text, "6 // (x - y)");
+    else if (k == WHOLE && rng_below(r, 2))
+        append(text, "%d", (int)rng_below(r, PROBES));
+    else
+        append(text, "%s", plain[k][rng_below(r, 4)]);
+}
+
+static void append_value(rng *r, int depth, kind k, use u, char *text)
+{
+    if (depth == 0 || rng_below(r, 3)) {
+        append_plain_value(r, k, u, text);
+        return;
+    }
+    append(text, "(");
+    append_chain(r, depth - 1, k, u == IS_READ ? IS_READ : IS_LEFT_OUT, text);
+    append(text, ")");
+}
+
+static void append_condition(rng *r, int depth, use u, char *text)
+{
+    static const char *const plain[] = {"flag",   "not flag",  "x == 1", "x > y",        "y ~= 2", "word == 'a'",
+                                        "x <= 1", "x + y < 3", "true",   "word ~= 'bc'", "false"};
+    enum { PLAIN = sizeof plain / sizeof *plain };
+    const char *const bracket = rng_below(r, 2) ? "not (" : "(";
+    switch (depth == 0 ? 0 : rng_below(r, 8)) {
+    case 4: /* whether one of the cases holds */
+        append(text, "%s", bracket);
+        append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), u == IS_LEFT_OUT ? u : IS_THERE, text);
+        append(text, ")");
+        break;
+    case 5:
+        append(text, "%s", bracket);
+        append_chain(r, depth - 1, TRUTH, u, text);
+        append(text, ")");
+        break;
+    case 6:
+        append(text, "(");
+        append_chain(r, depth - 1, WHOLE, u, text);
+        append(text, ") > 1");
+        break;
+    case 7:
+        append_condition(r, depth - 1, u, text);
+        append(text, " and ");
+        append_condition(r, 0, u, text);
+        break;
+    default:
+        if (u != IS_LEFT_OUT && rng_below(r, 25) == 0)
+            append(text, "6 // (x + y - 2) > 2");
+        else
+            append(text, "%s", plain[rng_below(r, PLAIN)]);
+    }
+}
+
+/* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's turn. */
+static void append_case(rng *r, int depth, kind k, use u, char *text)
+{
+    append_condition(r, depth, u, text);
+    append(text, " and ");
+    if (depth == 0 || rng_below(r, 6)) {
+        append_value(r, depth, k, u, text);
+        return;
+    }
+    append(text, "(");
+    append_cases(r, depth - 1, k, u, text);
+    append(text, ")");
+}
+
+/* "a and 1 or b and 2": false where none holds. */
+static void append_cases(rng *r, int depth, kind k, use u, char *text)
+{
+    const uint64_t count = 1 + rng_below(r, 4);
+    for (uint64_t i = 0; i < count; i++) {
+        append(text, i ? " or " : "");
+        if (depth == 0 || rng_below(r, 6)) {
+            append_case(r, depth, k, u, text);
+            continue;
+        }
+        append(text, "(");
+        append_cases(r, depth - 1, k, u, text);
+        append(text, ")");
+    }
+}
+
+/* "a and 1 or b and 2 or 3". */
+static void append_chain(rng *r, int depth, kind k, use u, char *text)
+{
+    append_cases(r, depth, k, u, text);
+    append(text, " or ");
+    append_value(r, depth, k, u, text);
+}
+
+/* "chain ~= NUMBER or ...": has this chain the value of `probe`? Cases without a last value get one, or are asked
+ * whether one of them holds. */
+static void append_question(rng *r, int number, char *where)
+{
+    static const char *const wanted[KINDS] = {"probe", "probe / 2", "text", "(probe > 1)"};
+    static const char *const otherwise[KINDS] = {"3", "1.5", "'d'", "flag"};
+    const kind k = (kind)(number % KINDS);
+    append(where, "\"chain ~= %d or ", number);
+    switch (rng_below(r, 4)) {
+    case 0:
+        append(where, "((");
+        append_cases(r, 2, k, IS_READ, where);
+        append(where, ") or %s) == %s", otherwise[k], wanted[k]);
+        break;
+    case 1:
+        append(where, "not (");
+        append_cases(r, 2, k, k == TRUTH ? IS_READ : IS_THERE, where);
+        append(where, ") == (probe > 1)");
+        break;
+    default:
+        append(where, "(");
+        append_chain(r, 2, k, IS_READ, where);
+        append(where, ") == %s", wanted[k]);
+    }
+    append(where, "\",\n");
+}
+
+static script *load_chains(void)
+{
+    static char where[MOST_BYTES];
+    rng r = rng_seeded(5);
+    where[0] = '\0';
+    append(where, "where = {\n");
+    for (int i = 1; i <= CHAINS; i++)
+        append_question(&r, i, where);
+    append(where, "},");
+    return fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 1 },",
+        .space = space_text,
+        .where = where,
+        .baseline = "baseline = { chain = 0, probe = 0, text = 'no', x = 0, y = 0, flag = false, word = 'a' },"});
+}
+
+/* ---- the two answers ---- */
+
+/* '1' or '0' for each question of each chain; '0' also where it fails. */
+static void ask_lua(script *s, char *answers, int *yes, int *failed)
+{
+    for (uint16_t chain = 1; chain <= CHAINS; chain++)
+        for (int i = 0; i < QUESTIONS; i++) {
+            uint16_t indices[NAMES];
+            size_t broken;
+            bool valid = false;
+            question(chain, i, indices);
+            const bool fails = script_valid(s, PROBLEM_TUNED, indices, &valid, &broken, NULL) != AT_OK;
+            *failed += fails;
+            *yes += !fails && valid;
+            *answers++ = !fails && valid ? '1' : '0';
+        }
+    *answers = '\0';
+}
+
+static void write_header(const script *s)
+{
+    record only;
+    export_model m;
+    at_error error = {0};
+    assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
+    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error), error);
+    for (size_t i = 0; i < m.constraint_count; i++)
+        if (!m.constraints[i].c)
+            fail_msg("not said in C: %s", m.constraints[i].text);
+    const export_model *models[] = {&m};
+    char *header = exported_text(&export_header, models, 1, 0, NULL);
+    fixture_write("p.h", header);
+    fixture_write("main.c", main_c);
+    free(header);
+    export_model_deinit(&m);
+    record_deinit(&only);
+}
+
+/* What main.c prints; the compiler takes header and main.c with every warning an error. */
+static char *ask_c(const char *compiler)
+{
+    char command[2048], *out;
+    at_error error = {0};
+    snprintf(command, sizeof command,
+             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main >log 2>&1 && "
+             "./main >out",
+             fixture_dir, compiler);
+    const int status = system(command);
+    assert_ok(file_read(fixture_path(status ? "log" : "out"), 1 << 24, &out, NULL, &error), error);
+    if (status)
+        fail_msg("%s: %.3000s", compiler, out);
+    return out;
+}
+
+static void chains_choose_in_c_what_they_choose_in_lua(void **state)
+{
+    (void)state;
+    static const char *const compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
+    char wanted[CHAINS * QUESTIONS + 1];
+    int yes = 0, failed = 0;
+    script *s = load_chains();
+    ask_lua(s, wanted, &yes, &failed);
+    /* Some values are found, some are not and some fail, or this says nothing. */
+    assert_in_range(yes, CHAINS * QUESTIONS / 5, CHAINS * QUESTIONS / 2);
+    assert_in_range(failed, CHAINS * QUESTIONS / 50, CHAINS * QUESTIONS / 5);
+
+    write_header(s);
+    for (int c = 0; c < 2; c++) {
+        char *said = ask_c(compilers[c]);
+        assert_int_equal(strlen(said), CHAINS * QUESTIONS);
+        for (int i = 0; i < CHAINS * QUESTIONS; i++)
+            if (said[i] != wanted[i])
+                fail_msg("%s: question %d of %s: %c instead of %c", compilers[c], i % QUESTIONS,
+                         script_pattern(s)->constraints[i / QUESTIONS].text, said[i], wanted[i]);
+        free(said);
+    }
+    script_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_choose_in_c_what_they_choose_in_lua),
+    };
+    return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);
+}
