@@ -20,7 +20,7 @@ end
 -- - `gather`, for each block: it adds up what the others of its cluster have; or `scatter`: there are none, and lines
 --   of c are no whole vectors.
 --
--- Where pairs or quads of elements of b can be copied, `left` thousandths of `wait` and `add` are.
+-- Where pairs or quads of elements can be copied, `left` thousandths of `wait` and `add` are.
 local MOST_PARTS = 8
 
 -- `t` has these as numbers or texts, and depth, the number of tiles, of a block's warps and of resident blocks.
@@ -35,11 +35,20 @@ local function time_of(parts, t)
     parts > 1 and t.gather or ("(vec_b == 4 and 0 or %s)"):format(t.scatter))
 end
 
+-- The least of any number of texts' values; a function takes eight.
+local function least(texts)
+  local groups = {}
+  for i = 1, #texts, 8 do
+    groups[#groups + 1] = ("min(%s)"):format(table.concat(texts, ", ", i, math.min(i + 7, #texts)))
+  end
+  return #groups == 1 and groups[1] or least(groups)
+end
+
 -- The least of the times with 1 to MOST_PARTS parts: MOST_PARTS times the time, plus the number of parts less one.
 local function least_time(t)
   local times = {}
   for parts = 1, MOST_PARTS do times[parts] = ("%d * (%s) + %d"):format(MOST_PARTS, time_of(parts, t), parts - 1) end
-  return ("min(%s)"):format(table.concat(times, ", "))
+  return least(times)
 end
 
 -- Any tile's, in additions to one element of c: what is waited for is 4096 of them, or 6144 where threads copy what is
@@ -55,60 +64,90 @@ local any_tile = {
   gather = "(32 * tile_m * tile_n)", scatter = "256 * tile_m * tile_n",
 }
 
--- Tiles of which one fits most products of floats, and what they take on an H200, in tenths of a nanosecond. Fitted to
--- the times of the 80 products: the tile and number of parts that is chosen is 2.0 % slower in their mean than the best
--- of all 14 tiles, whether fitted to the same products or to others. Other GPUs were not timed.
-local function fitting_tile(lines, columns, depth, own_lines, own_columns, copies, blocks, times)
-  return {
-    lines = lines, columns = columns, depth = depth, own_lines = own_lines, own_columns = own_columns,
-    copies = copies, blocks = blocks, times = times,
-  }
-end
+-- Tiles of which one fits most products of floats, and what they take on an H200, in tenths of a nanosecond (pairs and
+-- quads of elements of a or b: what is left, in thousandths). Fitted to the times of 80 products on two H200s (of 29
+-- where an `async` copy is 16 deep): the tile and number of parts that is chosen is 1.0 % slower in the mean of the 29
+-- than the best of 14 tiles, whether fitted to the same products or to others. Other GPUs were not timed.
 local fitting = {
-  fitting_tile(32, 64, 8, 8, 4, 4, 2, {
-    start = 22490, again = 200, wait = 657, add = 2470, gather = 1690, scatter = 100, pairs = 917, quads = 855,
-  }),
-  fitting_tile(64, 64, 8, 8, 4, 4, 2, {
-    start = 23060, again = 200, wait = 846, add = 2214, gather = 3830, scatter = 4800, pairs = 948, quads = 917,
-  }),
-  fitting_tile(32, 128, 16, 4, 8, 3, 2, {
-    start = 25290, again = 400, wait = 1162, add = 4882, gather = 1810, scatter = 7200, pairs = 889, quads = 819,
-  }),
-  fitting_tile(64, 64, 16, 8, 4, 3, 2, {
-    start = 24750, again = 200, wait = 1283, add = 4573, gather = 2760, scatter = 5100, pairs = 930, quads = 884,
-  }),
-  fitting_tile(64, 128, 16, 8, 8, 3, 2, {
-    start = 29630, again = 900, wait = 1372, add = 8386, gather = 3540, scatter = 15100, pairs = 919, quads = 889,
-  }),
-  fitting_tile(128, 128, 8, 8, 8, 4, 2, {
-    start = 210, again = 30000, wait = 228, add = 4237, gather = 12380, scatter = 45300, pairs = 959, quads = 934,
-  }),
-  fitting_tile(128, 128, 16, 8, 8, 3, 2, {
-    start = 9840, again = 17700, wait = 1109, add = 8130, gather = 12810, scatter = 43300, pairs = 964, quads = 942,
-  }),
-  fitting_tile(128, 256, 16, 8, 16, 3, 1, {
-    start = -2950, again = 34700, wait = 7352, add = 12027, gather = 29410, scatter = 78900, pairs = 947, quads = 924,
-  }),
+  {
+    lines = 32, columns = 64, depth = 8, own_lines = 8, own_columns = 4, blocks = 2,
+    staging = "async", copies = 4, layout = "columns", pairs_b = 918, quads_b = 856,
+    start = 22690, again = 200, wait = 648, add = 2472, gather = 1680, scatter = 100,
+  },
+  {
+    lines = 64, columns = 64, depth = 8, own_lines = 8, own_columns = 4, blocks = 2,
+    staging = "async", copies = 4, layout = "columns", pairs_b = 949, quads_b = 918,
+    start = 23240, again = 200, wait = 842, add = 2213, gather = 3780, scatter = 4800,
+  },
+  {
+    lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, blocks = 2,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 888, quads_b = 817,
+    start = 25450, again = 400, wait = 1162, add = 4879, gather = 1770, scatter = 7200,
+  },
+  {
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, blocks = 2,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 930, quads_b = 885,
+    start = 24710, again = 200, wait = 1295, add = 4562, gather = 2800, scatter = 5200,
+  },
+  {
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, blocks = 2,
+    staging = "async", copies = 3, layout = "rows", pairs_a = 920, quads_a = 893, pairs_b = 958, quads_b = 936,
+    start = 24020, again = 300, wait = 1971, add = 4456, gather = 3670, scatter = 7000,
+  },
+  {
+    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 919, quads_b = 886,
+    start = 29680, again = 900, wait = 1389, add = 8376, gather = 3540, scatter = 15000,
+  },
+  {
+    lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
+    staging = "registers", copies = 2, layout = "columns", pairs_a = 902, quads_a = 811, pairs_b = 952, quads_b = 900,
+    start = 10870, again = 10700, wait = 5708, add = 7648, gather = 10540, scatter = 14900,
+  },
+  {
+    lines = 128, columns = 128, depth = 8, own_lines = 8, own_columns = 8, blocks = 2,
+    staging = "async", copies = 4, layout = "columns", pairs_b = 959, quads_b = 937,
+    start = -2710, again = 32800, wait = 226, add = 4238, gather = 12390, scatter = 45300,
+  },
+  {
+    lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 964, quads_b = 946,
+    start = 6700, again = 20700, wait = 1095, add = 8139, gather = 12860, scatter = 43300,
+  },
+  {
+    lines = 128, columns = 256, depth = 16, own_lines = 8, own_columns = 16, blocks = 1,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 947, quads_b = 924,
+    start = -2950, again = 34700, wait = 7351, add = 12026, gather = 29420, scatter = 79000,
+  },
 }
+
+-- Thousandths that are left where pairs or quads of a length can be copied.
+local function left_of(length, pairs, quads)
+  return ("(%s %% 4 == 0 and %d or %s %% 2 == 0 and %d or 1000)"):format(length, quads, length, pairs)
+end
 
 -- The least time of a tile that fits, as least_time() gives it. Before clusters none is shared.
 local function least_fit(f)
   local threads = f.lines // f.own_lines * (f.columns // f.own_columns)
-  local stage_bytes = 4 * f.copies * f.depth * (f.lines + 4 + f.columns)
+  local tile_a = f.layout == "rows" and f.lines * (f.depth + 4) or f.depth * (f.lines + 4)
+  local left = left_of("n", f.pairs_b, f.quads_b)
   local t = {
-    tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns), depth = f.depth, warps = threads // 32,
+    tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns), warps = threads // 32,
     resident = ("max(%d, min(device.registers_per_sm // %d, device.shared_per_sm // %d))"):format(
-      f.blocks, threads * (2 * f.own_lines * f.own_columns + 32), stage_bytes + 1024),
-    left = ("(n %% 4 == 0 and %d or n %% 2 == 0 and %d or 1000)"):format(f.times.quads, f.times.pairs),
+      f.blocks, threads * (2 * f.own_lines * f.own_columns + 32), 4 * f.copies * (tile_a + f.depth * f.columns) + 1024),
+    left = f.pairs_a and ("(%s * %s // 1000)"):format(left_of("k", f.pairs_a, f.quads_a), left) or left,
   }
-  for name, time in pairs(f.times) do t[name] = time end
+  for name, value in pairs(f) do t[name] = value end
   return ("device.major >= 9 and %s or %d * (%s)"):format(least_time(t), MOST_PARTS, time_of(1, t))
 end
 
 -- Of a tile that fits what the table says, of another `parameter`.
 local function fitted(field, parameter)
   local cases = {}
-  for i, f in ipairs(fitting) do cases[i] = (i < #fitting and ("fit == %d and "):format(i) or "") .. f[field] end
+  for i, f in ipairs(fitting) do
+    local value = type(f[field]) == "string" and ("'%s'"):format(f[field]) or f[field]
+    cases[i] = (i < #fitting and ("fit == %d and "):format(i) or "") .. value
+  end
   return ("algorithm == 'fit' and (%s) or %s"):format(table.concat(cases, " or "), parameter)
 end
 
@@ -123,7 +162,9 @@ local derived = {
   depth = fitted("depth", "tile_k"),
   own_lines = fitted("own_lines", "thread_m"),
   own_columns = fitted("own_columns", "thread_n"),
+  copied = fitted("staging", "staging"),
   copies = fitted("copies", "stages"),
+  layout = fitted("layout", "layout_a"),
   at_least = fitted("blocks", "min_blocks"), -- blocks that a multiprocessor must have registers for
   threads = "tile_m // thread_m * (tile_n // thread_n)",
   work = "thread_m * thread_n", -- elements of c of a thread
@@ -135,7 +176,7 @@ local derived = {
   tiles = "ceil_div(m, lines) * ceil_div(n, columns)", -- of c
   tiles_k = "ceil_div(k, depth)",
   -- Elements of a stage: a tile of a, with pad, and one of b.
-  tile_a = "layout_a == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
+  tile_a = "layout == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
   tile_b = "(algorithm == 'tile' or algorithm == 'fit') and depth * columns or 0",
   stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
   -- What a block has of its tile of c, which others of its cluster read.
@@ -145,7 +186,7 @@ local derived = {
     .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
   tile_time = least_time(any_tile),
   -- Of tiles for more than 8 rounds the last matters little.
-  shareable = "large and device.major >= 9 and (algorithm == 'fit' or tiles <= 8 * device.sm_count) and "
+  shareable = "large and device.major >= 9 and tiles <= 8 * device.sm_count * resident and "
     .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // at_least - 1024)",
   -- Blocks that share a tile of c.
   parts = "shareable and min((algorithm == 'fit' and fit_time // " .. #fitting .. " or tile_time) % " .. MOST_PARTS
@@ -158,7 +199,7 @@ for i, f in ipairs(fitting) do
   derived["fit_" .. i] = least_fit(f)
   times[i] = ("%d * fit_%d + %d"):format(#fitting, i, i - 1)
 end
-derived.fit_time = ("min(%s)"):format(table.concat(times, ", "))
+derived.fit_time = least(times)
 derived.fit = ("fit_time %% %d + 1"):format(#fitting)
 
 return at.pattern {
@@ -170,7 +211,7 @@ return at.pattern {
 
   space = {
     -- naive: a thread reads all it needs; one_operand: a tile of a in shared memory; tile: both; fit: both, on a tile
-    -- that follows from the problem (what it says of tile, thread, staging, stages and unroll is not read).
+    -- that follows from the problem (what it says of tile, thread, layout, staging, stages and unroll is not read).
     algorithm = { "naive", "one_operand", "tile", "fit" },
     tile_m = unless_fit(64, at.when("algorithm == 'one_operand'", at.pow2(8, 64), at.pow2(8, 128))), -- lines of c
     tile_n = unless_fit(64, at.when("algorithm == 'one_operand'", at.pow2(16, 64), at.pow2(16, 256))), -- columns

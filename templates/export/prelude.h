@@ -111,14 +111,14 @@ AUTOTUNE_FUNCTION int64_t autotune_log2(int64_t n, int *failed)
 }
 
 /* How many clusters of `blocks` blocks find room where each multiprocessor takes `each`: two blocks anywhere,
- * more within a GPC of 16, what is left of them, or one of four pairs that belong to none. */
+ * more within one of two GPCs of 18, those of 16, what is left, or one of four pairs that belong to none. */
 AUTOTUNE_FUNCTION int64_t
 autotune_cluster_slots(int64_t multiprocessors, int64_t blocks, int64_t each)
 {
-    if (blocks <= 2 || multiprocessors < 24)
+    if (blocks <= 2 || multiprocessors < 44)
         return multiprocessors * each / blocks;
-    return (multiprocessors - 8) / 16 * (16 * each / blocks) +
-           (multiprocessors - 8) % 16 * each / blocks + 4 * (2 * each / blocks);
+    return 2 * (18 * each / blocks) + (multiprocessors - 44) / 16 * (16 * each / blocks) +
+           (multiprocessors - 44) % 16 * each / blocks + 4 * (2 * each / blocks);
 }
 
 /* How many blocks the busiest multiprocessor gets in its turn. */

@@ -11,7 +11,7 @@ static void an_h200_takes_this_many_clusters_in_a_round(void **state)
         int64_t multiprocessors, clusters, blocks, resident, load;
     } cases[] = {
         {132, 1, 8, 1, 1},
-        {132, 15, 8, 1, 1}, /* two in each of seven GPCs, one in what is left, none in pairs */
+        {132, 15, 8, 1, 1}, /* two in each of seven GPCs, one in that of 8, none in pairs */
         {132, 16, 8, 1, 2},
         {132, 16, 8, 2, 2},
         {132, 66, 2, 1, 1}, /* two find room together anywhere */
@@ -19,12 +19,14 @@ static void an_h200_takes_this_many_clusters_in_a_round(void **state)
         {132, 132, 1, 1, 1},
         {132, 133, 1, 4, 2},
         {132, 4 * 132 + 1, 1, 4, 5},
-        {132, 31, 4, 1, 1},
-        {132, 32, 4, 2, 2},
+        {132, 30, 4, 1, 1},
+        {132, 31, 4, 2, 2},
+        {132, 17, 6, 1, 1}, /* three in each of the two that have 18 */
+        {132, 18, 6, 1, 2},
         {16, 2, 8, 1, 1}, /* one GPC of all */
-        {23, 23, 3, 3, 3},
-        {23, 8, 3, 1, 2},
-        {24, 5, 4, 1, 2}, /* one GPC and the pairs */
+        {43, 43, 3, 3, 3},
+        {43, 15, 3, 1, 2},
+        {44, 9, 4, 1, 2}, /* two of 18 and the pairs */
         {4, 3, 8, 1, 1 * 3 * 8}, /* not even one finds room */
         {1024, INT64_C(1) << 40, 1, 1024, INT64_C(1) << 30},
         {1, INT64_C(1) << 40, 1024, 1023, 1023 * (INT64_C(1) << 50)},
@@ -49,9 +51,11 @@ static int64_t placed(const int *gpcs, int count, int blocks, int each)
 static int divide(int multiprocessors, int blocks, int *gpcs)
 {
     int count = 0;
-    if (blocks > 2 && multiprocessors >= 24) {
+    if (blocks > 2 && multiprocessors >= 44) {
         for (int pair = 0; pair < 4; pair++, multiprocessors -= 2)
             gpcs[count++] = 2;
+        for (int large = 0; large < 2; large++, multiprocessors -= 18)
+            gpcs[count++] = 18;
         for (; multiprocessors > 16; multiprocessors -= 16)
             gpcs[count++] = 16;
     }
@@ -77,16 +81,16 @@ static void clusters_run_in_rounds_and_the_last_is_spread(void **state)
     }
 }
 
-/* The source of the form that is used: what one H200 had. */
-static void it_has_the_room_that_was_measured_within_one_cluster(void **state)
+/* The source of the form that is used. */
+static void it_has_the_room_that_one_h200_had(void **state)
 {
     (void)state;
     static const int measured[] = {8, 16, 16, 16, 16, 16, 18, 18, 2, 2, 2, 2};
     for (int blocks = 3; blocks <= 8; blocks++)
         for (int each = 1; each <= 32; each++) {
             int64_t room = placed(measured, sizeof measured / sizeof *measured, blocks, each);
-            assert_true(cluster_load(132, room - 1, blocks, each) <= each);
-            assert_true(cluster_load(132, room + 2, blocks, each) > each);
+            assert_int_equal(cluster_load(132, room, blocks, each), each);
+            assert_int_equal(cluster_load(132, room + 1, blocks, each), each + 1);
         }
 }
 
@@ -95,7 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_h200_takes_this_many_clusters_in_a_round),
         cmocka_unit_test(clusters_run_in_rounds_and_the_last_is_spread),
-        cmocka_unit_test(it_has_the_room_that_was_measured_within_one_cluster),
+        cmocka_unit_test(it_has_the_room_that_one_h200_had),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -408,7 +408,8 @@ static void products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters
 {
     (void)state;
     static const script_setting few[] = {{"m", "128"}, {"n", "128"}, {"k", "1024"}};
-    script *many = load("lua/matmul.lua", NULL, 0), *s = load("lua/matmul.lua", few, 3);
+    static const script_setting large[] = {{"m", "32768"}, {"n", "32768"}, {"k", "1024"}};
+    script *many = load("lua/matmul.lua", large, 3), *s = load("lua/matmul.lua", few, 3);
     script *older = load_for("sm_80", "lua/matmul.lua", few, 3);
     const pattern *p = script_pattern(s);
     static const uint32_t of_ragged[] = {7, 5, 7, 5, 7, 7, 5}; /* which do not divide its tiles along k */
@@ -457,10 +458,10 @@ static void a_tile_that_fits_is_the_one_of_the_least_time(void **state)
         const char *arch, *m, *n, *k;
         uint32_t threads, tiles, parts;
     } products[] = {
-        {"sm_90", "158", "158", "158", 64, 15, 7},       {"sm_80", "158", "158", "158", 64, 15, 1},
-        {"sm_90", "149", "659", "1069", 64, 55, 8},      {"sm_90", "612", "1129", "3494", 128, 90, 4},
-        {"sm_90", "768", "2879", "640", 128, 276, 4},    {"sm_90", "1675", "1675", "1675", 256, 196, 2},
-        {"sm_90", "4096", "4096", "4096", 256, 512, 1},
+        {"sm_90", "158", "158", "158", 64, 15, 7},     {"sm_80", "158", "158", "158", 64, 15, 1},
+        {"sm_90", "149", "659", "1069", 64, 55, 8},    {"sm_90", "612", "1129", "3494", 128, 90, 4},
+        {"sm_90", "768", "2879", "640", 128, 540, 4},  {"sm_90", "1675", "1675", "1675", 256, 196, 2},
+        {"sm_90", "2048", "2048", "256", 256, 128, 1},
     };
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
