@@ -64,58 +64,59 @@ local any_tile = {
   gather = "(32 * tile_m * tile_n)", scatter = "256 * tile_m * tile_n",
 }
 
--- Tiles of which one fits most products of floats, and what they take on an H200, in tenths of a nanosecond (pairs and
--- quads of elements of a or b: what is left, in thousandths). Fitted to the times of 80 products on two H200s (of 29
--- where an `async` copy is 16 deep): the tile and number of parts that is chosen is 1.0 % slower in the mean of the 29
--- than the best of 14 tiles, whether fitted to the same products or to others. Other GPUs were not timed.
+-- Tiles of which one fits most products of floats, the registers that a thread may have, and what they take on an H200,
+-- in tenths of a nanosecond (pairs and quads of elements of a or b: what is left, in thousandths). Fitted to the times
+-- of 80 products on two H200s (of 29 where an `async` copy is 16 deep): the tile and number of parts that is chosen is
+-- 0.7 % slower in the mean of the 29 than the best of 14 tiles, 0.8 % where the numbers are fitted to other products.
+-- Other GPUs were not timed.
 local fitting = {
   {
-    lines = 32, columns = 64, depth = 8, own_lines = 8, own_columns = 4, blocks = 2,
+    lines = 32, columns = 64, depth = 8, own_lines = 8, own_columns = 4, registers = 96,
     staging = "async", copies = 4, layout = "columns", pairs_b = 918, quads_b = 856,
     start = 22690, again = 200, wait = 648, add = 2472, gather = 1680, scatter = 100,
   },
   {
-    lines = 64, columns = 64, depth = 8, own_lines = 8, own_columns = 4, blocks = 2,
+    lines = 64, columns = 64, depth = 8, own_lines = 8, own_columns = 4, registers = 96,
     staging = "async", copies = 4, layout = "columns", pairs_b = 949, quads_b = 918,
     start = 23240, again = 200, wait = 842, add = 2213, gather = 3780, scatter = 4800,
   },
   {
-    lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, blocks = 2,
+    lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, registers = 96,
     staging = "async", copies = 3, layout = "columns", pairs_b = 888, quads_b = 817,
     start = 25450, again = 400, wait = 1162, add = 4879, gather = 1770, scatter = 7200,
   },
   {
-    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, blocks = 2,
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
     staging = "async", copies = 3, layout = "columns", pairs_b = 930, quads_b = 885,
     start = 24710, again = 200, wait = 1295, add = 4562, gather = 2800, scatter = 5200,
   },
   {
-    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, blocks = 2,
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
     staging = "async", copies = 3, layout = "rows", pairs_a = 920, quads_a = 893, pairs_b = 958, quads_b = 936,
     start = 24020, again = 300, wait = 1971, add = 4456, gather = 3670, scatter = 7000,
   },
   {
-    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 919, quads_b = 886,
-    start = 29680, again = 900, wait = 1389, add = 8376, gather = 3540, scatter = 15000,
+    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 128,
+    staging = "async", copies = 3, layout = "columns", pairs_b = 924, quads_b = 888,
+    start = 27350, again = 1700, wait = 1254, add = 8505, gather = 4740, scatter = 16000,
   },
   {
-    lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
+    lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, registers = 160,
     staging = "registers", copies = 2, layout = "columns", pairs_a = 902, quads_a = 811, pairs_b = 952, quads_b = 900,
     start = 10870, again = 10700, wait = 5708, add = 7648, gather = 10540, scatter = 14900,
   },
   {
-    lines = 128, columns = 128, depth = 8, own_lines = 8, own_columns = 8, blocks = 2,
+    lines = 128, columns = 128, depth = 8, own_lines = 8, own_columns = 8, registers = 128,
     staging = "async", copies = 4, layout = "columns", pairs_b = 959, quads_b = 937,
     start = -2710, again = 32800, wait = 226, add = 4238, gather = 12390, scatter = 45300,
   },
   {
-    lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 8, blocks = 2,
+    lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 128,
     staging = "async", copies = 3, layout = "columns", pairs_b = 964, quads_b = 946,
     start = 6700, again = 20700, wait = 1095, add = 8139, gather = 12860, scatter = 43300,
   },
   {
-    lines = 128, columns = 256, depth = 16, own_lines = 8, own_columns = 16, blocks = 1,
+    lines = 128, columns = 256, depth = 16, own_lines = 8, own_columns = 16, registers = 256,
     staging = "async", copies = 3, layout = "columns", pairs_b = 947, quads_b = 924,
     start = -2950, again = 34700, wait = 7351, add = 12026, gather = 29420, scatter = 79000,
   },
@@ -133,8 +134,8 @@ local function least_fit(f)
   local left = left_of("n", f.pairs_b, f.quads_b)
   local t = {
     tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns), warps = threads // 32,
-    resident = ("max(%d, min(device.registers_per_sm // %d, device.shared_per_sm // %d))"):format(
-      f.blocks, threads * (2 * f.own_lines * f.own_columns + 32), 4 * f.copies * (tile_a + f.depth * f.columns) + 1024),
+    resident = ("max(1, min(device.registers_per_sm // %d, device.shared_per_sm // %d))"):format(
+      threads * f.registers, 4 * f.copies * (tile_a + f.depth * f.columns) + 1024),
     left = f.pairs_a and ("(%s * %s // 1000)"):format(left_of("k", f.pairs_a, f.quads_a), left) or left,
   }
   for name, value in pairs(f) do t[name] = value end
@@ -165,7 +166,8 @@ local derived = {
   copied = fitted("staging", "staging"),
   copies = fitted("copies", "stages"),
   layout = fitted("layout", "layout_a"),
-  at_least = fitted("blocks", "min_blocks"), -- blocks that a multiprocessor must have registers for
+  registers = fitted("registers", "2 * thread_m * thread_n + 32"), -- of a thread
+  at_least = "algorithm == 'fit' and 1 or min_blocks", -- blocks that a multiprocessor must have registers for
   threads = "tile_m // thread_m * (tile_n // thread_n)",
   work = "thread_m * thread_n", -- elements of c of a thread
   small = "algorithm == 'tile' and work < 32",
@@ -181,8 +183,8 @@ local derived = {
   stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
   -- What a block has of its tile of c, which others of its cluster read.
   tile_bytes = "lines * columns * sizeof(dtype)",
-  -- Blocks that a multiprocessor has room for: a thread takes two registers an element, and some.
-  resident = "max(at_least, min(device.registers_per_sm // (block * (2 * own_lines * own_columns + 32)), "
+  -- Blocks that a multiprocessor has room for.
+  resident = "max(at_least, min(device.registers_per_sm // (block * registers), "
     .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
   tile_time = least_time(any_tile),
   -- Of tiles for more than 8 rounds the last matters little.
