@@ -185,6 +185,25 @@ AUTOTUNE_FUNCTION bool autotune_same_text(const char *a, const char *b)
     return *a == *b;
 }
 
+/* That a value is there, which may have failed. */
+AUTOTUNE_FUNCTION bool autotune_given(int64_t value)
+{
+    (void)value;
+    return true;
+}
+
+AUTOTUNE_FUNCTION bool autotune_given_number(double value)
+{
+    (void)value;
+    return true;
+}
+
+AUTOTUNE_FUNCTION bool autotune_given_text(const char *value)
+{
+    (void)value;
+    return true;
+}
+
 AUTOTUNE_FUNCTION bool autotune_text_before(const char *a, const char *b)
 {
     while (*a && *a == *b) {

@@ -377,9 +377,21 @@ static bool apply_or(translator *t, const piece *a, const piece *b, piece *out)
     return false;
 }
 
+/* Whether a value is there that is no truth. Lua evaluates it, so that it may fail. */
+static const char *presence(translator *t, const piece *a)
+{
+    static const char *const functions[] = {[C_WHOLE] = "", [C_NUMBER] = "_number", [C_TEXT] = "_text"};
+    if (!strstr(a->text, "failed"))
+        return a->when ? a->when : "true";
+    const char *given = keep(t, "autotune_given%s(%s)", functions[a->type], a->text);
+    return given && a->when ? keep(t, "(%s && %s)", a->when, given) : given;
+}
+
 static bool apply_and(translator *t, const piece *a, const piece *b, piece *out)
 {
-    const char *condition = a->when ? a->when : is_value(a, C_TRUTH) ? a->text : NULL;
+    if (!a->when && a->type != C_TRUTH)
+        return false;
+    const char *condition = a->when ? presence(t, a) : a->text;
     if (!condition)
         return false;
     if (is_value(b, C_TRUTH))
@@ -481,10 +493,8 @@ static bool translate_operand(translator *t, piece *out)
         if (!translate_binary(t, UNARY_PRECEDENCE, &a))
             return false;
         /* Whatever is neither nil nor false is true. */
-        return give(out, C_TRUTH,
-                    a.when              ? keep(t, "!(%s)", a.when)
-                    : a.type == C_TRUTH ? keep(t, "!(%s)", a.text)
-                                        : "false");
+        const char *holds = a.when || a.type != C_TRUTH ? presence(t, &a) : a.text;
+        return holds && give(out, C_TRUTH, keep(t, "!(%s)", holds));
     }
     if (t->next.kind == TOKEN_NUMBER)
         return translate_number(t, out);

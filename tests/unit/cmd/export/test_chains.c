@@ -51,20 +51,16 @@ static void append(char *text, const char *format, ...)
 
 typedef enum kind { WHOLE, NUMBER, WORD, TRUTH, KINDS } kind;
 
-/* What becomes of a part of a constraint. C leaves out a value of which only matters whether it is there ("not (a and
- * 1)"), so that nothing of it may fail here; what decides whether it is there is evaluated as in Lua. */
-typedef enum use { IS_READ, IS_THERE, IS_LEFT_OUT } use;
+static void append_cases(rng *r, int depth, kind k, char *text);
+static void append_chain(rng *r, int depth, kind k, char *text);
 
-static void append_cases(rng *r, int depth, kind k, use u, char *text);
-static void append_chain(rng *r, int depth, kind k, use u, char *text);
-
-static void append_plain_value(rng *r, kind k, use u, char *text)
+static void append_plain_value(rng *r, kind k, char *text)
 {
     static const char *const plain[KINDS][4] = {{"x", "y", "x + y", "y * 2 - 1"},
                                                 {"x / 2", "y - 0.5", "0.5", "1e0"},
                                                 {"word", "'bc'", "'d'", "'no'"},
                                                 {"flag", "not flag", "true", "false"}};
-    if (k == WHOLE && u == IS_READ && rng_below(r, 10) == 0)
+    if (k == WHOLE && rng_below(r, 10) == 0)
         append(text, "6 // (x - y)");
     else if (k == WHOLE && rng_below(r, 2))
         append(text, "%d", (int)rng_below(r, PROBES));
@@ -72,18 +68,18 @@ static void append_plain_value(rng *r, kind k, use u, char *text)
         append(text, "%s", plain[k][rng_below(r, 4)]);
 }
 
-static void append_value(rng *r, int depth, kind k, use u, char *text)
+static void append_value(rng *r, int depth, kind k, char *text)
 {
     if (depth == 0 || rng_below(r, 3)) {
-        append_plain_value(r, k, u, text);
+        append_plain_value(r, k, text);
         return;
     }
     append(text, "(");
-    append_chain(r, depth - 1, k, u == IS_READ ? IS_READ : IS_LEFT_OUT, text);
+    append_chain(r, depth - 1, k, text);
     append(text, ")");
 }
 
-static void append_condition(rng *r, int depth, use u, char *text)
+static void append_condition(rng *r, int depth, char *text)
 {
     static const char *const plain[] = {"flag",   "not flag",  "x == 1", "x > y",        "y ~= 2", "word == 'a'",
                                         "x <= 1", "x + y < 3", "true",   "word ~= 'bc'", "false"};
@@ -92,26 +88,26 @@ static void append_condition(rng *r, int depth, use u, char *text)
     switch (depth == 0 ? 0 : rng_below(r, 8)) {
     case 4: /* whether one of the cases holds */
         append(text, "%s", bracket);
-        append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), u == IS_LEFT_OUT ? u : IS_THERE, text);
+        append_cases(r, depth - 1, (kind)rng_below(r, TRUTH), text);
         append(text, ")");
         break;
     case 5:
         append(text, "%s", bracket);
-        append_chain(r, depth - 1, TRUTH, u, text);
+        append_chain(r, depth - 1, TRUTH, text);
         append(text, ")");
         break;
     case 6:
         append(text, "(");
-        append_chain(r, depth - 1, WHOLE, u, text);
+        append_chain(r, depth - 1, WHOLE, text);
         append(text, ") > 1");
         break;
     case 7:
-        append_condition(r, depth - 1, u, text);
+        append_condition(r, depth - 1, text);
         append(text, " and ");
-        append_condition(r, 0, u, text);
+        append_condition(r, 0, text);
         break;
     default:
-        if (u != IS_LEFT_OUT && rng_below(r, 25) == 0)
+        if (rng_below(r, 25) == 0)
             append(text, "6 // (x + y - 2) > 2");
         else
             append(text, "%s", plain[rng_below(r, PLAIN)]);
@@ -119,41 +115,41 @@ static void append_condition(rng *r, int depth, use u, char *text)
 }
 
 /* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's turn. */
-static void append_case(rng *r, int depth, kind k, use u, char *text)
+static void append_case(rng *r, int depth, kind k, char *text)
 {
-    append_condition(r, depth, u, text);
+    append_condition(r, depth, text);
     append(text, " and ");
     if (depth == 0 || rng_below(r, 6)) {
-        append_value(r, depth, k, u, text);
+        append_value(r, depth, k, text);
         return;
     }
     append(text, "(");
-    append_cases(r, depth - 1, k, u, text);
+    append_cases(r, depth - 1, k, text);
     append(text, ")");
 }
 
 /* "a and 1 or b and 2": false where none holds. */
-static void append_cases(rng *r, int depth, kind k, use u, char *text)
+static void append_cases(rng *r, int depth, kind k, char *text)
 {
     const uint64_t count = 1 + rng_below(r, 4);
     for (uint64_t i = 0; i < count; i++) {
         append(text, i ? " or " : "");
         if (depth == 0 || rng_below(r, 6)) {
-            append_case(r, depth, k, u, text);
+            append_case(r, depth, k, text);
             continue;
         }
         append(text, "(");
-        append_cases(r, depth - 1, k, u, text);
+        append_cases(r, depth - 1, k, text);
         append(text, ")");
     }
 }
 
 /* "a and 1 or b and 2 or 3". */
-static void append_chain(rng *r, int depth, kind k, use u, char *text)
+static void append_chain(rng *r, int depth, kind k, char *text)
 {
-    append_cases(r, depth, k, u, text);
+    append_cases(r, depth, k, text);
     append(text, " or ");
-    append_value(r, depth, k, u, text);
+    append_value(r, depth, k, text);
 }
 
 /* "chain ~= NUMBER or ...": has this chain the value of `probe`? Cases without a last value get one, or are asked
@@ -167,17 +163,17 @@ static void append_question(rng *r, int number, char *where)
     switch (rng_below(r, 4)) {
     case 0:
         append(where, "((");
-        append_cases(r, 2, k, IS_READ, where);
+        append_cases(r, 2, k, where);
         append(where, ") or %s) == %s", otherwise[k], wanted[k]);
         break;
     case 1:
         append(where, "not (");
-        append_cases(r, 2, k, k == TRUTH ? IS_READ : IS_THERE, where);
+        append_cases(r, 2, k, where);
         append(where, ") == (probe > 1)");
         break;
     default:
         append(where, "(");
-        append_chain(r, 2, k, IS_READ, where);
+        append_chain(r, 2, k, where);
         append(where, ") == %s", wanted[k]);
     }
     append(where, "\",\n");
