@@ -1,15 +1,12 @@
 /* Chains of cases ("a and 1 or b and 2 or 3") choose in exported C what they choose in Lua: random ones, of every type,
  * with and without a last value, within each other and as conditions. They fail where they fail there. */
-#include "base/file.h"
 #include "base/rng.h"
 #include "check.h"
-#include "cmd/export/exported.h"
-#include "export_fixture.h"
-#include "script_fixture.h"
+#include "header_fixture.h"
 
 /* The parameter `chain` of a configuration says which chain is asked (0: none), `probe` or `text` which value it
  * should have, the others are what chains read. */
-enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7, MOST_BYTES = 60 * 1024 };
+enum { CHAINS = 96, PROBES = 4, SIZES = 3, QUESTIONS = PROBES * SIZES * SIZES * 2, NAMES = 7 };
 
 static const char space_text[] =
     "space = { chain = at.range(0, 96), probe = { 0, 1, 2, 3 }, text = { 'no', 'a', 'bc', 'd' }, x = { 0, 1, 2 },"
@@ -34,17 +31,6 @@ static void question(uint16_t chain, int i, uint16_t indices[NAMES])
 {
     const uint16_t probe = (uint16_t)(i % 4), x = (uint16_t)(i / 4 % 3), y = (uint16_t)(i / 12 % 3);
     memcpy(indices, (uint16_t[NAMES]){chain, probe, probe, x, y, i >= 36, (x + y) % 2}, NAMES * sizeof *indices);
-}
-
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char *text, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    assert_true(vsnprintf(text + used, MOST_BYTES - used, format, args) < (int)(MOST_BYTES - used));
-    va_end(args);
 }
 
 /* ---- random chains ---- */
@@ -114,18 +100,24 @@ static void append_condition(rng *r, int depth, char *text)
     }
 }
 
+/* Now and then, while depth is left: cases in brackets. */
+static bool append_cases_within(rng *r, int depth, kind k, char *text)
+{
+    if (depth == 0 || rng_below(r, 6))
+        return false;
+    append(text, "(");
+    append_cases(r, depth - 1, k, text);
+    append(text, ")");
+    return true;
+}
+
 /* "a and 1", whose value may be cases of which none needs to hold: then it is the next one's turn. */
 static void append_case(rng *r, int depth, kind k, char *text)
 {
     append_condition(r, depth, text);
     append(text, " and ");
-    if (depth == 0 || rng_below(r, 6)) {
+    if (!append_cases_within(r, depth, k, text))
         append_value(r, depth, k, text);
-        return;
-    }
-    append(text, "(");
-    append_cases(r, depth - 1, k, text);
-    append(text, ")");
 }
 
 /* "a and 1 or b and 2": false where none holds. */
@@ -134,13 +126,8 @@ static void append_cases(rng *r, int depth, kind k, char *text)
     const uint64_t count = 1 + rng_below(r, 4);
     for (uint64_t i = 0; i < count; i++) {
         append(text, i ? " or " : "");
-        if (depth == 0 || rng_below(r, 6)) {
+        if (!append_cases_within(r, depth, k, text))
             append_case(r, depth, k, text);
-            continue;
-        }
-        append(text, "(");
-        append_cases(r, depth - 1, k, text);
-        append(text, ")");
     }
 }
 
@@ -181,7 +168,7 @@ static void append_question(rng *r, int number, char *where)
 
 static script *load_chains(void)
 {
-    static char where[MOST_BYTES];
+    static char where[HEADER_TEXT_BYTES];
     rng r = rng_seeded(5);
     where[0] = '\0';
     append(where, "where = {\n");
@@ -214,45 +201,9 @@ static void ask_lua(script *s, char *answers, int *yes, int *failed)
     *answers = '\0';
 }
 
-static void write_header(const script *s)
-{
-    record only;
-    export_model m;
-    at_error error = {0};
-    assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
-    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error), error);
-    for (size_t i = 0; i < m.constraint_count; i++)
-        if (!m.constraints[i].c)
-            fail_msg("not said in C: %s", m.constraints[i].text);
-    const export_model *models[] = {&m};
-    char *header = exported_text(&export_header, models, 1, 0, NULL);
-    fixture_write("p.h", header);
-    fixture_write("main.c", main_c);
-    free(header);
-    export_model_deinit(&m);
-    record_deinit(&only);
-}
-
-/* What main.c prints; the compiler takes header and main.c with every warning an error. */
-static char *ask_c(const char *compiler)
-{
-    char command[2048], *out;
-    at_error error = {0};
-    snprintf(command, sizeof command,
-             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main >log 2>&1 && "
-             "./main >out",
-             fixture_dir, compiler);
-    const int status = system(command);
-    assert_ok(file_read(fixture_path(status ? "log" : "out"), 1 << 24, &out, NULL, &error), error);
-    if (status)
-        fail_msg("%s: %.3000s", compiler, out);
-    return out;
-}
-
 static void chains_choose_in_c_what_they_choose_in_lua(void **state)
 {
     (void)state;
-    static const char *const compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
     char wanted[CHAINS * QUESTIONS + 1];
     int yes = 0, failed = 0;
     script *s = load_chains();
@@ -261,13 +212,13 @@ static void chains_choose_in_c_what_they_choose_in_lua(void **state)
     assert_in_range(yes, CHAINS * QUESTIONS / 5, CHAINS * QUESTIONS / 2);
     assert_in_range(failed, CHAINS * QUESTIONS / 50, CHAINS * QUESTIONS / 5);
 
-    write_header(s);
-    for (int c = 0; c < 2; c++) {
-        char *said = ask_c(compilers[c]);
+    write_consumer(s, one_record, main_c);
+    for (int c = 0; c < CONSUMER_COMPILERS; c++) {
+        char *said = run_consumer(consumer_compilers[c]);
         assert_int_equal(strlen(said), CHAINS * QUESTIONS);
         for (int i = 0; i < CHAINS * QUESTIONS; i++)
             if (said[i] != wanted[i])
-                fail_msg("%s: question %d of %s: %c instead of %c", compilers[c], i % QUESTIONS,
+                fail_msg("%s: question %d of %s: %c instead of %c", consumer_compilers[c], i % QUESTIONS,
                          script_pattern(s)->constraints[i / QUESTIONS].text, said[i], wanted[i]);
         free(said);
     }

@@ -2,26 +2,12 @@
  * Lua: constraints hold in both, and where one of them fails nothing is possible. */
 #include <inttypes.h>
 
-#include "base/file.h"
 #include "base/rng.h"
 #include "check.h"
-#include "cmd/export/exported.h"
 #include "device/cluster_load.h"
-#include "export_fixture.h"
-#include "script_fixture.h"
+#include "header_fixture.h"
 
-enum { CALLS = 200, MOST_BYTES = 32 * 1024 };
-
-static void append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void append(char *text, const char *format, ...)
-{
-    size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    assert_true(vsnprintf(text + used, MOST_BYTES - used, format, args) < (int)(MOST_BYTES - used));
-    va_end(args);
-}
+enum { CALLS = 200 };
 
 /* As constraints: what random arguments give, and one that fails for each value of `tile` but 1. */
 static void append_calls(char *where, rng *r, const char *const *failing, int failing_count)
@@ -40,22 +26,6 @@ static void append_calls(char *where, rng *r, const char *const *failing, int fa
     append(where, "},");
 }
 
-/* What main.c prints, which the compiler takes with every warning an error. */
-static char *run(const char *compiler)
-{
-    char command[2048], *out;
-    at_error error = {0};
-    snprintf(command, sizeof command,
-             "cd '%s' && %s -Wall -Wextra -Werror -pedantic -Wshadow -Wconversion main.c -o main >log 2>&1 && "
-             "./main >out",
-             fixture_dir, compiler);
-    int status = system(command);
-    assert_ok(file_read(fixture_path(status ? "log" : "out"), 1 << 24, &out, NULL, &error), error);
-    if (status)
-        fail_msg("%s: %.3000s", compiler, out);
-    return out;
-}
-
 /* Which of the ten tiles the exported header of a script has fitting, '1' or '0' each, in C and in C++. */
 static void expect_fitting(const script *s, const char *wanted)
 {
@@ -63,34 +33,22 @@ static void expect_fitting(const script *s, const char *wanted)
         "{\"schema\": \"autotune-record\", \"version\": 1, \"pattern\": \"p\", \"gpu\": \"G\","
         " \"compute_capability\": \"9.0\", \"entries\": [{\"problem\": {\"n\": 1}, \"configuration\": {\"tile\": 1},"
         " \"time\": {\"median_ns\": 5, \"low_ns\": 4, \"high_ns\": 6}}]}";
-    record only;
-    export_model m;
-    at_error error = {0};
-    assert_ok(record_parse(one_record, strlen(one_record), "r.json", NULL, &only, &error), error);
-    assert_ok(exported_model("p", &(record_set){.count = 1, .records = &only}, s, &m, &error), error);
-    const export_model *models[] = {&m};
-    char *header = exported_text(&export_header, models, 1, 0, NULL);
-    fixture_write("p.h", header);
-    fixture_write("main.c",
-                  "#include \"p.h\"\n#include <stdio.h>\n"
-                  "#ifdef __cplusplus\n"
-                  "constexpr int64_t load(int64_t clusters)\n{\n    int failed = 0;\n"
-                  "    return autotune_cluster_load(132, clusters, 2, 1, &failed) + failed;\n}\n"
-                  "static_assert(load(66) == 1 && load(67) == 2, \"\");\n"
-                  "#endif\n"
-                  "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
-                  "    autotune_p_problem p = {1};\n    autotune_p_config c = {1};\n"
-                  "    for (c.tile = 1; c.tile <= 10; c.tile++)\n"
-                  "        putchar('0' + autotune_p_fits(&d, &p, &c));\n    return 0;\n}\n");
-    static const char *const compilers[] = {"cc -std=c11", "c++ -std=c++17 -x c++"};
-    for (int c = 0; c < 2; c++) {
-        char *out = run(compilers[c]);
+    write_consumer(s, one_record,
+                   "#include \"p.h\"\n#include <stdio.h>\n"
+                   "#ifdef __cplusplus\n"
+                   "constexpr int64_t load(int64_t clusters)\n{\n    int failed = 0;\n"
+                   "    return autotune_cluster_load(132, clusters, 2, 1, &failed) + failed;\n}\n"
+                   "static_assert(load(66) == 1 && load(67) == 2, \"\");\n"
+                   "#endif\n"
+                   "int main(void)\n{\n    autotune_device d = autotune_device_named(\"G\", 9, 0);\n"
+                   "    autotune_p_problem p = {1};\n    autotune_p_config c = {1};\n"
+                   "    for (c.tile = 1; c.tile <= 10; c.tile++)\n"
+                   "        putchar('0' + autotune_p_fits(&d, &p, &c));\n    return 0;\n}\n");
+    for (int c = 0; c < CONSUMER_COMPILERS; c++) {
+        char *out = run_consumer(consumer_compilers[c]);
         assert_string_equal(out, wanted);
         free(out);
     }
-    free(header);
-    export_model_deinit(&m);
-    record_deinit(&only);
 }
 
 static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
@@ -102,7 +60,7 @@ static void clusters_load_a_gpu_in_c_as_in_lua(void **state)
         "cluster_load(1, 1, 1025, 1)", "cluster_load(1, (1 << 40) + 1, 1, 1)", "cluster_load(1, 1, 1, 1025)",
     };
     enum { FAILING = sizeof failing / sizeof *failing };
-    static char where[MOST_BYTES];
+    static char where[HEADER_TEXT_BYTES];
     rng r = rng_seeded(3);
     append_calls(where, &r, failing, FAILING);
     script *s = fixture_load_pattern(&(fixture_pattern){.problem = "problem = { n = 1 },",
@@ -134,7 +92,7 @@ static void append_long(char *derived, const char *name, const char *text, const
 static void long_derived_values_are_in_c_what_they_are_in_lua(void **state)
 {
     (void)state;
-    static char derived[MOST_BYTES] = "derived = { ";
+    static char derived[HEADER_TEXT_BYTES] = "derived = { ";
     append_long(derived, "whole", "tile * 7 % 5", " + 0", "");
     append_long(derived, "number", "whole + tile / 4", " - 0.0", "");
     append_long(derived, "truth", "tile % 2 == 0", " and true", "");
