@@ -155,54 +155,17 @@ end
 -- What a tile that fits has instead of what its parameters say.
 local function unless_fit(nominal, otherwise) return at.when("algorithm == 'fit'", nominal, otherwise) end
 
-local derived = {
-  vec_a = "min(vec, k & -k)",
-  vec_b = "min(vec, n & -n)",
-  lines = fitted("lines", "tile_m"),
-  columns = fitted("columns", "tile_n"),
-  depth = fitted("depth", "tile_k"),
-  own_lines = fitted("own_lines", "thread_m"),
-  own_columns = fitted("own_columns", "thread_n"),
-  copied = fitted("staging", "staging"),
-  copies = fitted("copies", "stages"),
-  layout = fitted("layout", "layout_a"),
-  registers = fitted("registers", "2 * thread_m * thread_n + 32"), -- of a thread
-  at_least = "algorithm == 'fit' and 1 or min_blocks", -- blocks that a multiprocessor must have registers for
-  threads = "tile_m // thread_m * (tile_n // thread_n)",
-  work = "thread_m * thread_n", -- elements of c of a thread
-  small = "algorithm == 'tile' and work < 32",
-  large = "algorithm == 'fit' or algorithm == 'tile' and work >= 32",
-  -- Lanes that make a warp's tile as square as its thread's.
-  square_lanes = "tile_n // thread_n < 16 and 4 or 2",
-  block = "lines // own_lines * (columns // own_columns)", -- threads
-  tiles = "ceil_div(m, lines) * ceil_div(n, columns)", -- of c
-  tiles_k = "ceil_div(k, depth)",
-  -- Elements of a stage: a tile of a, with pad, and one of b.
-  tile_a = "layout == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
-  tile_b = "(algorithm == 'tile' or algorithm == 'fit') and depth * columns or 0",
-  stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
-  -- What a block has of its tile of c, which others of its cluster read.
-  tile_bytes = "lines * columns * sizeof(dtype)",
-  -- Blocks that a multiprocessor has room for.
-  resident = "max(at_least, min(device.registers_per_sm // (block * registers), "
-    .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
-  tile_time = least_time(any_tile),
-  -- Of tiles for more than 8 rounds the last matters little.
-  shareable = "large and device.major >= 9 and tiles <= 8 * device.sm_count * resident and "
-    .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // at_least - 1024)",
-  -- Blocks that share a tile of c.
-  parts = "shareable and min((algorithm == 'fit' and fit_time // " .. #fitting .. " or tile_time) % " .. MOST_PARTS
-    .. " + 1, tiles_k) or 1",
-  shared_bytes = "max(stage_bytes, parts > 1 and tile_bytes or 0)",
-}
--- The least time of a tile that fits, and the tile's number.
-local times = {}
-for i, f in ipairs(fitting) do
-  derived["fit_" .. i] = least_fit(f)
-  times[i] = ("%d * fit_%d + %d"):format(#fitting, i, i - 1)
+-- Adds the least time of a tile that fits, and that tile's number, to derived values.
+local function with_fit(derived)
+  local times = {}
+  for i, f in ipairs(fitting) do
+    derived["fit_" .. i] = least_fit(f)
+    times[i] = ("%d * fit_%d + %d"):format(#fitting, i, i - 1)
+  end
+  derived.fit_time = least(times)
+  derived.fit = ("fit_time %% %d + 1"):format(#fitting)
+  return derived
 end
-derived.fit_time = least(times)
-derived.fit = ("fit_time %% %d + 1"):format(#fitting)
 
 return at.pattern {
   name = "matmul",
@@ -241,7 +204,46 @@ return at.pattern {
     -- Width of the bands in which blocks take the tiles of c.
     group = at.when("algorithm == 'tile'", { 1, 8 }, unless_fit(8, 1)),
   },
-  derived = derived,
+  derived = with_fit {
+    vec_a = "min(vec, k & -k)",
+    vec_b = "min(vec, n & -n)",
+    lines = fitted("lines", "tile_m"),
+    columns = fitted("columns", "tile_n"),
+    depth = fitted("depth", "tile_k"),
+    own_lines = fitted("own_lines", "thread_m"),
+    own_columns = fitted("own_columns", "thread_n"),
+    copied = fitted("staging", "staging"),
+    copies = fitted("copies", "stages"),
+    layout = fitted("layout", "layout_a"),
+    registers = fitted("registers", "2 * thread_m * thread_n + 32"), -- of a thread
+    at_least = "algorithm == 'fit' and 1 or min_blocks", -- blocks that a multiprocessor must have registers for
+    threads = "tile_m // thread_m * (tile_n // thread_n)",
+    work = "thread_m * thread_n", -- elements of c of a thread
+    small = "algorithm == 'tile' and work < 32",
+    large = "algorithm == 'fit' or algorithm == 'tile' and work >= 32",
+    -- Lanes that make a warp's tile as square as its thread's.
+    square_lanes = "tile_n // thread_n < 16 and 4 or 2",
+    block = "lines // own_lines * (columns // own_columns)", -- threads
+    tiles = "ceil_div(m, lines) * ceil_div(n, columns)", -- of c
+    tiles_k = "ceil_div(k, depth)",
+    -- Elements of a stage: a tile of a, with pad, and one of b.
+    tile_a = "layout == 'rows' and lines * (depth + pad) or depth * (lines + pad)",
+    tile_b = "(algorithm == 'tile' or algorithm == 'fit') and depth * columns or 0",
+    stage_bytes = "algorithm ~= 'naive' and copies * (tile_a + tile_b) * sizeof(dtype) or 0",
+    -- What a block has of its tile of c, which others of its cluster read.
+    tile_bytes = "lines * columns * sizeof(dtype)",
+    -- Blocks that a multiprocessor has room for.
+    resident = "max(at_least, min(device.registers_per_sm // (block * registers), "
+      .. "device.shared_per_sm // (max(stage_bytes, tile_bytes) + 1024)))",
+    tile_time = least_time(any_tile),
+    -- Of tiles for more than 8 rounds the last matters little.
+    shareable = "large and device.major >= 9 and tiles <= 8 * device.sm_count * resident and "
+      .. "tile_bytes <= min(device.max_shared_per_block, device.shared_per_sm // at_least - 1024)",
+    -- Blocks that share a tile of c.
+    parts = "shareable and min((algorithm == 'fit' and fit_time // " .. #fitting .. " or tile_time) % " .. MOST_PARTS
+      .. " + 1, tiles_k) or 1",
+    shared_bytes = "max(stage_bytes, parts > 1 and tile_bytes or 0)",
+  },
   where = {
     "is_float(dtype) and sizeof(dtype) >= 4",
     "algorithm ~= 'fit' or sizeof(dtype) == 4", -- nothing else was timed
