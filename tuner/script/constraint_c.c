@@ -381,7 +381,7 @@ static bool apply_or(translator *t, const piece *a, const piece *b, piece *out)
 static const char *presence(translator *t, const piece *a)
 {
     static const char *const functions[] = {[C_WHOLE] = "", [C_NUMBER] = "_number", [C_TEXT] = "_text"};
-    if (!strstr(a->text, "failed"))
+    if (!strstr(a->text, "failed)"))
         return a->when ? a->when : "true";
     const char *given = keep(t, "autotune_given%s(%s)", functions[a->type], a->text);
     return given && a->when ? keep(t, "(%s && %s)", a->when, given) : given;
