@@ -17,22 +17,26 @@ end
 -- - `start`,
 -- - `again` and, for each tile along k, `wait`: for all blocks that have their registers at a time, together,
 -- - `add`, for each tile along k: for four warps, of whichever blocks,
--- - `gather`, for each block: it adds up what the others of its cluster have; or `scatter`: there are none, and lines
---   of c are no whole vectors.
+-- - `gather`, for each block, and `meet`, for each block of its cluster: it adds up what the others have; or `scatter`:
+--   there are none, and lines of c are no whole vectors.
 --
--- Where pairs or quads of elements can be copied, `left` thousandths of `wait` and `add` are.
+-- Where pairs or quads of elements can be copied, `left` thousandths of `wait` and `add` are. Not all blocks of a
+-- cluster have as many tiles along k: of one that fits three quarters are those that a block has at most, one is the mean.
 local MOST_PARTS = 8
 
 -- `t` has these as numbers or texts, and depth, the number of tiles, of a block's warps and of resident blocks.
 local function time_of(parts, t)
-  local tiles_k = ("ceil_div(ceil_div(k, %s), %d)"):format(t.depth, parts)
+  local all = ("ceil_div(k, %s)"):format(t.depth)
+  local most = ("ceil_div(%s, %d)"):format(all, parts)
   local load = ("cluster_load(device.sm_count, %s, %d, %s)"):format(t.tiles, parts, t.resident)
   local function along_k(each)
-    return t.left and ("%s * %s * %s // 1000"):format(tiles_k, each, t.left) or ("%s * %s"):format(tiles_k, each)
+    if not t.left then return ("%s * %s"):format(most, each) end
+    if parts == 1 then return ("%s * %s * %s // 1000"):format(all, each, t.left) end
+    return ("(3 * %s + %s // %d) * %s * %s // 4000"):format(most, all, parts, each, t.left)
   end
   return ("%s + (%s + %s) * ceil_div(%s, %s) + %s * ceil_div(%s * %s, 4) + %s * %s"):format(
     t.start, t.again, along_k(t.wait), load, t.resident, along_k(t.add), load, t.warps, load,
-    parts > 1 and t.gather or ("(vec_b == 4 and 0 or %s)"):format(t.scatter))
+    parts == 1 and ("(vec_b == 4 and 0 or %s)"):format(t.scatter) or t.meet and t.gather + t.meet * parts or t.gather)
 end
 
 -- The least of any number of texts' values; a function takes eight.
@@ -65,60 +69,66 @@ local any_tile = {
 }
 
 -- Tiles of which one fits most products of floats, the registers that a thread may have, and what they take on an H200,
--- in tenths of a nanosecond (pairs and quads of elements of a or b: what is left, in thousandths). Fitted to the times
--- of 80 products on two H200s (of 29 where an `async` copy is 16 deep): the tile and number of parts that is chosen is
--- 0.7 % slower in the mean of the 29 than the best of 14 tiles, 0.8 % where the numbers are fitted to other products.
--- Other GPUs were not timed.
+-- in tenths of a nanosecond (pairs and quads of elements of a or b: what is left, in thousandths). Fitted to times on
+-- four H200s: of 90 products on 21 tiles, with the numbers of parts whose estimate was within 6 % of the least; of 385
+-- on four of the tiles; and, with less weight, of up to 80 on six, with each number of parts. Of 50 of the 90, taken at
+-- random, the tile and number of parts that is chosen is 1.1 % slower in the mean than the best of the 21 where the
+-- numbers are fitted to other products; of the 40 others, for which the tiles before these did worst, 2.2 %. Other GPUs
+-- were not timed.
 local fitting = {
   {
-    lines = 32, columns = 64, depth = 8, own_lines = 8, own_columns = 4, registers = 96,
-    staging = "async", copies = 4, layout = "columns", pairs_b = 918, quads_b = 856,
-    start = 22690, again = 200, wait = 648, add = 2472, gather = 1680, scatter = 100,
+    lines = 32, columns = 64, depth = 8, own_lines = 4, own_columns = 8, registers = 96,
+    staging = "async", copies = 4, unroll = 8, layout = "columns", pairs_b = 901, quads_b = 850,
+    start = 23506, again = 188, wait = 703, add = 2469, gather = 1771, meet = 9, scatter = 2945,
   },
   {
-    lines = 64, columns = 64, depth = 8, own_lines = 8, own_columns = 4, registers = 96,
-    staging = "async", copies = 4, layout = "columns", pairs_b = 949, quads_b = 918,
-    start = 23240, again = 200, wait = 842, add = 2213, gather = 3780, scatter = 4800,
+    lines = 32, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
+    staging = "async", copies = 3, unroll = 16, layout = "rows",
+    pairs_a = 909, quads_a = 842, pairs_b = 901, quads_b = 808,
+    start = 23518, again = 140, wait = 1808, add = 5542, gather = 2296, meet = -18, scatter = 2998,
   },
   {
     lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, registers = 96,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 888, quads_b = 817,
-    start = 25450, again = 400, wait = 1162, add = 4879, gather = 1770, scatter = 7200,
+    staging = "async", copies = 3, unroll = 16, layout = "columns", pairs_b = 876, quads_b = 806,
+    start = 26179, again = 293, wait = 1269, add = 4831, gather = 2632, meet = -3, scatter = 9420,
+  },
+  {
+    lines = 64, columns = 64, depth = 16, own_lines = 4, own_columns = 8, registers = 96,
+    staging = "async", copies = 3, unroll = 16, layout = "columns", pairs_b = 921, quads_b = 879,
+    start = 25312, again = 174, wait = 1468, add = 4484, gather = 3189, meet = 7, scatter = 11311,
   },
   {
     lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 930, quads_b = 885,
-    start = 24710, again = 200, wait = 1295, add = 4562, gather = 2800, scatter = 5200,
+    staging = "async", copies = 3, unroll = 16, layout = "rows",
+    pairs_a = 892, quads_a = 862, pairs_b = 930, quads_b = 892,
+    start = 24666, again = 247, wait = 2212, add = 4711, gather = 3439, meet = 75, scatter = 10447,
   },
   {
-    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
-    staging = "async", copies = 3, layout = "rows", pairs_a = 920, quads_a = 893, pairs_b = 958, quads_b = 936,
-    start = 24020, again = 300, wait = 1971, add = 4456, gather = 3670, scatter = 7000,
+    lines = 64, columns = 128, depth = 8, own_lines = 8, own_columns = 8, registers = 168,
+    staging = "async", copies = 4, unroll = 8, layout = "columns", pairs_b = 918, quads_b = 894,
+    start = 25885, again = 574, wait = 1464, add = 3892, gather = 7694, meet = 136, scatter = 26357,
   },
   {
-    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 128,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 924, quads_b = 888,
-    start = 27350, again = 1700, wait = 1254, add = 8505, gather = 4740, scatter = 16000,
+    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
+    staging = "async", copies = 2, unroll = 16, layout = "columns", pairs_b = 926, quads_b = 888,
+    start = 28077, again = 1048, wait = 2324, add = 7819, gather = 8709, meet = -292, scatter = 29137,
   },
   {
-    lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, registers = 160,
-    staging = "registers", copies = 2, layout = "columns", pairs_a = 902, quads_a = 811, pairs_b = 952, quads_b = 900,
-    start = 10870, again = 10700, wait = 5708, add = 7648, gather = 10540, scatter = 14900,
+    lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
+    staging = "registers", copies = 2, unroll = 16, layout = "columns",
+    pairs_a = 947, quads_a = 857, pairs_b = 921, quads_b = 862,
+    start = 25010, again = 4126, wait = 4343, add = 7959, gather = 10235, meet = -11, scatter = 47175,
   },
   {
-    lines = 128, columns = 128, depth = 8, own_lines = 8, own_columns = 8, registers = 128,
-    staging = "async", copies = 4, layout = "columns", pairs_b = 959, quads_b = 937,
-    start = -2710, again = 32800, wait = 226, add = 4238, gather = 12390, scatter = 45300,
+    lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
+    staging = "registers", copies = 2, unroll = 16, layout = "columns",
+    pairs_a = 918, quads_a = 819, pairs_b = 936, quads_b = 904,
+    start = 21548, again = 6996, wait = 5216, add = 7749, gather = 11549, meet = 59, scatter = 27765,
   },
   {
-    lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 128,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 964, quads_b = 946,
-    start = 6700, again = 20700, wait = 1095, add = 8139, gather = 12860, scatter = 43300,
-  },
-  {
-    lines = 128, columns = 256, depth = 16, own_lines = 8, own_columns = 16, registers = 256,
-    staging = "async", copies = 3, layout = "columns", pairs_b = 947, quads_b = 924,
-    start = -2950, again = 34700, wait = 7351, add = 12026, gather = 29420, scatter = 79000,
+    lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 16, registers = 255,
+    staging = "async", copies = 3, unroll = 4, layout = "columns", pairs_b = 967, quads_b = 964,
+    start = 26522, again = 21580, wait = 5872, add = 12604, gather = 22513, meet = -866, scatter = 40000,
   },
 }
 
@@ -214,6 +224,7 @@ return at.pattern {
     own_columns = fitted("own_columns", "thread_n"),
     copied = fitted("staging", "staging"),
     copies = fitted("copies", "stages"),
+    unrolled = fitted("unroll", "unroll"),
     layout = fitted("layout", "layout_a"),
     registers = fitted("registers", "2 * thread_m * thread_n + 32"), -- of a thread
     at_least = "algorithm == 'fit' and 1 or min_blocks", -- blocks that a multiprocessor must have registers for
