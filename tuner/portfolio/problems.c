@@ -9,6 +9,7 @@ enum {
     MOST_TRIES = 200,    /* of the sequence, for each problem that is wanted */
     PATIENCE = 16,       /* with refusals in a row */
     MOST_STEPS = 4096,   /* to the nearest number of a class */
+    EVERY = 8,           /* so many problems, one is round and one square */
     MOST_DIMENSIONS = 2 * PORTFOLIO_MAX_AXES
 };
 
@@ -132,6 +133,47 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
     return (value){.kind = VALUE_INTEGER, .integer = snap(axis, x, class, wanted)};
 }
 
+/* ---- what people have ---- */
+
+typedef enum habit { NONE, ALL_ROUND, ALL_EQUAL } habit;
+
+/* Of the problems in between the corners, `chosen` came before. */
+static habit habit_of(size_t chosen)
+{
+    return chosen % EVERY == EVERY / 2 - 1 ? ALL_ROUND : chosen % EVERY == EVERY - 1 ? ALL_EQUAL : NONE;
+}
+
+/* The nearest power of two or three times one, by its logarithm. */
+static int64_t round_in_binary(double x)
+{
+    double power = exp2(floor(log2(x))), share = x / power;
+    return (int64_t)(power * (share < sqrt(1.5) ? 1 : share < sqrt(3) ? 1.5 : 2));
+}
+
+static bool is_in(const portfolio_axis *axis, int64_t v)
+{
+    return axis->value_count || (v >= axis->least && v <= axis->most);
+}
+
+/* Gives the numbers of a problem the habit; false where the ranges do not allow it. */
+static bool follow(habit wanted, const portfolio_axis *axes, size_t count, value *problem)
+{
+    int64_t first = 0;
+    size_t numbers = 0;
+    bool allowed = wanted != NONE;
+    for (size_t a = 0; a < count && allowed; a++) {
+        if (axes[a].value_count)
+            continue;
+        int64_t v = problem[a].integer;
+        if (numbers++ == 0)
+            first = v;
+        v = wanted == ALL_EQUAL ? first : round_in_binary((double)v);
+        allowed = is_in(&axes[a], v);
+        problem[a].integer = v;
+    }
+    return allowed && numbers > (wanted == ALL_EQUAL);
+}
+
 /* ---- the sequence ---- */
 
 /* The generalised golden ratio: the root of x^(d + 1) = x + 1. */
@@ -220,25 +262,30 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         at[d] = rng_uniform(&random);
         step[d] = pow(1 / ratio, (double)d + 1);
     }
-    size_t corner = 0, corners = 0, refused = 0;
+    size_t corner = 0, corners = 0, refused = 0, habitual = 0;
     const course classes = plan_course(axes, axis_count, wanted);
     bool in_corners = true;
     for (size_t i = 0; *count < wanted && i < MOST_TRIES * wanted; i++) {
         value problem[PORTFOLIO_MAX_AXES];
         in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
+        size_t chosen = *count - corners - habitual;
         for (size_t a = 0; a < axis_count && !in_corners; a++)
             problem[a] = value_at(&axes[a], at[a],
-                                  class_at(axes, a, classes, at[axis_count + a], *count - corners, refused),
-                                  *count - corners);
+                                  class_at(axes, a, classes, at[axis_count + a], chosen, refused), chosen);
         for (size_t d = 0; d < 2 * axis_count && !in_corners; d++)
             at[d] = at[d] + step[d] - floor(at[d] + step[d]);
+        /* What is refused so is tried without. */
+        habit wanted_habit = in_corners || refused ? NONE : habit_of(*count - corners);
+        bool follows = wanted_habit != NONE && follow(wanted_habit, axes, axis_count, problem);
         refused++;
-        if (!is_new(out, *count, problem, axis_count) || !accept(context, problem))
+        if ((wanted_habit != NONE && !follows) || !is_new(out, *count, problem, axis_count) ||
+            !accept(context, problem))
             continue;
         refused = 0;
         memcpy(&out[*count * axis_count], problem, axis_count * sizeof *problem);
         ++*count;
         corners += in_corners;
+        habitual += follows;
     }
     return AT_OK;
 }

@@ -121,6 +121,42 @@ static bool only_even(void *context, const value *problem)
     return problem[0].integer % 2 == 0;
 }
 
+static bool is_round(int64_t v)
+{
+    while (v % 2 == 0)
+        v /= 2;
+    return v == 1 || v == 3;
+}
+
+static void some_problems_are_round_and_some_square(void **state)
+{
+    (void)state;
+    const portfolio_axis axes[] = {rows, rows};
+    value found[2 * MOST];
+    size_t round = 0, square = 0, powers = 0;
+    assert_int_equal(choose(axes, 2, MOST, any, found), MOST);
+    for (size_t i = 4; i < MOST; i++) {
+        int64_t r = found[2 * i].integer, c = found[2 * i + 1].integer;
+        round += is_round(r) && is_round(c);
+        powers += (r & (r - 1)) == 0 && (c & (c - 1)) == 0;
+        square += r == c;
+    }
+    assert_in_range(round, 7, 20);
+    assert_in_range(square, 7, 20);
+    assert_in_range(powers, 1, 7);
+}
+
+static void one_number_alone_is_no_square(void **state)
+{
+    (void)state;
+    value found[MOST];
+    size_t round = 0;
+    assert_int_equal(choose(&rows, 1, MOST, any, found), MOST);
+    for (size_t i = 0; i < MOST; i++)
+        round += is_round(found[i].integer);
+    assert_in_range(round, 4, 16);
+}
+
 static void what_is_refused_is_not_chosen(void **state)
 {
     (void)state;
@@ -169,6 +205,8 @@ int main(void)
         cmocka_unit_test(classes_of_all_variables_meet),
         cmocka_unit_test(classes_tell_what_divides),
         cmocka_unit_test(problems_fill_the_range),
+        cmocka_unit_test(some_problems_are_round_and_some_square),
+        cmocka_unit_test(one_number_alone_is_no_square),
         cmocka_unit_test(what_is_refused_is_not_chosen),
         cmocka_unit_test(a_short_range_gives_what_it_has),
         cmocka_unit_test(lists_are_gone_through),
