@@ -21,7 +21,7 @@ end
 --   there are none, and lines of c are no whole vectors.
 --
 -- Where pairs or quads of elements can be copied, `left` thousandths of `wait` and `add` are. Not all blocks of a
--- cluster have as many tiles along k: of one that fits three quarters are those that a block has at most, one is the mean.
+-- cluster have as many tiles along k: where a tile fits, three quarters count those of the busiest, one the mean.
 local MOST_PARTS = 8
 
 -- `t` has these as numbers or texts, and depth, the number of tiles, of a block's warps and of resident blocks.
