@@ -108,3 +108,35 @@ attributes_are() { # attributes_are [TEXT]: on one line, between the launch's fi
     clustered 1 true false
     attributes_are
 }
+
+# A record of the fixture pattern `separable`, whose script is a copy that DOES this to the kernel's line.
+separable() { # separable SED-COMMAND
+    mkdir -p results/nvidia-h200
+    cp "$FIXTURES"/separable* .
+    sed -i "$1" separable.lua
+    cat >results/nvidia-h200/separable.json <<'END'
+{"schema": "autotune-record", "version": 1, "pattern": "separable", "gpu": "NVIDIA H200",
+ "compute_capability": "9.0", "entries": [{"problem": {"rows": 2048, "cols": 2048, "radius": 2},
+ "configuration": {"block_x": 64, "block_y": 2, "columns": "direct", "tile_y": 4},
+ "baseline": {"configuration": {"block_x": 32, "block_y": 4, "columns": "direct", "tile_y": 4}},
+ "time": {"median_ns": 1000, "low_ns": 990, "high_ns": 1010}}]}
+END
+    tool emit separable.lua --best --arch sm_90
+    succeeds
+    says "// separable: block_x=64,block_y=2,columns=direct,tile_y=4"
+}
+
+@test "emit --best says what the variables of the source hold, and how it is compiled" {
+    separable ''
+    says "// constants: taps = weights (20 bytes)"
+    [ "$(grep -c '^// compiled with:' out.txt)" -eq 0 ]
+    separable 's/constants = { taps = "weights" }/&, options = { "--use_fast_math", "--fmad=false" }/'
+    says "// compiled with: --use_fast_math --fmad=false"
+}
+
+@test "emit --best of a source without variables to fill says nothing of any" {
+    record
+    tool emit "$FIXTURES/scale.lua" --best --set n=4096 --arch sm_90
+    succeeds
+    [ "$(grep -cE '^// (constants|compiled with):' out.txt)" -eq 0 ]
+}

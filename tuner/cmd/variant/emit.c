@@ -138,8 +138,24 @@ static void print_transfer(const transfer_plan *t, const problem_plan *problem, 
             host_staging_names(&count)[t->staging], (unsigned long long)t->chunk_bytes, t->streams);
 }
 
+/* What the source needs before it is launched: how it is compiled, and what its variables hold. */
+static void print_preparations(const emitted *source, const launch_plan *plan, const problem_plan *problem, FILE *to)
+{
+    for (size_t i = 0; i < source->option_count; i++)
+        fprintf(to, "%s %s", i ? "" : "// compiled with:", source->options[i]);
+    if (source->option_count)
+        fputs("\n", to);
+    for (uint32_t i = 0; i < plan->constant_count; i++) {
+        const buffer_plan *from = &problem->buffers[plan->constants[i].buffer];
+        fprintf(to, "%s %s = %s (%llu bytes)", i ? "," : "// constants:", plan->constants[i].name, from->name,
+                (unsigned long long)plan_buffer_bytes(from));
+    }
+    if (plan->constant_count)
+        fputs("\n", to);
+}
+
 /* The launch of the source below it: what a program that compiles the source needs to know. */
-static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, FILE *to,
+static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule, const emitted *source, FILE *to,
                               at_error *error)
 {
     char configuration[CONFIGURATION_BYTES];
@@ -153,6 +169,7 @@ static at_status print_launch(script *s, const uint16_t *indices, pick_rule rule
     script_format_configuration(s, indices, configuration, sizeof configuration);
     fprintf(to, "// %s: %s\n// by rule: %s\n", script_pattern(s)->name, configuration,
             pick_rule_name(rule));
+    print_preparations(source, &plan, &problem, to);
     if (plan_transfers(&plan))
         print_transfer(&plan.transfer, &problem, to);
     for (uint32_t i = 0; i < plan.launch_count; i++) {
@@ -194,7 +211,7 @@ static at_status run(const options *o, at_error *error)
     if (!status && !(to = open_memstream(&text, &size_bytes)))
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     if (!status && o->best && !o->ptx)
-        status = print_launch(s, indices, rule, to, error);
+        status = print_launch(s, indices, rule, &source, to, error);
     if (!status && o->ptx)
         status = print_ptx(&source, s, indices, &arch, to, error);
     else if (!status)
