@@ -493,5 +493,5 @@ END
     $compiler --cuda-device-only -S vectors.cu -o vectors.ptx
     grep -q 'st.shared.v4' vectors.ptx
     grep -q 'ld.shared.v4' vectors.ptx
-    ! grep -q 'ld.shared.u64\|st.shared.u64' vectors.ptx
+    lacks 'ld.shared.u64\|st.shared.u64' vectors.ptx
 }

@@ -4,6 +4,10 @@ setup() {
     : "${AUTOTUNE:?set AUTOTUNE to the binary under test}"
     AUTOTUNE=$(realpath "$AUTOTUNE")
     FIXTURES=$(realpath "$BATS_TEST_DIRNAME/../fixtures")
+    if grep -nE '^ *! ' "$BATS_TEST_FILENAME" | grep -v '||'; then
+        echo "a line that begins with '!' fails no test: use lacks, or if ...; then return 1; fi"
+        return 1
+    fi
     WORK=$(mktemp -d)
     # One cache for all: what is compiled again and again is not what is tested here.
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
@@ -32,6 +36,13 @@ fails_with() { # fails_with CODE TEXT: the exit code, and a text in a one-screen
 
 says() { # says TEXT: in stdout, where lines that are too long go on in the next
     [[ "$output" == *"$1"* || "$(tr -s ' \n' ' ' <<<"$output")" == *"$1"* ]] || { echo "no '$1' in: $output"; return 1; }
+}
+
+# Bash does not end a test where `! grep` is false, unless it is the last command.
+lacks() { # lacks GREP-ARGUMENTS: what grep looks for is not there, but the files are
+    local code=0
+    grep "$@" || code=$?
+    [ "$code" -eq 1 ] || { echo "grep $* ended with $code"; return 1; }
 }
 
 succeeds() {

@@ -130,7 +130,7 @@ END
     for words in 'no flops are given' 'copy 4000 GB/s' 'l2 9000 GB/s' 'shared 30000 GB/s'; do
         grep -q "$words" picture.svg || { echo "no $words"; return 1; }
     done
-    ! grep -q 'fp32\|intensity' picture.svg
+    lacks 'fp32\|intensity' picture.svg
     write_record '[]'
     tool plot record.json --kind roofline -o picture.svg
     succeeds

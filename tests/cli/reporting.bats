@@ -17,8 +17,9 @@ page() {
     grep -q 'It keeps more bytes in flight' report.html
     grep -q '<td>bank conflicts</td>' report.html
     grep -q 'autotune transpose.lua --set rows=8192' report.html
-    ! grep -Eo '(src|href)="[^"]{0,20}' report.html | grep -Ev '"(data:|#)'
-    ! grep -q 'url(' report.html
+    grep -Eo '(src|href)="[^"]{0,20}' report.html >links.txt
+    lacks -Ev '"(data:|#)' links.txt
+    lacks 'url(' report.html
     grep -q '<td>algorithm</td><td>tile</td><td>registers</td>' report.html
     grep -q 'every sector that they touch is used whole, no access of shared memory conflicts' report.html
     # Tags are closed in turn, names are given once, links lead somewhere in the page.
@@ -126,8 +127,8 @@ HTML
             grep -q "data-probe=\"[^\"]*$look at $width: good|" dom.html
         done
     done
-    ! grep CONSOLE log.txt
-    ! grep -i 'net::err\|http' log.txt
+    lacks CONSOLE log.txt
+    lacks -i 'net::err\|http' log.txt
 }
 
 @test "in Chromium the page prints" {
@@ -136,5 +137,5 @@ HTML
     timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$WORK/profile" --enable-logging=stderr \
         --print-to-pdf=page.pdf "file://$WORK/report.html" 2>log.txt
     [ "$(head -c 5 page.pdf)" = '%PDF-' ]
-    ! grep CONSOLE log.txt
+    lacks CONSOLE log.txt
 }

@@ -46,11 +46,12 @@ load helpers
         succeeds
         cp out.txt "$mine.ptx"
     done
-    ! cmp -s 1.ptx 2.ptx
+    if cmp -s 1.ptx 2.ptx; then return 1; fi
 }
 
 @test "a template includes no file of anywhere else" {
     cp "$FIXTURES"/scale* .
+    mkdir -p "$XDG_STATE_HOME"
     echo secret-word >"$BATS_TEST_TMPDIR/secret"
     ln -s "$BATS_TEST_TMPDIR/secret" linked.h
     mkfifo pipe.h
@@ -62,7 +63,7 @@ load helpers
         [ "$status" -ne 0 ]
         says_nothing_of secret-word
         [[ "$errors" != *secret-word* && "$errors" != *root:* ]]
-        ! grep -r secret-word "$XDG_STATE_HOME" 2>/dev/null
+        lacks -r secret-word "$XDG_STATE_HOME"
     done
 }
 
@@ -80,9 +81,9 @@ load helpers
     fails_with 2 '\u001b]0;title'
     tool "$escape"
     fails_with 2 '\u001b]0;title'
-    ! grep -l "$(printf '\033')" ./*.txt
+    lacks -l "$(printf '\033')" ./*.txt
     tool scale.lua --device sim:sm_90 --no-record --json
-    ! grep -l "$(printf '\033')" ./*.txt
+    lacks -l "$(printf '\033')" ./*.txt
     python3 -m json.tool <out.txt >/dev/null
 }
 

@@ -4,7 +4,7 @@ load helpers
     tool new mine
     succeeds
     [ -f mine.lua ] && [ -f mine.cu.tmpl ] && [ -f mine_ref.cu.tmpl ]
-    ! grep -l starter mine*
+    lacks -l starter mine*
     tool mine.lua --device sim:sm_90 --budget 3 --json
     succeeds
     says '"pattern": "mine"'
