@@ -56,7 +56,8 @@ all_fail_at() { # all_fail_at OUT
     mkfifo pipe pipe.svg
     all_fail_at pipe
     [[ "$errors" == *"nobody reads this pipe"* ]]
-    [ -p pipe ] && [ -p pipe.svg ]
+    [ -p pipe ]
+    [ -p pipe.svg ]
 }
 
 @test "a pipe that is read takes what a file would" {
@@ -96,7 +97,9 @@ all_fail_at() { # all_fail_at OUT
         write_to x "$line"
         fails_with 4 "x" || { echo "$line"; return 1; }
     done < <(writers)
-    [ -d x ] && [ -d x.svg ] && [ -z "$(ls -A x x.svg | grep -v :)" ]
+    [ -d x ]
+    [ -d x.svg ]
+    [ -z "$(ls -A x x.svg | grep -v :)" ]
 }
 
 @test "a folder that is not there is an error that names it" {

@@ -123,7 +123,8 @@ misspelt() {
         for option in "--set dtype" "--only cached" "--config cached"; do
             tool "scale.lua" --device sim:sm_90 --quiet ${option% *} "${option#* }=$text"
             [ "$status" -eq 2 ] || { echo "exit $status of $option: $errors"; return 1; }
-            [ "$(wc -l <err.txt)" -le 5 ] && ! grep -q "$text" err.txt
+            [ "$(wc -l <err.txt)" -le 5 ]
+            lacks -F "$text" err.txt
         done
         tool sweep scale.lua --device sim:sm_90 --over "dtype=float,$text"
         [ "$status" -eq 2 ] || { echo "exit $status of --over: $errors"; return 1; }

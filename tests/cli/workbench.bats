@@ -3,7 +3,9 @@ load helpers
 @test "a new pattern tunes as it stands" {
     tool new mine
     succeeds
-    [ -f mine.lua ] && [ -f mine.cu.tmpl ] && [ -f mine_ref.cu.tmpl ]
+    for file in mine.lua mine.cu.tmpl mine_ref.cu.tmpl; do
+        [ -f "$file" ]
+    done
     lacks -l starter mine*
     tool mine.lua --device sim:sm_90 --budget 3 --json
     succeeds

@@ -71,7 +71,8 @@ write_faulty() {
 }
 
 recorded_no_faulty() {
-    ! tr -d ' \n' <results/fake-gpu-0/timed.json | grep -o '"configuration":{"a":11,"b":5}'
+    tr -d ' \n' <results/fake-gpu-0/timed.json >recorded.txt
+    lacks -o '"configuration":{"a":11,"b":5}' recorded.txt
 }
 
 @test "an interrupted run records none that is wrong on the ragged problem alone" {
@@ -227,7 +228,8 @@ recorded_no_faulty() {
         { (ulimit -f 0 && exec "$AUTOTUNE" $line) || echo "exit $?" >&2; } 2>&1 >/dev/null | cat >err.txt
         grep -q 'exit 4' err.txt || { echo "$line: $(cat err.txt)"; return 1; }
         grep -qE 'cannot write [^ ]*results.*ulimit -f' err.txt || { echo "$line: $(cat err.txt)"; return 1; }
-        [ "$(cat results/*/timed.json)" = "$before" ] && [ "$(find . -name '*.tmp' | wc -l)" -eq 0 ]
+        [ "$(cat results/*/timed.json)" = "$before" ]
+        [ "$(find . -name '*.tmp' | wc -l)" -eq 0 ]
     done <<END
 timed.lua --device cuda:0
 sweep timed.lua --over n=4096,8192 --device cuda:0

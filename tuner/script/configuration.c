@@ -143,6 +143,8 @@ char *script_bare(char *word)
     return word + quoted;
 }
 
+enum { MOST_SHOWN = 60 }; /* bytes of what is typed and no value */
+
 at_status script_find_value(const script *s, size_t parameter, const char *typed, uint16_t *index,
                             at_error *error)
 {
@@ -159,9 +161,9 @@ at_status script_find_value(const script *s, size_t parameter, const char *typed
     char values[1024];
     list_values(p, values, sizeof values);
     const char *nearest = nearest_text(p, typed);
-    return error_set(error, AT_USAGE, "'%s' is not a value of %s; it has %s%s%s%s", typed, p->name,
-                     values, nearest ? "; did you mean '" : "", nearest ? nearest : "",
-                     nearest ? "'?" : "");
+    return error_set(error, AT_USAGE, "'%.*s%s' is not a value of %s; it has %s%s%s%s", MOST_SHOWN, typed,
+                     strlen(typed) > MOST_SHOWN ? "..." : "", p->name, values,
+                     nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
 }
 
 /* One NAME=VALUE of `length` bytes. */
