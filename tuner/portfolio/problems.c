@@ -93,10 +93,11 @@ static bool is_prime(int64_t v)
 
 typedef enum shape { NEAREST, ROUND, PRIME } shape;
 
+static bool is_in_range(const portfolio_axis *axis, int64_t v) { return v >= axis->least && v <= axis->most; }
+
 static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wanted)
 {
-    return v >= axis->least && v <= axis->most && portfolio_class(axis, v) == class &&
-           (wanted != PRIME || is_prime(v));
+    return is_in_range(axis, v) && portfolio_class(axis, v) == class && (wanted != PRIME || is_prime(v));
 }
 
 /* The nearest number of the class; where the range has none, the nearest of the range. */
@@ -150,28 +151,24 @@ static int64_t round_in_binary(double x)
     return (int64_t)(power * (share < sqrt(1.5) ? 1 : share < sqrt(3) ? 1.5 : 2));
 }
 
-static bool is_in(const portfolio_axis *axis, int64_t v)
-{
-    return axis->value_count || (v >= axis->least && v <= axis->most);
-}
-
 /* Gives the numbers of a problem the habit; false where the ranges do not allow it. */
 static bool follow(habit wanted, const portfolio_axis *axes, size_t count, value *problem)
 {
-    int64_t first = 0;
+    const int64_t *first = NULL;
     size_t numbers = 0;
-    bool allowed = wanted != NONE;
-    for (size_t a = 0; a < count && allowed; a++) {
+    if (wanted == NONE)
+        return true;
+    for (size_t a = 0; a < count; a++) {
         if (axes[a].value_count)
             continue;
-        int64_t v = problem[a].integer;
+        int64_t *v = &problem[a].integer;
         if (numbers++ == 0)
             first = v;
-        v = wanted == ALL_EQUAL ? first : round_in_binary((double)v);
-        allowed = is_in(&axes[a], v);
-        problem[a].integer = v;
+        *v = wanted == ALL_EQUAL ? *first : round_in_binary((double)*v);
+        if (!is_in_range(&axes[a], *v))
+            return false;
     }
-    return allowed && numbers > (wanted == ALL_EQUAL);
+    return numbers > (wanted == ALL_EQUAL);
 }
 
 /* ---- the sequence ---- */
@@ -275,17 +272,16 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         for (size_t d = 0; d < 2 * axis_count && !in_corners; d++)
             at[d] = at[d] + step[d] - floor(at[d] + step[d]);
         /* What is refused so is tried without. */
-        habit wanted_habit = in_corners || refused ? NONE : habit_of(*count - corners);
-        bool follows = wanted_habit != NONE && follow(wanted_habit, axes, axis_count, problem);
+        habit shared = in_corners || refused ? NONE : habit_of(*count - corners);
         refused++;
-        if ((wanted_habit != NONE && !follows) || !is_new(out, *count, problem, axis_count) ||
+        if (!follow(shared, axes, axis_count, problem) || !is_new(out, *count, problem, axis_count) ||
             !accept(context, problem))
             continue;
         refused = 0;
         memcpy(&out[*count * axis_count], problem, axis_count * sizeof *problem);
         ++*count;
         corners += in_corners;
-        habitual += follows;
+        habitual += shared != NONE;
     }
     return AT_OK;
 }

@@ -121,9 +121,10 @@ static void skip_symbol(lexer *l)
 {
     static const char *const symbols[] = {
         "...", "..", "==", "~=", "<=", ">=", "//", "<<", ">>", "::"};
-    /* Most symbols are of one character, and a long script is read once for each of its lines that is asked for. */
-    bool longer = strchr(".=~</>:", *l->at) != NULL;
-    for (size_t i = 0; longer && i < sizeof symbols / sizeof *symbols; i++) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        /* Most symbols are of one character, and a long script is read once for each of its lines that is asked for. */
+        if (*symbols[i] != *l->at)
+            continue;
         size_t length = strlen(symbols[i]);
         if ((size_t)(l->end - l->at) >= length && memcmp(l->at, symbols[i], length) == 0) {
             l->at += length;

@@ -146,7 +146,7 @@ static void some_problems_are_round_and_some_square(void **state)
     assert_in_range(powers, 1, 7);
 }
 
-static void one_number_alone_is_no_square(void **state)
+static void of_one_variable_some_problems_are_round(void **state)
 {
     (void)state;
     value found[MOST];
@@ -206,7 +206,7 @@ int main(void)
         cmocka_unit_test(classes_tell_what_divides),
         cmocka_unit_test(problems_fill_the_range),
         cmocka_unit_test(some_problems_are_round_and_some_square),
-        cmocka_unit_test(one_number_alone_is_no_square),
+        cmocka_unit_test(of_one_variable_some_problems_are_round),
         cmocka_unit_test(what_is_refused_is_not_chosen),
         cmocka_unit_test(a_short_range_gives_what_it_has),
         cmocka_unit_test(lists_are_gone_through),
