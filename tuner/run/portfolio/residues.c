@@ -8,7 +8,7 @@
 
 enum {
     ASKED = 512,     /* configurations, from all over the space */
-    ALWAYS = 4,      /* and 2 are asked of every range: vectors and banks go by them */
+    ALWAYS = 8,      /* and 2 and 4 are asked of every range: vectors go by them, and a sector is eight floats */
     MOST_HALVED = 10 /* times that the range is, until the script takes a problem */
 };
 
