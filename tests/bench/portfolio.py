@@ -62,15 +62,18 @@ def draw(r, kind, ranges):
 
 
 def shapes_of(pattern, ranges, count, seen):
+    """Shapes of all kinds in turn; of a kind whose shapes were all seen, such as few powers of two, no more."""
     r = random.Random("portfolio " + pattern)
-    shapes = []
-    for tries in range(200 * count):
-        kind = KINDS[len(shapes) % len(KINDS)]
-        shape = draw(r, kind, ranges)
-        if shape not in seen and shape not in [s for _, s in shapes]:
-            shapes.append((kind, shape))
-        if len(shapes) == count:
-            break
+    shapes, kinds = [], list(KINDS)
+    while len(shapes) < count and kinds:
+        kind = kinds[len(shapes) % len(kinds)]
+        for tries in range(200):
+            shape = draw(r, kind, ranges)
+            if shape not in seen and shape not in [s for _, s in shapes]:
+                shapes.append((kind, shape))
+                break
+        else:
+            kinds.remove(kind)
     return shapes
 
 
@@ -234,9 +237,11 @@ def try_pattern(args, tool, pattern, ranges):
     if made is None:
         print("%-12s no portfolio: %s" % (name, why.splitlines()[-1]))
         return False
-    seen = [t["problem"] for t in made["tried"]]
-    shapes = shapes_of(name, ranges, args.shapes, seen)
+    # Those that were timed, for the tree alone, too.
     fixed = made["portfolio"]["fixed"]
+    seen = [{n: v for n, v in p["problem"].items() if n in ranges}
+            for p in made["tried"] + made["portfolio"]["problems"]]
+    shapes = shapes_of(name, ranges, args.shapes, seen)
     chosen = header_choices(args, tool, pattern, name, [dict(fixed, **shape) for _, shape in shapes])
     regrets, slower, failed, refused = {}, [], [], 0
     skipped = 0
