@@ -9,8 +9,7 @@ enum {
     MOST_TRIES = 200,    /* of the sequence, for each problem that is wanted */
     PATIENCE = 16,       /* with refusals in a row */
     MOST_STEPS = 4096,   /* to the nearest number of a class */
-    EVERY = 8,           /* so many problems, one is round and one square */
-    MOST_DIMENSIONS = 2 * PORTFOLIO_MAX_AXES
+    EVERY = 8            /* so many problems, one is round and one square */
 };
 
 /* ---- classes ---- */
@@ -100,6 +99,13 @@ static bool suits(const portfolio_axis *axis, int64_t v, size_t class, shape wan
     return is_in_range(axis, v) && portfolio_class(axis, v) == class && (wanted != PRIME || is_prime(v));
 }
 
+/* The nearest whole number of the range. */
+static int64_t nearest(const portfolio_axis *axis, double x)
+{
+    int64_t v = (int64_t)(x + 0.5);
+    return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
+}
+
 /* The nearest number of the class; where the range has none, the nearest of the range. */
 static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wanted)
 {
@@ -111,10 +117,13 @@ static int64_t snap(const portfolio_axis *axis, double x, size_t class, shape wa
         for (int sign = 1; sign >= -1; sign -= 2)
             if (suits(axis, (middle + sign * step) * unit, class, wanted))
                 return (middle + sign * step) * unit;
-    if (wanted != NEAREST)
-        return snap(axis, x, class, NEAREST);
-    int64_t v = (int64_t)(x + 0.5);
-    return v < axis->least ? axis->least : v > axis->most ? axis->most : v;
+    return wanted != NEAREST ? snap(axis, x, class, NEAREST) : nearest(axis, x);
+}
+
+/* The number at share `u` of a range. */
+static double number_at(const portfolio_axis *axis, double u)
+{
+    return (double)axis->least * pow((double)axis->most / (double)axis->least, u);
 }
 
 /* The value at share `u` of the axis; `chosen` problems were chosen in between the corners. */
@@ -122,7 +131,6 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
 {
     if (axis->value_count)
         return axis->values[(size_t)(u * (double)axis->value_count)];
-    double x = (double)axis->least * pow((double)axis->most / (double)axis->least, u);
     shape wanted = NEAREST;
     size_t classes = portfolio_classes(axis);
     if (classes == 1)
@@ -131,7 +139,7 @@ static value value_at(const portfolio_axis *axis, double u, size_t class, size_t
         wanted = PRIME;
     else if (class + 1 == classes)
         wanted = chosen % 2 ? NEAREST : ROUND;
-    return (value){.kind = VALUE_INTEGER, .integer = snap(axis, x, class, wanted)};
+    return (value){.kind = VALUE_INTEGER, .integer = snap(axis, number_at(axis, u), class, wanted)};
 }
 
 /* ---- what people have ---- */
@@ -223,14 +231,15 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
     return c;
 }
 
-/* The class of an axis; behind the course the share `u` decides. What is refused again and again is tried
- * with the next. */
+/* The class of an axis; behind the course that of the number at share `u`, as it happens: of four numbers two are odd.
+ * What is refused again and again is tried with the next. */
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
     size_t classes = portfolio_classes(&axes[axis]), place = chosen + refused / PATIENCE;
+    const portfolio_axis *of = &axes[axis];
     if (chosen >= c.length)
-        return (size_t)(u * (double)classes);
+        return of->value_count ? 0 : portfolio_class(of, nearest(of, number_at(of, u)));
     return (c.joint ? place / joint_classes(axes, axis) : place + axis) % classes;
 }
 
@@ -254,10 +263,10 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
     if (axis_count == 0 || axis_count > PORTFOLIO_MAX_AXES)
         return error_set(error, AT_USAGE, "problems lie along 1 to %d variables", PORTFOLIO_MAX_AXES);
     rng random = rng_seeded(seed);
-    double at[MOST_DIMENSIONS], step[MOST_DIMENSIONS], ratio = golden(2 * axis_count);
-    for (size_t d = 0; d < 2 * axis_count; d++) {
-        at[d] = rng_uniform(&random);
-        step[d] = pow(1 / ratio, (double)d + 1);
+    double at[PORTFOLIO_MAX_AXES], step[PORTFOLIO_MAX_AXES], ratio = golden(axis_count);
+    for (size_t a = 0; a < axis_count; a++) {
+        at[a] = rng_uniform(&random);
+        step[a] = pow(1 / ratio, (double)a + 1);
     }
     size_t corner = 0, corners = 0, refused = 0, habitual = 0;
     const course classes = plan_course(axes, axis_count, wanted);
@@ -267,10 +276,9 @@ at_status portfolio_choose_problems(const portfolio_axis *axes, size_t axis_coun
         in_corners = in_corners && corner_at(axes, axis_count, corner++, problem);
         size_t chosen = *count - corners - habitual;
         for (size_t a = 0; a < axis_count && !in_corners; a++)
-            problem[a] = value_at(&axes[a], at[a],
-                                  class_at(axes, a, classes, at[axis_count + a], chosen, refused), chosen);
-        for (size_t d = 0; d < 2 * axis_count && !in_corners; d++)
-            at[d] = at[d] + step[d] - floor(at[d] + step[d]);
+            problem[a] = value_at(&axes[a], at[a], class_at(axes, a, classes, at[a], chosen, refused), chosen);
+        for (size_t a = 0; a < axis_count && !in_corners; a++)
+            at[a] = at[a] + step[a] - floor(at[a] + step[a]);
         /* What is refused so is tried without. */
         habit shared = in_corners || refused ? NONE : habit_of(*count - corners);
         refused++;

@@ -7,9 +7,10 @@
  * variables are divisible by, so numbers are moved to the nearest of a class: a variable whose
  * constraints ask for 2 and 4 has the classes odd, even and multiple of 4. The first problems go through
  * the classes of all variables together, as far as half of the problems do for that, else through those of
- * each; then all are as likely. Where nothing divides a number it is a prime; where all divisors do,
- * every other one is round in binary. Behind the corners one in eight problems has only powers of two and three
- * times such, and one in eight has equal numbers, whatever their classes: as many of those that people have.
+ * each; then numbers are of the class that they happen to be. Where nothing divides a number it is a prime;
+ * where all divisors do, every other one is round in binary. Behind the corners one in eight problems has only
+ * powers of two and three times such, and one in eight has equal numbers, whatever their classes: as many of
+ * those that people have.
  * Deterministic: the same axes and seed give the same problems. */
 #ifndef AUTOTUNE_PORTFOLIO_PROBLEMS_H
 #define AUTOTUNE_PORTFOLIO_PROBLEMS_H

@@ -76,6 +76,24 @@ static void classes_of_all_variables_meet(void **state)
             assert_true(met[a][b]);
 }
 
+/* Behind those that go through all classes: of four problems of two numbers one has odd ones alone. */
+static void classes_are_as_frequent_as_among_numbers(void **state)
+{
+    (void)state;
+    enum { MANY = 1024 };
+    const portfolio_axis axes[] = {rows, rows};
+    static value found[2 * MANY];
+    size_t odd = 0, both = 0;
+    assert_int_equal(choose(axes, 2, MANY, any, found), MANY);
+    for (size_t i = 0; i < MANY; i++) {
+        odd += found[2 * i].integer % 2;
+        both += found[2 * i].integer % 2 && found[2 * i + 1].integer % 2;
+    }
+    /* One in eight at most is round, and of squares both numbers are odd or none. */
+    assert_in_range(odd, MANY * 7 / 16, MANY / 2 + MANY / 32);
+    assert_in_range(both, MANY * 7 / 32, MANY * 5 / 16);
+}
+
 static void classes_tell_what_divides(void **state)
 {
     (void)state;
@@ -203,6 +221,7 @@ int main(void)
         cmocka_unit_test(problems_are_different_and_lie_in_their_ranges),
         cmocka_unit_test(every_class_of_every_variable_occurs),
         cmocka_unit_test(classes_of_all_variables_meet),
+        cmocka_unit_test(classes_are_as_frequent_as_among_numbers),
         cmocka_unit_test(classes_tell_what_divides),
         cmocka_unit_test(problems_fill_the_range),
         cmocka_unit_test(some_problems_are_round_and_some_square),
