@@ -26,12 +26,12 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
     holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'
     holds 'p["portfolio"]["regret"]["held_out"] == p["held_out"]["problems"] == 1'
-    # Where it was made the record gives what was best there: small ones want a = 2, large ones a = 9; at the
-    # bound itself one may be taken for its neighbours.
+    # Where it was made the record gives what was best there: small ones want a = 2, large ones a = 9; on the bound
+    # itself (16 x 256) another may be as fast.
     holds 'all(p["portfolio"]["configurations"][t["place"]]["a"] ==
-               (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9)
-               for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio" and
-                   t["problem"]["rows"] * t["problem"]["cols"] != 4096)'
+               (2 if t["problem"]["rows"] * t["problem"]["cols"] < 4096 else 9) or
+               t["problem"]["rows"] * t["problem"]["cols"] == 4096 and t["regret"] == 0
+               for t in p["tried"] if not t["held_out"] and t["rule"] == "portfolio")'
     # What no vector divides is given none.
     for cols in 61 62 64; do
         tool pick "$BATS_TEST_DIRNAME/ranged.lua" --set rows=150 --set cols=$cols --gpu fake-gpu-0 --json

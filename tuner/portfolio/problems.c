@@ -236,11 +236,11 @@ static course plan_course(const portfolio_axis *axes, size_t count, size_t wante
 static size_t class_at(const portfolio_axis *axes, size_t axis, course c, double u, size_t chosen,
                        size_t refused)
 {
-    size_t classes = portfolio_classes(&axes[axis]), place = chosen + refused / PATIENCE;
     const portfolio_axis *of = &axes[axis];
     if (chosen >= c.length)
         return of->value_count ? 0 : portfolio_class(of, nearest(of, number_at(of, u)));
-    return (c.joint ? place / joint_classes(axes, axis) : place + axis) % classes;
+    size_t place = chosen + refused / PATIENCE;
+    return (c.joint ? place / joint_classes(axes, axis) : place + axis) % portfolio_classes(of);
 }
 
 static bool is_new(const value *known, size_t count, const value *problem, size_t axis_count)
