@@ -461,7 +461,7 @@ static void a_tile_that_fits_is_the_one_of_the_least_time(void **state)
         {"sm_90", "158", "158", "158", 64, 15, 7},     {"sm_80", "158", "158", "158", 64, 15, 1},
         {"sm_90", "149", "659", "1069", 64, 55, 8},    {"sm_90", "612", "1129", "3494", 128, 45, 5},
         {"sm_90", "768", "2879", "640", 128, 270, 4},  {"sm_90", "1675", "1675", "1675", 128, 196, 4},
-        {"sm_90", "2048", "2048", "256", 128, 512, 1},
+        {"sm_90", "2048", "2048", "256", 256, 128, 1},
     };
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
