@@ -11,50 +11,49 @@ local function pow2_below(x) return ("(1 << log2(%s))"):format(x) end
 local function pow2_above(x) return ("(1 << log2(2 * (%s) - 1))"):format(x) end
 
 -- A tile of columns has the form that an estimate says is the fastest: what a block reads of each row, 1, 2, 4 or 8
--- sectors of 32 bytes, by loads as wide as leave eight threads along a row, 32 at most; whether it has half of its
--- threads; and how many blocks are a cluster, which share columns, each with every so many of the rows. The time is
--- told in bytes that a multiprocessor reads while all read. It is the sum of
--- - what all read, or 0.35 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
--- - a tenth of the latter's again where it has more than half of the threads that it can hold: they read no faster;
--- - 400 for each load of a thread, one after the other;
--- - 30000 for clusters to start and to meet; both as often as clusters fill the GPU.
--- A stretch of a row costs 13 bytes more than it has. A cluster's blocks lie within 16 multiprocessors, and room for
--- two of all clusters is not counted on. The busiest multiprocessor and its loads count by as many halves as `waves`.
--- The five numbers were fitted to an H200's times of floats: 72 problems of 260 to 16000 rows and columns, each with up
--- to 324 combinations of threads, stretch, cluster and loads in flight. Of blocks of 1024 with 2 loads in flight what
--- is chosen is slower than the fastest of all by 1.5 % in the mean and 6 % at most where vectors have up to 2 elements,
--- by 1.8 and 8 % up to 4, by 2.4 and 17 % without; on problems that the numbers were not fitted to, if the formula was,
--- by 1.6 and 7 %, 1.9 and 8 %, 2.6 and 17 %. A tenth more or less of one does little. Other GPUs, types and load hints
--- were not timed.
+-- sectors of 32 bytes, by loads as wide as leave eight threads along a row; how often its threads are halved; and how
+-- many blocks are a cluster, which share columns, each with every so many of the rows. The time is told in bytes that a
+-- multiprocessor reads while all read. It is the sum of
+-- - what all read, or 0.42 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
+-- - 0.14 of the latter's again where it has more than half of the threads that it can hold: they read no faster;
+-- - 2100 for each load of a thread, over those in flight;
+-- - 52 for each line of threads, whose sums meet;
+-- - 65000 for clusters to start and to meet; it counts, as their loads do, as often as clusters fill the GPU.
+-- A stretch of a row costs 12 bytes more than it has, one of a single sector 30. A cluster's blocks lie within 16
+-- multiprocessors, and room for two of all clusters is not counted on. The busiest multiprocessor and its loads count
+-- by as many halves as `waves`.
+-- The numbers were fitted to an H200's times of floats on 303 problems of 256 to 16384 rows and columns, with blocks of
+-- 1024, two vectors in flight and up to 40 forms, of which few are needed (clusters that read eight sectors were timed
+-- on 133 of the problems). On these 133 what is chosen is slower than the fastest of the 40 by 0.9 %
+-- in the mean and by 4 % or less on 95 of a hundred; on problems of the 303 that the numbers were not fitted to, if the
+-- formula was, by 1.1 and 5 %. Other GPUs, types and load hints were not timed.
 local function time_of(sectors, threads, parts)
   local bytes = 32 * sectors
   local stretches = ("ceil_div(cols * sizeof(dtype), %d)"):format(bytes)
   local busiest = parts == 1 and ("ceil_div(%s, device.sm_count)"):format(stretches)
     or ("ceil_div(ceil_div(%s + 2, max(device.sm_count // 16, 1)) * %d, 16)"):format(stretches, parts)
   local crowded = ("%s * %s > device.max_threads_per_sm // 2"):format(busiest, threads)
-  local read = ("max(%s * 1000 // device.sm_count, %s * 175 * waves // %d)"):format(stretches, busiest, parts)
-  local again = ("(%s and %s * 50 * waves // %d or 0)"):format(crowded, busiest, parts)
-  local loads = ("ceil_div(rows * %d, %s * %d * min(widest * sizeof(dtype), max(%d, sizeof(dtype))))")
-    :format(bytes, threads, parts, bytes // 8)
+  local read = ("max(%s * 1000 // device.sm_count, %s * 210 * waves // %d)"):format(stretches, busiest, parts)
+  local again = ("(%s and %s * 70 * waves // %d or 0)"):format(crowded, busiest, parts)
+  local load = ("min(widest * sizeof(dtype), max(%d, sizeof(dtype)))"):format(bytes // 8) -- bytes
+  local loads = ("ceil_div(rows * %d, %s * %d * %s)"):format(bytes, threads, parts, load)
+  local flight = ("min(unroll * (vec * sizeof(dtype) // %s), 32)"):format(load) -- of narrower ones more
   local rounds = ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
-  return ("(%s + %s) * rows * %d // 1000 + (200 * waves * %s + %d) * %s")
-    :format(read, again, bytes + 13, loads, parts > 1 and 30000 or 0, parts > 1 and rounds or 1)
+  return ("(%s + %s) * rows * %d // 1000 + (1050 * waves * %s // %s + %d) * %s + 52 * (%s * %s // %d)"):format(
+    read, again, bytes + (sectors == 1 and 30 or 12), loads, flight, parts > 1 and 65000 or 0,
+    parts > 1 and rounds or 1, threads, load, bytes)
 end
 
--- 32 times the time of a form and what it is: 8 times the logarithm of its sectors, 4 where a block has half of its
--- threads, and the logarithm of the blocks of a cluster. To choose among more forms that were timed gained nothing;
--- clusters that read single sectors are for matrices of fewer columns than were.
-local function form(sectors, halved, parts)
-  local threads = halved and "(block // 2)" or "block"
-  -- None has more than 32 threads along a row, and clusters are not everywhere.
-  local none = ("widest * sizeof(dtype) < %d%s"):format(1 << sectors, parts > 0 and " or device.major < 9" or "")
-  return ("(%s) and 1 << 60 or (%s) * 32 + %d")
-    :format(none, time_of(1 << sectors, threads, 1 << parts), 8 * sectors + (halved and 4 or 0) + parts)
+-- 64 times the time of a form and what it is: 16 times the logarithm of its sectors, 4 times how often its threads are
+-- halved, and the logarithm of the blocks of a cluster; those are not everywhere.
+local function form(sectors, halvings, parts)
+  return ("%s(%s) * 64 + %d"):format(
+    parts > 0 and "device.major < 9 and 1 << 60 or " or "",
+    time_of(1 << sectors, ("(block >> %d)"):format(halvings), 1 << parts), 16 * sectors + 4 * halvings + parts)
 end
-local alone = {
-  form(0, false, 0), form(1, false, 0), form(2, false, 0), form(3, false, 0), form(2, true, 0), form(3, true, 0),
-}
-local shared = { form(0, false, 3), form(2, false, 2), form(2, false, 3) }
+local alone = { form(0, 0, 0), form(0, 2, 0), form(1, 0, 0), form(2, 0, 0), form(3, 0, 0), form(3, 1, 0) }
+-- Of single sectors for matrices of fewer columns than were timed.
+local shared = { form(0, 0, 3), form(2, 0, 3), form(3, 0, 3) }
 
 return at.pattern {
   name = "loop_order",
@@ -89,7 +88,7 @@ return at.pattern {
     widest = "min(vec, cols & -cols)",
     ruled = "axis == 'columns' and algorithm == 'tile' and waves > 0",
     best = ("min(min(%s), min(%s))"):format(table.concat(alone, ", "), table.concat(shared, ", ")),
-    sectors = "1 << best // 8 % 4", -- of a stretch
+    sectors = "1 << best // 16 % 4", -- of a stretch
     vector = "ruled and min(widest, max(4 * sectors // sizeof(dtype), 1)) or widest",
     across = "ruled and 32 * sectors // (vector * sizeof(dtype)) or lanes",
     stretches = "ruled and ceil_div(cols * sizeof(dtype), 32 * sectors) or "
@@ -101,7 +100,8 @@ return at.pattern {
     team_of_waves = pow2_below "max(device.sm_count * device.max_threads_per_sm * waves // rows, 1)",
     team_most = "min(" .. pow2_above "cols // widest" .. ", device.max_threads_per_block)",
     team = "max(32, min(max(team_of_share, team_of_waves), team_most))",
-    threads = "algorithm == 'team' and team > 32 and team or ruled and block >> best // 4 % 2 or block",
+    threads = "algorithm == 'team' and team > 32 and team or "
+      .. "ruled and max(block >> best // 4 % 4, across, 32) or block",
     pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
   },
   where = {
