@@ -75,6 +75,7 @@ goes_on() {
     output=$(cat out.txt) errors=$(cat err.txt)
     succeeds || return 1
     found_the_best || return 1
+    [ "$(grep -c MPI_ABORT err.txt)" -eq 0 ] || { cat err.txt; return 1; }
     nothing_twice
 }
 

@@ -46,8 +46,8 @@ bool mail_take(mail *m, uint32_t *rank, const letter **out);
 bool mail_lost(const mail *m, uint32_t rank);
 void mail_lose(mail *m, uint32_t rank);
 
-/* Waits up to `timeout_ms` until all letters are sent, leaves the launch and frees. With lost ranks it
- * ends the whole launch with `code`. */
+/* Waits up to `timeout_ms` until all letters of all ranks are sent, forgetting those that come, leaves the launch and
+ * frees. With lost ranks, or letters that are not sent by then, it ends the whole launch with `code`. */
 void mail_close(mail *m, int timeout_ms, int code);
 
 #endif
