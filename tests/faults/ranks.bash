@@ -31,6 +31,11 @@ nothing_twice() {
     [ -z "$twice" ] || { echo "measured twice: $twice"; return 1; }
 }
 
+# All ranks had ended well when they left: none had to end the others.
+left_together() {
+    [ "$(grep -c MPI_ABORT err.txt)" -eq 0 ] || { cat err.txt; return 1; }
+}
+
 # The processes of the ranks that mpirun started, in their order; their tuners and workers are not.
 ranks_of_launch() {
     pgrep -P "$(pgrep -P "$pid" -x mpirun || echo "$pid")" | sort -n
@@ -75,7 +80,7 @@ goes_on() {
     output=$(cat out.txt) errors=$(cat err.txt)
     succeeds || return 1
     found_the_best || return 1
-    [ "$(grep -c MPI_ABORT err.txt)" -eq 0 ] || { cat err.txt; return 1; }
+    left_together || return 1
     nothing_twice
 }
 

@@ -184,22 +184,20 @@ void mail_close(mail *m, int timeout_ms, int code)
 {
     int64_t end_ns = clock_now_ns() + timeout_ms * INT64_C(1000000);
     MPI_Request meeting = MPI_REQUEST_NULL;
-    bool lost = false, waiting = true;
+    bool lost = false, waiting = true, meets = false;
     int met = m->peers == NULL;
     while ((waiting || !(met || lost)) && clock_now_ns() < end_ns) {
         waiting = false;
         for (int i = 0; m->peers && i < m->ranks; i++) {
             /* What still comes is forgotten; but a long letter is not sent before it is taken. */
             take_from(m, i);
-            if (!m->peers[i].lost)
-                collect(&m->peers[i]);
             lost = lost || m->peers[i].lost;
             waiting = waiting || (!m->peers[i].lost && m->peers[i].under_way > 0);
         }
-        if (meeting != MPI_REQUEST_NULL)
-            met = MPI_Test(&meeting, &met, MPI_STATUS_IGNORE) != MPI_SUCCESS || met;
-        else if (!waiting && !lost && !met)
-            met = MPI_Ibarrier(MPI_COMM_WORLD, &meeting) != MPI_SUCCESS;
+        if (!meets && !waiting && !lost && !met)
+            meets = MPI_Ibarrier(MPI_COMM_WORLD, &meeting) == MPI_SUCCESS;
+        if (meets)
+            MPI_Test(&meeting, &met, MPI_STATUS_IGNORE);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     if (lost || waiting)

@@ -1,0 +1,18 @@
+/* A rank of a launch whose rank 0 takes no letter, and has been sent some that MPI does not keep for it. Ends as
+ * mail_close() lets it. */
+#include "cluster/mail.h"
+
+enum { LETTERS = 3, LEAVE_MS = 5000 };
+
+int main(void)
+{
+    static const unsigned char bytes[MAIL_MOST_BYTES];
+    at_error error = {0};
+    mail *m;
+    if (mail_open(8, &m, &error))
+        return 1;
+    for (int i = 0; i < LETTERS && mail_rank(m) != 0; i++)
+        mail_send(m, 0, LETTER_DATA, 1, bytes, sizeof bytes);
+    mail_close(m, LEAVE_MS, 2);
+    return 0;
+}
