@@ -14,15 +14,17 @@ enum {
 
 /* What makes problems alike. */
 typedef struct measure {
-    double scales[LENGTHS];                 /* one over the doublings within which times change little: of each axis,
-                                               then of the product of each two */
-    double other_class[PORTFOLIO_MAX_AXES]; /* what is left of the likeness where divisibility differs */
-    double noise;                           /* its variance, over that of what was timed */
+    /* One over the doublings within which times change little: of each axis, then of the product of each two. */
+    double scales[LENGTHS];
+    /* What is left of the likeness where one of two numbers can be divided and the other can not: of each axis, by each
+     * divisor. */
+    double divided[PORTFOLIO_MAX_AXES][PORTFOLIO_MAX_DIVISORS];
+    double noise; /* its variance, over that of what was timed */
 } measure;
 
-/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. */
-static const double usual_scale = 0.25, usual_class = 0.7, usual_noise = 0.02;
-static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, classes[] = {0.5, 0.7, 0.85, 0.95, 1},
+/* For few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. */
+static const double usual_scale = 0.25, usual_divided = 0.7 /* by none or by all */, usual_noise = 0.02;
+static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2};
 
 /* How much it counts, beside the time itself, that the default may have been faster. */
@@ -45,12 +47,16 @@ struct kriging {
     bool known[COLUMNS];
 };
 
-static measure usual_measure(size_t axis_count)
+/* Of a list: 0. */
+static size_t divisors_of(const portfolio_axis *axis) { return axis->value_count ? 0 : axis->divisor_count; }
+
+static measure usual_measure(const portfolio_axis *axes, size_t axis_count)
 {
     measure by = {.noise = usual_noise};
     for (size_t i = 0; i < axis_count; i++) {
         by.scales[i] = usual_scale;
-        by.other_class[i] = usual_class;
+        for (size_t d = 0; d < divisors_of(&axes[i]); d++)
+            by.divided[i][d] = pow(usual_divided, 1.0 / (double)divisors_of(&axes[i]));
     }
     return by;
 }
@@ -66,8 +72,9 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
             continue;
         }
         doublings[i] = log2((fabs((double)a[i].integer) + 1) / (fabs((double)b[i].integer) + 1));
-        if (portfolio_class(&axes[i], a[i].integer) != portfolio_class(&axes[i], b[i].integer))
-            alike *= by->other_class[i];
+        for (size_t d = 0; d < divisors_of(&axes[i]); d++)
+            if ((a[i].integer % axes[i].divisors[d] == 0) != (b[i].integer % axes[i].divisors[d] == 0))
+                alike *= by->divided[i][d];
     }
     for (size_t i = 0, length = axis_count; i < axis_count; i++) {
         squares += pow(doublings[i] * by->scales[i], 2);
@@ -80,7 +87,7 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
 
 double kriging_likeness(const portfolio_axis *axes, size_t axis_count, const value *a, const value *b)
 {
-    measure by = usual_measure(axis_count);
+    measure by = usual_measure(axes, axis_count);
     return likeness_by(&by, axes, axis_count, a, b);
 }
 
@@ -262,7 +269,9 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
         for (size_t i = lengths; i-- > 0;)
             fit_one(k, m, among, count, w, &k->by.scales[i], scales, sizeof scales / sizeof *scales, &best);
         for (size_t i = 0; i < k->axis_count; i++)
-            fit_one(k, m, among, count, w, &k->by.other_class[i], classes, sizeof classes / sizeof *classes, &best);
+            for (size_t d = 0; d < divisors_of(&k->axes[i]); d++)
+                fit_one(k, m, among, count, w, &k->by.divided[i][d], parts_left,
+                        sizeof parts_left / sizeof *parts_left, &best);
         fit_one(k, m, among, count, w, &k->by.noise, noises, sizeof noises / sizeof *noises, &best);
     }
 }
@@ -281,7 +290,7 @@ at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, siz
                        .problems = problems,
                        .rows = n,
                        .columns = columns,
-                       .by = usual_measure(axis_count),
+                       .by = usual_measure(axes, axis_count),
                        .likeness = calloc(n * n + 1, sizeof *k->likeness),
                        .factor = calloc(n * n + 1, sizeof *k->factor),
                        .weights = calloc(n * columns + 1, sizeof *k->weights),
