@@ -16,14 +16,14 @@ enum {
 typedef struct measure {
     /* One over the doublings within which times change little: of each axis, then of the product of each two. */
     double scales[LENGTHS];
-    /* What is left of the likeness where one of two numbers can be divided and the other can not: of each axis, by each
-     * divisor. */
+    /* What is left of the likeness where a divisor divides one of two numbers alone: of each axis, for each divisor. */
     double divided[PORTFOLIO_MAX_AXES][PORTFOLIO_MAX_DIVISORS];
     double noise; /* its variance, over that of what was timed */
 } measure;
 
-/* For few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. */
-static const double usual_scale = 0.25, usual_divided = 0.7 /* by none or by all */, usual_noise = 0.02;
+/* Of few problems, chosen on the portfolios of five patterns by cross-validation; and what is tried instead. What is left
+ * where all divisors differ was chosen for any that do, before each had a number of its own. */
+static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
                     noises[] = {0.01, 0.02, 0.05, 0.1, 0.2};
 
@@ -47,16 +47,13 @@ struct kriging {
     bool known[COLUMNS];
 };
 
-/* Of a list: 0. */
-static size_t divisors_of(const portfolio_axis *axis) { return axis->value_count ? 0 : axis->divisor_count; }
-
 static measure usual_measure(const portfolio_axis *axes, size_t axis_count)
 {
     measure by = {.noise = usual_noise};
     for (size_t i = 0; i < axis_count; i++) {
         by.scales[i] = usual_scale;
-        for (size_t d = 0; d < divisors_of(&axes[i]); d++)
-            by.divided[i][d] = pow(usual_divided, 1.0 / (double)divisors_of(&axes[i]));
+        for (size_t d = 0; d < axes[i].divisor_count; d++)
+            by.divided[i][d] = pow(usual_divided, 1.0 / (double)axes[i].divisor_count);
     }
     return by;
 }
@@ -72,7 +69,7 @@ static double likeness_by(const measure *by, const portfolio_axis *axes, size_t 
             continue;
         }
         doublings[i] = log2((fabs((double)a[i].integer) + 1) / (fabs((double)b[i].integer) + 1));
-        for (size_t d = 0; d < divisors_of(&axes[i]); d++)
+        for (size_t d = 0; d < axes[i].divisor_count; d++)
             if ((a[i].integer % axes[i].divisors[d] == 0) != (b[i].integer % axes[i].divisors[d] == 0))
                 alike *= by->divided[i][d];
     }
@@ -269,7 +266,7 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
         for (size_t i = lengths; i-- > 0;)
             fit_one(k, m, among, count, w, &k->by.scales[i], scales, sizeof scales / sizeof *scales, &best);
         for (size_t i = 0; i < k->axis_count; i++)
-            for (size_t d = 0; d < divisors_of(&k->axes[i]); d++)
+            for (size_t d = 0; d < k->axes[i].divisor_count; d++)
                 fit_one(k, m, among, count, w, &k->by.divided[i][d], parts_left,
                         sizeof parts_left / sizeof *parts_left, &best);
         fit_one(k, m, among, count, w, &k->by.noise, noises, sizeof noises / sizeof *noises, &best);

@@ -29,7 +29,7 @@ typedef struct portfolio_axis {
     int64_t least, most;  /* of a range: 1 <= least <= most; unless there is */
     const value *values;  /* a list; borrowed */
     size_t value_count;   /* 0: a range */
-    size_t divisor_count;
+    size_t divisor_count; /* 0 of a list */
     int64_t divisors[PORTFOLIO_MAX_DIVISORS]; /* powers of primes, ascending */
 } portfolio_axis;
 
