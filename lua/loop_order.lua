@@ -10,6 +10,16 @@ local at = require "autotune"
 local function pow2_below(x) return ("(1 << log2(%s))"):format(x) end
 local function pow2_above(x) return ("(1 << log2(2 * (%s) - 1))"):format(x) end
 
+-- Of a tile of columns that reads so many sectors of a row: the elements of a load, and the threads along that row.
+local function vector_of(sectors)
+  return ("min(widest, max(4 * %s // sizeof(dtype), 1))"):format(sectors)
+end
+local function across_of(sectors, vector)
+  return ("32 * %s // (%s * sizeof(dtype))"):format(sectors, vector)
+end
+-- Loads of a thread in flight: of narrower ones more.
+local function flight_of(vector) return ("min(unroll * (vec // %s), 32)"):format(vector) end
+
 -- A tile of columns has the form that an estimate says is the fastest: what a block reads of each row, 1, 2, 4 or 8
 -- sectors of 32 bytes, by loads as wide as leave eight threads along a row; how often its threads are halved; and how
 -- many blocks are a cluster, which share columns, each with every so many of the rows. The time is told in bytes that a
@@ -24,32 +34,33 @@ local function pow2_above(x) return ("(1 << log2(2 * (%s) - 1))"):format(x) end
 -- by as many halves as `waves`.
 -- The numbers were fitted to an H200's times of floats on 303 problems of 256 to 16384 rows and columns, with blocks of
 -- 1024, two vectors in flight and up to 40 forms, of which few are needed (clusters that read eight sectors were timed
--- on 133 of the problems). On these 133 what is chosen is slower than the fastest of the 40 by 0.9 %
--- in the mean and by 4 % or less on 95 of a hundred; on problems of the 303 that the numbers were not fitted to, if the
--- formula was, by 1.1 and 5 %. Other GPUs, types and load hints were not timed.
-local function time_of(sectors, threads, parts)
+-- on 133 of the problems). On these 133 what is chosen is slower than the fastest of the 40 by 0.9 % in the mean and by
+-- 4 % or less on 95 of a hundred; on problems of the 303 that the numbers were not fitted to, if the formula was, by
+-- 1.1 and 5 %. Other GPUs, types and load hints were not timed.
+local function time_of(sectors, halvings, parts)
   local bytes = 32 * sectors
+  local vector = vector_of(sectors)
+  local threads = ("max(block >> %d, %s, 32)"):format(halvings, across_of(sectors, vector))
   local stretches = ("ceil_div(cols * sizeof(dtype), %d)"):format(bytes)
   local busiest = parts == 1 and ("ceil_div(%s, device.sm_count)"):format(stretches)
     or ("ceil_div(ceil_div(%s + 2, max(device.sm_count // 16, 1)) * %d, 16)"):format(stretches, parts)
   local crowded = ("%s * %s > device.max_threads_per_sm // 2"):format(busiest, threads)
   local read = ("max(%s * 1000 // device.sm_count, %s * 210 * waves // %d)"):format(stretches, busiest, parts)
   local again = ("(%s and %s * 70 * waves // %d or 0)"):format(crowded, busiest, parts)
-  local load = ("min(widest * sizeof(dtype), max(%d, sizeof(dtype)))"):format(bytes // 8) -- bytes
-  local loads = ("ceil_div(rows * %d, %s * %d * %s)"):format(bytes, threads, parts, load)
-  local flight = ("min(unroll * (vec * sizeof(dtype) // %s), 32)"):format(load) -- of narrower ones more
+  local lines = ("(%s // (%s))"):format(threads, across_of(sectors, vector))
+  local loads = ("ceil_div(rows, %s * %d)"):format(lines, parts)
   local rounds = ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
-  return ("(%s + %s) * rows * %d // 1000 + (1050 * waves * %s // %s + %d) * %s + 52 * (%s * %s // %d)"):format(
-    read, again, bytes + (sectors == 1 and 30 or 12), loads, flight, parts > 1 and 65000 or 0,
-    parts > 1 and rounds or 1, threads, load, bytes)
+  return ("(%s + %s) * rows * %d // 1000 + (1050 * waves * %s // %s + %d) * %s + 52 * %s"):format(
+    read, again, bytes + (sectors == 1 and 30 or 12), loads, flight_of(vector), parts > 1 and 65000 or 0,
+    parts > 1 and rounds or 1, lines)
 end
 
 -- 64 times the time of a form and what it is: 16 times the logarithm of its sectors, 4 times how often its threads are
--- halved, and the logarithm of the blocks of a cluster; those are not everywhere.
+-- halved, and the logarithm of a cluster's blocks; not every GPU has clusters.
 local function form(sectors, halvings, parts)
   return ("%s(%s) * 64 + %d"):format(
     parts > 0 and "device.major < 9 and 1 << 60 or " or "",
-    time_of(1 << sectors, ("(block >> %d)"):format(halvings), 1 << parts), 16 * sectors + 4 * halvings + parts)
+    time_of(1 << sectors, halvings, 1 << parts), 16 * sectors + 4 * halvings + parts)
 end
 local alone = { form(0, 0, 0), form(0, 2, 0), form(1, 0, 0), form(2, 0, 0), form(3, 0, 0), form(3, 1, 0) }
 -- Of single sectors for matrices of fewer columns than were timed.
@@ -89,13 +100,13 @@ return at.pattern {
     ruled = "axis == 'columns' and algorithm == 'tile' and waves > 0",
     best = ("min(min(%s), min(%s))"):format(table.concat(alone, ", "), table.concat(shared, ", ")),
     sectors = "1 << best // 16 % 4", -- of a stretch
-    vector = "ruled and min(widest, max(4 * sectors // sizeof(dtype), 1)) or widest",
-    across = "ruled and 32 * sectors // (vector * sizeof(dtype)) or lanes",
+    vector = "ruled and " .. vector_of "sectors" .. " or widest",
+    across = "ruled and " .. across_of("sectors", "vector") .. " or lanes",
     stretches = "ruled and ceil_div(cols * sizeof(dtype), 32 * sectors) or "
       .. "ceil_div(cols // widest, algorithm == 'tile' and lanes or block)",
     cluster = "ruled and 1 << best % 4 or 1",
     packs = "cols // vector",
-    turn = "min(unroll * (vec // vector), 32)", -- loads in flight: of narrower ones more
+    turn = flight_of "vector",
     team_of_share = pow2_above "ceil_div(cols, share)",
     team_of_waves = pow2_below "max(device.sm_count * device.max_threads_per_sm * waves // rows, 1)",
     team_most = "min(" .. pow2_above "cols // widest" .. ", device.max_threads_per_block)",
