@@ -17,42 +17,43 @@ end
 local function across_of(sectors, vector)
   return ("32 * %s // (%s * sizeof(dtype))"):format(sectors, vector)
 end
--- Loads of a thread in flight: of narrower ones more.
-local function flight_of(vector) return ("min(unroll * (vec // %s), 32)"):format(vector) end
 
 -- A tile of columns has the form that an estimate says is the fastest: what a block reads of each row, 1, 2, 4 or 8
 -- sectors of 32 bytes, by loads as wide as leave eight threads along a row; how often its threads are halved; and how
 -- many blocks are a cluster, which share columns, each with every so many of the rows. The time is told in bytes that a
 -- multiprocessor reads while all read. It is the sum of
--- - what all read, or 0.42 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
--- - 0.14 of the latter's again where it has more than half of the threads that it can hold: they read no faster;
--- - 2100 for each load of a thread, over those in flight;
--- - 52 for each line of threads, whose sums meet;
--- - 65000 for clusters to start and to meet; it counts, as their loads do, as often as clusters fill the GPU.
--- A stretch of a row costs 12 bytes more than it has, one of a single sector 30. A cluster's blocks lie within 16
--- multiprocessors, and room for two of all clusters is not counted on. The busiest multiprocessor and its loads count
+-- - what all read, or 0.468 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
+-- - 0.144 of the latter's again where it has more than half of the threads that it can hold: they read no faster;
+-- - 76 for each byte that a thread loads;
+-- - 27 for each line of threads, whose sums meet;
+-- - 93500 for clusters to start and to meet; it counts, as their loads do, as often as clusters fill the GPU.
+-- A stretch of a row costs 16 bytes more than it has, one of a single sector 37. A cluster's blocks lie within 16
+-- multiprocessors, and room for one of all clusters is not counted on. The busiest multiprocessor and its loads count
 -- by as many halves as `waves`.
--- The numbers were fitted to an H200's times of floats on 303 problems of 256 to 16384 rows and columns, with blocks of
--- 1024, two vectors in flight and up to 40 forms, of which few are needed (clusters that read eight sectors were timed
--- on 133 of the problems). On these 133 what is chosen is slower than the fastest of the 40 by 0.9 % in the mean and by
--- 4 % or less on 95 of a hundred; on problems of the 303 that the numbers were not fitted to, if the formula was, by
--- 1.1 and 5 %. Other GPUs, types and load hints were not timed.
+-- The numbers were fitted to an H200's times of floats on 180 problems of 256 to 16384 rows and columns, with blocks of
+-- 1024, a load in flight, loads that allocate no lines where the L2 cache holds the matrix, and the 14 forms whose
+-- estimates were least by earlier numbers. What is chosen is slower than the fastest of these by 0.8 % in the mean and
+-- by more than 4 % on 9 of the 180; on problems that the numbers were not fitted to, if the formula was, by 0.9 % and
+-- on 10. Other GPUs, types and load hints were not timed.
 local function time_of(sectors, halvings, parts)
   local bytes = 32 * sectors
   local vector = vector_of(sectors)
-  local threads = ("max(block >> %d, %s, 32)"):format(halvings, across_of(sectors, vector))
+  local across = across_of(sectors, vector)
+  local threads = ("max(block >> %d, %s, 32)"):format(halvings, across)
+  local lines = ("%s // (%s)"):format(threads, across)
   local stretches = ("ceil_div(cols * sizeof(dtype), %d)"):format(bytes)
   local busiest = parts == 1 and ("ceil_div(%s, device.sm_count)"):format(stretches)
-    or ("ceil_div(ceil_div(%s + 2, max(device.sm_count // 16, 1)) * %d, 16)"):format(stretches, parts)
+    or ("ceil_div(ceil_div(%s + 1, max(device.sm_count // 16, 1)) * %d, 16)"):format(stretches, parts)
   local crowded = ("%s * %s > device.max_threads_per_sm // 2"):format(busiest, threads)
-  local read = ("max(%s * 1000 // device.sm_count, %s * 210 * waves // %d)"):format(stretches, busiest, parts)
-  local again = ("(%s and %s * 70 * waves // %d or 0)"):format(crowded, busiest, parts)
-  local lines = ("(%s // (%s))"):format(threads, across_of(sectors, vector))
-  local loads = ("ceil_div(rows, %s * %d)"):format(lines, parts)
-  local rounds = ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
-  return ("(%s + %s) * rows * %d // 1000 + (1050 * waves * %s // %s + %d) * %s + 52 * %s"):format(
-    read, again, bytes + (sectors == 1 and 30 or 12), loads, flight_of(vector), parts > 1 and 65000 or 0,
-    parts > 1 and rounds or 1, lines)
+  local read = ("max(%s * 1000 // device.sm_count, %s * 234 * waves // %d)"):format(stretches, busiest, parts)
+  local again = ("(%s and %s * 72 * waves // %d or 0)"):format(crowded, busiest, parts)
+  local loaded = ("ceil_div(rows, %s * %d) * %s * sizeof(dtype)"):format(lines, parts, vector)
+  local meet, rounds = 0, "1"
+  if parts > 1 then
+    meet, rounds = 93500, ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
+  end
+  return ("(%s + %s) * rows * %d // 1000 + (38 * waves * %s + %d) * %s + 27 * (%s)"):format(
+    read, again, bytes + (sectors == 1 and 37 or 16), loaded, meet, rounds, lines)
 end
 
 -- 64 times the time of a form and what it is: 16 times the logarithm of its sectors, 4 times how often its threads are
@@ -62,7 +63,7 @@ local function form(sectors, halvings, parts)
     parts > 0 and "device.major < 9 and 1 << 60 or " or "",
     time_of(1 << sectors, halvings, 1 << parts), 16 * sectors + 4 * halvings + parts)
 end
-local alone = { form(0, 0, 0), form(0, 2, 0), form(1, 0, 0), form(2, 0, 0), form(3, 0, 0), form(3, 1, 0) }
+local alone = { form(0, 0, 0), form(0, 1, 0), form(1, 0, 0), form(2, 0, 0), form(3, 0, 0), form(3, 1, 0) }
 -- Of single sectors for matrices of fewer columns than were timed.
 local shared = { form(0, 0, 3), form(2, 0, 3), form(3, 0, 3) }
 
@@ -106,11 +107,15 @@ return at.pattern {
       .. "ceil_div(cols // widest, algorithm == 'tile' and lanes or block)",
     cluster = "ruled and 1 << best % 4 or 1",
     packs = "cols // vector",
-    turn = flight_of "vector",
+    -- Loads in flight: of narrower ones more; forms are as fast with few.
+    turn = "ruled and unroll or min(unroll * (vec // vector), 32)",
     team_of_share = pow2_above "ceil_div(cols, share)",
     team_of_waves = pow2_below "max(device.sm_count * device.max_threads_per_sm * waves // rows, 1)",
     team_most = "min(" .. pow2_above "cols // widest" .. ", device.max_threads_per_block)",
-    team = "max(32, min(max(team_of_share, team_of_waves), team_most))",
+    team_asked = "max(32, min(max(team_of_share, team_of_waves), team_most))",
+    -- Two warps were the fastest on none of 66 problems on an H200: one was, or, where rows are few and long for it, four.
+    team = "team_asked ~= 64 and team_asked or "
+      .. "(rows < 20 * device.sm_count and cols * sizeof(dtype) > 2688 and 128 or 32)",
     threads = "algorithm == 'team' and team > 32 and team or "
       .. "ruled and max(block >> best // 4 % 4, across, 32) or block",
     pieces = "cols >= 4 * vec and 4 or 1", -- that the copy engine brings of a row, each with a barrier
