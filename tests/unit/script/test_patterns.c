@@ -388,6 +388,37 @@ static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
     }
 }
 
+/* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of teams of 32 to 1024. */
+static void teams_of_a_row_grow_with_it_and_are_never_of_two_warps(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows, *cols;
+        uint32_t grid, threads;
+    } teams[] = {
+        {"560", "660", 560 / 4, 4 * 32},   /* a warp for each */
+        {"3377", "984", 3380 / 4, 4 * 32}, /* longer, but enough of them */
+        {"671", "763", 671, 128},          /* few, too long for a warp: four */
+        {"4844", "1470", 4844, 128},
+        {"977", "2756", 977, 256},
+        {"4463", "6206", 4463, 512},
+        {"863", "15458", 863, 1024},
+    };
+    for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
+        const script_setting settings[] = {{"rows", teams[i].rows}, {"cols", teams[i].cols}};
+        static const char taken[] = "algorithm=team,block=128,share=16,waves=0,vec=4,unroll=2,load_hint=streaming";
+        at_error error = {0};
+        uint16_t indices[MOST_PARAMETERS];
+        launch_plan plan;
+        script *s = load_for("sm_90", "lua/loop_order.lua", settings, 2);
+        assert_ok(script_parse_configuration(s, taken, indices, &error), error);
+        assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), error);
+        assert_int_equal(plan.launches[0].grid[0], teams[i].grid);
+        assert_int_equal(plan.launches[0].block[0], teams[i].threads);
+        script_free(s);
+    }
+}
+
 static int start_pool(void **state)
 {
     at_error error = {0};
@@ -492,6 +523,7 @@ int main(void)
         cmocka_unit_test(a_divisible_problem_has_no_bounds_checks_and_a_ragged_one_has),
         cmocka_unit_test(columns_that_blocks_share_are_checked_where_they_do),
         cmocka_unit_test(tiles_of_columns_have_the_form_of_the_least_time),
+        cmocka_unit_test(teams_of_a_row_grow_with_it_and_are_never_of_two_warps),
         cmocka_unit_test(products_of_few_tiles_share_them_among_blocks_of_a_gpu_with_clusters),
         cmocka_unit_test(as_many_blocks_share_a_product_as_take_the_least_time),
         cmocka_unit_test(a_tile_that_fits_is_the_one_of_the_least_time),
