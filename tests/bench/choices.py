@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""What is lost by what a script derives? Where a script says by an estimate which form, team or tile a problem gets, each
+that there is, is timed on many problems, and so is the one that it says:
+
+  tests/bench/choices.py PROGRAM FOLDER [--choices NAME,...] [--problems N] [--device cuda:0]
+
+Prints for each how much what is derived is slower than the fastest: in the mean, at the 95th percentile, on how many
+problems by more than 4 %, and the worst. All times are kept in FOLDER/NAME.json, for who fits an estimate anew; those
+that are there are not timed again. Problems of all kinds are drawn, as by portfolio.py, but others.
+"""
+import argparse
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+from portfolio import PATTERNS, percentile, shapes_of, spelt
+
+SLOW = 0.04
+
+# What scripts derive: by a value of `choice`, the first that are timed, or by the script, with the last.
+CHOICES = {
+    # Sectors of a stretch, halvings of the threads, blocks of a cluster: logarithms.
+    "columns": {
+        "pattern": "loop_order", "set": {"axis": "columns"}, "count": 64,
+        "derived": {"best": "choice < 64 and choice or {}"},
+        "only": {"algorithm": "tile", "block": 1024, "lanes": 32, "waves": 2, "vec": 4, "unroll": 1, "accumulators": 1},
+        "unless": lambda value: value >> 2 & 3 == 3,
+        "hints": ("load_hint", "no_allocate", "none"),
+    },
+    "rows": {
+        "pattern": "loop_order", "set": {"axis": "rows"}, "count": 6,
+        "derived": {"team": "choice < 6 and 32 << choice or {}"},
+        "only": {"algorithm": "team", "block": 128, "share": 16, "waves": 0, "vec": 4, "unroll": 2, "accumulators": 1,
+                 "load_hint": "streaming"},
+    },
+    # Which tile fits, and how many blocks share one.
+    "tiles": {
+        "pattern": "matmul", "set": {}, "count": 88,
+        "derived": {"fit": "choice < 88 and choice // 8 + 1 or {}",
+                    "parts": "choice < 88 and (shareable and min(choice % 8 + 1, tiles_k) or 1) or {}"},
+        "only": {"algorithm": "fit"},
+    },
+}
+
+# Before the text of the script: what it describes gets one parameter more.
+PROLOGUE = """do
+  local at = require "autotune"
+  local pattern = at.pattern
+  at.pattern = function(p)
+    p.space.choice = at.range(0, %d)
+%s
+    return pattern(p)
+  end
+end
+"""
+
+
+def script_of(args, name, what):
+    """A copy of the script in which a choice can be made."""
+    text = open(os.path.join(args.scripts, what["pattern"] + ".lua")).read()
+    lines = ['    p.derived.%s = ("%s"):gsub("{}", function() return "(" .. p.derived.%s .. ")" end)' % (d, e, d)
+             for d, e in what["derived"].items()]
+    path = os.path.join(args.folder, name + ".lua")
+    with open(path, "w") as to:
+        to.write(PROLOGUE % (what["count"], "\n".join(lines)) + text)
+    return path
+
+
+def times_of(args, script, what, shape):
+    """The device and {choice: ns} of a problem, or what went wrong."""
+    only = dict(what["only"])
+    if "hints" in what:
+        name, within, beyond = what["hints"]
+        only[name] = within if 4 * shape["rows"] * shape["cols"] <= args.cache_bytes else beyond
+    values = [v for v in range(what["count"] + 1) if not what.get("unless", lambda v: False)(v) or v == what["count"]]
+    words = [w for n, v in only.items() for w in ("--only", "%s=%s" % (n, v))]
+    done = subprocess.run(
+        [args.program, script, *args.device, *spelt(shape), *words, "--only",
+         "choice=" + ",".join(map(str, values)), "--strategy", "exhaustive", "--fixed", str(args.samples), "--no-record",
+         "--json", "--quiet", "--top", "1000", "--jobs", "4"], capture_output=True, text=True)
+    try:
+        said = json.loads(done.stdout)
+        device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
+        return device, {r["config"]["choice"]: r["time_ns"] for r in said["results"] if r["outcome"] == "ok"}
+    except ValueError:
+        return done.stderr.strip() or "exit %d" % done.returncode
+
+
+def measure(args, name, what):
+    """What was timed: [{device, problem, times}]; the choice of the script is the last."""
+    path = os.path.join(args.folder, name + ".json")
+    if os.path.exists(path):
+        return json.load(open(path))
+    ranges = dict(PATTERNS[what["pattern"]], **{n: [v] for n, v in what["set"].items()})
+    script, shapes = script_of(args, name, what), [s for _, s in shapes_of("choices " + name, ranges, args.problems, [])]
+    with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
+        found = list(pool.map(lambda shape: times_of(args, script, what, shape), shapes))
+    for shape, one in zip(shapes, found):
+        if isinstance(one, str):
+            print("%-10s failed: %s: %s" % (name, shape, one.splitlines()[-1]))
+    kept = [{"device": f[0], "problem": s, "times_ns": f[1]} for s, f in zip(shapes, found) if not isinstance(f, str)]
+    if kept:
+        with open(path, "w") as to:
+            json.dump(kept, to)
+    return json.load(open(path)) if kept else []
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("folder")
+    parser.add_argument("--choices", default=",".join(CHOICES))
+    parser.add_argument("--problems", type=int, default=180)
+    parser.add_argument("--samples", type=int, default=20, help="of each, whose median counts (default 20)")
+    parser.add_argument("--at-once", type=int, default=5, help="problems that are compiled for side by side")
+    parser.add_argument("--cache-bytes", type=float, default=50 << 20, help="of L2, for load hints (default 50 MiB)")
+    parser.add_argument("--device", type=lambda name: ["--device", name], default=[])
+    args = parser.parse_args()
+    args.folder, args.program = os.path.abspath(args.folder), os.path.abspath(args.program)
+    args.scripts = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../lua")
+    os.makedirs(args.folder, exist_ok=True)
+    good = True
+    for name in args.choices.split(","):
+        what = CHOICES[name]
+        losses, device = [], ""
+        for one in measure(args, name, what):
+            device = one["device"]
+            derived = one["times_ns"].get(str(what["count"]))
+            if derived:
+                losses.append((derived / min(one["times_ns"].values()) - 1, one["problem"]))
+        if not losses:
+            print("%-10s nothing was timed" % name)
+            good = False
+            continue
+        all_of = [l for l, _ in losses]
+        worst = max(losses, key=lambda pair: pair[0])
+        print("%-10s %s, %d problems: mean %.2f %%, 95th percentile %.1f %%, %d above %.0f %%, worst %.1f %% of %s" % (
+            name, device, len(losses), 100 * sum(all_of) / len(all_of), 100 * percentile(all_of, 0.95),
+            sum(l > SLOW for l in all_of), 100 * SLOW, 100 * worst[0], worst[1]))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
