@@ -10,7 +10,8 @@ of the build and the includes of the sources this tells
   - modules (a .c with its .h) whose calls go round in a circle, and headers whose includes do;
   - a table in CONTRIBUTING.md that says something else, or a room within a room that goes beyond its row;
   - what no one uses: functions and data visible to other modules that no other module refers to;
-  - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them.
+  - a script that begins with #! and cannot be called by its path, as README.md and CONTRIBUTING.md call them; a link
+    that leads nowhere.
 """
 import os
 import re
@@ -105,13 +106,15 @@ def table(source):
     return told
 
 
-def closed_scripts(source):
-    """Scripts that name their interpreter and are not executable."""
+def dead_ends(source):
+    """What cannot be called, or read, by its path."""
     for folder in ("tests", "docs", ".ci"):
         for at, _, files in os.walk(os.path.join(source, folder)):
             for path in (os.path.join(at, name) for name in files):
-                if not os.access(path, os.X_OK) and open(path, "rb").read(2) == b"#!":
-                    yield os.path.relpath(path, source)
+                if not os.path.exists(path):
+                    yield f"{os.path.relpath(path, source)} is a link that leads nowhere"
+                elif not os.access(path, os.X_OK) and open(path, "rb").read(2) == b"#!":
+                    yield f"{os.path.relpath(path, source)} cannot be called by its path: make it executable"
 
 
 def main():
@@ -161,8 +164,7 @@ def main():
         wrong.append(f"no one outside of {home[name][1]} uses {name}: make it static, or remove it")
     for name in sorted(FOR_TESTS - set(home)):
         wrong.append(f"{name} is on the list of what is for tests, and does not exist")
-    for path in sorted(closed_scripts(source)):
-        wrong.append(f"{path} cannot be called by its path: make it executable")
+    wrong += sorted(dead_ends(source))
     print("\n".join(wrong) or f"{len(rooms)} rooms, {len(wants)} modules: as planned")
     return 1 if wrong else 0
 

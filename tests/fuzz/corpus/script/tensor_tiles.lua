@@ -1,1 +1,1 @@
-../../../fixtures/tensor_tiles.lua
+../../../../lua/tensor_tiles.lua

@@ -1,1 +1,1 @@
-../../../fixtures/textured.lua
+../../../../lua/textured.lua
