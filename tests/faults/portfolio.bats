@@ -18,7 +18,7 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
     needs_the_fake
     set_command 12
     "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
-    holds 'p["over"]["cols"]["divisors"] == [2, 4, 8] and p["over"]["rows"]["divisors"] == [2, 4, 8]'
+    holds 'p["over"]["cols"]["divisors"] == [2, 4, 8, 16, 32] and p["over"]["rows"]["divisors"] == [2, 4, 8, 16, 32]'
     # Rows are at most 200 by the script.
     holds 'p["refused"] > 0 and all(t["problem"]["rows"] <= 200 for t in p["tried"])'
     holds 'p["made_on"]["problems"] == 12 and p["made_on"]["mean"] <= p["single_mean"]'

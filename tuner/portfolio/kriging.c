@@ -7,7 +7,7 @@
 enum {
     COLUMNS = RECORD_MAX_KEPT + 1,
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
-    FIT_ROWS = 160, /* are enough to tell one measure from another */
+    FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
     FIT_ROUNDS = 2,
     LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
 };

@@ -8,7 +8,7 @@
 
 enum {
     ASKED = 512,     /* configurations, from all over the space */
-    ALWAYS = 8,      /* and 2 and 4 are asked of every range: vectors go by them, and a sector is eight floats */
+    ALWAYS = 32,     /* and what divides it: vectors go by them, a sector is eight floats, a line 32 */
     MOST_HALVED = 10 /* times that the range is, until the script takes a problem */
 };
 
