@@ -19,27 +19,26 @@ from portfolio import PATTERNS, percentile, shapes_of, spelt
 
 SLOW = 0.04
 
-# What scripts derive: by a value of `choice`, the first that are timed, or by the script, with the last.
+# What scripts derive, by a value of `choice`; by OWN as they do.
+OWN = -1
 CHOICES = {
     # Sectors of a stretch, halvings of the threads, blocks of a cluster: logarithms.
     "columns": {
-        "pattern": "loop_order", "set": {"axis": "columns"}, "count": 64,
-        "derived": {"best": "choice < 64 and choice or {}"},
+        "pattern": "loop_order", "set": {"axis": "columns"}, "derived": "best",
+        "as": "choice", "values": [v for v in range(64) if v >> 2 & 3 < 3],
         "only": {"algorithm": "tile", "block": 1024, "lanes": 32, "waves": 2, "vec": 4, "unroll": 1, "accumulators": 1},
-        "unless": lambda value: value >> 2 & 3 == 3,
         "hints": ("load_hint", "no_allocate", "none"),
     },
     "rows": {
-        "pattern": "loop_order", "set": {"axis": "rows"}, "count": 6,
-        "derived": {"team": "choice < 6 and 32 << choice or {}"},
+        "pattern": "loop_order", "set": {"axis": "rows"}, "derived": "team",
+        "as": "32 << choice", "values": range(6),
         "only": {"algorithm": "team", "block": 128, "share": 16, "waves": 0, "vec": 4, "unroll": 2, "accumulators": 1,
                  "load_hint": "streaming"},
     },
-    # Which tile fits, and how many blocks share one.
+    # Which of 11 tiles fits, and how many blocks share one, up to eight.
     "tiles": {
-        "pattern": "matmul", "set": {}, "count": 88,
-        "derived": {"fit": "choice < 88 and choice // 8 + 1 or {}",
-                    "parts": "choice < 88 and (shareable and min(choice % 8 + 1, tiles_k) or 1) or {}"},
+        "pattern": "matmul", "set": {}, "derived": "fit_time",
+        "as": "choice", "values": range(88),
         "only": {"algorithm": "fit"},
     },
 }
@@ -49,8 +48,8 @@ PROLOGUE = """do
   local at = require "autotune"
   local pattern = at.pattern
   at.pattern = function(p)
-    p.space.choice = at.range(0, %d)
-%s
+    p.space.choice = { %(values)s }
+    p.derived.%(derived)s = ("choice >= 0 and %(as)s or (%%s)"):format(p.derived.%(derived)s)
     return pattern(p)
   end
 end
@@ -60,11 +59,9 @@ end
 def script_of(args, name, what):
     """A copy of the script in which a choice can be made."""
     text = open(os.path.join(args.scripts, what["pattern"] + ".lua")).read()
-    lines = ['    p.derived.%s = ("%s"):gsub("{}", function() return "(" .. p.derived.%s .. ")" end)' % (d, e, d)
-             for d, e in what["derived"].items()]
     path = os.path.join(args.folder, name + ".lua")
     with open(path, "w") as to:
-        to.write(PROLOGUE % (what["count"], "\n".join(lines)) + text)
+        to.write(PROLOGUE % dict(what, values=", ".join(map(str, [OWN, *what["values"]]))) + text)
     return path
 
 
@@ -74,22 +71,20 @@ def times_of(args, script, what, shape):
     if "hints" in what:
         name, within, beyond = what["hints"]
         only[name] = within if 4 * shape["rows"] * shape["cols"] <= args.cache_bytes else beyond
-    values = [v for v in range(what["count"] + 1) if not what.get("unless", lambda v: False)(v) or v == what["count"]]
     words = [w for n, v in only.items() for w in ("--only", "%s=%s" % (n, v))]
     done = subprocess.run(
-        [args.program, script, *args.device, *spelt(shape), *words, "--only",
-         "choice=" + ",".join(map(str, values)), "--strategy", "exhaustive", "--fixed", str(args.samples), "--no-record",
-         "--json", "--quiet", "--top", "1000", "--jobs", "4"], capture_output=True, text=True)
+        [args.program, script, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed",
+         str(args.samples), "--no-record", "--json", "--quiet", "--top", "1000", "--jobs", "4"], capture_output=True, text=True)
     try:
         said = json.loads(done.stdout)
         device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
-        return device, {r["config"]["choice"]: r["time_ns"] for r in said["results"] if r["outcome"] == "ok"}
+        return device, {str(r["config"]["choice"]): r["time_ns"] for r in said["results"] if r["outcome"] == "ok"}
     except ValueError:
         return done.stderr.strip() or "exit %d" % done.returncode
 
 
 def measure(args, name, what):
-    """What was timed: [{device, problem, times}]; the choice of the script is the last."""
+    """What was timed: [{device, problem, times}]."""
     path = os.path.join(args.folder, name + ".json")
     if os.path.exists(path):
         return json.load(open(path))
@@ -104,7 +99,7 @@ def measure(args, name, what):
     if kept:
         with open(path, "w") as to:
             json.dump(kept, to)
-    return json.load(open(path)) if kept else []
+    return kept
 
 
 def main():
@@ -127,7 +122,7 @@ def main():
         losses, device = [], ""
         for one in measure(args, name, what):
             device = one["device"]
-            derived = one["times_ns"].get(str(what["count"]))
+            derived = one["times_ns"].get(str(OWN))
             if derived:
                 losses.append((derived / min(one["times_ns"].values()) - 1, one["problem"]))
         if not losses:

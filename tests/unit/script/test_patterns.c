@@ -353,6 +353,20 @@ static void columns_that_blocks_share_are_checked_where_they_do(void **state)
     assert_true(may > 50 && do_share == 0);
 }
 
+/* The first launch of a configuration of the script's problem. */
+static kernel_launch launch_of(const char *arch, const char *path, const script_setting *settings, size_t count,
+                               const char *configuration)
+{
+    at_error error = {0};
+    uint16_t indices[MOST_PARAMETERS];
+    launch_plan plan;
+    script *s = load_for(arch, path, settings, count);
+    assert_ok(script_parse_configuration(s, configuration, indices, &error), error);
+    assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), error);
+    script_free(s);
+    return plan.launches[0];
+}
+
 /* Floats on a GPU of 132 multiprocessors, and what an H200 was fastest with of up to 14 forms; but the last, of fewer
  * columns than were timed. */
 static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
@@ -375,16 +389,10 @@ static void tiles_of_columns_have_the_form_of_the_least_time(void **state)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         const script_setting settings[] = {{"axis", "columns"}, {"rows", forms[i].rows}, {"cols", forms[i].cols}};
         static const char taken[] = "algorithm=tile,block=1024,lanes=32,waves=2,vec=2,unroll=2";
-        at_error error = {0};
-        uint16_t indices[MOST_PARAMETERS];
-        launch_plan plan;
-        script *s = load_for("sm_90", "lua/loop_order.lua", settings, 3);
-        assert_ok(script_parse_configuration(s, taken, indices, &error), error);
-        assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), error);
-        assert_int_equal(plan.launches[0].grid[0], forms[i].grid);
-        assert_int_equal(plan.launches[0].block[0], forms[i].threads);
-        assert_int_equal(plan.launches[0].cluster[0], forms[i].cluster);
-        script_free(s);
+        const kernel_launch launch = launch_of("sm_90", "lua/loop_order.lua", settings, 3, taken);
+        assert_int_equal(launch.grid[0], forms[i].grid);
+        assert_int_equal(launch.block[0], forms[i].threads);
+        assert_int_equal(launch.cluster[0], forms[i].cluster);
     }
 }
 
@@ -407,15 +415,9 @@ static void teams_of_a_row_grow_with_it_and_are_never_of_two_warps(void **state)
     for (size_t i = 0; i < sizeof teams / sizeof *teams; i++) {
         const script_setting settings[] = {{"rows", teams[i].rows}, {"cols", teams[i].cols}};
         static const char taken[] = "algorithm=team,block=128,share=16,waves=0,vec=4,unroll=2,load_hint=streaming";
-        at_error error = {0};
-        uint16_t indices[MOST_PARAMETERS];
-        launch_plan plan;
-        script *s = load_for("sm_90", "lua/loop_order.lua", settings, 2);
-        assert_ok(script_parse_configuration(s, taken, indices, &error), error);
-        assert_ok(script_launch_plan(s, PROBLEM_TUNED, indices, &plan, &error), error);
-        assert_int_equal(plan.launches[0].grid[0], teams[i].grid);
-        assert_int_equal(plan.launches[0].block[0], teams[i].threads);
-        script_free(s);
+        const kernel_launch launch = launch_of("sm_90", "lua/loop_order.lua", settings, 2, taken);
+        assert_int_equal(launch.grid[0], teams[i].grid);
+        assert_int_equal(launch.block[0], teams[i].threads);
     }
 }
 
@@ -475,12 +477,8 @@ static void as_many_blocks_share_a_product_as_take_the_least_time(void **state)
                                "layout_a=columns,pad=4,vec=4,staging=async,stages=4,unroll=8,min_blocks=1,group=8";
     for (size_t i = 0; i < sizeof products / sizeof *products; i++) {
         const script_setting settings[] = {{"m", products[i].m}, {"n", products[i].n}, {"k", products[i].k}};
-        at_error error = {0};
-        uint16_t indices[MOST_PARAMETERS];
-        script *s = load_for("sm_90", "lua/matmul.lua", settings, 3);
-        assert_ok(script_parse_configuration(s, tile, indices, &error), error);
-        assert_int_equal(cluster_of(s, PROBLEM_TUNED, indices), products[i].parts);
-        script_free(s);
+        const kernel_launch launch = launch_of("sm_90", "lua/matmul.lua", settings, 3, tile);
+        assert_int_equal(launch.cluster[0], products[i].parts);
     }
 }
 
