@@ -9,6 +9,8 @@ enum {
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
     FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
     FIT_ROUNDS = 2,
+    NOISE_ROWS = 640, /* that tell how much of what was timed is noise */
+    NOISE_PARTS = 5,  /* of them, each expected from the others */
     LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
 };
 
@@ -25,7 +27,10 @@ typedef struct measure {
  * where all divisors differ was chosen for any that do, before each had a number of its own. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
-                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2};
+                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2}, more_noises[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4};
+
+/* More noise than is likely has to lose so much less, of what is lost: less may be chance. */
+static const double clear_saving = 0.1;
 
 /* How much it counts, beside the time itself, that the default may have been faster. */
 static const double caution = 0.5;
@@ -273,13 +278,102 @@ static void fit(kriging *k, const portfolio_matrix *m, const work *w, size_t *am
     }
 }
 
-at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
-                      bool fits, kriging **out, at_error *error)
+/* ---- one that has learnt ---- */
+
+/* By a measure; without one by the usual, which `fits` suits to the matrix. */
+static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
+                        const measure *by, bool fits, kriging **out, at_error *error);
+
+/* Some rows of a matrix. */
+typedef struct some_rows {
+    portfolio_matrix m;
+    double *ratios, *defaults;
+    value *problems;
+} some_rows;
+
+static void add_row(some_rows *s, const portfolio_matrix *from, const value *problem, size_t axis_count, size_t row)
+{
+    size_t width = from->configuration_count, at = s->m.problem_count++;
+    memcpy(&s->ratios[at * width], &from->ratios[row * width], width * sizeof *s->ratios);
+    memcpy(&s->problems[at * axis_count], problem, axis_count * sizeof *s->problems);
+    s->defaults[at] = from->defaults[row];
+}
+
+/* What is lost on a row by who takes what is expected to be the best there. */
+static double loss_on(const kriging *k, const portfolio_matrix *m, size_t row, const value *problem)
+{
+    double expected[COLUMNS], least = INFINITY, ratio = 0;
+    kriging_expect(k, problem, expected);
+    for (size_t c = 0; c < k->columns; c++)
+        if (ratio_at(m, row, c) > 0 && expected[c] > 0 && expected[c] < least) {
+            least = expected[c];
+            ratio = ratio_at(m, row, c);
+        }
+    return ratio > 0 ? fmin(ratio / best_of(m, row), most_ratio) - 1 : 0;
+}
+
+/* The same on some rows, summed, each part of them expected from the others. `s` has room for them. */
+static at_status cross_validate(const kriging *k, const portfolio_matrix *m, const measure *by, const size_t *among,
+                                size_t count, some_rows *s, double *loss, at_error *error)
+{
+    *loss = 0;
+    for (size_t part = 0; part < NOISE_PARTS; part++) {
+        kriging *of_others;
+        s->m.problem_count = 0;
+        for (size_t i = 0; i < count; i++)
+            if (i % NOISE_PARTS != part)
+                add_row(s, m, row_of(k, among[i]), k->axis_count, among[i]);
+        at_status status = new_by(&s->m, k->axes, k->axis_count, s->problems, by, false, &of_others, error);
+        if (status)
+            return status;
+        for (size_t i = part; i < count; i += NOISE_PARTS)
+            *loss += loss_on(of_others, m, among[i], row_of(k, among[i]));
+        kriging_free(of_others);
+    }
+    return AT_OK;
+}
+
+/* What makes the times of all likely need not choose well among the best: where which of them is ahead changes from one
+ * problem to the next, less is lost by who takes most of that for noise. */
+static at_status fit_noise(kriging *k, const portfolio_matrix *m, size_t *among, at_error *error)
+{
+    size_t step = 1 + (k->rows - 1) / NOISE_ROWS, count = 0;
+    for (size_t row = 0; row < k->rows; row += step)
+        among[count++] = row;
+    some_rows s = {.ratios = calloc(count * m->configuration_count + 1, sizeof *s.ratios),
+                   .defaults = calloc(count + 1, sizeof *s.defaults),
+                   .problems = calloc(count * k->axis_count + 1, sizeof *s.problems)};
+    s.m = (portfolio_matrix){0, m->configuration_count, s.ratios, s.defaults, NULL};
+    measure by = k->by;
+    double least = 0, loss;
+    at_status status = s.ratios && s.defaults && s.problems
+                           ? cross_validate(k, m, &by, among, count, &s, &least, error)
+                           : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", count);
+    least *= 1 - clear_saving;
+    for (size_t i = 0; i < sizeof more_noises / sizeof *more_noises && !status; i++) {
+        by.noise = more_noises[i];
+        if (by.noise <= k->by.noise)
+            continue;
+        status = cross_validate(k, m, &by, among, count, &s, &loss, error);
+        if (!status && loss < least) {
+            least = loss;
+            k->by.noise = by.noise;
+        }
+    }
+    free(s.ratios);
+    free(s.defaults);
+    free(s.problems);
+    return status;
+}
+
+static at_status new_by(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
+                        const measure *by, bool fits, kriging **out, at_error *error)
 {
     size_t n = m->problem_count, columns = m->configuration_count + 1;
     kriging *k = calloc(1, sizeof *k);
     size_t *indices = calloc(4 * n + 1, sizeof *indices);
     work w = {.all = indices, .factor = calloc(n * n + 1, sizeof *w.factor)};
+    at_status status = AT_OK;
     *out = NULL;
     if (k)
         *k = (kriging){.axes = axes,
@@ -287,26 +381,39 @@ at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, siz
                        .problems = problems,
                        .rows = n,
                        .columns = columns,
-                       .by = usual_measure(axes, axis_count),
+                       .by = by ? *by : usual_measure(axes, axis_count),
                        .likeness = calloc(n * n + 1, sizeof *k->likeness),
                        .factor = calloc(n * n + 1, sizeof *k->factor),
                        .weights = calloc(n * columns + 1, sizeof *k->weights),
                        .scratch = calloc(n + 1, sizeof *k->scratch)};
-    if (k && indices && w.factor && k->likeness && k->factor && k->weights && k->scratch) {
-        for (size_t i = 0; i < n; i++)
-            w.all[i] = i;
-        w.rows = indices + n;
-        w.before = indices + 2 * n;
-        if (fits && n >= LEAST_FIT_ROWS)
-            fit(k, m, &w, indices + 3 * n);
-        learn_all(k, m, &w);
-        *out = k;
-    } else {
-        kriging_free(k);
+    if (!k || !indices || !w.factor || !k->likeness || !k->factor || !k->weights || !k->scratch) {
+        status = error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", n);
+        goto cleanup;
     }
+    for (size_t i = 0; i < n; i++)
+        w.all[i] = i;
+    w.rows = indices + n;
+    w.before = indices + 2 * n;
+    if (fits && n >= LEAST_FIT_ROWS) {
+        fit(k, m, &w, indices + 3 * n);
+        status = fit_noise(k, m, indices + 3 * n, error);
+    }
+    if (status)
+        goto cleanup;
+    learn_all(k, m, &w);
+    *out = k;
+    k = NULL;
+cleanup:
+    kriging_free(k);
     free(indices);
     free(w.factor);
-    return *out ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory to compare %zu problems", n);
+    return status;
+}
+
+at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
+                      bool fits, kriging **out, at_error *error)
+{
+    return new_by(m, axes, axis_count, problems, NULL, fits, out, error);
 }
 
 void kriging_free(kriging *k)

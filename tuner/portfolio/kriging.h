@@ -15,7 +15,8 @@ typedef struct kriging kriging;
 
 /* Learns from a matrix; `problems` has one value an axis for each of its problems, and is borrowed as the axes are.
  * `fits`: chooses, where there are enough problems, how far each size and each product of two reaches, what divisibility
- * matters and how much is noise, by what makes the times most likely; it takes seconds. The caller frees *out (NULL after
+ * matters and how much is noise, by what makes the times most likely; and more noise, where the choices of who knows the
+ * others' times clearly lose less by that (cross-validation). It takes seconds. The caller frees *out (NULL after
  * AT_NO_MEMORY). */
 at_status kriging_new(const portfolio_matrix *m, const portfolio_axis *axes, size_t axis_count, const value *problems,
                       bool fits, kriging **out, at_error *error);

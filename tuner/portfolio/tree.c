@@ -12,7 +12,8 @@ enum {
     LEAST_ROWS = 2,    /* of a leaf, where there are more than a few */
     FEW_ROWS = 10,     /* of which each may have a leaf of its own */
     LEAST_PARTED = 16, /* rows of a leaf whose question saves nothing by itself */
-    MOST_BOUNDS = 50   /* that are tried for a number: of more rows only some neighbours are looked between */
+    MOST_BOUNDS = 50,  /* that are tried for a number: of more rows only some neighbours are looked between */
+    MOST_GROWN = 4 * RECORD_MAX_NODES /* before what pays least is taken back */
 };
 
 /* What a question has to save in the end, in the mean of all problems. Cross-validated on portfolios of four patterns
@@ -34,6 +35,8 @@ typedef struct branch {
     size_t then, otherwise;
     double cost;      /* as a leaf */
     double avoidable; /* of that: what the best column of each row would save */
+    double pruned;    /* of what is left of the branch */
+    size_t leaves;    /* of that */
 } branch;
 
 typedef struct grower {
@@ -45,7 +48,7 @@ typedef struct grower {
     double least_gain;  /* in times of a problem */
     bool words_first;   /* problems with different words have nothing in common */
     size_t *rows, *scratch;
-    branch branches[RECORD_MAX_NODES];
+    branch branches[MOST_GROWN];
     size_t branch_count;
     record_node *nodes; /* the tree in the end */
     size_t node_count;
@@ -194,19 +197,52 @@ static at_status part(grower *g, size_t leaf, at_error *error)
     return AT_OK;
 }
 
-/* Takes back what saves too little: children come behind their parents. Returns what the tree costs. */
-static double prune(grower *g)
+/* Takes back what saves too little, and adds up what is left: children come behind their parents. */
+static void take_back(grower *g)
 {
     for (size_t i = g->branch_count; i-- > 0;) {
         branch *b = &g->branches[i];
+        b->pruned = b->cost;
+        b->leaves = 1;
         if (!b->is_parted)
             continue;
-        double cost = g->branches[b->then].cost + g->branches[b->otherwise].cost;
-        b->is_parted = b->cost - cost >= g->least_gain;
-        if (b->is_parted)
-            b->cost = cost;
+        const branch *then = &g->branches[b->then], *otherwise = &g->branches[b->otherwise];
+        b->is_parted = b->cost - (then->pruned + otherwise->pruned) >= g->least_gain;
+        if (b->is_parted) {
+            b->pruned = then->pruned + otherwise->pruned;
+            b->leaves = then->leaves + otherwise->leaves;
+        }
     }
-    return g->branches[0].cost;
+}
+
+/* For each leaf more than one. */
+static double saving(const branch *b)
+{
+    return (b->cost - b->pruned) / (double)(b->leaves - 1);
+}
+
+/* The parted branch of what is left at `from` that saves least for each of its leaves. */
+static size_t weakest(const grower *g, size_t from)
+{
+    const branch *b = &g->branches[from];
+    size_t least = from, parts[] = {b->then, b->otherwise};
+    for (size_t i = 0; i < 2; i++) {
+        if (!g->branches[parts[i]].is_parted)
+            continue;
+        size_t of_part = weakest(g, parts[i]);
+        if (saving(&g->branches[of_part]) < saving(&g->branches[least]))
+            least = of_part;
+    }
+    return least;
+}
+
+/* Takes back what does not pay, and then what pays least until the rest has room (Breiman's weakest links). Returns what
+ * the tree costs. */
+static double prune(grower *g)
+{
+    for (take_back(g); 2 * g->branches[0].leaves - 1 > RECORD_MAX_NODES; take_back(g))
+        g->branches[weakest(g, 0)].is_parted = false;
+    return g->branches[0].pruned;
 }
 
 static at_status grow(grower *g, bool words_first, double *cost, at_error *error)
@@ -217,7 +253,7 @@ static at_status grow(grower *g, bool words_first, double *cost, at_error *error
         g->rows[row] = row;
     g->branches[0] = branch_of(g, 0, g->problem_count);
     g->branch_count = 1;
-    for (size_t leaf; !status && g->branch_count + 2 <= RECORD_MAX_NODES && (leaf = next_leaf(g)) != SIZE_MAX;)
+    for (size_t leaf; !status && g->branch_count + 2 <= MOST_GROWN && (leaf = next_leaf(g)) != SIZE_MAX;)
         status = part(g, leaf, error);
     *cost = prune(g);
     return status;

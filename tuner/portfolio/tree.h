@@ -5,8 +5,10 @@
  * Stone, "Classification and Regression Trees", 1984), the leaf that loses most first: by the question that saves most of
  * its loss, if that is a good part of it; else by the one that parts the losses of all configurations best, because
  * where several questions have to come together none of them saves anything alone. What has not paid in the end is taken
- * back. Problems with different words are parted first, if that is better. Nothing guards against chance: a tree is grown
- * on what is expected (portfolio/kriging.h), on thousands of problems. */
+ * back, and of a tree that a record has no room for what pays least. Problems with different words are parted first, if
+ * that is better. Nothing guards against chance: a tree is grown on what is expected (portfolio/kriging.h), on thousands
+ * of problems.
+ */
 #ifndef AUTOTUNE_PORTFOLIO_TREE_H
 #define AUTOTUNE_PORTFOLIO_TREE_H
 

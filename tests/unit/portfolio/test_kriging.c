@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/rng.h"
 #include "portfolio/kriging.h"
 
 enum { ROWS = 9, COUNT = 2 };
@@ -216,6 +217,37 @@ static void which_divisor_decides_is_found(void **state)
     kriging_free(k);
 }
 
+/* The first two configurations take turns by chance, the first more often; the times of others have a pattern. */
+static void what_changes_by_chance_is_not_followed(void **state)
+{
+    (void)state;
+    enum { PROBLEMS = 200, WIDTH = 6 };
+    static const portfolio_axis lengths[1] = {{.name = "n", .least = 1, .most = 1 << 20}};
+    static value problems[PROBLEMS];
+    static double ratios[WIDTH * PROBLEMS], defaults[PROBLEMS];
+    const portfolio_matrix m = {PROBLEMS, WIDTH, ratios, defaults, NULL};
+    at_error error = {0};
+    rng chance = rng_seeded(1);
+    kriging *k;
+    for (int i = 0; i < PROBLEMS; i++) {
+        bool is_ahead = rng_uniform(&chance) < 0.75;
+        problems[i] = number((int64_t)exp2(0.1 * i));
+        ratios[WIDTH * i] = is_ahead ? 1 : 1.1;
+        ratios[WIDTH * i + 1] = is_ahead ? 1.1 : 1;
+        for (int c = 2; c < WIDTH; c++)
+            ratios[WIDTH * i + c] = 2 + sin(0.05 * c * i);
+        defaults[i] = 4;
+    }
+    assert_ok(kriging_new(&m, lengths, 1, problems, true, &k, &error), error);
+    for (int64_t n = 4; n < 1 << 20; n = 5 * n / 4) {
+        const value unseen = number(n);
+        double expected[WIDTH + 1];
+        kriging_expect(k, &unseen, expected);
+        assert_true(expected[0] < expected[1]);
+    }
+    kriging_free(k);
+}
+
 static void few_problems_leave_the_measure_as_it_is(void **state)
 {
     fixture *f = *state;
@@ -241,6 +273,7 @@ int main(void)
         TEST(what_may_be_slower_than_the_default_is_bewared_of_where_little_is_known),
         TEST(where_only_a_product_matters_it_is_found),
         TEST(which_divisor_decides_is_found),
+        TEST(what_changes_by_chance_is_not_followed),
         TEST(few_problems_leave_the_measure_as_it_is),
         TEST(most_is_at_risk_where_the_best_changes_and_nothing_was_timed),
     };

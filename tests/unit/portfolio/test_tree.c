@@ -220,6 +220,33 @@ static void noise_grows_a_small_tree(void **state)
     assert_in_range(nodes, DRAWS, DRAWS * PROBLEMS / 4);
 }
 
+/* Configurations take turns, in more stretches than a tree has leaves; in one of five it matters which. */
+static void of_more_questions_than_there_is_room_for_those_that_pay_most_stay(void **state)
+{
+    (void)state;
+    enum { STRETCH = 16, STRETCHES = 200, EACH = 5, ALL = STRETCH * STRETCHES, WIDTH = 8 };
+    static const portfolio_axis n[] = {{.name = "n", .least = 1, .most = ALL}};
+    static value problems[ALL];
+    static double ratios[WIDTH * ALL], defaults[ALL];
+    const portfolio_matrix m = {ALL, WIDTH, ratios, defaults, NULL};
+    record_node nodes[RECORD_MAX_NODES];
+    size_t node_count;
+    double lost = 0;
+    at_error error = {0};
+    for (int i = 0; i < ALL; i++) {
+        int stretch = i / STRETCH;
+        problems[i] = (value){.kind = VALUE_INTEGER, .integer = i + 1};
+        for (int c = 0; c < WIDTH; c++)
+            ratios[WIDTH * i + c] = c == stretch % WIDTH ? 1 : stretch % EACH == 0 ? 1.3 : 1.01;
+        defaults[i] = 2;
+    }
+    assert_ok(portfolio_grow(&m, n, 1, problems, nodes, &node_count, &error), error);
+    assert_in_range(node_count, RECORD_MAX_NODES / 2, RECORD_MAX_NODES);
+    for (size_t i = 0; i < ALL; i++)
+        lost += i / STRETCH % EACH == 0 ? loss_of(&m, n, 1, nodes, problems, i) : 0;
+    assert_true(lost < 0.05 * 0.3 * ALL / EACH);
+}
+
 static void at_random(int64_t rows, int64_t cols, double *ratios)
 {
     rng r = rng_seeded((uint64_t)(rows * 31 + cols));
@@ -367,6 +394,7 @@ int main(void)
         cmocka_unit_test(harm_that_no_race_could_tell_counts),
         cmocka_unit_test(few_problems_are_told_apart),
         cmocka_unit_test(what_words_part_is_learnt_apart),
+        cmocka_unit_test(of_more_questions_than_there_is_room_for_those_that_pay_most_stay),
         cmocka_unit_test(every_problem_gets_what_is_possible),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

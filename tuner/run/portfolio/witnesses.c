@@ -2,7 +2,7 @@
  *
  * Which of few configurations is best is soon told, and a tree of few problems chooses badly. Every other witness is the
  * next of a sequence that fills the ranges evenly; the others are, of several, where most is at risk: where what is
- * expected to be best may well not be it. The tree is grown on what is expected on hundreds of problems that were not
+ * expected to be best may well not be it. The tree is grown on what is expected on thousands of problems that were not
  * timed, and so keeps away from what is but chance. */
 #include "run/portfolio/state.h"
 
@@ -15,8 +15,7 @@
 enum {
     TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
     AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
-    LOOKED_AT = 4,       /* of the sequence, for each that is chosen */
-    EXPECTED = 4096      /* of the sequence, for the tree */
+    LOOKED_AT = 4        /* of the sequence, for each that is chosen */
 };
 
 /* ---- what is timed ---- */
@@ -104,10 +103,10 @@ at_status portfolio_grow_tree(portfolio *p, at_error *error)
     kriging *k = NULL;
     at_status status = rows_init(p, 0, &timed, error);
     if (!status)
-        status = rows_init(p, EXPECTED, &all, error);
+        status = rows_init(p, p->witness_count, &all, error);
     if (!status)
         status = kriging_new(&timed.m, p->asked->axes, axes, timed.problems, true, &k, error);
-    for (size_t w = 0; w < p->witness_count && w < EXPECTED && !status; w++)
+    for (size_t w = 0; w < p->witness_count && !status; w++)
         add_expected(p, &all, p->problem_count + w);
     for (size_t row = 0; row < all.m.problem_count && !status; row++)
         expect_row(k, &all, &all.problems[row * axes], row);
