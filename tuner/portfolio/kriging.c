@@ -9,8 +9,8 @@ enum {
     LENGTHS = PORTFOLIO_MAX_AXES * (PORTFOLIO_MAX_AXES + 1) / 2,
     FIT_ROWS = 320, /* tell one measure from another; of 160 more was lost, cross-validated */
     FIT_ROUNDS = 2,
-    NOISE_ROWS = 640, /* that tell how much of what was timed is noise */
-    NOISE_PARTS = 5,  /* of them, each expected from the others */
+    NOISE_ROWS = 1024, /* that tell how much of what was timed is noise: of half as many it seems more */
+    NOISE_PARTS = 5,   /* of them, each expected from the others */
     LEAST_FIT_ROWS = 40 /* of fewer chance would choose */
 };
 
@@ -27,7 +27,7 @@ typedef struct measure {
  * where all divisors differ was chosen for any that do, before each had a number of its own. */
 static const double usual_scale = 0.25, usual_divided = 0.7, usual_noise = 0.02;
 static const double scales[] = {0, 0.06, 0.125, 0.25, 0.5, 1}, parts_left[] = {0.5, 0.7, 0.85, 0.95, 1},
-                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2}, more_noises[] = {0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4};
+                    noises[] = {0.01, 0.02, 0.05, 0.1, 0.2}, more_noises[] = {0.2, 0.4, 0.8, 1.6, 3.2};
 
 /* More noise than is likely has to lose so much less, of what is lost: less may be chance. */
 static const double clear_saving = 0.1;
