@@ -304,7 +304,7 @@ static at_status set_up(device_bench *b, const device_image support[DEVICE_SUPPO
         return error_set(error, AT_NO_MEMORY, "no memory for %zu layouts", stages);
     b->stage_count = stages;
     b->slot_count = slots;
-    notify(b, "the set-up", 0, setup_limit_ns);
+    notify(b, "the set-up (data, and the reference's results)", 0, setup_limit_ns);
     at_status status = b->api->set_support ? b->api->set_support(b->device, support, error) : AT_OK;
     for (size_t i = 0; !status && i < count; i++) {
         device_slot *s = slot_at(b, i);

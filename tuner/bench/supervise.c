@@ -279,8 +279,7 @@ static at_status finish_for_worker(device_worker *w, outcome result, const char 
 static at_status bury_starting(device_worker *w, bool timed_out, const char *how, at_error *error)
 {
     char text[320];
-    snprintf(text, sizeof text, "the device worker %s while %s", timed_out ? "hung" : how,
-             w->doing);
+    snprintf(text, sizeof text, "the device worker %s during %s", timed_out ? "hung" : how, w->doing);
     w->silent_starts += timed_out ? MAX_SILENT_STARTS / MAX_FAILED_STARTS : 1;
     return w->silent_starts >= MAX_SILENT_STARTS ? fail_for_good(w, AT_WORKER, text, error)
                                                  : restart(w, error);
@@ -343,7 +342,7 @@ static at_status blame(device_worker *w, death why, const char *how, at_error *e
     int deaths = killed ? ++counted->kills : ++counted->deaths;
     if (deaths < (killed ? MAX_KILLS : MAX_DEATHS))
         return AT_OK;
-    snprintf(text, sizeof text, "%d device workers in a row died %s; the last %s", deaths,
+    snprintf(text, sizeof text, "%d device workers in a row died during %s; the last %s", deaths,
              w->doing, how);
     return finish_for_worker(w, OUTCOME_CRASHED, text, error);
 }
