@@ -47,6 +47,29 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
     [ "$(samples_taken)" -gt "$samples" ]
 }
 
+@test "beside what is known nothing is tried on a problem that is not searched, though some are twins" {
+    gpu
+    needs_the_fake
+    set_command 12
+    "${command[@]}" --held-out 0 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
+    # Three are searched, and eight of each are known then. (a = 8 and a = 10 are twins on large ones.)
+    python3 - "$XDG_STATE_HOME"/autotune/journal/*.jsonl <<'END'
+import json, sys
+tried = {}
+for line in map(json.loads, open(sys.argv[1])):
+    if line.get("outcome") == "ok":
+        # A twin has its other's samples.
+        tried.setdefault(line["facts"], {})[line["configuration"]] = min(line["samples_ns"], default=0)
+problems = list(tried.values())
+known = {"a=5,b=1"}
+for found in problems[:3]:
+    eighth = sorted(found.values())[7]
+    known |= {c for c, ns in found.items() if ns <= eighth}
+others = {c for found in problems[3:] for c in found}
+assert len(problems) > 12 and others <= known, others - known
+END
+}
+
 @test "a portfolio that was interrupted goes on and measures nothing twice" {
     gpu
     needs_the_fake

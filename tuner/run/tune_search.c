@@ -166,11 +166,11 @@ static at_status take_proofs(tune *t, at_error *error)
     return status;
 }
 
-/* What of the budget is not asked for yet. A twin costs nothing; but where nearly all are twins they are
+/* What of the budget is not asked for yet. A twin costs nothing, as a rule; but where nearly all are twins they are
  * emitted, which is not for nothing. */
 static uint64_t evaluations_left(const tune *t)
 {
-    uint64_t most = tune_evaluations(t), spent = t->asked - t->twins;
+    uint64_t most = tune_evaluations(t), spent = t->asked - (t->settings->counts_twins ? 0 : t->twins);
     bool enough = spent >= most || t->asked / TWINS_AN_EVALUATION >= most;
     return enough ? 0 : most - spent;
 }

@@ -102,6 +102,7 @@ at_status portfolio_run(portfolio *p, size_t problem, const size_t *given, size_
     at.settings.budget_s = 0;
     at.settings.budget_evaluations = evaluations;
     at.settings.has_effort = is_search;
+    at.settings.counts_twins = !is_search;
     at.settings.prove_all = a->run->prove_all || p->proves;
     at.settings.leave_unproven = !at.settings.prove_all;
     if (!a->run->has_effort)

@@ -44,6 +44,7 @@ typedef struct settings {
     bool read_energy;       /* read the winner's energy, although time decides */
     bool prove_all;         /* prove every variant that works, not only the finalists */
     bool leave_unproven;    /* prove none */
+    bool counts_twins;      /* against budget_evaluations: nothing is tried in their place */
     bool warm_cache;        /* sample without the flush of the L2 */
     int jobs;               /* compile workers; 0: one a core */
     bool use_cache;         /* of compiled kernels */
