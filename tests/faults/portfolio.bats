@@ -16,12 +16,12 @@ assert eval(sys.argv[1].replace("\n", " ")), p' "$1"
 @test "a portfolio loses little, hurts nowhere, and is what readers are given" {
     gpu
     needs_the_fake
-    set_command 12
+    set_command 40
     "${command[@]}" >out.txt 2>err.txt || { cat err.txt; false; }
     holds 'p["over"]["cols"]["divisors"] == [2, 4, 8, 16, 32] and p["over"]["rows"]["divisors"] == [2, 4, 8, 16, 32]'
     # Rows are at most 200 by the script.
     holds 'p["refused"] > 0 and all(t["problem"]["rows"] <= 200 for t in p["tried"])'
-    holds 'p["made_on"]["problems"] == 12 and p["made_on"]["mean"] <= p["single_mean"]'
+    holds 'p["made_on"]["problems"] == 40 and p["made_on"]["mean"] <= p["single_mean"]'
     holds 'p["made_on"]["worst"] < 0.05'
     holds 'p["made_on"]["slower_than_default"] == 0 and p["held_out"]["slower_than_default"] == 0'
     holds 'record["portfolios"] == [p["portfolio"]] and record["entries"] == []'

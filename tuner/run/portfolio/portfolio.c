@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "portfolio/cover.h"
+#include "portfolio/shortlist.h"
 #include "run/portfolio/spending.h"
 #include "run/setup/setup.h"
 
@@ -14,7 +14,6 @@
 enum { WITNESSES = 12288 };
 
 static const double matrix_share = 0.75; /* of the budget, until everything was timed everywhere */
-static const double alike = 0.002;       /* what is that near to a problem's best stands for it */
 
 /* ---- problems ---- */
 
@@ -91,18 +90,6 @@ static at_status choose_problems(portfolio *p, at_error *error)
 
 /* ---- the matrix ---- */
 
-/* Was something of the list nearly as fast on the problem as the best? */
-static bool is_served(const portfolio *p, size_t problem)
-{
-    double enough_ns = p->known.problems[problem].best_ns * (1 + alike);
-    for (size_t i = 0; i < p->everywhere_count; i++) {
-        double time_ns = p->known.items[p->everywhere[i]].times_ns[problem];
-        if (time_ns > 0 && time_ns <= enough_ns)
-            return true;
-    }
-    return false;
-}
-
 static size_t most_everywhere(const portfolio *p)
 {
     size_t problems = 0;
@@ -114,21 +101,52 @@ static size_t most_everywhere(const portfolio *p)
                                portfolio_variant_s(p));
 }
 
-/* What was best on problems, each as long as nothing before it is alike; then, while there is room, what was best on
- * the others, and second best. */
-static void list_everywhere(portfolio *p)
+/* What is known of the matrix's configurations, which are those of `places`, on the problems that something was timed
+ * on. There is room for a row for each problem. */
+static at_status add_known(portfolio *p, const size_t *places, portfolio_matrix *m, double *ratios, double *defaults,
+                           at_error *error)
 {
-    size_t most = most_everywhere(p);
-    for (size_t round = 0; round < 3; round++)
-        for (size_t q = 0; q < p->made_on; q++)
-            for (size_t c = 0; c < p->known.count && p->everywhere_count < most; c++)
-                if (known_has_rank(&p->known, c, q, round / 2) && !p->known.items[c].condemned &&
-                    c != p->known_default && !portfolio_contains(p->everywhere, p->everywhere_count, c) &&
-                    (round > 0 || !is_served(p, q)))
-                    p->everywhere[p->everywhere_count++] = c;
+    at_status status = AT_OK;
+    for (size_t q = 0; q < p->made_on && !status; q++) {
+        const known_problem *at = &p->known.problems[q];
+        if (!portfolio_is_in(p, q) || at->best_ns <= 0)
+            continue;
+        status = portfolio_ask_possible(p, q, places, m->configuration_count, error);
+        for (size_t i = 0; i < m->configuration_count && !status; i++, ratios++) {
+            const known_configuration *c = &p->known.items[places[i]];
+            *ratios = c->times_ns[q] > 0 ? c->times_ns[q] / at->best_ns : SHORTLIST_UNKNOWN;
+            if (c->possible[q] != 1)
+                *ratios = SHORTLIST_IMPOSSIBLE;
+        }
+        defaults[m->problem_count++] = at->baseline_ns / at->best_ns;
+    }
+    return status;
+}
+
+/* Of what was good on some problem, what promises most on all. */
+static at_status list_everywhere(portfolio *p, at_error *error)
+{
+    size_t count = 0, *places = calloc(p->known.count + 1, sizeof *places);
+    double *ratios = calloc(p->made_on * p->known.count + 1, sizeof *ratios),
+           *defaults = calloc(p->made_on + 1, sizeof *defaults);
+    at_status status = places && ratios && defaults ? AT_OK : known_no_memory(error);
+    for (size_t c = 0; c < p->known.count && !status; c++)
+        if (!p->known.items[c].condemned && c != p->known_default)
+            places[count++] = c;
+    portfolio_matrix m = {0, count, ratios, defaults, NULL};
+    if (!status)
+        status = add_known(p, places, &m, ratios, defaults, error);
+    if (!status)
+        status = portfolio_shortlist(&m, most_everywhere(p), p->everywhere, &p->everywhere_count, error);
+    for (size_t i = 0; i < p->everywhere_count; i++)
+        p->everywhere[i] = places[p->everywhere[i]];
     /* Nothing but the default works. */
-    if (!p->everywhere_count && p->known_default != SIZE_MAX)
+    if (!status && !p->everywhere_count && p->known_default != SIZE_MAX)
         p->everywhere[p->everywhere_count++] = p->known_default;
+    free(places);
+    free(ratios);
+    free(defaults);
+    return status;
 }
 
 /* Of some configurations those that may be given on a problem. */
@@ -145,11 +163,10 @@ static at_status list_possible(portfolio *p, size_t problem, const size_t *from,
 
 static at_status fill_matrix(portfolio *p, at_error *error)
 {
-    at_status status = AT_OK;
     p->everywhere = calloc(SPENDING_MOST_EVERYWHERE, sizeof *p->everywhere);
     if (!p->everywhere)
         return known_no_memory(error);
-    list_everywhere(p);
+    at_status status = list_everywhere(p, error);
     for (size_t q = 0, filled = 0, next = 0; q < p->made_on && !status; q++) {
         size_t given[SPENDING_MOST_EVERYWHERE];
         if (!portfolio_is_in(p, q))

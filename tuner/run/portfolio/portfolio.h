@@ -10,7 +10,8 @@
  *      budget in seconds each gets its share, if only for a few dozen variants: a problem that nothing was searched on costs
  *      more than a search that was short. Searching ends where half a percent is no more to be expected, or
  *      a good half of the budget is spent.
- *   3. What is good anywhere is timed everywhere, in one race a problem, so that the times compare.
+ *   3. Of what is good anywhere, what promises to serve most (portfolio/shortlist.h) is timed everywhere, in one race a
+ *      problem, so that the times compare.
  *   4. Configurations are chosen (portfolio/cover.h), and timed on further problems as long as the budget lasts
  *      (without one, on three times as many), many of them where the choice is in most doubt. What is expected of
  *      all others (portfolio/kriging.h) the tree is grown on (portfolio/tree.h). They are proven meanwhile.

@@ -1,0 +1,144 @@
+/* Which configurations are timed everywhere, on invented searches. */
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "portfolio/cover.h"
+#include "portfolio/shortlist.h"
+
+enum { PROBLEMS = 30, WIDTH = 60, MOST = 12, UNKNOWN = SHORTLIST_UNKNOWN, IMPOSSIBLE = SHORTLIST_IMPOSSIBLE };
+
+static size_t shortlist(size_t problems, size_t width, const double *ratios, const double *defaults, size_t most,
+                        size_t *list)
+{
+    const portfolio_matrix m = {problems, width, ratios, defaults, NULL};
+    at_error error = {0};
+    size_t count;
+    assert_ok(portfolio_shortlist(&m, most, list, &count, &error), error);
+    return count;
+}
+
+static void what_is_nearly_best_everywhere_comes_before_what_is_best_once(void **state)
+{
+    (void)state;
+    /* The first three are best on a problem each, by a hair, and bad on the next; the last is near on all. */
+    const double ratios[] = {1,       1.2, UNKNOWN, 1.01, /**/ 1.2, UNKNOWN, 1, 1.01, /**/ UNKNOWN, 1, 1.2, 1.01},
+                 defaults[] = {2, 2, 2};
+    size_t list[4];
+    assert_int_equal(shortlist(3, 4, ratios, defaults, 1, list), 1);
+    assert_int_equal(list[0], 3);
+}
+
+static void what_was_timed_once_is_not_expected_to_be_as_good_elsewhere(void **state)
+{
+    (void)state;
+    /* The first was best in its only trial; the second was tried everywhere. */
+    const double ratios[] = {1, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5, /**/ UNKNOWN, 1.02, 1.5},
+                 defaults[] = {2, 2, 2, 2};
+    size_t list[3];
+    assert_int_equal(shortlist(4, 3, ratios, defaults, 3, list), 3);
+    assert_int_equal(list[0], 1);
+    assert_int_equal(list[1], 0);
+}
+
+static void every_problem_gets_something_where_there_is_room(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(5);
+    static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
+    /* Each configuration is possible on a fifth of the problems, and timed on half of these. */
+    for (size_t p = 0; p < PROBLEMS; p++)
+        for (size_t c = 0; c < WIDTH; c++)
+            ratios[p * WIDTH + c] = c % 5 != p % 5        ? IMPOSSIBLE
+                                    : rng_uniform(&r) < .5 ? UNKNOWN
+                                                           : 1 + rng_uniform(&r);
+    size_t list[MOST], count = shortlist(PROBLEMS, WIDTH, ratios, defaults, MOST, list);
+    assert_int_equal(count, MOST);
+    for (size_t p = 0; p < PROBLEMS; p++) {
+        bool served = false;
+        for (size_t i = 0; i < count; i++)
+            served = served || list[i] % 5 == p % 5;
+        assert_true(served);
+    }
+}
+
+static void what_is_possible_nowhere_is_not_listed(void **state)
+{
+    (void)state;
+    const double ratios[] = {IMPOSSIBLE, 1.1, IMPOSSIBLE, 1}, defaults[] = {2, 2};
+    size_t list[2];
+    assert_int_equal(shortlist(2, 2, ratios, defaults, 2, list), 1);
+    assert_int_equal(list[0], 1);
+}
+
+static void a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best(void **state)
+{
+    (void)state;
+    /* Where the first is a thousand times slower the second serves; elsewhere the first is best. */
+    const double ratios[] = {1000, 1, 1, 1.4, 1, 1.4}, defaults[] = {3, 3, 3};
+    size_t list[2];
+    assert_int_equal(shortlist(3, 2, ratios, defaults, 1, list), 1);
+    assert_int_equal(list[0], 1);
+    const double twice[] = {2, 1, 1, 1.8, 1, 1.8};
+    assert_int_equal(shortlist(3, 2, twice, defaults, 1, list), 1);
+    const size_t by_twice = list[0];
+    const double far[] = {1000, 1, 1, 1.8, 1, 1.8};
+    assert_int_equal(shortlist(3, 2, far, defaults, 1, list), 1);
+    assert_int_equal(list[0], by_twice);
+}
+
+static void nothing_is_listed_twice(void **state)
+{
+    (void)state;
+    rng r = rng_seeded(6);
+    static double ratios[PROBLEMS * WIDTH], defaults[PROBLEMS];
+    for (size_t i = 0; i < PROBLEMS * WIDTH; i++)
+        ratios[i] = rng_uniform(&r) < .7 ? UNKNOWN : 1 + rng_uniform(&r);
+    size_t list[WIDTH], count = shortlist(PROBLEMS, WIDTH, ratios, defaults, WIDTH, list);
+    assert_int_equal(count, WIDTH);
+    for (size_t i = 1; i < count; i++)
+        assert_false(portfolio_contains(list, i, list[i]));
+}
+
+/* Where all was timed, the best few of the list are as good as the best few of all, nearly. */
+static void little_is_lost_by_the_list(void **state)
+{
+    (void)state;
+    enum { FEW = 4 };
+    double lost = 0, lost_by_list = 0;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        rng r = rng_seeded(seed);
+        static double ratios[PROBLEMS * WIDTH], listed[PROBLEMS * MOST], defaults[PROBLEMS];
+        for (size_t i = 0; i < PROBLEMS * WIDTH; i++)
+            ratios[i] = 1 + 0.2 * rng_uniform(&r);
+        size_t list[MOST], chosen[FEW], count = shortlist(PROBLEMS, WIDTH, ratios, defaults, MOST, list), few;
+        assert_int_equal(count, MOST);
+        for (size_t p = 0; p < PROBLEMS; p++)
+            for (size_t i = 0; i < MOST; i++)
+                listed[p * MOST + i] = ratios[p * WIDTH + list[i]];
+        const portfolio_matrix all = {PROBLEMS, WIDTH, ratios, defaults, NULL},
+                               of_list = {PROBLEMS, MOST, listed, defaults, NULL};
+        double loss;
+        at_error error = {0};
+        assert_ok(portfolio_cover(&all, FEW, 0, chosen, &few, &loss, &error), error);
+        lost += loss;
+        assert_ok(portfolio_cover(&of_list, FEW, 0, chosen, &few, &loss, &error), error);
+        lost_by_list += loss;
+    }
+    assert_true(lost_by_list < 1.1 * lost);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_nearly_best_everywhere_comes_before_what_is_best_once),
+        cmocka_unit_test(what_was_timed_once_is_not_expected_to_be_as_good_elsewhere),
+        cmocka_unit_test(every_problem_gets_something_where_there_is_room),
+        cmocka_unit_test(what_is_possible_nowhere_is_not_listed),
+        cmocka_unit_test(a_hopeless_time_spoils_a_mean_no_more_than_one_of_twice_the_best),
+        cmocka_unit_test(nothing_is_listed_twice),
+        cmocka_unit_test(little_is_lost_by_the_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
