@@ -7,6 +7,11 @@
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
 
+/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were timed for do better than
+ * by that alone: of sums of columns a half chose sets that lose 1.2 % on other problems with a perfect choice, of which a
+ * tree loses 1.7, and a quarter such as lose 0.8 and 1.6 %. */
+static const double foreseen = 0.25;
+
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)
 {
     size_t i = 0;
@@ -47,13 +52,12 @@ static double loss_by_expectation(const portfolio_matrix *m, size_t problem, con
     return ratio > 0 ? ratio - 1 : PORTFOLIO_UNCOVERED;
 }
 
-/* Readers of a tree do worse than the best of the set, and better than by expectation alone: the mean of both. */
 static double mean_loss(const portfolio_matrix *m, const size_t *chosen, size_t count)
 {
     double sum = 0;
     for (size_t p = 0; p < m->problem_count; p++) {
         double loss = portfolio_loss_of(m, p, chosen, count);
-        sum += m->expected ? (loss + loss_by_expectation(m, p, chosen, count)) / 2 : loss;
+        sum += m->expected ? loss + foreseen * (loss_by_expectation(m, p, chosen, count) - loss) : loss;
     }
     return m->problem_count ? sum / (double)m->problem_count : 0;
 }

@@ -223,7 +223,7 @@ typedef struct course {
 
 static course plan_course(const portfolio_axis *axes, size_t count, size_t wanted)
 {
-    course c = {.joint = joint_classes(axes, count) * 2 <= wanted};
+    course c = {.joint = joint_classes(axes, count) * 4 <= wanted};
     for (size_t a = 0; a < count; a++)
         c.length = portfolio_classes(&axes[a]) > c.length ? portfolio_classes(&axes[a]) : c.length;
     if (c.joint)

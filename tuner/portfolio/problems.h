@@ -6,7 +6,7 @@
  * effectiveness of quasirandom sequences", 2018). Which vectors a problem allows depends on what its
  * variables are divisible by, so numbers are moved to the nearest of a class: a variable whose
  * constraints ask for 2 and 4 has the classes odd, even and multiple of 4. The first problems go through
- * the classes of all variables together, as far as half of the problems do for that, else through those of
+ * the classes of all variables together, as far as a quarter of the problems does for that, else through those of
  * each; then numbers are of the class that they happen to be. Where nothing divides a number it is a prime;
  * where all divisors do, every other one is round in binary. Behind the corners one in eight problems has only
  * powers of two and three times such, and one in eight has equal numbers, whatever their classes: as many of

@@ -11,8 +11,10 @@ static const double drawn = 4;
 /* What loses more is as bad: nobody is given it. */
 static const double most_loss = 1;
 
-/* How much a configuration's own mean counts beside what it saves: where nothing is left to save, the best mean is next. */
-static const double of_mean = 0.05;
+/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the next one, which stands
+ * in for it where it is not as good as it seems, and so on. */
+enum { DEPTH = 3 };
+static const double next_counts = 0.25;
 
 static double *row_of(double *losses, const portfolio_matrix *m, size_t problem)
 {
@@ -34,8 +36,8 @@ static double known_losses(const portfolio_matrix *m, double *losses)
     return known ? sum / (double)known : 0;
 }
 
-/* Replaces what is not known of a configuration; its mean where it is possible, INFINITY if that is nowhere. */
-static double complete(const portfolio_matrix *m, double *losses, size_t configuration, double mean_of_all)
+/* Replaces what is not known of a configuration; false: it is possible nowhere. */
+static bool complete(const portfolio_matrix *m, double *losses, size_t configuration, double mean_of_all)
 {
     double sum = mean_of_all * drawn, weight = drawn;
     size_t possible = 0;
@@ -50,24 +52,43 @@ static double complete(const portfolio_matrix *m, double *losses, size_t configu
     for (size_t p = 0; p < m->problem_count; p++)
         if (isnan(row_of(losses, m, p)[configuration]))
             row_of(losses, m, p)[configuration] = sum / weight;
-    return possible ? sum / weight : INFINITY;
+    return possible > 0;
 }
 
-/* The sum of what the problems lose with one more; `least` is what each loses without it. */
+/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed, the next
+ * one ... */
 static double loss_with(const portfolio_matrix *m, double *losses, const double *least, size_t configuration)
 {
     double sum = 0;
-    for (size_t p = 0; p < m->problem_count; p++)
-        sum += fmin(least[p], row_of(losses, m, p)[configuration]);
+    for (size_t p = 0; p < m->problem_count; p++) {
+        double loss = row_of(losses, m, p)[configuration], counts = 1;
+        for (size_t i = 0; i < DEPTH; i++, counts *= next_counts) {
+            double kept = least[p * DEPTH + i];
+            sum += counts * fmin(kept, loss);
+            loss = fmax(kept, loss);
+        }
+    }
     return sum;
+}
+
+static void add(const portfolio_matrix *m, double *losses, double *least, size_t configuration)
+{
+    for (size_t p = 0; p < m->problem_count; p++) {
+        double loss = row_of(losses, m, p)[configuration];
+        for (size_t i = 0; i < DEPTH; i++) {
+            double kept = least[p * DEPTH + i];
+            least[p * DEPTH + i] = fmin(kept, loss);
+            loss = fmax(kept, loss);
+        }
+    }
 }
 
 at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count, at_error *error)
 {
     size_t problems = m->problem_count, width = m->configuration_count;
-    double *losses = calloc(problems * width + 1, sizeof *losses), *means = calloc(width + 1, sizeof *means),
-           *least = calloc(problems + 1, sizeof *least);
-    at_status status = losses && means && least
+    double *losses = calloc(problems * width + 1, sizeof *losses), *least = calloc(problems * DEPTH + 1, sizeof *least);
+    bool *possible = calloc(width + 1, sizeof *possible);
+    at_status status = losses && least && possible
                            ? AT_OK
                            : error_set(error, AT_NO_MEMORY, "no memory to list some of %zu configurations", width);
     *count = 0;
@@ -75,16 +96,18 @@ at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *li
         goto cleanup;
     double mean_of_all = known_losses(m, losses);
     for (size_t c = 0; c < width; c++)
-        means[c] = complete(m, losses, c, mean_of_all);
-    for (size_t p = 0; p < problems; p++)
-        least[p] = m->defaults[p] > 0 ? fmin(m->defaults[p] - 1, most_loss) : most_loss;
+        possible[c] = complete(m, losses, c, mean_of_all);
+    for (size_t i = 0; i < problems * DEPTH; i++) {
+        double fallback = m->defaults[i / DEPTH];
+        least[i] = fallback > 0 ? fmin(fallback - 1, most_loss) : most_loss;
+    }
     while (*count < most) {
         size_t best = width;
         double lowest = INFINITY;
         for (size_t c = 0; c < width; c++) {
-            if (!isfinite(means[c]) || portfolio_contains(list, *count, c))
+            if (!possible[c] || portfolio_contains(list, *count, c))
                 continue;
-            double loss = loss_with(m, losses, least, c) + of_mean * means[c] * (double)problems;
+            double loss = loss_with(m, losses, least, c);
             if (loss < lowest) {
                 lowest = loss;
                 best = c;
@@ -93,12 +116,11 @@ at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *li
         if (best == width)
             break;
         list[(*count)++] = best;
-        for (size_t p = 0; p < problems; p++)
-            least[p] = fmin(least[p], row_of(losses, m, p)[best]);
+        add(m, losses, least, best);
     }
 cleanup:
     free(losses);
-    free(means);
     free(least);
+    free(possible);
     return status;
 }
