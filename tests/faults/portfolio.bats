@@ -57,7 +57,7 @@ assert int(sys.argv[1]) % p["configuration"]["b"] == 0 and p["rule"] in ("portfo
 import json, sys
 tried = {}
 for line in map(json.loads, open(sys.argv[1])):
-    if line.get("outcome") == "ok":
+    if line.get("outcome") == "ok" and line["configuration"]:
         # A twin has its other's samples.
         tried.setdefault(line["facts"], {})[line["configuration"]] = min(line["samples_ns"], default=0)
 problems = list(tried.values())
@@ -67,6 +67,23 @@ for found in problems[:3]:
     known |= {c for c, ns in found.items() if ns <= eighth}
 others = {c for found in problems[3:] for c in found}
 assert len(problems) > 12 and others <= known, others - known
+END
+}
+
+@test "twice as many as are kept are timed on as many problems again, before the choice" {
+    gpu
+    needs_the_fake
+    set_command 12
+    "${command[@]}" --held-out 0 --max 2 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
+    python3 - "$XDG_STATE_HOME"/autotune/journal/*.jsonl <<'END'
+import json, sys
+tried = {}
+for line in map(json.loads, open(sys.argv[1])):
+    if line.get("outcome") == "ok" and line["configuration"] not in ("", "a=5,b=1"):
+        tried.setdefault(line["facts"], set()).add(line["configuration"])
+problems = list(tried.values())
+finalists, others = set().union(*problems[12:24]), set().union(*problems[24:])
+assert len(finalists) == 4 and len(others) == 2 and others < finalists, (finalists, others)
 END
 }
 

@@ -7,9 +7,9 @@
 /* Sets that are looked at one by one. */
 static const double exact_sets = 20000;
 
-/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were timed for do better than
- * by that alone: of sums of columns a half chose sets that lose 1.2 % on other problems with a perfect choice, of which a
- * tree loses 1.7, and a quarter such as lose 0.8 and 1.6 %. */
+/* How much the choice by what is expected counts. Readers of a tree that hundreds of problems were timed for do better
+ * than by that alone: of sums of columns a half chose sets that lose 1.2 % on other problems with a perfect choice, of
+ * which a tree loses 1.7, and a quarter such as lose 0.8 and 1.6 %. */
 static const double foreseen = 0.25;
 
 bool portfolio_contains(const size_t *list, size_t count, size_t configuration)

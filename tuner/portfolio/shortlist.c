@@ -11,8 +11,8 @@ static const double drawn = 4;
 /* What loses more is as bad: nobody is given it. */
 static const double most_loss = 1;
 
-/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the next one, which stands
- * in for it where it is not as good as it seems, and so on. */
+/* What counts of a problem: what it loses with the best that is listed, a quarter of that with the next one, which
+ * stands in for it where it is not as good as it seems, and so on. */
 enum { DEPTH = 3 };
 static const double next_counts = 0.25;
 
@@ -55,8 +55,8 @@ static bool complete(const portfolio_matrix *m, double *losses, size_t configura
     return possible > 0;
 }
 
-/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed, the next
- * one ... */
+/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed,
+ * the next one ... */
 static double loss_with(const portfolio_matrix *m, double *losses, const double *least, size_t configuration)
 {
     double sum = 0;

@@ -7,6 +7,7 @@
 
 #include "portfolio/cover.h"
 #include "portfolio/expect.h"
+#include "portfolio/shortlist.h"
 #include "record/pick.h"
 
 static const double gain_least = 0.0001; /* of one more configuration, in mean regret where it was timed */
@@ -14,7 +15,7 @@ static const double gain_least = 0.0001; /* of one more configuration, in mean r
 /* Witnesses that are asked what is possible on them. */
 enum { ASKED_WITNESSES = 160 };
 
-/* A matrix of what is chosen from: the problems that are in, then the witnesses. */
+/* A matrix of what is chosen from: the problems that it was timed on, then witnesses. */
 typedef struct matrix {
     portfolio_matrix m;
     size_t timed;   /* the first rows */
@@ -28,6 +29,13 @@ static void matrix_deinit(matrix *x)
     free(x->ratios);
     free(x->defaults);
     free(x->expected);
+}
+
+/* Was all that is chosen from timed on the problem? */
+static bool is_wide(const portfolio *p, size_t problem)
+{
+    const known_problem *at = &p->known.problems[problem];
+    return (problem < p->made_on || at->wide) && !at->left_out && at->best_ns > 0;
 }
 
 /* What a witness allows, which costs nothing where it is. */
@@ -44,12 +52,15 @@ static void add_witness(portfolio *p, matrix *x, size_t problem)
 
 static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
 {
-    size_t width = 0, most = p->made_on + ASKED_WITNESSES + 1, axes = p->asked->axis_count;
+    size_t width = 0, wide = 0, axes = p->asked->axis_count;
+    for (size_t q = 0; q < p->known.problem_count; q++)
+        wide += is_wide(p, q);
+    size_t most = wide + ASKED_WITNESSES + 1;
     *x = (matrix){.places = calloc(p->everywhere_count + 1, sizeof *x->places),
                   .ratios = calloc(most * (p->everywhere_count + 1), sizeof *x->ratios),
                   .defaults = calloc(most, sizeof *x->defaults),
                   .expected = calloc(most * (p->everywhere_count + 1), sizeof *x->expected)};
-    value *problems = calloc(p->made_on * axes + 1, sizeof *problems);
+    value *problems = calloc(wide * axes + 1, sizeof *problems);
     if (!x->places || !x->ratios || !x->defaults || !x->expected || !problems) {
         free(problems);
         return known_no_memory(error);
@@ -57,9 +68,9 @@ static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
     for (size_t i = 0; i < p->everywhere_count; i++)
         if (!p->known.items[p->everywhere[i]].condemned)
             x->places[width++] = p->everywhere[i];
-    for (size_t q = 0; q < p->made_on; q++) {
+    for (size_t q = 0; q < p->known.problem_count; q++) {
         const known_problem *at = &p->known.problems[q];
-        if (at->left_out || at->best_ns <= 0)
+        if (!is_wide(p, q))
             continue;
         for (size_t i = 0; i < width; i++)
             x->ratios[x->timed * width + i] = p->known.items[x->places[i]].times_ns[q] / at->best_ns;
@@ -69,7 +80,8 @@ static at_status matrix_init(portfolio *p, matrix *x, at_error *error)
     }
     x->m = (portfolio_matrix){x->timed, width, x->ratios, x->defaults, x->expected};
     for (size_t w = 0; w < p->witness_count && w < ASKED_WITNESSES; w++)
-        add_witness(p, x, p->problem_count + w);
+        if (!is_wide(p, p->problem_count + w))
+            add_witness(p, x, p->problem_count + w);
     portfolio_expect(&x->m, p->asked->axes, axes, problems, x->timed, x->expected);
     free(problems);
     return AT_OK;
@@ -112,6 +124,21 @@ at_status portfolio_set_fixed(portfolio *p, at_error *error)
     if (!fixed->pairs)
         status = known_no_memory(error);
     script_free(s);
+    return status;
+}
+
+at_status portfolio_narrow(portfolio *p, at_error *error)
+{
+    matrix x;
+    size_t columns[RECORD_MAX_KEPT], count = 0, most = 2 * p->asked->most;
+    at_status status = matrix_init(p, &x, error);
+    if (!status)
+        status = portfolio_shortlist(&x.m, most < RECORD_MAX_KEPT ? most : RECORD_MAX_KEPT, columns, &count, error);
+    for (size_t i = 0; i < count; i++)
+        p->chosen[i] = p->everywhere[i] = x.places[columns[i]];
+    if (!status)
+        p->chosen_count = p->everywhere_count = count;
+    matrix_deinit(&x);
     return status;
 }
 

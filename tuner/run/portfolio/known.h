@@ -29,6 +29,7 @@ typedef struct known_problem {
     const value *values; /* one an axis; borrowed */
     char *left_out;      /* why; owned; NULL: it is in */
     bool searched;       /* not only given what was good elsewhere */
+    bool wide;           /* a witness on which all that is chosen from was timed */
     double baseline_ns;  /* of the script's default; 0: impossible there */
     double best_ns;      /* 0: nothing was timed */
     double gain;         /* of the search: by how much what it found is faster than what was known;

@@ -305,6 +305,8 @@ at_status portfolio_make(const portfolio_asked *asked, portfolio **out, at_error
     if (!status)
         status = fill_matrix(p, error);
     if (!status)
+        status = portfolio_time_finalists(p, error);
+    if (!status)
         status = portfolio_choose(p, error);
     if (!status)
         status = portfolio_set_fixed(p, error);

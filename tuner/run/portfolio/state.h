@@ -127,6 +127,9 @@ at_status portfolio_search_held_out(portfolio *p, at_error *error);
 
 /* ---- choice.c ---- */
 
+/* Leaves of p->everywhere those that promise most, twice as many as are kept at the most, and takes them for chosen. */
+at_status portfolio_narrow(portfolio *p, at_error *error);
+
 /* Chooses configurations from p->everywhere. AT_NOT_FOUND: nothing works. */
 at_status portfolio_choose(portfolio *p, at_error *error);
 
@@ -134,6 +137,9 @@ at_status portfolio_choose(portfolio *p, at_error *error);
 at_status portfolio_set_fixed(portfolio *p, at_error *error);
 
 /* ---- witnesses.c ---- */
+
+/* Times those that may be chosen, narrowed, on witnesses, as long as a part of the budget lasts that is left. */
+at_status portfolio_time_finalists(portfolio *p, at_error *error);
 
 /* Times what was chosen on witnesses, as long as the budget lasts. */
 at_status portfolio_time_witnesses(portfolio *p, at_error *error);

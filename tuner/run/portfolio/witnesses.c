@@ -1,9 +1,12 @@
-/* Witnesses: further problems, which are timed with what was chosen alone; and the tree, which learns from all.
+/* Witnesses: further problems, which are timed with finalists, then with what was chosen of them, alone; and the
+ * tree, which learns from all.
  *
- * Which of few configurations is best is soon told, and a tree of few problems chooses badly. Every other witness is the
- * next of a sequence that fills the ranges evenly; the others are, of several, where most is at risk: where what is
- * expected to be best may well not be it. The tree is grown on what is expected on thousands of problems that were not
- * timed, and so keeps away from what is but chance. */
+ * Which few configurations serve best takes more problems to tell than there is time for all that are good
+ * somewhere: twice as many as are kept are timed on more of them, as they come in the sequence. Which of few is best
+ * on a problem is soon told, and a tree of few problems chooses badly. From then on every other witness is the next
+ * of the sequence, which fills the ranges evenly; the others are, of several, where most is at risk: where what is
+ * expected to be best may well not be it. The tree is grown on what is expected on thousands of problems that were
+ * not timed, and so keeps away from what is but chance. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>
@@ -14,9 +17,13 @@
 
 enum {
     TIMED_WITNESSES = 3, /* without a budget so many times the problems that the portfolio is made on */
+    TIMED_FINALISTS = 1, /* likewise, of the finalists */
     AHEAD = 16,          /* that are chosen, and compiled for, before one of them is timed */
     LOOKED_AT = 4        /* of the sequence, for each that is chosen */
 };
+
+/* Of what is left of a budget when everything was timed everywhere. */
+static const double finalists_share = 0.4;
 
 /* ---- what is timed ---- */
 
@@ -127,6 +134,7 @@ typedef struct chosen_witnesses {
     size_t count, chosen;
     size_t next;   /* of the sequence: all before it were looked at */
     double *risks; /* one a problem; negative: it is none to choose, or was chosen */
+    bool by_risk;  /* every other one */
 } chosen_witnesses;
 
 static bool is_new(const portfolio *p, size_t witness)
@@ -142,7 +150,8 @@ static bool is_new(const portfolio *p, size_t witness)
 static bool is_useful(portfolio *p, size_t witness)
 {
     size_t given[RECORD_MAX_KEPT];
-    return is_new(p, witness) && portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) == AT_OK &&
+    return is_new(p, witness) && !is_timed(p, witness) &&
+           portfolio_ask_possible(p, witness, p->chosen, p->chosen_count, NULL) == AT_OK &&
            portfolio_list_chosen(p, witness, given) > 0;
 }
 
@@ -176,13 +185,13 @@ static double risk_of(const portfolio *p, const kriging *k, size_t witness)
     return kriging_risk(k, portfolio_problem_at(p, witness), possible);
 }
 
-/* Looks at more of the sequence, and at all anew by what is known now. */
+/* Looks at more of the sequence, and at all anew by what is known now (NULL: nothing). */
 static void look(portfolio *p, chosen_witnesses *w, const kriging *k)
 {
     size_t end = p->problem_count + p->witness_count, until = p->problem_count + LOOKED_AT * (w->chosen + AHEAD);
     for (; w->next < end && w->next < until; w->next++)
         w->risks[w->next] = is_useful(p, w->next) ? 0 : -1;
-    for (size_t q = p->problem_count; q < w->next; q++)
+    for (size_t q = p->problem_count; k && q < w->next; q++)
         if (w->risks[q] >= 0)
             w->risks[q] = risk_of(p, k, q) * left_of_risk(p, w, 0, q);
 }
@@ -192,7 +201,8 @@ static size_t choose_witness(const portfolio *p, const chosen_witnesses *w)
 {
     size_t best = SIZE_MAX;
     for (size_t q = p->problem_count; q < w->next; q++)
-        if (w->risks[q] >= 0 && (best == SIZE_MAX || (w->chosen % 2 && w->risks[q] > w->risks[best])))
+        if (w->risks[q] >= 0 &&
+            (best == SIZE_MAX || (w->by_risk && w->chosen % 2 && w->risks[q] > w->risks[best])))
             best = q;
     return best;
 }
@@ -200,10 +210,10 @@ static size_t choose_witness(const portfolio *p, const chosen_witnesses *w)
 /* Chooses as many as there is room for. */
 static at_status choose_witnesses(portfolio *p, chosen_witnesses *w, at_error *error)
 {
-    rows timed;
+    rows timed = {.ratios = NULL};
     kriging *k = NULL;
-    at_status status = rows_init(p, 0, &timed, error);
-    if (!status)
+    at_status status = w->by_risk ? rows_init(p, 0, &timed, error) : AT_OK;
+    if (!status && w->by_risk)
         status =
             kriging_new(&timed.m, p->asked->axes, p->asked->axis_count, timed.problems, false, &k, error);
     if (!status)
@@ -250,23 +260,65 @@ static at_status time_witness(portfolio *p, size_t witness, bool late, at_error 
     return status;
 }
 
+static at_status start(const portfolio *p, bool by_risk, chosen_witnesses *w, at_error *error)
+{
+    *w = (chosen_witnesses){.next = p->problem_count,
+                            .risks = calloc(p->known.problem_count + 1, sizeof *w->risks),
+                            .by_risk = by_risk};
+    return w->risks ? AT_OK : known_no_memory(error);
+}
+
+/* The next one; SIZE_MAX: there is none left. */
+static at_status take_next(portfolio *p, chosen_witnesses *w, size_t *witness, at_error *error)
+{
+    at_status status = w->count <= AHEAD / 2 ? choose_witnesses(p, w, error) : AT_OK;
+    *witness = status || !w->count ? SIZE_MAX : w->items[0];
+    if (*witness != SIZE_MAX)
+        memmove(w->items, w->items + 1, --w->count * sizeof *w->items);
+    return status;
+}
+
+static bool has_budget(const portfolio *p)
+{
+    return p->asked->run->budget_s > 0 || p->asked->run->budget_evaluations > 0;
+}
+
+at_status portfolio_time_finalists(portfolio *p, at_error *error)
+{
+    chosen_witnesses w;
+    size_t witness, given[RECORD_MAX_KEPT];
+    double spent = portfolio_spent(p), until = spent + finalists_share * (1 - spent);
+    if (p->everywhere_count <= p->asked->most || spent >= 1)
+        return AT_OK;
+    at_status status = start(p, false, &w, error);
+    if (!status)
+        status = portfolio_narrow(p, error);
+    for (size_t timed = 0;
+         !status && (has_budget(p) ? portfolio_spent(p) < until : timed < TIMED_FINALISTS * p->made_on); timed++) {
+        status = take_next(p, &w, &witness, error);
+        if (witness == SIZE_MAX)
+            break;
+        size_t count = portfolio_list_chosen(p, witness, given);
+        status = portfolio_time_given(p, witness, given, count, "finalists", error);
+        p->known.problems[witness].wide = true;
+    }
+    free(w.risks);
+    return status;
+}
+
 at_status portfolio_time_witnesses(portfolio *p, at_error *error)
 {
-    const settings *o = p->asked->run;
-    bool has_budget = o->budget_s > 0 || o->budget_evaluations > 0;
-    chosen_witnesses w = {.next = p->problem_count, .risks = calloc(p->known.problem_count + 1, sizeof *w.risks)};
-    at_status status = w.risks ? AT_OK : known_no_memory(error);
-    for (size_t timed = 0; !status && (has_budget || timed < TIMED_WITNESSES * p->made_on); timed++) {
+    chosen_witnesses w;
+    size_t witness;
+    at_status status = start(p, true, &w, error);
+    for (size_t timed = 0; !status && (has_budget(p) || timed < TIMED_WITNESSES * p->made_on); timed++) {
         bool late = portfolio_spent(p) >= 1;
         if (late && !is_proof_missing(p, p->chosen, p->chosen_count))
             break;
-        if (w.count <= AHEAD / 2)
-            status = choose_witnesses(p, &w, error);
-        if (status || !w.count)
+        status = take_next(p, &w, &witness, error);
+        if (witness == SIZE_MAX)
             break;
-        status = time_witness(p, w.items[0], late, error);
-        w.count--;
-        memmove(w.items, w.items + 1, w.count * sizeof *w.items);
+        status = time_witness(p, witness, late, error);
         if (!status && portfolio_chose_condemned(p))
             status = portfolio_choose(p, error);
     }
