@@ -4,9 +4,10 @@
  * What is best on a problem by a hair is best there alone; what is nearly best wherever it was tried serves more. So a
  * configuration counts, where it was not timed, as its mean elsewhere, drawn towards the mean of all as far as it was
  * timed seldom, and those that together lose least are listed, the one that saves most first (greedy facility location,
- * as in cover.h; a problem's second and third best count, too). Simulated on 82 sums of columns that were timed whole
- * (216 configurations, searches of 128 on 41 of them): the best six of 20 that are listed so lose 0.9 % on the other
- * problems, those of the fastest of each search 1.0 %. */
+ * as in cover.h; a problem's second and third best count, too). Of 82 sums of columns that were timed whole, the best six
+ * of 12 that are listed so lose 1.0 % on other problems than those that were searched, and more than 4 % on 1.5 of 100 of
+ * them; of the fastest of each search 1.1 % and on 3.1 of 100. Of 20 it is 1.0 % and 1.7, and 1.0 % and 2.1
+ * (tests/bench/portfolio_sets). */
 #ifndef AUTOTUNE_PORTFOLIO_SHORTLIST_H
 #define AUTOTUNE_PORTFOLIO_SHORTLIST_H
 

@@ -2,11 +2,12 @@
  * tree, which learns from all.
  *
  * Which few configurations serve best takes more problems to tell than there is time for all that are good
- * somewhere: twice as many as are kept are timed on more of them, as they come in the sequence. Which of few is best
- * on a problem is soon told, and a tree of few problems chooses badly. From then on every other witness is the next
- * of the sequence, which fills the ranges evenly; the others are, of several, where most is at risk: where what is
- * expected to be best may well not be it. The tree is grown on what is expected on thousands of problems that were
- * not timed, and so keeps away from what is but chance. */
+ * somewhere: twice as many as are kept are timed on more of them, as they come in the sequence. (Of sums of columns, six
+ * so chosen lose more than 4 % on 0.9 of 100 problems by a perfect choice, without on 1.7: tests/bench/portfolio_sets.)
+ * Which of few is best on a problem is soon told, and a tree of few problems chooses badly. From then on every other
+ * witness is the next of the sequence, which fills the ranges evenly; the others are, of several, where most is at
+ * risk: where what is expected to be best may well not be it. The tree is grown on what is expected on thousands of
+ * problems that were not timed, and so keeps away from what is but chance. */
 #include "run/portfolio/state.h"
 
 #include <stdlib.h>

@@ -1,0 +1,199 @@
+/* What is lost by choosing among a portfolio's configurations: portfolio_choices RECORD.json...
+ *
+ * Cross-validated, in five parts, on the problems that a record's portfolio was timed on: those of each part are
+ * chosen for by who knows the others' times. Prints by how much a choice is slower than the best of the portfolio's
+ * configurations: of what kriging expects to be the fastest, of the tree that is grown on what it expects, and of
+ * each configuration alone. Runs anywhere, in some seconds for each portfolio. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "portfolio/kriging.h"
+#include "portfolio/tree.h"
+#include "portfolio_data.h"
+
+enum { PARTS = 5, WITNESSES = 12288, COLUMNS = RECORD_MAX_KEPT + 1 };
+
+/* What is lost on a problem with one column. */
+static double loss_with(const portfolio_data *d, size_t problem, size_t column)
+{
+    return data_time_ns(d, problem, column) / data_best_ns(d, problem) - 1;
+}
+
+static size_t axis_named(const portfolio_data *d, const char *name)
+{
+    size_t a = 0;
+    while (strcmp(d->axes[a].name, name) != 0)
+        a++;
+    return a;
+}
+
+static bool is_so(const portfolio_data *d, const record_node *n, const value *problem)
+{
+    value v = problem[axis_named(d, n->variable)];
+    if (n->multiple_of)
+        return v.integer % n->multiple_of == 0;
+    if (!value_is_number(n->bound))
+        return value_equal(v, n->bound);
+    return value_number(v) * (n->times ? value_number(problem[axis_named(d, n->times)]) : 1) < value_number(n->bound);
+}
+
+/* What the tree gives: the first that is possible. */
+static size_t choice_of(const portfolio_data *d, const record_node *nodes, size_t problem)
+{
+    const record_node *n = nodes;
+    while (n->variable)
+        n = &nodes[is_so(d, n, &d->problems[problem * d->axis_count]) ? n->then : n->otherwise];
+    for (size_t i = 0; i < d->width; i++) {
+        if (i == n->default_at && data_time_ns(d, problem, d->width) > 0)
+            return d->width;
+        if (data_time_ns(d, problem, n->order[i]) > 0)
+            return n->order[i];
+    }
+    return d->width;
+}
+
+/* Is a column possible on problems with the same words? */
+static bool is_possible(const portfolio_data *d, const value *problem, size_t column)
+{
+    for (size_t i = 0; i < d->problem_count; i++) {
+        bool alike = data_time_ns(d, i, column) > 0;
+        for (size_t a = 0; a < d->axis_count && alike; a++)
+            alike = !d->axes[a].value_count || value_equal(d->problems[i * d->axis_count + a], problem[a]);
+        if (alike)
+            return true;
+    }
+    return false;
+}
+
+static bool accept(void *context, const value *problem)
+{
+    (void)context;
+    (void)problem;
+    return true;
+}
+
+typedef struct room {
+    double *ratios, *defaults;
+    value *problems, *witnesses;
+    size_t *rows, witness_count;
+    record_node *nodes;
+    double *losses[2]; /* of kriging, of the tree */
+} room;
+
+/* Chooses for the problems of one part. */
+static at_status try_part(const portfolio_data *d, room *r, size_t part, at_error *error)
+{
+    size_t count = 0, node_count, axes = d->axis_count;
+    kriging *k;
+    for (size_t i = 0; i < d->problem_count; i++)
+        if (i % PARTS != part)
+            r->rows[count++] = i;
+    portfolio_matrix m = data_matrix(d, r->rows, count, r->ratios, r->defaults, r->problems);
+    at_status status = kriging_new(&m, d->axes, axes, r->problems, true, &k, error);
+    if (status)
+        return status;
+    for (size_t i = part; i < d->problem_count; i += PARTS) {
+        double expected[COLUMNS], least = INFINITY;
+        kriging_expect(k, &d->problems[i * axes], expected);
+        for (size_t c = 0; c <= d->width; c++)
+            if (data_time_ns(d, i, c) > 0 && expected[c] > 0 && expected[c] < least) {
+                least = expected[c];
+                r->losses[0][i] = loss_with(d, i, c);
+            }
+    }
+    memcpy(&r->problems[count * axes], r->witnesses, r->witness_count * axes * sizeof *r->problems);
+    m.problem_count = count + r->witness_count;
+    for (size_t row = 0; row < m.problem_count; row++) {
+        double expected[COLUMNS];
+        const value *problem = &r->problems[row * axes];
+        kriging_expect(k, problem, expected);
+        kriging_beware(k, problem, expected);
+        for (size_t c = 0; c < d->width; c++)
+            r->ratios[row * d->width + c] = is_possible(d, problem, c) ? expected[c] : 0;
+        r->defaults[row] = expected[d->width];
+    }
+    kriging_free(k);
+    status = portfolio_grow(&m, d->axes, axes, r->problems, r->nodes, &node_count, error);
+    for (size_t i = part; i < d->problem_count && !status; i += PARTS)
+        r->losses[1][i] = loss_with(d, i, choice_of(d, r->nodes, i));
+    return status;
+}
+
+static at_status try_portfolio(const json_t *portfolio, at_error *error)
+{
+    portfolio_data d;
+    room r = {.ratios = NULL};
+    at_status status = AT_OK;
+    if (!data_init(portfolio, &d)) {
+        data_deinit(&d);
+        return error_set(error, AT_FORMAT, "a portfolio without times");
+    }
+    size_t n = d.problem_count, most = n + WITNESSES;
+    r.ratios = calloc(most * d.width, sizeof *r.ratios);
+    r.defaults = calloc(most, sizeof *r.defaults);
+    r.problems = calloc(most * d.axis_count, sizeof *r.problems);
+    r.witnesses = calloc(WITNESSES * d.axis_count, sizeof *r.witnesses);
+    r.rows = calloc(n, sizeof *r.rows);
+    r.nodes = calloc(RECORD_MAX_NODES, sizeof *r.nodes);
+    r.losses[0] = calloc(n, sizeof(double));
+    r.losses[1] = calloc(n, sizeof(double));
+    if (!r.ratios || !r.defaults || !r.problems || !r.witnesses || !r.rows || !r.nodes || !r.losses[0] || !r.losses[1])
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    if (!status)
+        status = portfolio_choose_problems(d.axes, d.axis_count, WITNESSES, 2, accept, NULL, r.witnesses,
+                                           &r.witness_count, error);
+    for (size_t part = 0; part < PARTS && !status; part++)
+        status = try_part(&d, &r, part, error);
+    if (!status) {
+        data_print_losses("what is expected to be the fastest", r.losses[0], n);
+        data_print_losses("the tree", r.losses[1], n);
+    }
+    for (size_t c = 0; c < d.width && !status; c++) {
+        char what[64];
+        size_t count = 0;
+        for (size_t i = 0; i < n; i++)
+            if (data_time_ns(&d, i, c) > 0)
+                r.losses[0][count++] = loss_with(&d, i, c);
+        snprintf(what, sizeof what, "configuration %zu alone, on %zu problems", c, count);
+        data_print_losses(what, r.losses[0], count);
+    }
+    free(r.ratios);
+    free(r.defaults);
+    free(r.problems);
+    free(r.witnesses);
+    free(r.rows);
+    free(r.nodes);
+    free(r.losses[0]);
+    free(r.losses[1]);
+    data_deinit(&d);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int code = argc < 2 ? 2 : 0;
+    for (int i = 1; i < argc; i++) {
+        json_error_t where;
+        at_error error = {0};
+        json_t *root = json_load_file(argv[i], 0, &where), *portfolio;
+        size_t at;
+        if (!root) {
+            fprintf(stderr, "%s:%d: %s\n", argv[i], where.line, where.text);
+            code = 1;
+            continue;
+        }
+        json_array_foreach(json_object_get(root, "portfolios"), at, portfolio)
+        {
+            printf("%s, portfolio %zu, %zu problems\n", argv[i], at,
+                   json_array_size(json_object_get(portfolio, "problems")));
+            if (try_portfolio(portfolio, &error)) {
+                fprintf(stderr, "%s: %s\n", argv[i], error.message);
+                code = 1;
+            }
+        }
+        json_decref(root);
+    }
+    return code;
+}

@@ -1,0 +1,263 @@
+/* How good are the sets of configurations that a portfolio chooses? portfolio_sets TIMES.json [REPEATS [LISTED]]
+ *
+ * TIMES.json has the times of all configurations of a space on many problems (tests/bench/whole_problems.py). Of
+ * these, in a random order, a third is searched as a portfolio does it: each search tries 128 configurations, first
+ * what was good before, with the noise of first samples, and remembers eight. Sets of six and of eight are then
+ * chosen, and looked at on another third: how much slower than the fastest of all is the fastest of the set? That is
+ * what a perfect choice loses.
+ *
+ * - of LISTED (20) that are fastest in a search, or that portfolio_shortlist() lists, timed on the problems that were
+ *   searched;
+ * - of finalists, twice as many of these as are chosen, that are timed on a further third, too;
+ * - of all configurations on all of these problems, which no portfolio has time for.
+ *
+ * Prints the mean of REPEATS (60) orders. Runs anywhere, in half a minute. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "portfolio/cover.h"
+#include "portfolio/expect.h"
+#include "portfolio/shortlist.h"
+#include "portfolio_data.h"
+
+enum { TRIED = 128, GIVEN = 24, REMEMBERED = 8, RACED = 20, LISTED = 20, MOST_LISTED = 48, REPEATS = 60 };
+
+/* Of first samples, and of those that raced: standard deviations. */
+static const double noise = 0.004, raced_noise = 0.001;
+
+typedef enum method { FASTEST, SHORTLIST, FINALISTS, EVERYTHING, METHODS } method;
+
+static const char *const method_names[METHODS] = {"of the fastest of each search", "of a shortlist",
+                                                  "of finalists, on twice the problems", "of all, on twice the problems"};
+
+typedef struct simulation {
+    const portfolio_data *d;
+    rng random;
+    size_t third, most_listed;
+    uint64_t *order;          /* of the problems: searched, further, looked at */
+    double *seen;             /* ratios by the searches; SHORTLIST_UNKNOWN */
+    double *defaults;
+    uint64_t *configurations; /* in a random order */
+    bool *known;
+    size_t *ranked;           /* of each search, the best REMEMBERED */
+    double *ratios;           /* room for a matrix */
+    size_t *rows;
+    double *expected;         /* of the searched problems, then of further ones */
+    value *problems;
+} simulation;
+
+static double normal(rng *r)
+{
+    return sqrt(-2 * log(1 - rng_uniform(r))) * cos(2 * 3.14159265358979323846 * rng_uniform(r));
+}
+
+static double ratio_at(const simulation *s, size_t place, size_t configuration)
+{
+    return data_time_ns(s->d, s->order[place], configuration) / data_best_ns(s->d, s->order[place]);
+}
+
+/* What searches before were good with, the latest first: their best, then their seconds ... */
+static size_t list_given(const simulation *s, size_t search, size_t *tried)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < REMEMBERED; rank++)
+        for (size_t i = search; i-- > 0 && count < GIVEN;)
+            if (!portfolio_contains(tried, count, s->ranked[i * REMEMBERED + rank]))
+                tried[count++] = s->ranked[i * REMEMBERED + rank];
+    return count;
+}
+
+static void search(simulation *s, size_t place)
+{
+    size_t tried[TRIED], count = list_given(s, place, tried), width = s->d->width, *ranked = &s->ranked[place * REMEMBERED];
+    double found[TRIED], sorted[TRIED];
+    rng_shuffle(&s->random, s->configurations, width);
+    for (size_t i = 0; i < width && count < TRIED; i++)
+        if (!portfolio_contains(tried, count, s->configurations[i]))
+            tried[count++] = s->configurations[i];
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = found[i] = ratio_at(s, place, tried[i]) * (1 + noise * normal(&s->random));
+    for (size_t i = 1; i < count; i++) /* insertion: a hundred */
+        for (size_t j = i; j > 0 && sorted[j] < sorted[j - 1]; j--) {
+            double swapped = sorted[j];
+            sorted[j] = sorted[j - 1];
+            sorted[j - 1] = swapped;
+        }
+    for (size_t i = 0; i < count; i++)
+        if (found[i] <= sorted[RACED - 1])
+            found[i] = ratio_at(s, place, tried[i]) * (1 + raced_noise * normal(&s->random));
+    double best = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        best = fmin(best, found[i]);
+    for (size_t rank = 0; rank < REMEMBERED; rank++) {
+        size_t least = 0;
+        for (size_t i = 1; i < count; i++)
+            least = (found[i] < found[least] && !portfolio_contains(ranked, rank, tried[i])) ||
+                            portfolio_contains(ranked, rank, tried[least])
+                        ? i
+                        : least;
+        ranked[rank] = tried[least];
+        s->known[tried[least]] = true;
+    }
+    for (size_t c = 0; c < width; c++)
+        s->seen[place * width + c] = SHORTLIST_UNKNOWN;
+    for (size_t i = 0; i < count; i++)
+        if (s->known[tried[i]])
+            s->seen[place * width + tried[i]] = found[i] / best;
+}
+
+/* The best of each search, then its second ... */
+static size_t list_fastest(const simulation *s, size_t *list)
+{
+    size_t count = 0;
+    for (size_t rank = 0; rank < REMEMBERED; rank++)
+        for (size_t i = 0; i < s->third && count < s->most_listed; i++)
+            if (!portfolio_contains(list, count, s->ranked[i * REMEMBERED + rank]))
+                list[count++] = s->ranked[i * REMEMBERED + rank];
+    return count;
+}
+
+/* The true ratios of some configurations on the first problems, and what is expected of them. */
+static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_t count, size_t problems)
+{
+    const portfolio_data *d = s->d;
+    for (size_t i = 0; i < problems; i++) {
+        for (size_t c = 0; c < count; c++)
+            s->ratios[i * count + c] = ratio_at(s, i, list[c]);
+        s->defaults[i] = 0;
+        memcpy(&s->problems[i * d->axis_count], &d->problems[s->order[i] * d->axis_count],
+               d->axis_count * sizeof *s->problems);
+    }
+    portfolio_matrix m = {problems, count, s->ratios, s->defaults, s->expected};
+    portfolio_expect(&m, d->axes, d->axis_count, s->problems, problems, s->expected);
+    return m;
+}
+
+static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count, at_error *error)
+{
+    size_t *list = s->rows, listed = 0, kept = 0, places[MOST_LISTED];
+    double loss;
+    memset(s->defaults, 0, s->d->problem_count * sizeof *s->defaults);
+    at_status status = AT_OK;
+    if (by == FASTEST)
+        listed = list_fastest(s, list);
+    else if (by == EVERYTHING)
+        for (; listed < s->d->width; listed++)
+            list[listed] = listed;
+    else {
+        portfolio_matrix m = {s->third, s->d->width, s->seen, s->defaults, NULL};
+        for (size_t i = 0; i < s->third * s->d->width; i++) /* what nobody knows is no candidate */
+            s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
+        m.ratios = s->ratios;
+        status = portfolio_shortlist(&m, s->most_listed, list, &listed, error);
+    }
+    if (!status && by == FINALISTS) {
+        portfolio_matrix m = matrix_of(s, list, listed, s->third);
+        status = portfolio_shortlist(&m, 2 * most, places, &kept, error);
+        for (size_t i = 0; i < kept && !status; i++)
+            places[i] = list[places[i]];
+        memcpy(list, places, kept * sizeof *list);
+        listed = kept;
+    }
+    portfolio_matrix m = matrix_of(s, list, listed, by == FINALISTS || by == EVERYTHING ? 2 * s->third : s->third);
+    if (!status)
+        status = portfolio_cover(&m, most, 0, chosen, count, &loss, error);
+    for (size_t i = 0; i < *count && !status; i++)
+        chosen[i] = list[chosen[i]];
+    return status;
+}
+
+static at_status simulate(simulation *s, size_t repeats, size_t most, at_error *error)
+{
+    size_t looked_at = s->d->problem_count - 2 * s->third, chosen[RECORD_MAX_KEPT], count = 0;
+    double *losses = calloc(METHODS * repeats * looked_at, sizeof *losses);
+    at_status status = losses ? AT_OK : error_set(error, AT_NO_MEMORY, "out of memory");
+    for (size_t repeat = 0; repeat < repeats && !status; repeat++) {
+        s->random = rng_seeded(repeat + 1);
+        rng_shuffle(&s->random, s->order, s->d->problem_count);
+        memset(s->known, 0, s->d->width * sizeof *s->known);
+        for (size_t i = 0; i < s->third; i++)
+            search(s, i);
+        for (method by = 0; by < METHODS && !status; by++) {
+            status = choose(s, by, most, chosen, &count, error);
+            for (size_t i = 0; i < looked_at && !status; i++) {
+                double least = INFINITY;
+                for (size_t c = 0; c < count; c++)
+                    least = fmin(least, ratio_at(s, 2 * s->third + i, chosen[c]) - 1);
+                losses[(by * repeats + repeat) * looked_at + i] = least;
+            }
+        }
+    }
+    printf("sets of %zu, %zu problems searched, as many further ones, %zu looked at:\n", most, s->third, looked_at);
+    for (method by = 0; by < METHODS && !status; by++)
+        data_print_losses(method_names[by], &losses[by * repeats * looked_at], repeats * looked_at);
+    free(losses);
+    return status;
+}
+
+static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_error *error)
+{
+    size_t n = d->problem_count, width = d->width;
+    simulation s = {.d = d,
+                    .third = n / 3,
+                    .most_listed = listed,
+                    .order = calloc(n, sizeof *s.order),
+                    .seen = calloc(n * width, sizeof *s.seen),
+                    .defaults = calloc(n, sizeof *s.defaults),
+                    .configurations = calloc(width, sizeof *s.configurations),
+                    .known = calloc(width, sizeof *s.known),
+                    .ranked = calloc(n * REMEMBERED, sizeof *s.ranked),
+                    .ratios = calloc(n * width, sizeof *s.ratios),
+                    .rows = calloc(width, sizeof *s.rows),
+                    .expected = calloc(n * (width + 1), sizeof *s.expected),
+                    .problems = calloc(n * d->axis_count + 1, sizeof *s.problems)};
+    at_status status = AT_OK;
+    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked || !s.ratios || !s.rows ||
+        !s.expected || !s.problems)
+        status = error_set(error, AT_NO_MEMORY, "out of memory");
+    else if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
+        status = error_set(error, AT_USAGE, "%zu configurations on %zu problems, %zu repeats, %zu to list: too few or many",
+                           width, n, repeats, listed);
+    for (size_t i = 0; i < n && !status; i++)
+        s.order[i] = i;
+    for (size_t c = 0; c < width && !status; c++)
+        s.configurations[c] = c;
+    for (size_t most = 6; most <= 8 && !status; most += 2)
+        status = simulate(&s, repeats, most, error);
+    free(s.order);
+    free(s.seen);
+    free(s.defaults);
+    free(s.configurations);
+    free(s.known);
+    free(s.ranked);
+    free(s.ratios);
+    free(s.rows);
+    free(s.expected);
+    free(s.problems);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    json_error_t where;
+    at_error error = {0};
+    portfolio_data d = {.width = 0};
+    if (argc < 2 || argc > 4)
+        return 2;
+    json_t *root = json_load_file(argv[1], 0, &where);
+    if (!root)
+        fprintf(stderr, "%s:%d: %s\n", argv[1], where.line, where.text);
+    else if (!data_init(root, &d))
+        fprintf(stderr, "%s: no times of configurations on problems\n", argv[1]);
+    else if (run(&d, argc > 2 ? strtoul(argv[2], NULL, 10) : REPEATS, argc > 3 ? strtoul(argv[3], NULL, 10) : LISTED,
+                 &error))
+        fprintf(stderr, "%s: %s\n", argv[1], error.message);
+    else
+        argc = 0;
+    data_deinit(&d);
+    json_decref(root);
+    return argc ? 1 : 0;
+}

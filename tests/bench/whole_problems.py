@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""Times all configurations of parts of a space on many problems, on a GPU, for portfolio_sets:
+
+  tests/bench/whole_problems.py PROGRAM FILE --pattern NAME [--set NAME=VALUE]... --part NAME=V1,V2,...[:NAME=...]...
+      [--problems N] [--seconds S] [--samples N] [--device cuda:0]
+
+Problems of all kinds are drawn as by portfolio.py, but others, and more that are tall or prime. FILE has the median of
+--samples (15) cold ones of each configuration that is possible on all of the problems that were timed in --seconds (150).
+
+results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, 82 problems):
+
+  --pattern loop_order --set axis=columns --problems 130
+  --part algorithm=tile:waves=1,2,4:block=512,1024:vec=2,4:unroll=1,2,4,8:lanes=32
+  --part algorithm=tile:waves=0:block=512,1024:vec=2,4:unroll=1,8:lanes=8,16,32
+"""
+import argparse
+import concurrent.futures
+import json
+import random
+import subprocess
+import sys
+import time
+
+from portfolio import PATTERNS, draw, spelt
+
+KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "power of two", "flat", "any")
+AT_ONCE, JOBS = 5, 4  # problems that are compiled for side by side, and compile workers of each
+
+
+def problems_of(args, fixed):
+    ranges = {n: [fixed[n]] if n in fixed else v for n, v in PATTERNS[args.pattern].items()}
+    r, problems = random.Random("matrix A"), []
+    while len(problems) < args.problems:
+        problem = draw(r, KINDS[len(problems) % len(KINDS)], ranges)
+        if problem not in problems:
+            problems.append(problem)
+    return problems
+
+
+def times_of(args, problem):
+    """{configuration as text: ns}; None: it failed, or there is no time left."""
+    found = {}
+    for part in args.part:
+        if time.monotonic() > args.end_s:
+            return None
+        words = [word for only in part.split(":") for word in ("--only", only)]
+        done = subprocess.run(
+            [args.program, args.pattern, "--device", args.device, *spelt(problem), *words, "--strategy", "exhaustive",
+             "--fixed", str(args.samples), "--no-record", "--json", "--quiet", "--top", "100000", "--jobs", str(JOBS)],
+            capture_output=True, text=True)
+        try:
+            said = json.loads(done.stdout)
+        except ValueError:
+            print("%s: %s" % (problem, done.stderr.strip() or "exit %d" % done.returncode), file=sys.stderr)
+            return None
+        args.gpu = said["device"]["name"]
+        found.update((json.dumps(r["config"]), r["time_ns"]) for r in said["results"] if r["outcome"] == "ok")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("file")
+    parser.add_argument("--pattern", required=True, choices=PATTERNS)
+    parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--part", action="append", required=True)
+    parser.add_argument("--problems", type=int, default=100)
+    parser.add_argument("--seconds", type=float, default=150)
+    parser.add_argument("--samples", type=int, default=15)
+    parser.add_argument("--device", default="cuda:0")
+    args = parser.parse_args()
+    args.end_s = time.monotonic() + args.seconds
+    problems = problems_of(args, dict(word.split("=", 1) for word in args.set))
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        found = [(p, t) for p, t in zip(problems, pool.map(lambda p: times_of(args, p), problems)) if t]
+    if not found:
+        print("nothing was timed", file=sys.stderr)
+        return 1
+    configurations = [c for c in found[0][1] if all(c in t for _, t in found)]
+    rows = [json.dumps({"problem": p, "times_ns": [t[c] for c in configurations]}) for p, t in found]
+    with open(args.file, "w") as to:
+        to.write('{\n "pattern": %s, "gpu": %s,\n "configurations": [\n  %s\n ],\n "problems": [\n  %s\n ]\n}\n' % (
+            json.dumps(args.pattern), json.dumps(args.gpu), ",\n  ".join(configurations), ",\n  ".join(rows)))
+    print("%d configurations on %d problems" % (len(configurations), len(rows)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
