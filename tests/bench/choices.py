@@ -65,22 +65,28 @@ def script_of(args, name, what):
     return path
 
 
+def time_all(args, script, shape, only):
+    """The device and [(configuration, ns)] of a part of a space, each NAME=V1,V2,..., or what went wrong."""
+    words = [w for one in only for w in ("--only", one)]
+    done = subprocess.run(
+        [args.program, script, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed",
+         str(args.samples), "--no-record", "--json", "--quiet", "--top", "100000", "--jobs", "4"], capture_output=True, text=True)
+    try:
+        said = json.loads(done.stdout)
+        device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
+        return device, [(r["config"], r["time_ns"]) for r in said["results"] if r["outcome"] == "ok"]
+    except ValueError:
+        return done.stderr.strip() or "exit %d" % done.returncode
+
+
 def times_of(args, script, what, shape):
     """The device and {choice: ns} of a problem, or what went wrong."""
     only = dict(what["only"])
     if "hints" in what:
         name, within, beyond = what["hints"]
         only[name] = within if 4 * shape["rows"] * shape["cols"] <= args.cache_bytes else beyond
-    words = [w for n, v in only.items() for w in ("--only", "%s=%s" % (n, v))]
-    done = subprocess.run(
-        [args.program, script, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed",
-         str(args.samples), "--no-record", "--json", "--quiet", "--top", "1000", "--jobs", "4"], capture_output=True, text=True)
-    try:
-        said = json.loads(done.stdout)
-        device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
-        return device, {str(r["config"]["choice"]): r["time_ns"] for r in said["results"] if r["outcome"] == "ok"}
-    except ValueError:
-        return done.stderr.strip() or "exit %d" % done.returncode
+    found = time_all(args, script, shape, ["%s=%s" % (n, v) for n, v in only.items()])
+    return found if isinstance(found, str) else (found[0], {str(c["choice"]): ns for c, ns in found[1]})
 
 
 def measure(args, name, what):

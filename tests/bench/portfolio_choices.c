@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "portfolio/kriging.h"
+#include "portfolio/question.h"
 #include "portfolio/tree.h"
 #include "portfolio_data.h"
 
@@ -31,12 +32,11 @@ static size_t axis_named(const portfolio_data *d, const char *name)
 
 static bool is_so(const portfolio_data *d, const record_node *n, const value *problem)
 {
-    value v = problem[axis_named(d, n->variable)];
-    if (n->multiple_of)
-        return v.integer % n->multiple_of == 0;
-    if (!value_is_number(n->bound))
-        return value_equal(v, n->bound);
-    return value_number(v) * (n->times ? value_number(problem[axis_named(d, n->times)]) : 1) < value_number(n->bound);
+    const question q = {.axis = axis_named(d, n->variable),
+                        .times = n->times ? axis_named(d, n->times) : QUESTION_ALONE,
+                        .multiple_of = n->multiple_of,
+                        .bound = n->bound};
+    return question_asks(&q, problem);
 }
 
 /* What the tree gives: the first that is possible. */

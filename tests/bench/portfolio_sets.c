@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/rng.h"
+#include "base/stats.h"
 #include "portfolio/cover.h"
 #include "portfolio/expect.h"
 #include "portfolio/shortlist.h"
@@ -44,7 +45,7 @@ typedef struct simulation {
     bool *known;
     size_t *ranked;           /* of each search, the best REMEMBERED */
     double *ratios;           /* room for a matrix */
-    size_t *rows;
+    size_t *list;             /* room for one of configurations */
     double *expected;         /* of the searched problems, then of further ones */
     value *problems;
 } simulation;
@@ -80,12 +81,7 @@ static void search(simulation *s, size_t place)
             tried[count++] = s->configurations[i];
     for (size_t i = 0; i < count; i++)
         sorted[i] = found[i] = ratio_at(s, place, tried[i]) * (1 + noise * normal(&s->random));
-    for (size_t i = 1; i < count; i++) /* insertion: a hundred */
-        for (size_t j = i; j > 0 && sorted[j] < sorted[j - 1]; j--) {
-            double swapped = sorted[j];
-            sorted[j] = sorted[j - 1];
-            sorted[j - 1] = swapped;
-        }
+    stats_sort(sorted, count);
     for (size_t i = 0; i < count; i++)
         if (found[i] <= sorted[RACED - 1])
             found[i] = ratio_at(s, place, tried[i]) * (1 + raced_noise * normal(&s->random));
@@ -93,12 +89,10 @@ static void search(simulation *s, size_t place)
     for (size_t i = 0; i < count; i++)
         best = fmin(best, found[i]);
     for (size_t rank = 0; rank < REMEMBERED; rank++) {
-        size_t least = 0;
-        for (size_t i = 1; i < count; i++)
-            least = (found[i] < found[least] && !portfolio_contains(ranked, rank, tried[i])) ||
-                            portfolio_contains(ranked, rank, tried[least])
-                        ? i
-                        : least;
+        size_t least = SIZE_MAX;
+        for (size_t i = 0; i < count; i++)
+            if (!portfolio_contains(ranked, rank, tried[i]) && (least == SIZE_MAX || found[i] < found[least]))
+                least = i;
         ranked[rank] = tried[least];
         s->known[tried[least]] = true;
     }
@@ -138,7 +132,7 @@ static portfolio_matrix matrix_of(const simulation *s, const size_t *list, size_
 
 static at_status choose(simulation *s, method by, size_t most, size_t *chosen, size_t *count, at_error *error)
 {
-    size_t *list = s->rows, listed = 0, kept = 0, places[MOST_LISTED];
+    size_t *list = s->list, listed = 0, kept = 0, places[MOST_LISTED];
     double loss;
     memset(s->defaults, 0, s->d->problem_count * sizeof *s->defaults);
     at_status status = AT_OK;
@@ -148,10 +142,9 @@ static at_status choose(simulation *s, method by, size_t most, size_t *chosen, s
         for (; listed < s->d->width; listed++)
             list[listed] = listed;
     else {
-        portfolio_matrix m = {s->third, s->d->width, s->seen, s->defaults, NULL};
+        const portfolio_matrix m = {s->third, s->d->width, s->ratios, s->defaults, NULL};
         for (size_t i = 0; i < s->third * s->d->width; i++) /* what nobody knows is no candidate */
             s->ratios[i] = s->known[i % s->d->width] ? s->seen[i] : SHORTLIST_IMPOSSIBLE;
-        m.ratios = s->ratios;
         status = portfolio_shortlist(&m, s->most_listed, list, &listed, error);
     }
     if (!status && by == FINALISTS) {
@@ -211,11 +204,11 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
                     .known = calloc(width, sizeof *s.known),
                     .ranked = calloc(n * REMEMBERED, sizeof *s.ranked),
                     .ratios = calloc(n * width, sizeof *s.ratios),
-                    .rows = calloc(width, sizeof *s.rows),
+                    .list = calloc(width, sizeof *s.list),
                     .expected = calloc(n * (width + 1), sizeof *s.expected),
                     .problems = calloc(n * d->axis_count + 1, sizeof *s.problems)};
     at_status status = AT_OK;
-    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked || !s.ratios || !s.rows ||
+    if (!s.order || !s.seen || !s.defaults || !s.configurations || !s.known || !s.ranked || !s.ratios || !s.list ||
         !s.expected || !s.problems)
         status = error_set(error, AT_NO_MEMORY, "out of memory");
     else if (width < TRIED || n < 9 || !repeats || !listed || listed > MOST_LISTED)
@@ -234,7 +227,7 @@ static at_status run(const portfolio_data *d, size_t repeats, size_t listed, at_
     free(s.known);
     free(s.ranked);
     free(s.ratios);
-    free(s.rows);
+    free(s.list);
     free(s.expected);
     free(s.problems);
     return status;

@@ -17,14 +17,14 @@ import argparse
 import concurrent.futures
 import json
 import random
-import subprocess
 import sys
 import time
 
-from portfolio import PATTERNS, draw, spelt
+from choices import time_all
+from portfolio import PATTERNS, draw
 
 KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "power of two", "flat", "any")
-AT_ONCE, JOBS = 5, 4  # problems that are compiled for side by side, and compile workers of each
+AT_ONCE = 5  # problems that are compiled for side by side
 
 
 def problems_of(args, fixed):
@@ -38,24 +38,18 @@ def problems_of(args, fixed):
 
 
 def times_of(args, problem):
-    """{configuration as text: ns}; None: it failed, or there is no time left."""
-    found = {}
+    """The device and {configuration as text: ns}; None: it failed, or there is no time left."""
+    times, device = {}, ""
     for part in args.part:
         if time.monotonic() > args.end_s:
             return None
-        words = [word for only in part.split(":") for word in ("--only", only)]
-        done = subprocess.run(
-            [args.program, args.pattern, "--device", args.device, *spelt(problem), *words, "--strategy", "exhaustive",
-             "--fixed", str(args.samples), "--no-record", "--json", "--quiet", "--top", "100000", "--jobs", str(JOBS)],
-            capture_output=True, text=True)
-        try:
-            said = json.loads(done.stdout)
-        except ValueError:
-            print("%s: %s" % (problem, done.stderr.strip() or "exit %d" % done.returncode), file=sys.stderr)
+        found = time_all(args, args.pattern, problem, part.split(":"))
+        if isinstance(found, str):
+            print("%s: %s" % (problem, found), file=sys.stderr)
             return None
-        args.gpu = said["device"]["name"]
-        found.update((json.dumps(r["config"]), r["time_ns"]) for r in said["results"] if r["outcome"] == "ok")
-    return found
+        device = found[0]
+        times.update((json.dumps(c), ns) for c, ns in found[1])
+    return device, times
 
 
 def main():
@@ -68,20 +62,21 @@ def main():
     parser.add_argument("--problems", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=150)
     parser.add_argument("--samples", type=int, default=15)
-    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--device", type=lambda name: ["--device", name], default=["--device", "cuda:0"])
     args = parser.parse_args()
     args.end_s = time.monotonic() + args.seconds
     problems = problems_of(args, dict(word.split("=", 1) for word in args.set))
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        found = [(p, t) for p, t in zip(problems, pool.map(lambda p: times_of(args, p), problems)) if t]
+        found = [(p, f) for p, f in zip(problems, pool.map(lambda p: times_of(args, p), problems)) if f]
     if not found:
         print("nothing was timed", file=sys.stderr)
         return 1
-    configurations = [c for c in found[0][1] if all(c in t for _, t in found)]
-    rows = [json.dumps({"problem": p, "times_ns": [t[c] for c in configurations]}) for p, t in found]
+    device, first = found[0][1]
+    configurations = [c for c in first if all(c in times for _, (_, times) in found)]
+    rows = [json.dumps({"problem": p, "times_ns": [times[c] for c in configurations]}) for p, (_, times) in found]
     with open(args.file, "w") as to:
         to.write('{\n "pattern": %s, "gpu": %s,\n "configurations": [\n  %s\n ],\n "problems": [\n  %s\n ]\n}\n' % (
-            json.dumps(args.pattern), json.dumps(args.gpu), ",\n  ".join(configurations), ",\n  ".join(rows)))
+            json.dumps(args.pattern), json.dumps(device), ",\n  ".join(configurations), ",\n  ".join(rows)))
     print("%d configurations on %d problems" % (len(configurations), len(rows)))
     return 0
 
