@@ -22,19 +22,18 @@ end
 -- sectors of 32 bytes, by loads as wide as leave eight threads along a row; how often its threads are halved; and how
 -- many blocks are a cluster, which share columns, each with every so many of the rows. The time is told in bytes that a
 -- multiprocessor reads while all read. It is the sum of
--- - what all read, or 0.468 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
--- - 0.144 of the latter's again where it has more than half of the threads that it can hold: they read no faster;
--- - 76 for each byte that a thread loads;
--- - 27 for each line of threads, whose sums meet;
--- - 93500 for clusters to start and to meet; it counts, as their loads do, as often as clusters fill the GPU.
--- A stretch of a row costs 16 bytes more than it has, one of a single sector 37. A cluster's blocks lie within 16
+-- - what all read, or 0.428 of what the busiest multiprocessor reads, which is faster by itself, where that is more;
+-- - 0.392 of the latter's again where it has more than half of the threads that it can hold: they read no faster;
+-- - 98 for each byte that a thread loads;
+-- - 56 for each line of threads, whose sums meet;
+-- - 67900 for clusters to start and to meet; it counts, as their loads do, as often as clusters fill the GPU.
+-- A stretch of a row costs 18 bytes more than it has, one of a single sector 27. A cluster's blocks lie within 16
 -- multiprocessors, and room for one of all clusters is not counted on. The busiest multiprocessor and its loads count
 -- by as many halves as `waves`.
--- The numbers were fitted to an H200's times of floats on 180 problems of 256 to 16384 rows and columns, with blocks of
--- 1024, a load in flight, loads that allocate no lines where the L2 cache holds the matrix, and the 14 forms whose
--- estimates were least by earlier numbers. What is chosen is slower than the fastest of these by 0.8 % in the mean and
--- by more than 4 % on 9 of the 180; on problems that the numbers were not fitted to, if the formula was, by 0.9 % and
--- on 10. Other GPUs, types and load hints were not timed.
+-- The numbers were fitted to an H200's times of floats on 240 problems of 256 to 16384 rows and columns, with blocks of
+-- 1024, two loads in flight, loads that allocate no lines where the L2 cache holds the matrix, and 16 forms. What is
+-- chosen is slower than the fastest of these by 0.6 % in the mean and by more than 4 % on 4 of the 240; on problems that
+-- the numbers were not fitted to by 0.65 % and on 5. Other GPUs, types and load hints were not timed.
 local function time_of(sectors, halvings, parts)
   local bytes = 32 * sectors
   local vector = vector_of(sectors)
@@ -45,15 +44,15 @@ local function time_of(sectors, halvings, parts)
   local busiest = parts == 1 and ("ceil_div(%s, device.sm_count)"):format(stretches)
     or ("ceil_div(ceil_div(%s + 1, max(device.sm_count // 16, 1)) * %d, 16)"):format(stretches, parts)
   local crowded = ("%s * %s > device.max_threads_per_sm // 2"):format(busiest, threads)
-  local read = ("max(%s * 1000 // device.sm_count, %s * 234 * waves // %d)"):format(stretches, busiest, parts)
-  local again = ("(%s and %s * 72 * waves // %d or 0)"):format(crowded, busiest, parts)
+  local read = ("max(%s * 1000 // device.sm_count, %s * 214 * waves // %d)"):format(stretches, busiest, parts)
+  local again = ("(%s and %s * 196 * waves // %d or 0)"):format(crowded, busiest, parts)
   local loaded = ("ceil_div(rows, %s * %d) * %s * sizeof(dtype)"):format(lines, parts, vector)
   local meet, rounds = 0, "1"
   if parts > 1 then
-    meet, rounds = 93500, ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
+    meet, rounds = 67900, ("ceil_div(%s * %s, device.max_threads_per_sm)"):format(busiest, threads)
   end
-  return ("(%s + %s) * rows * %d // 1000 + (38 * waves * %s + %d) * %s + 27 * (%s)"):format(
-    read, again, bytes + (sectors == 1 and 37 or 16), loaded, meet, rounds, lines)
+  return ("(%s + %s) * rows * %d // 1000 + (49 * waves * %s + %d) * %s + 56 * (%s)"):format(
+    read, again, bytes + (sectors == 1 and 27 or 18), loaded, meet, rounds, lines)
 end
 
 -- 64 times the time of a form and what it is: 16 times the logarithm of its sectors, 4 times how often its threads are
@@ -94,10 +93,16 @@ return at.pattern {
     vec = { 1, 2, 4, 8, 16 },        -- elements of a load, as far as they divide a row
     unroll = { 1, 2, 4, 8 },         -- loads of a thread in flight, of vec elements
     accumulators = { 1, 2, 4 },      -- sums that a thread keeps
-    load_hint = { "none", "streaming", "no_allocate" },
+    -- by_size, for tiles of columns: loads allocate no lines where the matrix is small, and do where it is large.
+    load_hint = at.when("algorithm == 'tile' and axis == 'columns'", { "none", "streaming", "no_allocate", "by_size" },
+                        { "none", "streaming", "no_allocate" }),
   },
   derived = {
     widest = "min(vec, cols & -cols)",
+    -- Of sums of columns of floats, 48 problems on an H200, no_allocate saves up to 4 % where the matrix fills less than
+    -- five sixths of the L2 cache, and costs up to 14 % where it is larger. Other GPUs and types were not timed.
+    hint = "load_hint ~= 'by_size' and load_hint or "
+      .. "6 * rows * cols * sizeof(dtype) <= 5 * device.l2_bytes and 'no_allocate' or 'none'",
     ruled = "axis == 'columns' and algorithm == 'tile' and waves > 0",
     best = ("min(min(%s), min(%s))"):format(table.concat(alone, ", "), table.concat(shared, ", ")),
     sectors = "1 << best // 16 % 4", -- of a stretch
@@ -124,7 +129,7 @@ return at.pattern {
     "axis == 'rows' or axis == 'columns'",
     "axis == 'rows' or algorithm == 'thread' or algorithm == 'tile'",
     "vec * sizeof(dtype) <= 16",
-    "vec * sizeof(dtype) >= 2 or load_hint ~= 'no_allocate'",
+    "vec * sizeof(dtype) >= 2 or load_hint ~= 'no_allocate' and load_hint ~= 'by_size'",
     "accumulators <= unroll",
     "algorithm == 'tile' and lanes > 1 or algorithm ~= 'tile' and lanes == 1",
     "algorithm ~= 'team' or block >= 128 and block <= 256",

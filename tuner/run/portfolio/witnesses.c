@@ -134,6 +134,7 @@ typedef struct chosen_witnesses {
     size_t items[AHEAD];
     size_t count, chosen;
     size_t next;   /* of the sequence: all before it were looked at */
+    size_t useful; /* of those */
     double *risks; /* one a problem; negative: it is none to choose, or was chosen */
     bool by_risk;  /* every other one */
 } chosen_witnesses;
@@ -189,9 +190,12 @@ static double risk_of(const portfolio *p, const kriging *k, size_t witness)
 /* Looks at more of the sequence, and at all anew by what is known now (NULL: nothing). */
 static void look(portfolio *p, chosen_witnesses *w, const kriging *k)
 {
-    size_t end = p->problem_count + p->witness_count, until = p->problem_count + LOOKED_AT * (w->chosen + AHEAD);
-    for (; w->next < end && w->next < until; w->next++)
-        w->risks[w->next] = is_useful(p, w->next) ? 0 : -1;
+    size_t end = p->problem_count + p->witness_count;
+    for (; w->next < end && w->useful < LOOKED_AT * (w->chosen + AHEAD); w->next++) {
+        bool useful = is_useful(p, w->next);
+        w->risks[w->next] = useful ? 0 : -1;
+        w->useful += useful;
+    }
     for (size_t q = p->problem_count; k && q < w->next; q++)
         if (w->risks[q] >= 0)
             w->risks[q] = risk_of(p, k, q) * left_of_risk(p, w, 0, q);
