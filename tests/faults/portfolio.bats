@@ -87,6 +87,14 @@ assert len(finalists) == 4 and len(others) == 2 and others < finalists, (finalis
 END
 }
 
+@test "behind the choice other problems are timed, however many the finalists were timed on" {
+    gpu
+    needs_the_fake
+    set_command 66
+    "${command[@]}" --held-out 0 --max 2 --no-record >out.txt 2>err.txt || { cat err.txt; false; }
+    [ "$(grep -ho '"facts":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort -u | wc -l)" -gt 140 ]
+}
+
 @test "a portfolio that was interrupted goes on and measures nothing twice" {
     gpu
     needs_the_fake
