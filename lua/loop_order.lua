@@ -99,10 +99,9 @@ return at.pattern {
   },
   derived = {
     widest = "min(vec, cols & -cols)",
-    -- Of sums of columns of floats, 48 problems on an H200, no_allocate saves up to 4 % where the matrix fills less than
-    -- five sixths of the L2 cache, and costs up to 14 % where it is larger. Other GPUs and types were not timed.
-    hint = "load_hint ~= 'by_size' and load_hint or "
-      .. "6 * rows * cols * sizeof(dtype) <= 5 * device.l2_bytes and 'no_allocate' or 'none'",
+    -- Of sums of columns of floats, 48 problems on an H200, no_allocate saves up to 4 % where the L2 cache holds
+    -- the matrix, of at most 50 MiB, and costs up to 14 % where it does not. Other GPUs and types were not timed.
+    hint = "load_hint ~= 'by_size' and load_hint or rows * cols * sizeof(dtype) <= 50 << 20 and 'no_allocate' or 'none'",
     ruled = "axis == 'columns' and algorithm == 'tile' and waves > 0",
     best = ("min(min(%s), min(%s))"):format(table.concat(alone, ", "), table.concat(shared, ", ")),
     sectors = "1 << best // 16 % 4", -- of a stretch
