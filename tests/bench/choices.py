@@ -22,7 +22,8 @@ SLOW = 0.04
 # What scripts derive, by a value of `choice`; by OWN as they do.
 OWN = -1
 CHOICES = {
-    # Sectors of a stretch, halvings of the threads, blocks of a cluster: logarithms.
+    # Forms: 16 times the logarithm of a stretch's sectors, 4 times how often threads are halved, and that of a cluster's
+    # blocks. The script's nine, and seven near these.
     "columns": {
         "pattern": "loop_order", "set": {"axis": "columns"}, "derived": "best",
         "as": "choice", "values": [0, 2, 3, 4, 16, 19, 20, 32, 34, 35, 36, 48, 49, 50, 51, 52],

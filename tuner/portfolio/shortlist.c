@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "portfolio/cover.h"
 
@@ -55,32 +56,29 @@ static bool complete(const portfolio_matrix *m, double *losses, size_t configura
     return possible > 0;
 }
 
-/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed,
- * the next one ... */
-static double loss_with(const portfolio_matrix *m, double *losses, const double *least, size_t configuration)
+/* Puts a loss in its place among those of a problem with the best that are listed; what these then count. */
+static double put(double *least, double loss)
 {
-    double sum = 0;
-    for (size_t p = 0; p < m->problem_count; p++) {
-        double loss = row_of(losses, m, p)[configuration], counts = 1;
-        for (size_t i = 0; i < DEPTH; i++, counts *= next_counts) {
-            double kept = least[p * DEPTH + i];
-            sum += counts * fmin(kept, loss);
-            loss = fmax(kept, loss);
-        }
+    double sum = 0, counts = 1;
+    for (size_t i = 0; i < DEPTH; i++, counts *= next_counts) {
+        double kept = least[i];
+        least[i] = fmin(kept, loss);
+        loss = fmax(kept, loss);
+        sum += counts * least[i];
     }
     return sum;
 }
 
-static void add(const portfolio_matrix *m, double *losses, double *least, size_t configuration)
+/* What the problems lose, in all, with one more; `least` has what each loses with the best of those that are listed,
+ * the next one ... */
+static double loss_with(const portfolio_matrix *m, double *losses, const double *least, size_t configuration)
 {
+    double sum = 0, with[DEPTH];
     for (size_t p = 0; p < m->problem_count; p++) {
-        double loss = row_of(losses, m, p)[configuration];
-        for (size_t i = 0; i < DEPTH; i++) {
-            double kept = least[p * DEPTH + i];
-            least[p * DEPTH + i] = fmin(kept, loss);
-            loss = fmax(kept, loss);
-        }
+        memcpy(with, &least[p * DEPTH], sizeof with);
+        sum += put(with, row_of(losses, m, p)[configuration]);
     }
+    return sum;
 }
 
 at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *list, size_t *count, at_error *error)
@@ -116,7 +114,8 @@ at_status portfolio_shortlist(const portfolio_matrix *m, size_t most, size_t *li
         if (best == width)
             break;
         list[(*count)++] = best;
-        add(m, losses, least, best);
+        for (size_t p = 0; p < problems; p++)
+            put(&least[p * DEPTH], row_of(losses, m, p)[best]);
     }
 cleanup:
     free(losses);
