@@ -1,4 +1,10 @@
 #if defined(__clang__) && defined(__CUDA__)
+/* Kernels are the PTX that NVRTC made of their sources, so that they take as long as when they were measured: of the
+ * same source clang makes what may be slower. Define AUTOTUNE_CLANG_COMPILES and it compiles the sources. */
+#ifndef AUTOTUNE_CLANG_COMPILES
+#define AUTOTUNE_PTX
+#endif
+
 /* The cache hints of CUDA's sm_32_intrinsics.h, which clang's headers leave out, for any type. */
 #define AUTOTUNE_LOAD(name, hint)                                                                             \
     template <typename T> static __device__ __forceinline__ T name(const T *from)                             \
@@ -18,7 +24,7 @@
             asm volatile("ld.global." hint ".u16 %0, [%1];" : "=r"(w[0]) : "l"(from) : "memory");             \
         else                                                                                                  \
             asm volatile("ld.global." hint ".u8 %0, [%1];" : "=r"(w[0]) : "l"(from) : "memory");              \
-        __builtin_memcpy(&value, w, sizeof value);                                                            \
+        __builtin_memcpy(static_cast<void *>(&value), w, sizeof value);                                       \
         return value;                                                                                         \
     }
 #define AUTOTUNE_STORE(name, hint)                                                                            \
@@ -26,7 +32,7 @@
     {                                                                                                         \
         unsigned int w[4] = {};                                                                               \
         static_assert(sizeof value <= 16 && (sizeof value & (sizeof value - 1)) == 0, "1 to 16 bytes");       \
-        __builtin_memcpy(w, &value, sizeof value);                                                            \
+        __builtin_memcpy(w, static_cast<const void *>(&value), sizeof value);                                 \
         if constexpr (sizeof value == 16)                                                                     \
             asm volatile("st.global." hint ".v4.u32 [%0], {%1, %2, %3, %4};"                                  \
                          ::"l"(to), "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]) : "memory");                   \

@@ -3,7 +3,7 @@
  *   exported_vs_library [ROUNDS]     (41)
  *
  * What autotune_<pattern>_plan() and _run() of an exported .cu launch, and what at_pick(), at_prepare() and
- * at_launch() do from the same records, for recorded problems of three patterns. Each sample begins with a cold
+ * at_launch() do from the same records, for recorded problems of five patterns. Each sample begins with a cold
  * L2; the two take turns. Prints medians, their ratio, and what a call costs the host. Ends with status 1
  * when outputs differ, the two picked differently or anything fails; 77 where there is no GPU. The records that
  * were exported when it was built are read again: $AUTOTUNE_RESULTS names another folder. */
@@ -66,6 +66,34 @@ static cudaError_t run_dot(const autotune_plan *plan, void *const *buffers, cuda
 {
     const autotune_dot_buffers with = {buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]};
     return autotune_dot_run(plan, &with, stream);
+}
+
+static cudaError_t plan_conv2d(const problem *p, autotune_plan *out)
+{
+    const autotune_conv2d_problem sizes = {p->variables[0].integer, p->variables[1].integer,
+                                           p->variables[2].integer, AUTOTUNE_CONV2D_DTYPE_FLOAT};
+    return autotune_conv2d_plan(NULL, &sizes, NULL, out);
+}
+
+static cudaError_t run_conv2d(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
+{
+    const autotune_conv2d_buffers with = {buffers[0], buffers[1], buffers[2]};
+    return autotune_conv2d_run(plan, &with, stream);
+}
+
+static cudaError_t plan_loop_order(const problem *p, autotune_plan *out)
+{
+    const autotune_loop_order_problem sizes = {
+        p->variables[0].integer, p->variables[1].integer,
+        strcmp(p->variables[2].text, "rows") == 0 ? AUTOTUNE_LOOP_ORDER_AXIS_ROWS : AUTOTUNE_LOOP_ORDER_AXIS_COLUMNS,
+        AUTOTUNE_LOOP_ORDER_DTYPE_FLOAT};
+    return autotune_loop_order_plan(NULL, &sizes, NULL, out);
+}
+
+static cudaError_t run_loop_order(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
+{
+    const autotune_loop_order_buffers with = {buffers[0], buffers[1]};
+    return autotune_loop_order_run(plan, &with, stream);
 }
 
 typedef struct bench {
@@ -283,6 +311,19 @@ int main(int argc, char **argv)
          2, 0, 1e-4, plan_matmul, run_matmul},
         {"dot 67108864", "dot", {at_integer("n", 67108864), at_text("dtype", "float")}, 2, 2, 1, 1e-6,
          plan_dot, run_dot},
+        {"conv2d 3", "conv2d",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 3), at_text("dtype", "float")}, 4,
+         2, 0, 1e-5, plan_conv2d, run_conv2d},
+        {"conv2d 7", "conv2d",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_integer("size", 7), at_text("dtype", "float")}, 4,
+         2, 0, 1e-5, plan_conv2d, run_conv2d},
+        {"sums of rows", "loop_order",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("axis", "rows"), at_text("dtype", "float")}, 4,
+         1, 0, 1e-4, plan_loop_order, run_loop_order},
+        {"sums of columns", "loop_order",
+         {at_integer("rows", 16384), at_integer("cols", 16384), at_text("axis", "columns"),
+          at_text("dtype", "float")}, 4,
+         1, 0, 1e-4, plan_loop_order, run_loop_order},
     };
     bench b = {.rounds = argc > 1 ? atoi(argv[1]) : 41};
     int count = 0, bad = 0;

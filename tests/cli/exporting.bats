@@ -430,12 +430,25 @@ END
     nvcc -std=c++17 -arch=sm_90 -c use.cu -o use.o
 }
 
-@test "clang compiles the recorded kernels of installed patterns without a warning" {
+@test "without NVRTC kernels are exported as sources alone, and that is said" {
+    AUTOTUNE_NVRTC=$PWD/absent tool export transpose dot --results nowhere --format cuda -o t.cu
+    succeeds
+    [ "$(grep -c 'the file has no PTX.*: NVRTC, .* cannot be opened' <<<"$errors")" -eq 1 ]
+    lacks 'ifdef AUTOTUNE_PTX' t.cu
+    unset AUTOTUNE_NVRTC
+    tool export transpose dot --results nowhere --format cuda -o t.cu
+    succeeds
+    [ "$(grep -c 'ifdef AUTOTUNE_PTX' t.cu)" -eq 2 ]
+    lacks 'no PTX' <<<"$errors"
+}
+
+@test "clang compiles the recorded kernels of installed patterns without a warning, as PTX and from their sources" {
     compiler=$("$BATS_TEST_DIRNAME/../cuda_clang.sh") || skip "$compiler"
     for pattern in transpose dot conv2d loop_order matmul; do
         tool export $pattern --results "$BATS_TEST_DIRNAME/../../results" --format cuda -o tuned.cu
         succeeds
-        $compiler -c tuned.cu -o tuned.o
+        $compiler --cuda-device-only -c tuned.cu -o tuned.o
+        $compiler -DAUTOTUNE_CLANG_COMPILES -fsyntax-only tuned.cu
     done
 }
 
@@ -489,6 +502,7 @@ END
     succeeds
     ! command -v nvcc >/dev/null || nvcc -std=c++17 -arch=sm_90 -c vectors.cu -o vectors.o
     compiler=$("$BATS_TEST_DIRNAME/../cuda_clang.sh") || skip "$compiler"
+    compiler="$compiler -DAUTOTUNE_CLANG_COMPILES"
     $compiler -c vectors.cu -o vectors.o
     $compiler --cuda-device-only -S vectors.cu -o vectors.ptx
     grep -q 'st.shared.v4' vectors.ptx

@@ -1,7 +1,11 @@
-/* Any bytes as PTX: parsed, decoded and run on a few threads. Nothing may crash, leak or hang. */
+/* Any bytes as PTX: parsed, decoded and run on a few threads, and written as inline assembly. Nothing may crash, leak or
+ * hang. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/inline_ptx.h"
+#include "ptx/parse.h"
 #include "sim/kernel.h"
 #include "sim/machine/run.h"
 
@@ -43,10 +47,28 @@ static void run(const sim_kernel *k)
     sim_memory_deinit(&memory);
 }
 
+static void write_first(const char *text, size_t size)
+{
+    char name[256] = "";
+    const char *const entry = name;
+    char *out = NULL;
+    ptx_module *m;
+    at_error error = {0};
+    if (ptx_parse(text, size, "fuzz.ptx", &m, &error) != AT_OK)
+        return;
+    int first = ptx_module_entry(m, NULL);
+    if (first != PTX_NONE)
+        snprintf(name, sizeof name, "%.*s", (int)m->functions[first].name.length, m->functions[first].name.at);
+    ptx_module_free(m);
+    export_inline_ptx(text, size, &entry, 1, &out, &error);
+    free(out);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     sim_kernel k;
     at_error error = {0};
+    write_first((const char *)data, size);
     if (sim_kernel_init(&k, (const char *)data, size, "fuzz.ptx", (const char *[]){NULL}, 1, &error) != AT_OK)
         return 0;
     /* A kernel with megabytes for each thread is legal and slow; skip it. */

@@ -47,10 +47,11 @@ for script in grid_sum.lua tensor_tiles.lua textured.lua "$here/../fixtures/clus
     fi
 done
 
-if [ -x "$build/tests/exported_vs_library" ]; then
-    echo "== exported kernels beside the library"
-    AUTOTUNE_RESULTS="$here/../../results" "$build/tests/exported_vs_library" || failed=1
-fi
+for compiled in exported_vs_library exported_vs_library_clang; do
+    [ -x "$build/tests/$compiled" ] || continue
+    echo "== exported kernels beside the library: $compiled"
+    AUTOTUNE_RESULTS="$here/../../results" "$build/tests/$compiled" || failed=1
+done
 
 echo "== device out of memory"
 large=$(mktemp)

@@ -93,15 +93,24 @@ static void print_comment(const export_model *m, size_t source, FILE *to)
     }
 }
 
+static void print_source(const export_source *s, FILE *to)
+{
+    size_t length = strlen(s->text);
+    if (s->ptx)
+        fprintf(to, "#ifdef AUTOTUNE_PTX\n%s#else\n", s->ptx);
+    fprintf(to, "%s%s", s->text, length && s->text[length - 1] == '\n' ? "" : "\n");
+    if (s->ptx)
+        fputs("#endif\n", to);
+}
+
 static void print_sources(const export_model *m, FILE *to)
 {
     for (size_t i = 0; i < m->kernels.source_count; i++) {
-        const export_source *s = &m->kernels.sources[i];
-        size_t length = strlen(s->text);
         fputs("\n", to);
         print_comment(m, i, to);
-        fprintf(to, "namespace autotune_%s_kernel_%zu {\n%s%s} // namespace\n%s", m->pattern, i,
-                s->text, length && s->text[length - 1] == '\n' ? "" : "\n", s->undefines);
+        fprintf(to, "namespace autotune_%s_kernel_%zu {\n", m->pattern, i);
+        print_source(&m->kernels.sources[i], to);
+        fprintf(to, "} // namespace\n%s", m->kernels.sources[i].undefines);
     }
 }
 

@@ -81,6 +81,7 @@ void export_source_deinit(export_source *s)
     free(s->text);
     free(s->includes);
     free(s->undefines);
+    free(s->ptx);
     *s = (export_source){0};
 }
 

@@ -19,6 +19,7 @@ typedef struct export_source {
     char *text;       /* owned; goes into a namespace */
     char *includes;   /* owned; "#include <cuda_fp16.h>\n" ... */
     char *undefines;  /* owned; "#undef TILE\n" ... */
+    char *ptx;        /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text alone */
     bool has_entry[PLAN_MAX_LAUNCHES]; /* of the launch's entries: does it define this kernel? */
 } export_source;
 

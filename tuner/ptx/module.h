@@ -95,6 +95,8 @@ typedef struct ptx_launch_limits {
     uint32_t most_cluster_blocks; /* .maxclusterrank: of a cluster, the product of its extents */
     bool explicit_cluster;      /* .explicitcluster: to be launched with clusters */
     bool blocks_are_clusters;   /* .blocksareclusters: a grid counts clusters, not blocks */
+    uint32_t least_blocks;      /* .minnctapersm: blocks that an SM is to have registers for */
+    uint32_t most_registers;    /* .maxnreg: of a thread */
 } ptx_launch_limits;
 
 typedef struct ptx_function {

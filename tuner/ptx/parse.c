@@ -115,10 +115,18 @@ static void parse_extents(ptx_parser *p, uint32_t extents[3])
     } while (i < 3 && ptx_accept(p, ','));
 }
 
-/* Directives between a function's parameters and its body. No launch is refused for the others, by the PTX
- * ISA's "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its old name),
- * .maxnreg and .noreturn tell the assembler how to spend registers, and where the former asks for more
- * threads than an SM has it is ignored. */
+static uint32_t take_count(ptx_parser *p, const char *of)
+{
+    int64_t count = ptx_take_integer(p);
+    if (count < 1 || count > UINT32_MAX)
+        ptx_fail(p, "%lld %s are not possible", (long long)count, of);
+    return (uint32_t)count;
+}
+
+/* Directives between a function's parameters and its body. No launch is refused for these, by the PTX ISA's
+ * "Performance-Tuning Directives": .minnctapersm (and .maxnctapersm, the same under its old name), .maxnreg
+ * and .noreturn tell the assembler how to spend registers, and where the former asks for more threads than an
+ * SM has it is ignored. */
 static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
 {
     uint32_t extents[3];
@@ -139,10 +147,11 @@ static void parse_directives(ptx_parser *p, ptx_launch_limits *limits)
         } else if (ptx_text_is(t, ".reqnctapercluster")) {
             parse_extents(p, limits->cluster);
         } else if (ptx_text_is(t, ".maxclusterrank")) {
-            int64_t most = ptx_take_integer(p);
-            if (most < 1 || most > UINT32_MAX)
-                ptx_fail(p, "a cluster of %lld blocks is not possible", (long long)most);
-            limits->most_cluster_blocks = (uint32_t)most;
+            limits->most_cluster_blocks = take_count(p, "blocks of a cluster");
+        } else if (ptx_text_is(t, ".minnctapersm") || ptx_text_is(t, ".maxnctapersm")) {
+            limits->least_blocks = take_count(p, "blocks");
+        } else if (ptx_text_is(t, ".maxnreg")) {
+            limits->most_registers = take_count(p, "registers");
         } else if (ptx_text_is(t, ".explicitcluster")) {
             limits->explicit_cluster = true;
         } else if (ptx_text_is(t, ".blocksareclusters")) {

@@ -102,8 +102,8 @@ static void subject_deinit(subject *s)
     script_free(s->script);
 }
 
-static at_status subject_init(const options *o, const exporter *e, const char *operand, subject *out,
-                              at_error *error)
+static at_status subject_init(const options *o, const exporter *e, const char *operand, kernel_ptx *ptx,
+                              subject *out, at_error *error)
 {
     settings run = o->run;
     at_error not_found = {0};
@@ -126,7 +126,8 @@ static at_status subject_init(const options *o, const exporter *e, const char *o
                          not_found.message, out->name);
     status = exported_model(out->name, &out->records, out->script, &out->model, error);
     if (!status && e->kernels && out->script)
-        status = exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems, error);
+        status =
+            exported_kernels(o, &run, &out->records, out->script, &out->model, &out->problems, ptx, error);
     return status;
 }
 
@@ -235,11 +236,12 @@ static at_status run(const options *o, at_error *error)
         return status;
     if (o->sweep_count > 0 && !e->kernels)
         return error_set(error, AT_USAGE, "--over is for kernels (--format cuda): %s has none", e->name);
+    kernel_ptx ptx = {0};
     subject *subjects = calloc(o->operand_count, sizeof *subjects);
     if (!subjects)
         return export_no_memory(error);
     for (size_t i = 0; i < o->operand_count && !status; i++) {
-        status = subject_init(o, e, o->operands[i], &subjects[i], error);
+        status = subject_init(o, e, o->operands[i], &ptx, &subjects[i], error);
         for (size_t j = 0; j < i && !status; j++)
             if (strcmp(subjects[i].name, subjects[j].name) == 0)
                 status = error_set(error, AT_USAGE, "'%s' is named twice", subjects[i].name);
@@ -253,6 +255,7 @@ static at_status run(const options *o, at_error *error)
     }
     for (size_t i = 0; i < o->operand_count; i++)
         subject_deinit(&subjects[i]);
+    kernel_ptx_deinit(&ptx);
     free(subjects);
     return status;
 }

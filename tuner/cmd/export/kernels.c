@@ -153,6 +153,7 @@ typedef struct making {
     arch_limits device;
     script *script;   /* for the problem and the device; borrowed */
     script **scripts; /* one a record, for its device; NULL until it is needed */
+    kernel_ptx *ptx;
 } making;
 
 static at_status load(const making *k, script **out, at_error *error)
@@ -197,15 +198,11 @@ static bool is_harmless(const char *option)
     return false;
 }
 
-static at_status note_entries(const making *k, const uint16_t *indices, export_source *to,
-                              at_error *error)
+static void note_entries(const making *k, const launch_plan *plan, export_source *to)
 {
-    launch_plan plan;
-    at_status status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
-    for (uint32_t i = 0; i < plan.launch_count && !status; i++)
+    for (uint32_t i = 0; i < plan->launch_count; i++)
         for (size_t e = 0; e < k->m->launch.entry_count; e++)
-            to->has_entry[e] |= strcmp(plan.launches[i].entry, k->m->launch.entries[e]) == 0;
-    return status;
+            to->has_entry[e] |= strcmp(plan->launches[i].entry, k->m->launch.entries[e]) == 0;
 }
 
 /* Conditions for what the source has read. */
@@ -238,41 +235,56 @@ static bool is_sample_only(const making *k, const emit_reads *reads)
     return false;
 }
 
+static at_status check_options(const making *k, const emitted *variant, at_error *error)
+{
+    for (size_t i = 0; i < variant->option_count; i++)
+        if (!is_harmless(variant->options[i]))
+            return error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
+                                "the kernels of '%s' are compiled with %s, which a file of several "
+                                "cannot say: write it into the template (__maxnreg__, intrinsics), "
+                                "or use 'autotune emit --best'",
+                                k->m->pattern, variant->options[i]);
+    return AT_OK;
+}
+
+/* Adds the source of a variant, whose place is *place. */
+static at_status add_source(making *k, const uint16_t *indices, const emitted *variant, size_t *place,
+                            at_error *error)
+{
+    export_source source = {0};
+    launch_plan plan;
+    at_status status = check_options(k, variant, error);
+    if (!status)
+        status = script_launch_plan(k->script, PROBLEM_TUNED, indices, &plan, error);
+    if (!status)
+        status = export_cuda_source(variant->source, variant->includes.headers, variant->includes.count, &source,
+                                    error);
+    if (status)
+        return status;
+    note_entries(k, &plan, &source);
+    status = export_kernels_add_source(&k->m->kernels, source, place, error);
+    return status ? status
+                  : kernel_ptx_add(k->ptx, *place, variant, script_pattern(k->script)->template_path, &plan,
+                                   10 * k->device.major + k->device.minor, error);
+}
+
 static at_status add_configuration(making *k, const uint16_t *indices,
                                    const record_values *configuration, at_error *error)
 {
     emit_reads reads;
     emitted variant;
-    export_source source = {0};
     export_use use = {.configuration = configuration, .problem = k->problem, .device = k->device};
     at_status status =
         emit_variant_noting(k->script, PROBLEM_TUNED, indices, &reads, &variant, error);
     if (status)
         return status;
-    if (is_sample_only(k, &reads)) {
-        emitted_deinit(&variant);
-        return AT_OK;
-    }
-    for (size_t i = 0; i < variant.option_count && !status; i++)
-        if (!is_harmless(variant.options[i]))
-            status = error_set_at(error, AT_USAGE, script_pattern(k->script)->path, 0,
-                                  "the kernels of '%s' are compiled with %s, which a file of several "
-                                  "cannot say: write it into the template (__maxnreg__, intrinsics), "
-                                  "or use 'autotune emit --best'",
-                                  k->m->pattern, variant.options[i]);
-    if (!status)
-        status = export_cuda_source(variant.source, variant.includes.headers,
-                                    variant.includes.count, &source, error);
+    const bool sample_only = is_sample_only(k, &reads);
+    if (!sample_only)
+        status = add_source(k, indices, &variant, &use.source, error);
     emitted_deinit(&variant);
-    if (status)
+    if (status || sample_only)
         return status;
-    status = note_entries(k, indices, &source, error);
-    if (status)
-        export_source_deinit(&source);
-    else
-        status = export_kernels_add_source(&k->m->kernels, source, &use.source, error);
-    if (!status)
-        status = list_conditions(k, &reads, &use, error);
+    status = list_conditions(k, &reads, &use, error);
     return status ? status : export_kernels_add_use(&k->m->kernels, use, error);
 }
 
@@ -335,10 +347,10 @@ static at_status add_launch(const script *s, export_model *m, at_error *error)
 }
 
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
-                           const script *s, export_model *m, kernel_problems *problems,
+                           const script *s, export_model *m, kernel_problems *problems, kernel_ptx *ptx,
                            at_error *error)
 {
-    making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems};
+    making k = {.o = o, .run = run, .records = records, .m = m, .problems = problems, .ptx = ptx};
     const size_t scripts = records->count ? records->count : 1;
     if (m->variable_count > RECORD_MAX_VALUES || m->parameter_count > RECORD_MAX_VALUES)
         return error_set(error, AT_SCRIPT, "nothing is recorded of more than %d names",
@@ -358,6 +370,8 @@ at_status exported_kernels(const options *o, const settings *run, const record_s
         for (size_t r = 0; r < scripts && !status; r++)
             status = add_for_record(&k, records->count ? &records->records[r] : NULL, r, error);
     }
+    if (!status)
+        status = kernel_ptx_finish(ptx, &m->launch, &m->kernels, error);
     for (size_t r = 0; k.scripts && r < scripts; r++)
         script_free(k.scripts[r]);
     free(k.scripts);

@@ -8,6 +8,7 @@
 #define AUTOTUNE_CMD_EXPORT_KERNELS_H
 
 #include "cmd/export/exported.h"
+#include "cmd/export/kernel_ptx.h"
 #include "cmd/line/options.h"
 
 enum { KERNELS_MOST_PROBLEMS = 1000 };
@@ -20,11 +21,11 @@ typedef struct kernel_problems {
     char **texts;
 } kernel_problems;
 
-/* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`. *problems must
- * live as long as the model. AT_USAGE if --over names a variable that does not exist, or if the kernels of
+/* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`; `ptx` compiles them.
+ * *problems must live as long as the model. AT_USAGE if --over names a variable that does not exist, or if the kernels of
  * the pattern cannot be put into a file; AT_SCRIPT, AT_NO_MEMORY. */
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
-                           const script *s, export_model *m, kernel_problems *problems,
+                           const script *s, export_model *m, kernel_problems *problems, kernel_ptx *ptx,
                            at_error *error);
 void kernel_problems_deinit(kernel_problems *p); /* a zeroed one is fine */
 

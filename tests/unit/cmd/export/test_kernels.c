@@ -56,8 +56,9 @@ static void subject_open(subject *s, const char *file, const char *recorded)
     assert_ok(exported_model(script_pattern(s->script)->name, &s->records, s->script, &s->model,
                              &error),
               error);
-    assert_ok(exported_kernels(&o, &s->run, &s->records, s->script, &s->model, &s->problems, &error),
-              error);
+    kernel_ptx ptx = {0};
+    assert_ok(exported_kernels(&o, &s->run, &s->records, s->script, &s->model, &s->problems, &ptx, &error), error);
+    kernel_ptx_deinit(&ptx);
 }
 
 static void subject_close(subject *s)

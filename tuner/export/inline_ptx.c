@@ -1,0 +1,341 @@
+#include "export/inline_ptx.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/kernels.h"
+#include "ptx/parse.h"
+
+/* A kernel of a module, and where the text between its braces begins and ends. */
+typedef struct kernel {
+    const ptx_module *m;
+    const ptx_function *f;
+    const char *begin, *end;
+    bool *is_dynamic; /* of the module's variables: is it the dynamic shared memory that the kernel uses? */
+} kernel;
+
+static const ptx_operand *operand(const kernel *k, const ptx_statement *s, int i)
+{
+    return &k->m->operands[s->first + i];
+}
+
+/* The variable whose address is `o`, or that it is; NULL: none. */
+static const ptx_variable *variable_of(const kernel *k, const ptx_operand *o)
+{
+    if (o->kind == PTX_OPERAND_ADDRESS)
+        o = &k->m->operands[o->first];
+    return o->kind == PTX_OPERAND_VARIABLE ? &k->m->variables[o->index] : NULL;
+}
+
+static bool starts_with(ptx_text text, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return text.length >= length && memcmp(text.at, prefix, length) == 0;
+}
+
+/* ---- what can be written ---- */
+
+/* The type at the end of an opcode; false: it has none. */
+static bool opcode_type(ptx_text opcode, ptx_type *type)
+{
+    uint32_t dot = opcode.length;
+    while (dot > 0 && opcode.at[dot - 1] != '.')
+        dot--;
+    return dot > 0 && ptx_type_find((ptx_text){opcode.at + dot - 1, opcode.length - dot + 1}, type);
+}
+
+/* The number of the parameter that a statement reads whole into a register of its size; -1: it does not. */
+static int parameter_read(const kernel *k, const ptx_statement *s)
+{
+    ptx_type type;
+    if (!starts_with(s->opcode, "ld.param.") || s->count != 2 || !opcode_type(s->opcode, &type))
+        return -1;
+    const ptx_operand *to = operand(k, s, 0), *from = operand(k, s, 1);
+    const ptx_variable *v = variable_of(k, from);
+    if (to->kind != PTX_OPERAND_REGISTER || from->kind != PTX_OPERAND_ADDRESS || from->offset != 0 || !v ||
+        v->space != PTX_SPACE_PARAM)
+        return -1;
+    uint32_t size_bytes = ptx_type_bytes((ptx_type)k->m->register_types[to->index]);
+    int number = (int)(v - k->m->variables) - k->f->first_parameter;
+    return size_bytes == ptx_type_bytes(type) && size_bytes == v->size_bytes ? number : -1;
+}
+
+static bool is_in_body(const kernel *k, const ptx_variable *v)
+{
+    return v->name.at >= k->begin && v->name.at < k->end;
+}
+
+/* Is an operand at hand in the kernel's body, or the start of the dynamic shared memory, which is noted? */
+static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operand *o)
+{
+    const ptx_variable *v = variable_of(k, o);
+    if (o->kind == PTX_OPERAND_FUNCTION)
+        return false;
+    if (!v || is_in_body(k, v))
+        return true;
+    if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
+        return false;
+    k->is_dynamic[v - k->m->variables] = true;
+    return o->kind == PTX_OPERAND_ADDRESS || starts_with(s->opcode, "mov.");
+}
+
+static bool are_at_hand(const kernel *k, const ptx_statement *s, int first, int count)
+{
+    for (int i = first; i < first + count; i++) {
+        const ptx_operand *o = &k->m->operands[i];
+        bool nested = o->kind == PTX_OPERAND_VECTOR || o->kind == PTX_OPERAND_GROUP || o->kind == PTX_OPERAND_PAIR ||
+                      (o->kind == PTX_OPERAND_ADDRESS && o->count > 1);
+        if (!is_at_hand(k, s, o) || (nested && !are_at_hand(k, s, o->first, o->count)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_launched_plainly(const ptx_launch_limits *l)
+{
+    return l->required_block[0] == 0 && l->cluster[0] == 0 && l->most_cluster_blocks == 0 && !l->explicit_cluster &&
+           !l->blocks_are_clusters && l->most_registers == 0;
+}
+
+static bool can_be_written(const kernel *k)
+{
+    const ptx_function *f = k->f;
+    for (int i = 0; i < f->parameter_count; i++) {
+        uint64_t size_bytes = k->m->variables[f->first_parameter + i].size_bytes;
+        if (size_bytes != 2 && size_bytes != 4 && size_bytes != 8)
+            return false;
+    }
+    for (int i = 0; i < f->statement_count; i++) {
+        const ptx_statement *s = &k->m->statements[f->first_statement + i];
+        if (parameter_read(k, s) < 0 && !are_at_hand(k, s, s->first, s->count))
+            return false;
+    }
+    return is_launched_plainly(&f->limits);
+}
+
+/* ---- writing ---- */
+
+/* Each line is a literal of its own: of a raw one with as many lines clang 22 takes twenty times as long. */
+static const char next_line[] = "\\n\"\n    \"";
+
+static void print_text(ptx_text text, FILE *to)
+{
+    for (uint32_t i = 0; i < text.length; i++) {
+        if (text.at[i] == '%')
+            fputc('%', to); /* alone it would begin an operand's number */
+        if (text.at[i] == '"' || text.at[i] == '\\')
+            fputc('\\', to);
+        fputc(text.at[i], to);
+    }
+}
+
+/* The token with its quotes, after a line end or a blank where there was one since `last`. */
+static void print_token(const ptx_token *t, const char *last, FILE *to)
+{
+    uint32_t quote = t->kind == PTX_TOKEN_STRING;
+    const ptx_text whole = {t->text.at - quote, t->text.length + 2 * quote};
+    if (memchr(last, '\n', (size_t)(whole.at - last)))
+        fputs(next_line, to);
+    else if (whole.at > last)
+        fputc(' ', to);
+    print_text(whole, to);
+}
+
+/* Writes what stands for a statement that reads a parameter, or for the opcode of one that takes the address of dynamic
+ * shared memory into 64 bits, and goes over that; the lexer is behind the opcode's first word. False: nothing does. */
+static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
+{
+    int number = parameter_read(k, s);
+    if (number >= 0) {
+        const ptx_operand *r = operand(k, s, 0);
+        fprintf(to, "%smov.b%u ", next_line, 8 * ptx_type_bytes((ptx_type)k->m->register_types[r->index]));
+        print_text(r->text, to);
+        fputs(", ", to);
+        print_text(k->m->variables[k->f->first_parameter + number].name, to);
+        fputc(';', to);
+        for (ptx_token t = ptx_lexer_next(l); !ptx_text_is(t.text, ";");)
+            t = ptx_lexer_next(l);
+        return true;
+    }
+    const ptx_operand *from = s->count == 2 ? operand(k, s, 1) : NULL;
+    if (!from || from->kind != PTX_OPERAND_VARIABLE || !k->is_dynamic[from->index] ||
+        !ptx_text_is((ptx_text){s->opcode.at + s->opcode.length - 2, 2}, "64"))
+        return false;
+    fprintf(to, "%scvt.u64.u32", next_line);
+    l->at = s->opcode.at + s->opcode.length;
+    return true;
+}
+
+static void skip_line(ptx_lexer *l)
+{
+    const char *end = memchr(l->at, '\n', (size_t)(l->end - l->at));
+    l->at = end ? end : l->end;
+}
+
+/* The text between the braces without comments and source lines. */
+static void print_body(const kernel *k, FILE *to)
+{
+    const ptx_statement *s = &k->m->statements[k->f->first_statement], *past = s + k->f->statement_count;
+    const char *last = k->begin;
+    ptx_lexer l;
+    ptx_lexer_init(&l, k->begin, (size_t)(k->end - k->begin));
+    for (ptx_token t = ptx_lexer_next(&l); t.kind != PTX_TOKEN_END; t = ptx_lexer_next(&l)) {
+        bool is_opcode = s < past && t.text.at == s->opcode.at;
+        if (ptx_text_is(t.text, ".loc"))
+            skip_line(&l);
+        else if (!is_opcode || !print_instead(k, s, &l, to))
+            print_token(&t, last, to);
+        s += is_opcode;
+        last = l.at;
+    }
+}
+
+/* A register of the name that the PTX has for something outside the kernel's body. */
+static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
+{
+    fprintf(to, "%s.reg .b%u ", next_line, (unsigned)(8 * size_bytes));
+    print_text(v->name, to);
+    fputc(';', to);
+}
+
+static uint64_t parameter_bytes(const kernel *k, int i)
+{
+    return k->m->variables[k->f->first_parameter + i].size_bytes;
+}
+
+/* The operands under the names that the PTX has for them: in a block around its own, whose registers may have the names
+ * of the operands. Shared memory has addresses of 32 bits, those of its space. */
+static void print_operands(const kernel *k, bool dynamic, FILE *to)
+{
+    const int count = k->f->parameter_count;
+    for (int i = 0; i < count; i++) {
+        const ptx_variable *v = &k->m->variables[k->f->first_parameter + i];
+        print_register(v, v->size_bytes, to);
+        fprintf(to, "%smov.b%u ", next_line, (unsigned)(8 * v->size_bytes));
+        print_text(v->name, to);
+        fprintf(to, ", %%%d;", i);
+    }
+    if (dynamic)
+        fprintf(to, "%s.reg .b64 dynamic_generic;%scvta.to.shared.u64 dynamic_generic, %%%d;", next_line, next_line,
+                count);
+    for (size_t i = 0; i < k->m->variable_count; i++)
+        if (k->is_dynamic[i]) {
+            print_register(&k->m->variables[i], 4, to);
+            fprintf(to, "%scvt.u32.u64 ", next_line);
+            print_text(k->m->variables[i].name, to);
+            fputs(", dynamic_generic;", to);
+        }
+}
+
+/* The alignment in bytes of the dynamic shared memory that the kernel uses; 0: it uses none. */
+static uint32_t dynamic_alignment(const kernel *k)
+{
+    uint32_t most = 0;
+    for (size_t i = 0; i < k->m->variable_count; i++)
+        if (k->is_dynamic[i] && k->m->variables[i].alignment > most)
+            most = k->m->variables[i].alignment;
+    return most;
+}
+
+static void print_kernel(const kernel *k, const char *entry, FILE *to)
+{
+    const ptx_launch_limits *limits = &k->f->limits;
+    const int count = k->f->parameter_count;
+    const uint32_t alignment = dynamic_alignment(k);
+    fputs("__global__ void ", to);
+    if (limits->max_threads && limits->least_blocks)
+        fprintf(to, "__launch_bounds__(%llu, %u) ", (unsigned long long)limits->max_threads, limits->least_blocks);
+    else if (limits->max_threads)
+        fprintf(to, "__launch_bounds__(%llu) ", (unsigned long long)limits->max_threads);
+    fprintf(to, "%s(", entry);
+    for (int i = 0; i < count; i++) {
+        uint64_t size_bytes = parameter_bytes(k, i);
+        fprintf(to, "%sunsigned %s p%d", i ? ", " : "",
+                size_bytes == 8 ? "long long" : size_bytes == 4 ? "int" : "short", i);
+    }
+    fputs(")\n{\n", to);
+    if (alignment)
+        fprintf(to, "    extern __shared__ __align__(%u) unsigned char %s_dynamic[];\n", alignment, entry);
+    fputs("    asm volatile(\"{", to);
+    print_operands(k, alignment > 0, to);
+    fprintf(to, "%s{", next_line);
+    print_body(k, to);
+    fprintf(to, "%s}%s}\"\n    ::", next_line, next_line);
+    for (int i = 0; i < count; i++) {
+        uint64_t size_bytes = parameter_bytes(k, i);
+        fprintf(to, "%s\"%c\"(p%d)", i ? ", " : "", size_bytes == 8 ? 'l' : size_bytes == 4 ? 'r' : 'h', i);
+    }
+    if (alignment)
+        fprintf(to, "%s\"l\"(%s_dynamic)", count ? ", " : "", entry);
+    fputs(" : \"memory\");\n}\n", to);
+}
+
+/* ---- a module ---- */
+
+/* Finds the text between the braces of the kernel; false: none, which a parsed module has. */
+static bool find_body(kernel *k)
+{
+    ptx_lexer l;
+    bool named = false;
+    int depth = 0;
+    ptx_lexer_init(&l, k->m->text, strlen(k->m->text));
+    for (ptx_token t = ptx_lexer_next(&l); t.kind != PTX_TOKEN_END; t = ptx_lexer_next(&l)) {
+        named = named || t.text.at == k->f->name.at;
+        if (!named || t.kind != PTX_TOKEN_PUNCTUATION)
+            continue;
+        if (*t.text.at == '{' && depth++ == 0)
+            k->begin = l.at;
+        else if (*t.text.at == '}' && --depth == 0) {
+            k->end = t.text.at;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* *written: it was there, and can be. */
+static at_status write_entry(const ptx_module *m, const char *entry, FILE *to, bool *written, at_error *error)
+{
+    int index = ptx_module_entry(m, entry);
+    if (index == PTX_NONE)
+        return AT_OK;
+    kernel k = {.m = m, .f = &m->functions[index], .is_dynamic = calloc(m->variable_count + 1, sizeof(bool))};
+    if (!k.is_dynamic)
+        return export_no_memory(error);
+    *written = k.f->has_body && find_body(&k) && can_be_written(&k);
+    if (*written)
+        print_kernel(&k, entry, to);
+    free(k.is_dynamic);
+    return AT_OK;
+}
+
+at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const *entries, size_t entry_count,
+                            char **out, at_error *error)
+{
+    ptx_module *m = NULL;
+    size_t out_bytes, there = 0, written = 0;
+    *out = NULL;
+    at_status status = ptx_parse(ptx, ptx_bytes, "the PTX of a kernel", &m, error);
+    if (status)
+        return status;
+    FILE *to = open_memstream(out, &out_bytes);
+    status = to ? AT_OK : export_no_memory(error);
+    for (size_t i = 0; i < entry_count && !status; i++) {
+        bool is_written = false;
+        there += ptx_module_entry(m, entries[i]) != PTX_NONE;
+        status = write_entry(m, entries[i], to, &is_written, error);
+        written += is_written;
+    }
+    bool failed = to && ferror(to);
+    failed = (to && fclose(to) != 0) || failed;
+    if (!status && failed)
+        status = export_no_memory(error);
+    ptx_module_free(m);
+    if (status || there == 0 || written < there) {
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
