@@ -61,9 +61,9 @@ def draw(r, kind, ranges):
     return shape
 
 
-def shapes_of(pattern, ranges, count, seen):
+def shapes_of(pattern, ranges, count, seen, seed):
     """Shapes of all kinds in turn; of a kind whose shapes were all seen, such as few powers of two, no more."""
-    r = random.Random("portfolio " + pattern)
+    r = random.Random("portfolio " + pattern + (f" {seed}" if seed != 1 else ""))
     shapes, kinds = [], list(KINDS)
     while len(shapes) < count and kinds:
         kind = kinds[len(shapes) % len(kinds)]
@@ -241,7 +241,7 @@ def try_pattern(args, tool, pattern, ranges):
     fixed = made["portfolio"]["fixed"]
     seen = [{n: v for n, v in p["problem"].items() if n in ranges}
             for p in made["tried"] + made["portfolio"]["problems"]]
-    shapes = shapes_of(name, ranges, args.shapes, seen)
+    shapes = shapes_of(name, ranges, args.shapes, seen, args.seed)
     chosen = header_choices(args, tool, pattern, name, [dict(fixed, **shape) for _, shape in shapes])
     regrets, slower, failed, refused = {}, [], [], 0
     skipped = 0
@@ -297,6 +297,7 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--patterns", default=",".join(PATTERNS), help="or PATH:NAME=LO..HI:NAME=LO..HI")
     parser.add_argument("--shapes", type=int, default=40, help="a pattern (default 40)")
+    parser.add_argument("--seed", type=int, default=1, help="of the shapes: another one draws others (default 1)")
     parser.add_argument("--variants", type=int, default=200, help="of the tuning of a shape (default 200)")
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--making", default="", help="more options of 'autotune portfolio', with commas for blanks")
