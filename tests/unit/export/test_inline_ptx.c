@@ -5,6 +5,10 @@
 
 #include "check.h"
 #include "export/inline_ptx.h"
+#include "sim/kernel.h"
+#include "sim/machine/run.h"
+
+enum { THREADS = 32, BUFFER_BASE = 0x10000 };
 
 static const char *const entry = "scale";
 
@@ -161,6 +165,90 @@ static void what_is_no_ptx_is_an_error(void **state)
     assert_null(out);
 }
 
+/* ---- what a compiler makes of it ---- */
+
+/* Of the texts in the literals of an asm statement their lines; `operands` stand for %0, %1 ... */
+static void print_assembly(const char *kernel, const char *const *operands, FILE *to)
+{
+    const char *at = strstr(kernel, "asm volatile(") + strlen("asm volatile(");
+    for (; *at == '"'; at += strspn(at, " \n")) {
+        for (at++; *at != '"'; at++) {
+            if (at[0] == '\\' && at[1] == 'n')
+                at++;
+            else if (at[0] == '%' && at[1] == '%')
+                fputc(*at++, to);
+            else if (at[0] == '%')
+                fputs(operands[*++at - '0'], to);
+            else
+                fputc(*at, to);
+        }
+        at++;
+        fputc('\n', to);
+    }
+}
+
+/* Runs a kernel of a pointer and a number on 32 threads, with dynamic shared memory. */
+static void run(const char *text, const char *name, float factor, float results[THREADS])
+{
+    uint8_t valid[THREADS * sizeof(float)] = {0}, parameters[16] = {0};
+    const uint64_t address = BUFFER_BASE;
+    sim_region buffer = {.name = "buffer", .base = BUFFER_BASE, .size_bytes = THREADS * sizeof(float),
+                         .bytes = (uint8_t *)results, .valid = valid};
+    sim_kernel k;
+    sim_memory memory = {0};
+    sim_fault fault;
+    at_error error = {0};
+    memcpy(parameters, &address, sizeof address);
+    memcpy(parameters + 8, &factor, sizeof factor);
+    assert_ok(sim_kernel_init(&k, text, strlen(text), name, &name, 1, &error), error);
+    assert_ok(sim_memory_add(&memory, &buffer, &error), error);
+    sim_launch launch = {.program = k.programs[0], .memory = &memory, .parameters = parameters, .grid = {1, 1, 1},
+                         .block = {THREADS, 1, 1}, .dynamic_shared_bytes = THREADS * sizeof(float), .check = true,
+                         .threads = 1};
+    assert_ok(sim_run(&launch, &fault, &error), error);
+    if (fault.kind != SIM_FAULT_NONE)
+        fail_msg("%s", fault.message);
+    sim_memory_deinit(&memory);
+    sim_kernel_deinit(&k);
+}
+
+/* A compiler puts the operands into registers of its own, which have the names of the kernel's. */
+static void a_kernel_in_a_function_with_its_registers_does_the_same(void **state)
+{
+    (void)state;
+    static const char text[] = HEAD
+        ".extern .shared .align 16 .b8 tile[];\n" SCALE(
+            ".maxntid 32\n", "\tmov.u32 %r1, %tid.x;\n\tcvt.rn.f32.u32 %f2, %r1;\n\tmul.f32 %f2, %f2, %f1;\n"
+                            "\tmul.wide.u32 %rd2, %r1, 4;\n\tmov.u64 %rd3, tile;\n\tadd.s64 %rd3, %rd3, %rd2;\n"
+                            "\tst.shared.f32 [%rd3], %f2;\n\tbar.sync 0;\n\txor.b32 %r2, %r1, 31;\n"
+                            "\tshl.b32 %r2, %r2, 2;\n\tmov.u32 %r1, tile;\n\tadd.s32 %r2, %r2, %r1;\n"
+                            "\tld.shared.f32 %f2, [%r2];\n\tadd.s64 %rd2, %rd1, %rd2;\n"
+                            "\tst.global.f32 [%rd2], %f2;\n");
+    static const char *const operands[] = {"%rd1", "%r1", "%rd3"};
+    float expected[THREADS], results[THREADS];
+    char *kernel = inlined(text, &entry, 1), *compiled;
+    size_t size_bytes;
+    assert_non_null(kernel);
+    FILE *to = open_memstream(&compiled, &size_bytes);
+    fputs(HEAD ".extern .shared .align 16 .b8 outer_tile[];\n"
+               ".visible .entry outer(.param .u64 outer_param_0, .param .u32 outer_param_1)\n{\n"
+               ".reg .b64 %rd<4>;\n.reg .b32 %r<2>;\n"
+               "ld.param.u64 %rd1, [outer_param_0];\nld.param.u32 %r1, [outer_param_1];\n"
+               "mov.u64 %rd2, outer_tile;\ncvta.shared.u64 %rd3, %rd2;\n",
+          to);
+    print_assembly(kernel, operands, to);
+    fputs("ret;\n}\n", to);
+    fclose(to);
+    run(text, "scale", 1.5f, expected);
+    run(compiled, "outer", 1.5f, results);
+    for (int i = 0; i < THREADS; i++) {
+        assert_true(expected[i] == 1.5f * (float)(THREADS - 1 - i));
+        assert_true(results[i] == expected[i]);
+    }
+    free(kernel);
+    free(compiled);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_launch_that_only_ptx_can_ask_for_cannot_be_written),
         cmocka_unit_test(all_kernels_of_a_module_are_written_or_none),
         cmocka_unit_test(what_is_no_ptx_is_an_error),
+        cmocka_unit_test(a_kernel_in_a_function_with_its_registers_does_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
