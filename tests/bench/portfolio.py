@@ -246,11 +246,12 @@ def try_pattern(args, tool, pattern, ranges):
     regrets, slower, failed, refused = {}, [], [], 0
     skipped = 0
     for i, (kind, shape) in enumerate(shapes):
-        if args.until and time.monotonic() - args.start_s > args.until and not tool.has(
-                "%s.%d.race.json" % (name, i)):
+        # What is kept goes by the shape: another seed draws others.
+        place = ".".join([name, *map(str, shape.values())])
+        if args.until and time.monotonic() - args.start_s > args.until and not tool.has(place + ".race.json"):
             skipped += 1
             continue
-        place, words = "%s.%d" % (name, i), [*spelt(shape), *common, "--no-record", *args.tuning]
+        words = [*spelt(shape), *common, "--no-record", *args.tuning]
         rule, fields = chosen[i]
         picked, why = tool.run("pick", pattern, *spelt(shape), "--gpu", made["device"], "--results", args.results, "--json")
         if picked is None or picked["rule"] != rule or not same(picked["configuration"], fields):
