@@ -30,71 +30,30 @@ typedef struct problem {
     cudaError_t (*run)(const autotune_plan *plan, void *const *buffers, cudaStream_t stream);
 } problem;
 
-static cudaError_t plan_transpose(const problem *p, autotune_plan *out)
-{
-    const autotune_transpose_problem sizes = {p->variables[0].integer, p->variables[1].integer,
-                                              AUTOTUNE_TRANSPOSE_DTYPE_FLOAT};
-    return autotune_transpose_plan(NULL, &sizes, NULL, out);
-}
+/* What the exported file has for a pattern: functions and types with its name, for these sizes and these buffers. */
+#define PATTERN(name, sizes, of_buffers)                                                                       \
+    static cudaError_t plan_##name(const problem *p, autotune_plan *out)                                       \
+    {                                                                                                          \
+        const at_variable *v = p->variables;                                                                   \
+        const autotune_##name##_problem of = {EACH sizes};                                                     \
+        return autotune_##name##_plan(NULL, &of, NULL, out);                                                   \
+    }                                                                                                          \
+    static cudaError_t run_##name(const autotune_plan *plan, void *const *b, cudaStream_t stream)              \
+    {                                                                                                          \
+        const autotune_##name##_buffers with = {EACH of_buffers};                                              \
+        return autotune_##name##_run(plan, &with, stream);                                                     \
+    }
+#define EACH(...) __VA_ARGS__
 
-static cudaError_t run_transpose(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
-{
-    const autotune_transpose_buffers with = {buffers[0], buffers[1]};
-    return autotune_transpose_run(plan, &with, stream);
-}
-
-static cudaError_t plan_matmul(const problem *p, autotune_plan *out)
-{
-    const autotune_matmul_problem sizes = {p->variables[0].integer, p->variables[1].integer,
-                                           p->variables[2].integer, AUTOTUNE_MATMUL_DTYPE_FLOAT};
-    return autotune_matmul_plan(NULL, &sizes, NULL, out);
-}
-
-static cudaError_t run_matmul(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
-{
-    const autotune_matmul_buffers with = {buffers[0], buffers[1], buffers[2]};
-    return autotune_matmul_run(plan, &with, stream);
-}
-
-static cudaError_t plan_dot(const problem *p, autotune_plan *out)
-{
-    const autotune_dot_problem sizes = {p->variables[0].integer, AUTOTUNE_DOT_DTYPE_FLOAT};
-    return autotune_dot_plan(NULL, &sizes, NULL, out);
-}
-
-static cudaError_t run_dot(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
-{
-    const autotune_dot_buffers with = {buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]};
-    return autotune_dot_run(plan, &with, stream);
-}
-
-static cudaError_t plan_conv2d(const problem *p, autotune_plan *out)
-{
-    const autotune_conv2d_problem sizes = {p->variables[0].integer, p->variables[1].integer,
-                                           p->variables[2].integer, AUTOTUNE_CONV2D_DTYPE_FLOAT};
-    return autotune_conv2d_plan(NULL, &sizes, NULL, out);
-}
-
-static cudaError_t run_conv2d(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
-{
-    const autotune_conv2d_buffers with = {buffers[0], buffers[1], buffers[2]};
-    return autotune_conv2d_run(plan, &with, stream);
-}
-
-static cudaError_t plan_loop_order(const problem *p, autotune_plan *out)
-{
-    const autotune_loop_order_problem sizes = {
-        p->variables[0].integer, p->variables[1].integer,
-        strcmp(p->variables[2].text, "rows") == 0 ? AUTOTUNE_LOOP_ORDER_AXIS_ROWS : AUTOTUNE_LOOP_ORDER_AXIS_COLUMNS,
-        AUTOTUNE_LOOP_ORDER_DTYPE_FLOAT};
-    return autotune_loop_order_plan(NULL, &sizes, NULL, out);
-}
-
-static cudaError_t run_loop_order(const autotune_plan *plan, void *const *buffers, cudaStream_t stream)
-{
-    const autotune_loop_order_buffers with = {buffers[0], buffers[1]};
-    return autotune_loop_order_run(plan, &with, stream);
-}
+PATTERN(transpose, (v[0].integer, v[1].integer, AUTOTUNE_TRANSPOSE_DTYPE_FLOAT), (b[0], b[1]))
+PATTERN(matmul, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_MATMUL_DTYPE_FLOAT), (b[0], b[1], b[2]))
+PATTERN(dot, (v[0].integer, AUTOTUNE_DOT_DTYPE_FLOAT), (b[0], b[1], b[2], b[3], b[4]))
+PATTERN(conv2d, (v[0].integer, v[1].integer, v[2].integer, AUTOTUNE_CONV2D_DTYPE_FLOAT), (b[0], b[1], b[2]))
+PATTERN(loop_order,
+        (v[0].integer, v[1].integer,
+         strcmp(v[2].text, "rows") == 0 ? AUTOTUNE_LOOP_ORDER_AXIS_ROWS : AUTOTUNE_LOOP_ORDER_AXIS_COLUMNS,
+         AUTOTUNE_LOOP_ORDER_DTYPE_FLOAT),
+        (b[0], b[1]))
 
 typedef struct bench {
     cudaStream_t stream;

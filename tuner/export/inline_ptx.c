@@ -8,11 +8,9 @@
 #include "export/kernels.h"
 #include "ptx/parse.h"
 
-/* A kernel of a module, and where the text between its braces begins and ends. */
 typedef struct kernel {
     const ptx_module *m;
     const ptx_function *f;
-    const char *begin, *end;
     bool *is_dynamic; /* of the module's variables: is it the dynamic shared memory that the kernel uses? */
 } kernel;
 
@@ -29,6 +27,11 @@ static const ptx_variable *variable_of(const kernel *k, const ptx_operand *o)
     return o->kind == PTX_OPERAND_VARIABLE ? &k->m->variables[o->index] : NULL;
 }
 
+static const ptx_variable *parameter(const kernel *k, int i)
+{
+    return &k->m->variables[k->f->first_parameter + i];
+}
+
 static bool starts_with(ptx_text text, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -37,34 +40,42 @@ static bool starts_with(ptx_text text, const char *prefix)
 
 /* ---- what can be written ---- */
 
-/* The type at the end of an opcode; false: it has none. */
-static bool opcode_type(ptx_text opcode, ptx_type *type)
+/* A number as a parameter in CUDA C++, and the letter of its operand in PTX's inline assembly. */
+typedef struct number {
+    uint64_t size_bytes;
+    const char *type;
+    char constraint;
+} number;
+
+/* NULL: a parameter of this size is no number. */
+static const number *number_of(uint64_t size_bytes)
 {
-    uint32_t dot = opcode.length;
-    while (dot > 0 && opcode.at[dot - 1] != '.')
-        dot--;
-    return dot > 0 && ptx_type_find((ptx_text){opcode.at + dot - 1, opcode.length - dot + 1}, type);
+    static const number numbers[] = {
+        {2, "unsigned short", 'h'}, {4, "unsigned int", 'r'}, {8, "unsigned long long", 'l'}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (numbers[i].size_bytes == size_bytes)
+            return &numbers[i];
+    return NULL;
 }
 
-/* The number of the parameter that a statement reads whole into a register of its size; -1: it does not. */
-static int parameter_read(const kernel *k, const ptx_statement *s)
+/* Which of the kernel's parameters a statement reads whole, into a register of its size; NULL: none. */
+static const ptx_variable *parameter_read(const kernel *k, const ptx_statement *s)
 {
     ptx_type type;
-    if (!starts_with(s->opcode, "ld.param.") || s->count != 2 || !opcode_type(s->opcode, &type))
-        return -1;
+    if (!starts_with(s->opcode, "ld.param.") || s->count != 2 || !ptx_opcode_type(s->opcode, &type))
+        return NULL;
     const ptx_operand *to = operand(k, s, 0), *from = operand(k, s, 1);
     const ptx_variable *v = variable_of(k, from);
     if (to->kind != PTX_OPERAND_REGISTER || from->kind != PTX_OPERAND_ADDRESS || from->offset != 0 || !v ||
-        v->space != PTX_SPACE_PARAM)
-        return -1;
+        v < parameter(k, 0) || v >= parameter(k, k->f->parameter_count))
+        return NULL;
     uint32_t size_bytes = ptx_type_bytes((ptx_type)k->m->register_types[to->index]);
-    int number = (int)(v - k->m->variables) - k->f->first_parameter;
-    return size_bytes == ptx_type_bytes(type) && size_bytes == v->size_bytes ? number : -1;
+    return size_bytes == ptx_type_bytes(type) && size_bytes == v->size_bytes ? v : NULL;
 }
 
 static bool is_in_body(const kernel *k, const ptx_variable *v)
 {
-    return v->name.at >= k->begin && v->name.at < k->end;
+    return v->name.at >= k->f->body.at && v->name.at < k->f->body.at + k->f->body.length;
 }
 
 /* Is an operand at hand in the kernel's body, or the start of the dynamic shared memory, which is noted? */
@@ -78,7 +89,7 @@ static bool is_at_hand(const kernel *k, const ptx_statement *s, const ptx_operan
     if (v->space != PTX_SPACE_SHARED || v->size_bytes > 0)
         return false;
     k->is_dynamic[v - k->m->variables] = true;
-    return o->kind == PTX_OPERAND_ADDRESS || starts_with(s->opcode, "mov.");
+    return o->kind == PTX_OPERAND_ADDRESS || (starts_with(s->opcode, "mov.") && o->offset == 0);
 }
 
 static bool are_at_hand(const kernel *k, const ptx_statement *s, int first, int count)
@@ -102,14 +113,12 @@ static bool is_launched_plainly(const ptx_launch_limits *l)
 static bool can_be_written(const kernel *k)
 {
     const ptx_function *f = k->f;
-    for (int i = 0; i < f->parameter_count; i++) {
-        uint64_t size_bytes = k->m->variables[f->first_parameter + i].size_bytes;
-        if (size_bytes != 2 && size_bytes != 4 && size_bytes != 8)
+    for (int i = 0; i < f->parameter_count; i++)
+        if (!number_of(parameter(k, i)->size_bytes))
             return false;
-    }
     for (int i = 0; i < f->statement_count; i++) {
         const ptx_statement *s = &k->m->statements[f->first_statement + i];
-        if (parameter_read(k, s) < 0 && !are_at_hand(k, s, s->first, s->count))
+        if (!parameter_read(k, s) && !are_at_hand(k, s, s->first, s->count))
             return false;
     }
     return is_launched_plainly(&f->limits);
@@ -147,13 +156,12 @@ static void print_token(const ptx_token *t, const char *last, FILE *to)
  * shared memory into 64 bits, and goes over that; the lexer is behind the opcode's first word. False: nothing does. */
 static bool print_instead(const kernel *k, const ptx_statement *s, ptx_lexer *l, FILE *to)
 {
-    int number = parameter_read(k, s);
-    if (number >= 0) {
-        const ptx_operand *r = operand(k, s, 0);
-        fprintf(to, "%smov.b%u ", next_line, 8 * ptx_type_bytes((ptx_type)k->m->register_types[r->index]));
-        print_text(r->text, to);
+    const ptx_variable *read = parameter_read(k, s);
+    if (read) {
+        fprintf(to, "%smov.b%u ", next_line, (unsigned)(8 * read->size_bytes));
+        print_text(operand(k, s, 0)->text, to);
         fputs(", ", to);
-        print_text(k->m->variables[k->f->first_parameter + number].name, to);
+        print_text(read->name, to);
         fputc(';', to);
         for (ptx_token t = ptx_lexer_next(l); !ptx_text_is(t.text, ";");)
             t = ptx_lexer_next(l);
@@ -178,9 +186,9 @@ static void skip_line(ptx_lexer *l)
 static void print_body(const kernel *k, FILE *to)
 {
     const ptx_statement *s = &k->m->statements[k->f->first_statement], *past = s + k->f->statement_count;
-    const char *last = k->begin;
+    const char *last = k->f->body.at;
     ptx_lexer l;
-    ptx_lexer_init(&l, k->begin, (size_t)(k->end - k->begin));
+    ptx_lexer_init(&l, k->f->body.at, k->f->body.length);
     for (ptx_token t = ptx_lexer_next(&l); t.kind != PTX_TOKEN_END; t = ptx_lexer_next(&l)) {
         bool is_opcode = s < past && t.text.at == s->opcode.at;
         if (ptx_text_is(t.text, ".loc"))
@@ -200,18 +208,13 @@ static void print_register(const ptx_variable *v, uint64_t size_bytes, FILE *to)
     fputc(';', to);
 }
 
-static uint64_t parameter_bytes(const kernel *k, int i)
-{
-    return k->m->variables[k->f->first_parameter + i].size_bytes;
-}
-
 /* The operands under the names that the PTX has for them: in a block around its own, whose registers may have the names
  * of the operands. Shared memory has addresses of 32 bits, those of its space. */
 static void print_operands(const kernel *k, bool dynamic, FILE *to)
 {
     const int count = k->f->parameter_count;
     for (int i = 0; i < count; i++) {
-        const ptx_variable *v = &k->m->variables[k->f->first_parameter + i];
+        const ptx_variable *v = parameter(k, i);
         print_register(v, v->size_bytes, to);
         fprintf(to, "%smov.b%u ", next_line, (unsigned)(8 * v->size_bytes));
         print_text(v->name, to);
@@ -250,11 +253,8 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
     else if (limits->max_threads)
         fprintf(to, "__launch_bounds__(%llu) ", (unsigned long long)limits->max_threads);
     fprintf(to, "%s(", entry);
-    for (int i = 0; i < count; i++) {
-        uint64_t size_bytes = parameter_bytes(k, i);
-        fprintf(to, "%sunsigned %s p%d", i ? ", " : "",
-                size_bytes == 8 ? "long long" : size_bytes == 4 ? "int" : "short", i);
-    }
+    for (int i = 0; i < count; i++)
+        fprintf(to, "%s%s p%d", i ? ", " : "", number_of(parameter(k, i)->size_bytes)->type, i);
     fputs(")\n{\n", to);
     if (alignment)
         fprintf(to, "    extern __shared__ __align__(%u) unsigned char %s_dynamic[];\n", alignment, entry);
@@ -263,10 +263,8 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
     fprintf(to, "%s{", next_line);
     print_body(k, to);
     fprintf(to, "%s}%s}\"\n    ::", next_line, next_line);
-    for (int i = 0; i < count; i++) {
-        uint64_t size_bytes = parameter_bytes(k, i);
-        fprintf(to, "%s\"%c\"(p%d)", i ? ", " : "", size_bytes == 8 ? 'l' : size_bytes == 4 ? 'r' : 'h', i);
-    }
+    for (int i = 0; i < count; i++)
+        fprintf(to, "%s\"%c\"(p%d)", i ? ", " : "", number_of(parameter(k, i)->size_bytes)->constraint, i);
     if (alignment)
         fprintf(to, "%s\"l\"(%s_dynamic)", count ? ", " : "", entry);
     fputs(" : \"memory\");\n}\n", to);
@@ -274,37 +272,14 @@ static void print_kernel(const kernel *k, const char *entry, FILE *to)
 
 /* ---- a module ---- */
 
-/* Finds the text between the braces of the kernel; false: none, which a parsed module has. */
-static bool find_body(kernel *k)
+/* *written: it can be. */
+static at_status write_kernel(const ptx_module *m, const ptx_function *f, const char *entry, FILE *to, bool *written,
+                              at_error *error)
 {
-    ptx_lexer l;
-    bool named = false;
-    int depth = 0;
-    ptx_lexer_init(&l, k->m->text, strlen(k->m->text));
-    for (ptx_token t = ptx_lexer_next(&l); t.kind != PTX_TOKEN_END; t = ptx_lexer_next(&l)) {
-        named = named || t.text.at == k->f->name.at;
-        if (!named || t.kind != PTX_TOKEN_PUNCTUATION)
-            continue;
-        if (*t.text.at == '{' && depth++ == 0)
-            k->begin = l.at;
-        else if (*t.text.at == '}' && --depth == 0) {
-            k->end = t.text.at;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* *written: it was there, and can be. */
-static at_status write_entry(const ptx_module *m, const char *entry, FILE *to, bool *written, at_error *error)
-{
-    int index = ptx_module_entry(m, entry);
-    if (index == PTX_NONE)
-        return AT_OK;
-    kernel k = {.m = m, .f = &m->functions[index], .is_dynamic = calloc(m->variable_count + 1, sizeof(bool))};
+    kernel k = {.m = m, .f = f, .is_dynamic = calloc(m->variable_count + 1, sizeof(bool))};
     if (!k.is_dynamic)
         return export_no_memory(error);
-    *written = k.f->has_body && find_body(&k) && can_be_written(&k);
+    *written = f->has_body && can_be_written(&k);
     if (*written)
         print_kernel(&k, entry, to);
     free(k.is_dynamic);
@@ -315,25 +290,27 @@ at_status export_inline_ptx(const char *ptx, size_t ptx_bytes, const char *const
                             char **out, at_error *error)
 {
     ptx_module *m = NULL;
-    size_t out_bytes, there = 0, written = 0;
+    size_t out_bytes, found = 0;
+    bool written = true;
     *out = NULL;
     at_status status = ptx_parse(ptx, ptx_bytes, "the PTX of a kernel", &m, error);
     if (status)
         return status;
     FILE *to = open_memstream(out, &out_bytes);
     status = to ? AT_OK : export_no_memory(error);
-    for (size_t i = 0; i < entry_count && !status; i++) {
-        bool is_written = false;
-        there += ptx_module_entry(m, entries[i]) != PTX_NONE;
-        status = write_entry(m, entries[i], to, &is_written, error);
-        written += is_written;
+    for (size_t i = 0; i < entry_count && written && !status; i++) {
+        int index = ptx_module_entry(m, entries[i]);
+        if (index == PTX_NONE)
+            continue;
+        found++;
+        status = write_kernel(m, &m->functions[index], entries[i], to, &written, error);
     }
     bool failed = to && ferror(to);
     failed = (to && fclose(to) != 0) || failed;
     if (!status && failed)
         status = export_no_memory(error);
     ptx_module_free(m);
-    if (status || there == 0 || written < there) {
+    if (status || !written || found == 0) {
         free(*out);
         *out = NULL;
     }

@@ -20,6 +20,7 @@ typedef struct export_source {
     char *includes;   /* owned; "#include <cuda_fp16.h>\n" ... */
     char *undefines;  /* owned; "#undef TILE\n" ... */
     char *ptx;        /* owned; the kernels by what was measured (export/inline_ptx.h); NULL: by the text alone */
+    int capability;   /* as 90: the least of the devices that use it, for which the PTX is; 0: there is none */
     bool has_entry[PLAN_MAX_LAUNCHES]; /* of the launch's entries: does it define this kernel? */
 } export_source;
 

@@ -267,9 +267,10 @@ static void parse_directive(ptx_parser *p)
     }
 }
 
-void ptx_parse_block(ptx_parser *p, int depth)
+ptx_text ptx_parse_block(ptx_parser *p, int depth)
 {
     size_t mark = p->names.count;
+    const char *begin = p->token.text.at + 1;
     if (depth > MAX_DEPTH)
         ptx_fail(p, "blocks nest more than %d deep", MAX_DEPTH);
     ptx_expect(p, '{');
@@ -282,5 +283,7 @@ void ptx_parse_block(ptx_parser *p, int depth)
             parse_instruction(p);
     }
     ptx_scope_pop(&p->names, mark);
+    const ptx_text inside = {begin, p->status ? 0 : (uint32_t)(p->token.text.at - begin)};
     ptx_advance(p);
+    return inside;
 }

@@ -33,6 +33,14 @@ bool ptx_type_find(ptx_text modifier, ptx_type *type)
     return false;
 }
 
+bool ptx_opcode_type(ptx_text opcode, ptx_type *type)
+{
+    for (uint32_t at = opcode.length; at-- > 0;)
+        if (opcode.at[at] == '.')
+            return ptx_type_find((ptx_text){opcode.at + at, opcode.length - at}, type);
+    return false;
+}
+
 static const char *const space_names[] = {
     [PTX_SPACE_GENERIC] = "generic", [PTX_SPACE_GLOBAL] = "global", [PTX_SPACE_SHARED] = "shared",
     [PTX_SPACE_LOCAL] = "local",     [PTX_SPACE_CONST] = "const",   [PTX_SPACE_PARAM] = "param"};

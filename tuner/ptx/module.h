@@ -25,6 +25,9 @@ uint32_t ptx_type_bytes(ptx_type type);
 /* Finds a type by its modifier (".f32"); false when it is none. */
 bool ptx_type_find(ptx_text modifier, ptx_type *type);
 
+/* The type that an opcode ends in ("ld.global.f32"); false when it does in none. */
+bool ptx_opcode_type(ptx_text opcode, ptx_type *type);
+
 typedef enum ptx_space {
     PTX_SPACE_GENERIC, PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_LOCAL, PTX_SPACE_CONST,
     PTX_SPACE_PARAM
@@ -102,6 +105,7 @@ typedef struct ptx_launch_limits {
 typedef struct ptx_function {
     ptx_text name;
     bool is_entry, has_body;
+    ptx_text body; /* between its braces */
     int first_parameter, parameter_count; /* variables of PTX_SPACE_PARAM */
     int first_result, result_count;       /* the same; .func only */
     int first_register, register_count;   /* in ptx_module.register_types */

@@ -95,7 +95,7 @@ static void parse_body(ptx_parser *p, int index)
     f->first_statement = (int)m->statement_count;
     f->first_register = (int)m->register_count;
     p->location = PTX_NONE;
-    ptx_parse_block(p, 0);
+    f->body = ptx_parse_block(p, 0);
     f->statement_count = (int)m->statement_count - f->first_statement;
     f->register_count = (int)m->register_count - f->first_register;
     ptx_scope_deinit(&p->label_names);

@@ -53,7 +53,7 @@ void ptx_parse_parameter(ptx_parser *p);
 /* ".reg TYPE names;" */
 void ptx_parse_registers(ptx_parser *p);
 
-/* "{ ... }": declarations, labels, instructions and nested blocks. */
-void ptx_parse_block(ptx_parser *p, int depth);
+/* "{ ... }": declarations, labels, instructions and nested blocks. Returns the text between the braces. */
+ptx_text ptx_parse_block(ptx_parser *p, int depth);
 
 #endif

@@ -118,15 +118,28 @@ static void what_is_outside_the_body_cannot_be_written(void **state)
     expect(HEAD ".shared .align 4 .b8 both[8];\n" SCALE("", "\tst.shared.f32 [both], %f1;\n"), NULL);
     expect(HEAD ".extern .func trap_it();\n" SCALE("", "\tcall trap_it;\n"), NULL);
     expect(HEAD ".extern .shared .align 4 .b8 tile[];\n" SCALE("", "\tadd.u64 %rd2, %rd1, tile;\n"), NULL);
+    expect(HEAD ".extern .shared .align 4 .b8 tile[];\n" SCALE("", "\tmov.u32 %r1, tile+4;\n"), NULL);
 }
 
 static void parameters_that_are_no_numbers_cannot_be_written(void **state)
 {
     (void)state;
     expect(HEAD SCALE("", "\tld.param.f32 %f2, [scale_param_0+4];\n"), NULL);
+    expect(HEAD SCALE("", "\tld.param.f32 %f2, [scale_param_1+4];\n"), NULL);
     expect(HEAD SCALE("", "\tld.param.u32 %r1, [scale_param_0];\n"), NULL);
     expect(HEAD SCALE("", "\tmov.b64 %rd2, scale_param_0;\n"), NULL);
     expect(HEAD ".visible .entry scale(.param .align 4 .b8 scale_param_0[12])\n{\n\tret;\n}\n", NULL);
+}
+
+static void what_a_function_returns_is_no_parameter(void **state)
+{
+    (void)state;
+    char *out = inlined(HEAD ".visible .entry scale()\n{\n\t.reg .f32 %f<2>;\n\t.param .f32 returned;\n"
+                             "\tld.param.f32 %f1, [returned];\n\tret;\n}\n",
+                        &entry, 1);
+    assert_non_null(out);
+    assert_non_null(strstr(out, "\"ld.param.f32 %%f1, [returned];\\n\""));
+    free(out);
 }
 
 static void a_launch_that_only_ptx_can_ask_for_cannot_be_written(void **state)
@@ -256,6 +269,7 @@ int main(void)
         cmocka_unit_test(dynamic_shared_memory_has_the_address_of_an_array),
         cmocka_unit_test(what_is_outside_the_body_cannot_be_written),
         cmocka_unit_test(parameters_that_are_no_numbers_cannot_be_written),
+        cmocka_unit_test(what_a_function_returns_is_no_parameter),
         cmocka_unit_test(a_launch_that_only_ptx_can_ask_for_cannot_be_written),
         cmocka_unit_test(all_kernels_of_a_module_are_written_or_none),
         cmocka_unit_test(what_is_no_ptx_is_an_error),

@@ -1,7 +1,8 @@
 /* The PTX of exported kernels: NVRTC makes it of each source, for the least capable device that uses it.
  *
  * Sources are compiled by several workers while further ones are emitted. One that cannot be written as PTX is left
- * with its text alone. So is one that NVRTC does not compile, and so are all where there is no NVRTC: stderr says it. */
+ * with its text alone. So is one that NVRTC does not compile, and so are all where there is no NVRTC: stderr says
+ * that. */
 #ifndef AUTOTUNE_CMD_EXPORT_KERNEL_PTX_H
 #define AUTOTUNE_CMD_EXPORT_KERNEL_PTX_H
 
@@ -15,16 +16,14 @@
 
 /* For one model after the other. */
 typedef struct kernel_ptx {
-    compile_pool *pool;  /* NULL: not opened yet */
-    bool unavailable;    /* there is no NVRTC */
-    size_t source_count; /* of `capability` */
-    int *capability;     /* owned; of each source: what it is compiled for, as 90; 0: nothing yet */
+    compile_pool *pool; /* NULL: not opened yet */
+    bool unavailable;   /* there is no NVRTC */
 } kernel_ptx;
 
-/* Has the source at `place` of the exported ones compiled for a capability, as 90, unless that is done for a lesser
- * one. `name` is its file in messages. AT_NO_MEMORY, or as compile_submit(). */
-at_status kernel_ptx_add(kernel_ptx *k, size_t place, const emitted *variant, const char *name,
-                         const launch_plan *plan, int capability, at_error *error);
+/* Has the source at `place` compiled for a capability, as 90, unless that is done for a lesser one. `name` is its file
+ * in messages. As compile_pool_new() and compile_submit(). */
+at_status kernel_ptx_add(kernel_ptx *k, export_kernels *kernels, size_t place, const emitted *variant,
+                         const char *name, const launch_plan *plan, int capability, at_error *error);
 
 /* Waits for all, and gives each source its kernels: the model has no more sources. AT_NO_MEMORY, or as
  * compile_take(). */

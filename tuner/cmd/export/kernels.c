@@ -264,8 +264,8 @@ static at_status add_source(making *k, const uint16_t *indices, const emitted *v
     note_entries(k, &plan, &source);
     status = export_kernels_add_source(&k->m->kernels, source, place, error);
     return status ? status
-                  : kernel_ptx_add(k->ptx, *place, variant, script_pattern(k->script)->template_path, &plan,
-                                   10 * k->device.major + k->device.minor, error);
+                  : kernel_ptx_add(k->ptx, &k->m->kernels, *place, variant, script_pattern(k->script)->template_path,
+                                   &plan, 10 * k->device.major + k->device.minor, error);
 }
 
 static at_status add_configuration(making *k, const uint16_t *indices,

@@ -22,8 +22,8 @@ typedef struct kernel_problems {
 } kernel_problems;
 
 /* Adds launch and kernels to the model of the script `run->script`, which was loaded as `s`; `ptx` compiles them.
- * *problems must live as long as the model. AT_USAGE if --over names a variable that does not exist, or if the kernels of
- * the pattern cannot be put into a file; AT_SCRIPT, AT_NO_MEMORY. */
+ * *problems must live as long as the model. AT_USAGE if --over names a variable that does not exist, or if the kernels
+ * of the pattern cannot be put into a file; AT_SCRIPT, AT_NO_MEMORY. */
 at_status exported_kernels(const options *o, const settings *run, const record_set *records,
                            const script *s, export_model *m, kernel_problems *problems, kernel_ptx *ptx,
                            at_error *error);

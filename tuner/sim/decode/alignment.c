@@ -49,12 +49,9 @@ static int zeros_of(const finder *f, const ptx_operand *o)
 
 static bool is_integer(ptx_text opcode)
 {
-    ptx_type type = PTX_PRED;
-    for (const char *end = opcode.at + opcode.length, *c = end; c-- > opcode.at;)
-        if (*c == '.')
-            return ptx_type_find((ptx_text){c, (uint32_t)(end - c)}, &type) && ptx_type_bytes(type) >= 2 &&
-                   type != PTX_F16 && type != PTX_BF16 && type != PTX_F32 && type != PTX_F64;
-    return false;
+    ptx_type type;
+    return ptx_opcode_type(opcode, &type) && ptx_type_bytes(type) >= 2 && type != PTX_F16 && type != PTX_BF16 &&
+           type != PTX_F32 && type != PTX_F64;
 }
 
 /* Zeros of what the statement computes. */

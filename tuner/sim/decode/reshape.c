@@ -107,11 +107,10 @@ static bool cut(ptx_text opcode, ptx_text *kind, uint32_t *element, int *count)
                                          "shared::cluster", "v8", NULL};
     ptx_type type;
     uint32_t at = opcode.length;
-    while (at > 0 && opcode.at[at - 1] != '.')
-        at--;
-    if (at == 0 || has_one_of(opcode, strong) ||
-        !ptx_type_find((ptx_text){opcode.at + at - 1, opcode.length - at + 1}, &type))
+    if (has_one_of(opcode, strong) || !ptx_opcode_type(opcode, &type))
         return false;
+    while (opcode.at[at - 1] != '.')
+        at--;
     *element = ptx_type_bytes(type);
     *count = has(opcode, "v4") ? 4 : has(opcode, "v2") ? 2 : 1;
     *kind = (ptx_text){opcode.at, at - 1 - (*count > 1 ? 3 : 0)};
