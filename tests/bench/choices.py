@@ -96,7 +96,8 @@ def measure(args, name, what):
     if os.path.exists(path):
         return json.load(open(path))
     ranges = dict(PATTERNS[what["pattern"]], **{n: [v] for n, v in what["set"].items()})
-    script, shapes = script_of(args, name, what), [s for _, s in shapes_of("choices " + name, ranges, args.problems, [])]
+    script = script_of(args, name, what)
+    shapes = [s for _, s in shapes_of("choices " + name, ranges, args.problems, [], 1)]
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
         found = list(pool.map(lambda shape: times_of(args, script, what, shape), shapes))
     for shape, one in zip(shapes, found):
@@ -116,7 +117,8 @@ def main():
     parser.add_argument("--choices", default=",".join(CHOICES))
     parser.add_argument("--problems", type=int, default=180)
     parser.add_argument("--samples", type=int, default=20, help="of each, whose median counts (default 20)")
-    parser.add_argument("--at-once", type=int, default=5, help="problems that are compiled for side by side")
+    parser.add_argument("--at-once", type=int, default=1,
+                        help="problems whose kernels are timed side by side, and disturb each other (default 1)")
     parser.add_argument("--cache-bytes", type=float, default=50 << 20, help="of L2, for load hints (default 50 MiB)")
     parser.add_argument("--device", type=lambda name: ["--device", name], default=[])
     args = parser.parse_args()
