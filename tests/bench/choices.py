@@ -96,8 +96,7 @@ def measure(args, name, what):
     if os.path.exists(path):
         return json.load(open(path))
     ranges = dict(PATTERNS[what["pattern"]], **{n: [v] for n, v in what["set"].items()})
-    script = script_of(args, name, what)
-    shapes = [s for _, s in shapes_of("choices " + name, ranges, args.problems, [], 1)]
+    script, shapes = script_of(args, name, what), [s for _, s in shapes_of("choices " + name, ranges, args.problems, [])]
     with concurrent.futures.ThreadPoolExecutor(args.at_once) as pool:
         found = list(pool.map(lambda shape: times_of(args, script, what, shape), shapes))
     for shape, one in zip(shapes, found):

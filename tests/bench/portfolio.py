@@ -61,7 +61,7 @@ def draw(r, kind, ranges):
     return shape
 
 
-def shapes_of(pattern, ranges, count, seen, seed):
+def shapes_of(pattern, ranges, count, seen, seed=1):
     """Shapes of all kinds in turn; of a kind whose shapes were all seen, such as few powers of two, no more."""
     r = random.Random("portfolio " + pattern + (f" {seed}" if seed != 1 else ""))
     shapes, kinds = [], list(KINDS)

@@ -14,7 +14,6 @@ results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, 82 prob
   --part algorithm=tile:waves=0:block=512,1024:vec=2,4:unroll=1,8:lanes=8,16,32
 """
 import argparse
-import concurrent.futures
 import json
 import random
 import sys
@@ -24,7 +23,6 @@ from choices import time_all
 from portfolio import PATTERNS, draw
 
 KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "power of two", "flat", "any")
-AT_ONCE = 1  # problems: kernels of several programs share the GPU in turns, which longer ones take for their own time
 
 
 def problems_of(args, fixed):
@@ -66,8 +64,8 @@ def main():
     args = parser.parse_args()
     args.end_s = time.monotonic() + args.seconds
     problems = problems_of(args, dict(word.split("=", 1) for word in args.set))
-    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
-        found = [(p, f) for p, f in zip(problems, pool.map(lambda p: times_of(args, p), problems)) if f]
+    # One after the other: kernels of several programs share the GPU in turns, which longer ones take for their own time.
+    found = [(p, f) for p, f in ((p, times_of(args, p)) for p in problems) if f]
     if not found:
         print("nothing was timed", file=sys.stderr)
         return 1
