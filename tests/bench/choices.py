@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is lost by what a script derives? Where a script says by an estimate which form, team or tile a problem gets, each
+"""What is lost by what a script derives? Where a script says by an estimate which form or team a problem gets, each
 that there is, is timed on many problems, and so is the one that it says:
 
   tests/bench/choices.py PROGRAM FOLDER [--choices NAME,...] [--problems N] [--device cuda:0]
@@ -36,12 +36,6 @@ CHOICES = {
         "only": {"algorithm": "team", "block": 128, "share": 16, "waves": 0, "vec": 4, "unroll": 2, "accumulators": 1,
                  "load_hint": "streaming"},
     },
-    # Which of 11 tiles fits, and how many blocks share one, up to eight.
-    "tiles": {
-        "pattern": "matmul", "set": {}, "derived": "fit_time",
-        "as": "choice", "values": range(88),
-        "only": {"algorithm": "fit"},
-    },
 }
 
 # Before the text of the script: what it describes gets one parameter more.
@@ -66,12 +60,12 @@ def script_of(args, name, what):
     return path
 
 
-def time_all(args, script, shape, only):
+def time_all(args, script, shape, only, how):
     """The device and [(configuration, ns)] of a part of a space, each NAME=V1,V2,..., or what went wrong."""
     words = [w for one in only for w in ("--only", one)]
     done = subprocess.run(
-        [args.program, script, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", "--fixed",
-         str(args.samples), "--no-record", "--json", "--quiet", "--top", "100000", "--jobs", "4"], capture_output=True, text=True)
+        [args.program, script, *args.device, *spelt(shape), *words, "--strategy", "exhaustive", *how, "--no-record", "--json",
+         "--quiet", "--top", "100000"], capture_output=True, text=True)
     try:
         said = json.loads(done.stdout)
         device = said["device"]["name"] + (", predicted" if said["device"]["kind"] != "cuda" else "")
@@ -86,7 +80,7 @@ def times_of(args, script, what, shape):
     if "hints" in what:
         name, within, beyond = what["hints"]
         only[name] = within if 4 * shape["rows"] * shape["cols"] <= args.cache_bytes else beyond
-    found = time_all(args, script, shape, ["%s=%s" % (n, v) for n, v in only.items()])
+    found = time_all(args, script, shape, ["%s=%s" % (n, v) for n, v in only.items()], ["--fixed", str(args.samples)])
     return found if isinstance(found, str) else (found[0], {str(c["choice"]): ns for c, ns in found[1]})
 
 

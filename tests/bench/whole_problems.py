@@ -41,7 +41,7 @@ def times_of(args, problem):
     for part in args.part:
         if time.monotonic() > args.end_s:
             return None
-        found = time_all(args, args.pattern, problem, part.split(":"))
+        found = time_all(args, args.pattern, problem, part.split(":"), ["--fixed", str(args.samples)])
         if isinstance(found, str):
             print("%s: %s" % (problem, found), file=sys.stderr)
             return None
