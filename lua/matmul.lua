@@ -14,14 +14,15 @@ end
 -- has few tiles, or a few more than in so many rounds. How many do, and which tile fits a product, follows from an
 -- estimate of the time of the multiprocessor with most blocks. It is the sum of
 --
--- - `start`,
--- - `again` and, for each tile along k, `wait`: for all blocks that have their registers at a time, together,
--- - `add`, for each tile along k: for four warps, of whichever blocks,
+-- - `start`, and `share` where blocks share,
+-- - for each tile along k, for all blocks that have their registers at a time: `wait`, and `add` for four warps of
+--   theirs; but, where a tile fits, at least `least`, as few warps hide nothing of what they wait for,
 -- - `gather`, for each block, and `meet`, for each block of its cluster: it adds up what the others have; or `scatter`:
 --   there are none, and lines of c are no whole vectors.
 --
--- Where pairs or quads of elements can be copied, `left` thousandths of `wait` and `add` are. Not all blocks of a
--- cluster have as many tiles along k: where a tile fits, three quarters count those of the busiest, one the mean.
+-- Of what tiles along k take, `left` thousandths are where pairs or quads of elements can be copied, or where no tile
+-- of c is cut. Not all blocks of a cluster have as many tiles along k: where a tile fits, half count those of the
+-- busiest, half the mean.
 local MOST_PARTS = 8
 
 -- `t` has these as numbers or texts, and depth, the number of tiles, of a block's warps and of resident blocks.
@@ -29,13 +30,18 @@ local function time_of(parts, t)
   local all = ("ceil_div(k, %s)"):format(t.depth)
   local most = ("ceil_div(%s, %d)"):format(all, parts)
   local load = ("cluster_load(device.sm_count, %s, %d, %s)"):format(t.tiles, parts, t.resident)
-  local function along_k(each)
-    if not t.left then return ("%s * %s"):format(most, each) end
-    if parts == 1 then return ("%s * %s * %s // 1000"):format(all, each, t.left) end
-    return ("(%d * %s + %s) * %s * %s // %d"):format(3 * parts, most, all, each, t.left, 4000 * parts)
+  local function turns(blocks) return ("%s * ceil_div((%s) * %s, 4)"):format(t.add, blocks, t.warps) end
+  local function round_of(blocks) return ("max(%s, %s + %s)"):format(t.least, t.wait, turns(blocks)) end
+  local each = t.least
+    and ("((%s - 1) // %s * %s + %s)"):format(
+      load, t.resident, round_of(t.resident), round_of(("(%s - 1) %% %s + 1"):format(load, t.resident)))
+    or ("(%s * ceil_div(%s, %s) + %s)"):format(t.wait, load, t.resident, turns(load))
+  local along_k = ("%s * %s"):format(most, each)
+  if t.left and parts == 1 then along_k = ("%s * %s * %s // 1000"):format(all, each, t.left) end
+  if t.left and parts > 1 then
+    along_k = ("(%d * %s + %s) * %s * %s // %d"):format(parts, most, all, each, t.left, 2000 * parts)
   end
-  return ("%s + (%s + %s) * ceil_div(%s, %s) + %s * ceil_div(%s * %s, 4) + %s * %s"):format(
-    t.start, t.again, along_k(t.wait), load, t.resident, along_k(t.add), load, t.warps, load,
+  return ("%s + %s + %s * %s"):format(parts > 1 and t.share and t.start + t.share or t.start, along_k, load,
     parts == 1 and ("(vec_b == 4 and 0 or %s)"):format(t.scatter) or t.meet and t.gather + t.meet * parts or t.gather)
 end
 
@@ -62,120 +68,134 @@ end
 -- and products. Other GPUs were not timed.
 local any_tile = {
   tiles = "tiles", depth = "tile_k", warps = "(threads // 32)", resident = "resident",
-  start = 0, again = 0,
+  start = 0,
   wait = "(tile_k * (staging == 'async' and 4096 or 6144))",
   add = "(tile_k * (tile_m * tile_n + 24 * tile_m + 12 * tile_n) * 128 // threads)",
   gather = "(32 * tile_m * tile_n)", scatter = "256 * tile_m * tile_n",
 }
 
 -- Tiles of which one fits most products of floats, the registers that a thread may have, and what they take, in tenths
--- of a nanosecond (pairs and quads of elements of a or b: what is left, in thousandths). Which tiles these are, and the
--- numbers, follow from times of 130 products of all kinds on 39 tiles, with the three numbers of parts each whose
--- estimate was least, on one H100. What is chosen is slower than the fastest of all by 1.1 % in the mean, and by more
--- than 4 % on 9 of 130, where it is fitted to four fifths of the products and tried on the others. Other GPUs were not
--- timed.
+-- of a nanosecond (pairs and quads of elements of a or b, and uncut tiles of c: what is left, in thousandths). The numbers
+-- are fitted to times of 168 products of all kinds on two H100s (tests/bench/product_tiles.py). Other GPUs were not timed.
 local fitting = {
   {
     lines = 16, columns = 64, depth = 16, own_lines = 4, own_columns = 4, registers = 64,
     staging = "async", copies = 4, unroll = 16, layout = "columns",
-    pairs_b = 902, quads_b = 755,
-    start = 22985, again = 2021, wait = 911, add = 3125, gather = 1735, meet = 39, scatter = 1484,
+    pairs_b = 904, quads_b = 795, uncut = 918,
+    start = 16756, share = 8112, wait = 479, add = 3257, least = 4027,
+    gather = 2453, meet = -42, scatter = 2681,
   },
   {
     lines = 32, columns = 32, depth = 8, own_lines = 4, own_columns = 4, registers = 64,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 921, quads_b = 880,
-    start = 25140, again = 866, wait = 257, add = 1509, gather = 1570, meet = 13, scatter = 1484,
+    pairs_b = 937, quads_b = 905, uncut = 1015,
+    start = 16017, share = 9582, wait = 268, add = 1490, least = 2258,
+    gather = 1515, meet = 23, scatter = 1965,
   },
   {
     lines = 32, columns = 32, depth = 16, own_lines = 4, own_columns = 4, registers = 64,
     staging = "async", copies = 4, unroll = 16, layout = "columns",
-    pairs_b = 945, quads_b = 845,
-    start = 24799, again = -1210, wait = 1024, add = 3035, gather = 2538, meet = -34, scatter = 1484,
+    pairs_b = 963, quads_b = 859, uncut = 974,
+    start = 14769, share = 9916, wait = 942, add = 3138, least = 4017,
+    gather = 2189, meet = -13, scatter = 2876,
   },
   {
     lines = 32, columns = 64, depth = 8, own_lines = 4, own_columns = 8, registers = 96,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 906, quads_b = 860,
-    start = 25931, again = 1737, wait = 714, add = 2426, gather = 1768, meet = 28, scatter = 5720,
+    pairs_b = 910, quads_b = 855, uncut = 985,
+    start = 19891, share = 9296, wait = 429, add = 2545, least = 3202,
+    gather = 1467, meet = 53, scatter = 5266,
   },
   {
     lines = 32, columns = 64, depth = 8, own_lines = 4, own_columns = 4, registers = 64,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 924, quads_b = 876,
-    start = 32077, again = -3735, wait = 576, add = 1323, gather = 1226, meet = 121, scatter = 3655,
+    pairs_b = 928, quads_b = 879, uncut = 1005,
+    start = 16344, share = 11200, wait = 696, add = 1315, least = 2158,
+    gather = 1337, meet = 87, scatter = 3743,
   },
   {
     lines = 32, columns = 128, depth = 8, own_lines = 4, own_columns = 8, registers = 96,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 914, quads_b = 846,
-    start = 33386, again = -3956, wait = 555, add = 2408, gather = 2810, meet = 122, scatter = 9000,
+    pairs_b = 903, quads_b = 855, uncut = 983,
+    start = 22271, share = 9236, wait = 502, add = 2438, least = 3083,
+    gather = 2479, meet = 104, scatter = 15189,
   },
   {
     lines = 32, columns = 128, depth = 16, own_lines = 4, own_columns = 8, registers = 96,
     staging = "async", copies = 3, unroll = 16, layout = "columns",
-    pairs_b = 896, quads_b = 823,
-    start = 34333, again = -6151, wait = 1513, add = 4681, gather = 3516, meet = 58, scatter = 14537,
+    pairs_b = 880, quads_b = 814, uncut = 962,
+    start = 23658, share = 7917, wait = 978, add = 4936, least = 5985,
+    gather = 2244, meet = 145, scatter = 9000,
   },
   {
     lines = 64, columns = 64, depth = 8, own_lines = 4, own_columns = 8, registers = 96,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 937, quads_b = 905,
-    start = 32936, again = -4751, wait = 677, add = 2238, gather = 3756, meet = 118, scatter = 9000,
-  },
-  {
-    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
-    staging = "async", copies = 3, unroll = 16, layout = "rows",
-    pairs_a = 873, quads_a = 857, pairs_b = 933, quads_b = 913,
-    start = 28640, again = 2733, wait = 1667, add = 4862, gather = 2308, meet = 222, scatter = 11533,
-  },
-  {
-    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 112,
-    staging = "async", copies = 2, unroll = 16, layout = "rows",
-    pairs_a = 887, quads_a = 878, pairs_b = 942, quads_b = 901,
-    start = 28973, again = -51, wait = 2466, add = 4387, gather = 3625, meet = 213, scatter = 12263,
+    pairs_b = 942, quads_b = 915, uncut = 1001,
+    start = 24734, share = 6204, wait = 564, add = 2291, least = 2987,
+    gather = 2952, meet = 83, scatter = 15145,
   },
   {
     lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
     staging = "async", copies = 2, unroll = 16, layout = "columns",
-    pairs_b = 922, quads_b = 869,
-    start = 31711, again = 4110, wait = 1671, add = 8461, gather = 2984, meet = 13, scatter = 9000,
+    pairs_b = 925, quads_b = 881, uncut = 975,
+    start = 29553, share = 6819, wait = 1533, add = 8567, least = 10249,
+    gather = 3114, meet = 73, scatter = 17283,
+  },
+  {
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 112,
+    staging = "async", copies = 2, unroll = 16, layout = "rows",
+    pairs_a = 890, quads_a = 877, pairs_b = 934, quads_b = 907, uncut = 980,
+    start = 28805, share = 2167, wait = 2112, add = 4547, least = 6384,
+    gather = 3331, meet = 185, scatter = 10089,
+  },
+  {
+    lines = 64, columns = 64, depth = 16, own_lines = 8, own_columns = 4, registers = 96,
+    staging = "async", copies = 3, unroll = 16, layout = "rows",
+    pairs_a = 882, quads_a = 870, pairs_b = 922, quads_b = 901, uncut = 1003,
+    start = 23612, share = 6834, wait = 1758, add = 4900, least = 6384,
+    gather = 2901, meet = 178, scatter = 13757,
   },
   {
     lines = 64, columns = 128, depth = 8, own_lines = 8, own_columns = 8, registers = 168,
     staging = "async", copies = 4, unroll = 8, layout = "columns",
-    pairs_b = 935, quads_b = 870,
-    start = 35470, again = -3853, wait = 1092, add = 4074, gather = 6760, meet = 219, scatter = 22161,
+    pairs_b = 911, quads_b = 888, uncut = 995,
+    start = 30771, share = 5647, wait = 674, add = 4272, least = 5204,
+    gather = 5013, meet = 148, scatter = 35530,
   },
   {
     lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
     staging = "async", copies = 2, unroll = 16, layout = "columns",
-    pairs_b = 931, quads_b = 877,
-    start = 29133, again = 4729, wait = 1687, add = 7918, gather = 7978, meet = -19, scatter = 48058,
+    pairs_b = 927, quads_b = 893, uncut = 979,
+    start = 31742, share = 2065, wait = 1561, add = 8078, least = 9639,
+    gather = 8859, meet = -129, scatter = 22161,
   },
   {
     lines = 64, columns = 128, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
     staging = "registers", copies = 2, unroll = 16, layout = "columns",
-    pairs_a = 938, quads_a = 863, pairs_b = 924, quads_b = 872,
-    start = 23326, again = 5201, wait = 5827, add = 7472, gather = 9183, meet = 211, scatter = 22161,
+    pairs_a = 951, quads_a = 896, pairs_b = 924, quads_b = 875, uncut = 972,
+    start = 23834, share = 5607, wait = 2877, add = 8522, least = 10613,
+    gather = 7421, meet = 535, scatter = 43396,
   },
   {
     lines = 128, columns = 64, depth = 16, own_lines = 8, own_columns = 8, registers = 168,
     staging = "async", copies = 2, unroll = 4, layout = "columns",
-    pairs_b = 959, quads_b = 953,
-    start = 28590, again = 7297, wait = 2753, add = 7578, gather = 8252, meet = -90, scatter = 22161,
+    pairs_b = 973, quads_b = 973, uncut = 1020,
+    start = 30340, share = 1536, wait = 1458, add = 7996, least = 10408,
+    gather = 11890, meet = -45, scatter = 28828,
   },
   {
     lines = 128, columns = 128, depth = 16, own_lines = 8, own_columns = 16, registers = 255,
     staging = "async", copies = 2, unroll = 4, layout = "columns",
-    pairs_b = 954, quads_b = 932,
-    start = 21543, again = 4836, wait = 6433, add = 12330, gather = 21639, meet = 67, scatter = 32148,
+    pairs_b = 963, quads_b = 931, uncut = 995,
+    start = 18066, share = 802, wait = 3430, add = 13582, least = 19214,
+    gather = 30707, meet = -72, scatter = 112945,
   },
   {
     lines = 128, columns = 256, depth = 16, own_lines = 8, own_columns = 16, registers = 255,
     staging = "registers", copies = 2, unroll = 16, layout = "columns",
-    pairs_a = 935, quads_a = 887, pairs_b = 957, quads_b = 898,
-    start = 21676, again = 1854, wait = 5294, add = 14731, gather = 38620, meet = 1157, scatter = 142203,
+    pairs_a = 923, quads_a = 874, pairs_b = 930, quads_b = 900, uncut = 954,
+    start = 29878, share = 4587, wait = 5389, add = 15154, least = 19027,
+    gather = 45165, meet = 199, scatter = 183606,
   },
 }
 
@@ -188,12 +208,14 @@ end
 local function least_fit(f)
   local threads = f.lines // f.own_lines * (f.columns // f.own_columns)
   local tile_a = f.layout == "rows" and f.lines * (f.depth + 4) or f.depth * (f.lines + 4)
-  local left = left_of("n", f.pairs_b, f.quads_b)
+  local left = ("(%s * (m %% %d == 0 and n %% %d == 0 and %d or 1000) // 1000)"):format(
+    left_of("n", f.pairs_b, f.quads_b), f.lines, f.columns, f.uncut)
+  if f.pairs_a then left = ("(%s * %s // 1000)"):format(left_of("k", f.pairs_a, f.quads_a), left) end
   local t = {
     tiles = ("ceil_div(m, %d) * ceil_div(n, %d)"):format(f.lines, f.columns), warps = threads // 32,
     resident = ("max(1, min(device.registers_per_sm // %d, device.shared_per_sm // %d))"):format(
       threads * f.registers, 4 * f.copies * (tile_a + f.depth * f.columns) + 1024),
-    left = f.pairs_a and ("(%s * %s // 1000)"):format(left_of("k", f.pairs_a, f.quads_a), left) or left,
+    left = left,
   }
   for name, value in pairs(f) do t[name] = value end
   return ("device.major >= 9 and %s or %d * (%s)"):format(least_time(t), MOST_PARTS, time_of(1, t))

@@ -7,9 +7,9 @@
 
 `time` draws products of all kinds, as portfolio.py, but others, and races on each the tiles of the table and CANDIDATES,
 with the numbers of parts whose estimate is near the least, one product at a time. `judge` says how much slower what the
-table chooses is than the fastest of all. `fit` fits what each tile takes to the times, chooses tiles one by one, each
-the one that lowers the loss most where numbers are fitted to four fifths of the products and tried on the others, and
-prints a table of N of them. It needs scipy.
+table chooses is than the fastest of all. `fit` fits what each tile takes to the times, and prints the table anew: of its
+tiles, or of N that are chosen one by one, each the one that lowers the loss most where numbers are fitted to four fifths
+of the products and tried on the others. What is lost so goes to stderr. It needs scipy.
 """
 import argparse
 import gzip
@@ -76,7 +76,7 @@ PROLOGUE = """do
   end
 end
 """
-NUMBERS = ("start", "again", "wait", "add", "gather", "meet", "scatter")
+NUMBERS = ("start", "share", "wait", "add", "least", "gather", "meet", "scatter")
 
 
 def ceil_div(a, b):
@@ -111,24 +111,31 @@ class Tile:
         return range(1, min(MOST_PARTS, ceil_div(p["k"], self.depth)) + 1)
 
     def features(self, p, parts):
-        """What the estimate of a product has: rounds, turns of four warps, blocks, tiles along k, parts, and whether b
-        and a can be copied in quads (0), pairs (1) or not (2)."""
+        """What the estimate of a product has: full rounds, turns of four warps of such a round and of the last one, blocks,
+        tiles along k, parts, whether b and a can be copied in quads (0), pairs (1) or not (2), and whether no tile of c is
+        cut."""
         tiles_k = ceil_div(p["k"], self.depth)
         load = cluster_load(self.tiles(p), parts, self.resident)
-        along_k = tiles_k if parts == 1 else (3 * parts * ceil_div(tiles_k, parts) + tiles_k) / (4 * parts)
+        full, last = divmod(load - 1, self.resident)
+        along_k = tiles_k if parts == 1 else (parts * ceil_div(tiles_k, parts) + tiles_k) / (2 * parts)
         def vectors(length):
             return 0 if length % 4 == 0 else 1 if length % 2 == 0 else 2
-        return [ceil_div(load, self.resident), ceil_div(load * (self.threads // 32), 4), load, along_k, parts,
-                vectors(p["n"]), vectors(p["k"]) if self.a_by_vectors else 2]
+        warps = self.threads // 32
+        return [full, ceil_div(self.resident * warps, 4), ceil_div((last + 1) * warps, 4), load, along_k, parts,
+                vectors(p["n"]), vectors(p["k"]) if self.a_by_vectors else 2,
+                p["m"] % self.lines == 0 and p["n"] % self.columns == 0]
 
     def estimate(self, p, parts):
         """In tenths of a nanosecond, by the table's numbers."""
-        rounds, turns, load, along_k, _, b, a = self.features(p, parts)
+        full, turns, last, load, along_k, _, b, a, whole = self.features(p, parts)
         left = (self.quads_b, self.pairs_b, 1000)[b] / 1000
         if self.a_by_vectors:
             left *= (self.quads_a, self.pairs_a, 1000)[a] / 1000
+        if whole:
+            left *= self.uncut / 1000
+        each = full * max(self.least, self.wait + self.add * turns) + max(self.least, self.wait + self.add * last)
         end = self.gather + self.meet * parts if parts > 1 else 0 if b == 0 else self.scatter
-        return self.start + (self.again + along_k * self.wait * left) * rounds + along_k * self.add * left * turns + load * end
+        return self.start + (self.share if parts > 1 else 0) + along_k * each * left + load * end
 
     def rough(self, p, parts):
         """Any tile's, as lua/matmul.lua has it for those that are not in the table; its unit is another."""
@@ -193,12 +200,12 @@ def entry_of(tile, numbers):
     return """  {
     lines = %d, columns = %d, depth = %d, own_lines = %d, own_columns = %d, registers = %d,
     staging = "%s", copies = %d, unroll = %d, layout = "%s",
-    %spairs_b = %d, quads_b = %d,
+    %spairs_b = %d, quads_b = %d, uncut = %d,
     %s,
   },
 """ % (tile.lines, tile.columns, tile.depth, tile.own_lines, tile.own_columns, tile.registers, tile.staging, tile.copies,
-       tile.unroll, tile.layout, pairs, numbers["pairs_b"], numbers["quads_b"],
-       ", ".join("%s = %d" % (name, numbers[name]) for name in NUMBERS))
+       tile.unroll, tile.layout, pairs, numbers["pairs_b"], numbers["quads_b"], numbers["uncut"],
+       ",\n    ".join(", ".join("%s = %d" % (name, numbers[name]) for name in part) for part in (NUMBERS[:5], NUMBERS[5:])))
 
 
 def worth_timing(tiles, p):
@@ -222,7 +229,7 @@ def open_as(path, mode):
 def time_products(args):
     tiles = table()
     tiles += [c for c in candidates() if c.name not in {t.name for t in tiles}]
-    none = dict.fromkeys(NUMBERS + ("pairs_a", "pairs_b", "quads_a", "quads_b"), 1)
+    none = dict.fromkeys(NUMBERS + ("pairs_a", "pairs_b", "quads_a", "quads_b", "uncut"), 1)
     added = "".join(entry_of(t, none) for t in tiles if not t.known)
     script = os.path.splitext(os.path.abspath(args.file).removesuffix(".gz"))[0] + ".lua"
     with open(script, "w") as to:
@@ -295,12 +302,13 @@ def judge(args):
 
 
 class Fit:
-    """What each tile takes, fitted to times: logarithms of start, wait, add, gather and scatter; again and meet as shares
-    of start and gather; logarithms of what is left of pairs and quads of b and of a."""
+    """What each tile takes, fitted to times. Its numbers are logarithms of start, wait, add, gather and scatter; share and
+    meet as shares of start and gather; and logarithms of least, and of what is left of pairs and quads of b and of a, and
+    where no tile of c is cut."""
 
     ERROR = 0.03 # of the logarithm of a time
     # By how much each may differ from what is expected of a tile that was not timed.
-    SPREAD = (0.3, 0.5, 0.25, 0.6, 0.8, 0.3, 0.05, 0.06, 0.06, 0.06, 0.06)
+    SPREAD = (0.45, 0.75, 0.38, 0.9, 1.2, 0.22, 0.08, 0.45, 0.09, 0.09, 0.09, 0.09, 0.08)
 
     def __init__(self, tiles, rows):
         import numpy
@@ -316,19 +324,22 @@ class Fit:
         """By what the tiles of the first table took: 64x64x16 with 128 threads waits for 180 ns, adds for 458 ns."""
         area = t.lines * t.columns
         share = area / 4096
+        wait = 1800 * t.depth / 16 * share ** 0.5
         add = 4584 * t.depth * (area + 24 * t.lines + 12 * t.columns) * 128 / t.threads / (16 * (4096 + 36 * 64))
         log = math.log
-        return [log(22000), log(1800 * t.depth / 16 * share ** 0.5), log(add), log(3000 * share + 200),
-                log(9000 * share ** 1.3), 0.05, 0, -0.08, -0.14, -0.08, -0.14]
+        return [log(22000), log(wait), log(add), log(3000 * share + 200), log(9000 * share ** 1.3), 0.1, 0, log(wait + add),
+                -0.08, -0.14, -0.08, -0.14, -0.05]
 
     def model(self, x, features):
         np = self.numpy
-        rounds, turns, load, along_k, parts, b, a = features.T
+        full, turns, last, load, along_k, parts, b, a, whole = features.T
         start, wait, add, gather, scatter = np.exp(x[:5])
-        left = np.exp(np.select([b == 0, b == 1], [x[8], x[7]], 0) + np.select([a == 0, a == 1], [x[10], x[9]], 0))
+        least = np.exp(x[7])
+        left = np.exp(np.select([b == 0, b == 1], [x[9], x[8]], 0) + np.select([a == 0, a == 1], [x[11], x[10]], 0)
+                      + whole * x[12])
+        each = full * np.maximum(least, wait + add * turns) + np.maximum(least, wait + add * last)
         end = np.where(parts == 1, np.where(b == 0, 0, scatter), gather + x[6] * gather * parts)
-        return np.maximum(1, start + (x[5] * start + along_k * wait * left) * rounds + along_k * add * left * turns
-                          + load * end)
+        return np.maximum(1, start * np.where(parts > 1, 1 + x[5], 1) + along_k * each * left + load * end)
 
     def fit(self, name, rows):
         """Times of rows count the less the slower they are: it is among the fastest that a choice is made."""
@@ -337,7 +348,7 @@ class Fit:
         if not data:
             return expected
         features, times = np_array(np, [d[4] for d in data]), np.log([d[2] for d in data])
-        weights = np.exp(-2 * np_array(np, [d[3] for d in data])) / self.ERROR
+        weights = np.exp(-np_array(np, [d[3] for d in data])) / self.ERROR
         return self.least_squares(
             lambda x: np.concatenate([weights * (np.log(self.model(x, features)) - times), (x - expected) / self.SPREAD]),
             expected, loss="soft_l1", max_nfev=60).x
@@ -346,9 +357,10 @@ class Fit:
         """As the table has them."""
         x = self.fit(name, rows)
         start, wait, add, gather, scatter = self.numpy.exp(x[:5])
-        values = {"start": start, "again": x[5] * start, "wait": wait, "add": add, "gather": gather,
+        values = {"start": start, "share": x[5] * start, "wait": wait, "add": add, "least": math.exp(x[7]), "gather": gather,
                   "meet": x[6] * gather, "scatter": scatter}
-        values.update((of, 1000 * math.exp(v)) for of, v in zip(("pairs_b", "quads_b", "pairs_a", "quads_a"), x[7:]))
+        values.update((of, 1000 * math.exp(v)) for of, v in zip(
+            ("pairs_b", "quads_b", "pairs_a", "quads_a", "uncut"), x[8:]))
         return {of: round(float(v)) for of, v in values.items()}
 
     def predicted(self, sets):
@@ -395,11 +407,11 @@ def fit(args):
     while len(chosen) < min(args.tiles, len(tiles)):
         chosen.append(min((n for n in tiles if n not in chosen),
                           key=lambda n: cost_of(losses_of({*chosen, n}, predicted, rows))))
-        print("%2d %-42s %s" % (len(chosen), chosen[-1], said(losses_of(set(chosen), predicted, rows))))
-    print("all %d tiles: %s" % (len(tiles), said(losses_of(set(tiles), predicted, rows))))
+        print("%2d %-42s %s" % (len(chosen), chosen[-1], said(losses_of(set(chosen), predicted, rows))), file=sys.stderr)
+    print("all %d tiles: %s" % (len(tiles), said(losses_of(set(tiles), predicted, rows))), file=sys.stderr)
     in_table = {t.name for t in table()} & set(tiles)
-    print("those of the table, %d: %s" % (len(in_table), said(losses_of(in_table, predicted, rows))))
-    for name in sorted(chosen, key=lambda n: (tiles[n].lines * tiles[n].columns, tiles[n].lines, tiles[n].depth)):
+    print("those of the table, %d: %s" % (len(in_table), said(losses_of(in_table, predicted, rows))), file=sys.stderr)
+    for name in sorted(chosen or in_table, key=lambda n: (tiles[n].lines * tiles[n].columns, tiles[n].lines, tiles[n].depth)):
         print(entry_of(tiles[name], fitted.numbers(name, everyone)), end="")
     return 0
 
@@ -420,7 +432,7 @@ def main():
         one = commands.add_parser(name)
         one.add_argument("files", nargs="+")
         one.set_defaults(run=run)
-    one.add_argument("--tiles", type=int, default=17)
+    one.add_argument("--tiles", type=int, default=0, help="to choose (default: none, those of the table are fitted)")
     args = parser.parse_args()
     return args.run(args)
 
