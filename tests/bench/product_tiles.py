@@ -321,7 +321,7 @@ class Fit:
                 self.data[name].append((j, q, 10.0 * ns, ns / least - 1, tiles[name].features(p, q)))
 
     def expected(self, t):
-        """By what the tiles of the first table took: 64x64x16 with 128 threads waits for 180 ns, adds for 458 ns."""
+        """By what the tiles of an earlier table took: 64x64x16 with 128 threads waits for 180 ns, adds for 458 ns."""
         area = t.lines * t.columns
         share = area / 4096
         wait = 1800 * t.depth / 16 * share ** 0.5
@@ -411,7 +411,8 @@ def fit(args):
     print("all %d tiles: %s" % (len(tiles), said(losses_of(set(tiles), predicted, rows))), file=sys.stderr)
     in_table = {t.name for t in table()} & set(tiles)
     print("those of the table, %d: %s" % (len(in_table), said(losses_of(in_table, predicted, rows))), file=sys.stderr)
-    for name in sorted(chosen or in_table, key=lambda n: (tiles[n].lines * tiles[n].columns, tiles[n].lines, tiles[n].depth)):
+    for name in sorted((n for n in tiles if n in (chosen or in_table)),
+                       key=lambda n: (tiles[n].lines * tiles[n].columns, tiles[n].lines, tiles[n].depth)):
         print(entry_of(tiles[name], fitted.numbers(name, everyone)), end="")
     return 0
 
