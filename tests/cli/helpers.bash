@@ -9,6 +9,8 @@ setup() {
     # One cache for all: what is compiled again and again is not what is tested here.
     export XDG_CACHE_HOME=${AUTOTUNE_TEST_CACHE:-$WORK/cache}
     export XDG_STATE_HOME=$WORK/state
+    # Tests beside this one have turns of their own at the fake GPU.
+    export TMPDIR=$WORK
     cd "$WORK"
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
+#include "bench/turn.h"
 #include "bench/wire.h"
 #include "process/message.h"
 #include "process/confine.h"
@@ -16,6 +17,7 @@ typedef struct child {
     uint64_t number; /* of the request that it is at */
     const device_api *api;
     device_bench bench;
+    gpu_turn *turn; /* NULL: a simulated device needs none */
 } child;
 
 static at_status send_note(int fd, const device_note *note)
@@ -32,6 +34,14 @@ static void pass_note(void *context, const device_note *note)
     device_note numbered = *note;
     numbered.number = c->number;
     send_note(c->fd, &numbered);
+}
+
+/* Whoever waits is not hanging. */
+static void note_waiting(void *context)
+{
+    const device_note waiting = {.what = "waiting for its turn at the GPU",
+                                 .limit_ns = GPU_TURN_MOST_NS + GPU_TURN_MOST_NS / 2};
+    pass_note(context, &waiting);
 }
 
 static void send_failure(int fd, at_status status, const at_error *error)
@@ -62,11 +72,15 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     at_status status = c->api->open(options->spec, &c->bench.device, error);
     if (!status)
         status = send_opened(c, error);
+    if (!status && !c->api->in_process)
+        c->turn = gpu_turn_new(c->api->properties(c->bench.device)->uuid);
+    gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && c->api->start)
         status = c->api->start(c->bench.device, error);
     /* While the tuner compiles what the set-up needs. */
     if (!status && c->api->warm_up)
         status = c->api->warm_up(c->bench.device, error);
+    gpu_turn_give(c->turn);
     const device_note idle = {.what = ""};
     return status ? status : send_note(c->fd, &idle);
 }
@@ -199,8 +213,11 @@ static at_status serve(child *c, bool *go, at_error *error)
         .number = c->number, .kind = m.type, .found.id = pack_get_u64(&m.body), .usable = true, .message = ""};
     if (m.type >= sizeof handlers / sizeof *handlers || !handlers[m.type])
         status = error_set(error, AT_INTERNAL, "the device worker was sent an unknown request");
-    else
+    else {
+        gpu_turn_take(c->turn, GPU_TURN_MOST_NS, note_waiting, c);
         status = handlers[m.type](c, &m.body, &answer);
+        gpu_turn_give(c->turn);
+    }
     if (status == AT_FORMAT) {
         answer.found.outcome = OUTCOME_LAUNCH_ERROR;
         answer.found.status = AT_FORMAT;
@@ -241,12 +258,14 @@ static int run(int fd, pack *settings)
     at_status status = open_device(&c, &options, &error);
     if (status) {
         send_failure(fd, status, &error);
+        gpu_turn_free(c.turn);
         return 1;
     }
     device_child_confine(c.api->in_process);
     bool go = true;
     while (!status && go)
         status = serve(&c, &go, &error);
+    gpu_turn_free(c.turn);
     /* A context that is gone is left to the operating system: tearing it down may hang. */
     if (!go)
         return 1;

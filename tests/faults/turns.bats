@@ -1,0 +1,55 @@
+load helpers
+
+# The files by which runs take turns at the fake GPU: of who has the next one (7), of who has one (8).
+open_turns() {
+    tool devices --json
+    succeeds
+    local gpu
+    gpu=$(sed -n 's/.*"uuid": "\(.*\)".*/\1/p' out.txt | head -1)
+    exec 7>"$TMPDIR/autotune-$gpu.next" 8>"$TMPDIR/autotune-$gpu.turn"
+}
+
+@test "while another run has its turn at a GPU nothing is timed on it" {
+    gpu
+    needs_the_fake
+    open_turns
+    flock 8
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 5 >out.txt 2>err.txt 7>&- 8>&- &
+    pid=$!
+    sleep 1
+    kill -0 "$pid"
+    [ ! -s "$FAKE_CUDA_TIMES" ]
+    flock -u 8
+    end_run
+    succeeds
+    [ -s "$FAKE_CUDA_TIMES" ]
+}
+
+@test "a run that times variants lets another one have the next turn, and goes on after it" {
+    gpu
+    needs_the_fake
+    open_turns
+    write_space few 99
+    FAKE_CUDA_TIME_US=2000 start_run 5 7>&- 8>&-
+    flock 7
+    flock 8
+    flock -u 7
+    before=$(wc -c <"$FAKE_CUDA_TIMES")
+    sleep 0.5
+    [ "$(wc -c <"$FAKE_CUDA_TIMES")" -eq "$before" ]
+    kill -0 "$pid"
+    flock -u 8
+    end_run
+    succeeds
+    [ "$(wc -c <"$FAKE_CUDA_TIMES")" -gt "$before" ]
+}
+
+@test "two runs at once on a GPU both find their winner" {
+    gpu
+    "$AUTOTUNE" "$TIMED" --device cuda:0 --budget 200 --results first >first.txt 2>&1 &
+    tool "$TIMED" --device cuda:0 --budget 200 --results second
+    succeeds
+    wait $!
+    [ -s first/*/timed.json ]
+    [ -s second/*/timed.json ]
+}

@@ -1,0 +1,207 @@
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "base/clock.h"
+#include "bench/turn.h"
+
+static const int64_t second_ns = INT64_C(1000000000);
+
+/* What processes have in common. */
+typedef struct board {
+    volatile int inside, met, waits, go;
+    volatile int taken[2];
+} board;
+
+static board *shared;
+static char folder[] = "/tmp/turn_XXXXXX";
+
+static int make_folder(void **state)
+{
+    (void)state;
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return shared != MAP_FAILED && mkdtemp(folder) && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    char command[64];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command);
+}
+
+static int clear_board(void **state)
+{
+    (void)state;
+    *shared = (board){0};
+    return 0;
+}
+
+static void count_wait(void *context)
+{
+    (void)context;
+    shared->waits++;
+}
+
+static void await(const volatile int *what)
+{
+    int64_t end_ns = clock_now_ns() + 10 * second_ns;
+    while (!*what && clock_now_ns() < end_ns)
+        usleep(1000);
+    assert_true(*what);
+}
+
+static void assert_ended_well(pid_t child)
+{
+    int how;
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_int_equal(how, 0);
+}
+
+/* Takes turns, each 1 ms long; without a pause between them. */
+static void take_turns(int me, int count)
+{
+    gpu_turn *t = gpu_turn_new("GPU-1");
+    for (int i = 0; i < count; i++) {
+        gpu_turn_take(t, 10 * second_ns, NULL, NULL);
+        shared->met |= shared->inside;
+        shared->inside = 1;
+        usleep(1000);
+        shared->taken[me]++;
+        shared->inside = 0;
+        gpu_turn_give(t);
+    }
+    gpu_turn_free(t);
+}
+
+/* A process that has a turn, and keeps it. */
+static pid_t hold(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        gpu_turn *t = gpu_turn_new("GPU-1");
+        gpu_turn_take(t, second_ns, NULL, NULL);
+        shared->go = 1;
+        pause();
+        _exit(0);
+    }
+    await(&shared->go);
+    return child;
+}
+
+static void end(pid_t child)
+{
+    int how;
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, &how, 0), child);
+}
+
+static void processes_never_have_a_turn_at_once(void **state)
+{
+    (void)state;
+    pid_t children[3];
+    for (int i = 0; i < 3; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            take_turns(0, 30);
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 3; i++)
+        assert_ended_well(children[i]);
+    assert_false(shared->met);
+    assert_true(shared->taken[0] == 90);
+}
+
+static void who_takes_one_turn_after_the_other_lets_others_between(void **state)
+{
+    (void)state;
+    pid_t greedy = fork();
+    if (greedy == 0) {
+        take_turns(0, 2000);
+        _exit(0);
+    }
+    await(&shared->taken[0]);
+    take_turns(1, 20);
+    assert_true(shared->taken[0] < 1000);
+    end(greedy);
+}
+
+static void another_gpu_has_turns_of_its_own(void **state)
+{
+    (void)state;
+    pid_t child = hold();
+    gpu_turn *t = gpu_turn_new("GPU-2");
+    gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
+    assert_int_equal(shared->waits, 0);
+    gpu_turn_free(t);
+    end(child);
+}
+
+static void a_process_that_ends_gives_its_turn_back(void **state)
+{
+    (void)state;
+    end(hold());
+    gpu_turn *t = gpu_turn_new("GPU-1");
+    gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
+    assert_int_equal(shared->waits, 0);
+    gpu_turn_free(t);
+}
+
+static void nobody_waits_longer_than_told_and_but_once(void **state)
+{
+    (void)state;
+    pid_t child = hold();
+    gpu_turn *t = gpu_turn_new("GPU-1");
+    int64_t start_ns = clock_now_ns();
+    gpu_turn_take(t, second_ns / 10, count_wait, NULL);
+    assert_true(clock_now_ns() - start_ns >= second_ns / 10 - second_ns / 100);
+    gpu_turn_give(t);
+    gpu_turn_take(t, 10 * second_ns, count_wait, NULL);
+    assert_int_equal(shared->waits, 1);
+    gpu_turn_free(t);
+    end(child);
+}
+
+static void where_there_can_be_no_files_there_are_no_turns(void **state)
+{
+    (void)state;
+    assert_null(gpu_turn_new(""));
+    assert_null(gpu_turn_new("../GPU-1"));
+    setenv("TMPDIR", "/nowhere", 1);
+    assert_null(gpu_turn_new("GPU-1"));
+    setenv("TMPDIR", folder, 1);
+    gpu_turn_take(NULL, second_ns, count_wait, NULL);
+    gpu_turn_give(NULL);
+    gpu_turn_free(NULL);
+    assert_int_equal(shared->waits, 0);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+    (void)state;
+    char path[64];
+    snprintf(path, sizeof path, "%s/autotune-GPU-3.turn", folder);
+    assert_int_equal(symlink("/tmp/turn_elsewhere", path), 0);
+    assert_null(gpu_turn_new("GPU-3"));
+    assert_int_not_equal(access("/tmp/turn_elsewhere", F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(processes_never_have_a_turn_at_once, clear_board),
+        cmocka_unit_test_setup(who_takes_one_turn_after_the_other_lets_others_between, clear_board),
+        cmocka_unit_test_setup(another_gpu_has_turns_of_its_own, clear_board),
+        cmocka_unit_test_setup(a_process_that_ends_gives_its_turn_back, clear_board),
+        cmocka_unit_test_setup(nobody_waits_longer_than_told_and_but_once, clear_board),
+        cmocka_unit_test_setup(where_there_can_be_no_files_there_are_no_turns, clear_board),
+        cmocka_unit_test_setup(a_link_is_not_followed, clear_board),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
