@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "export/common_subexpression.h"
+
 static const char *type_of(const export_derived *d)
 {
     static const char *const types[] = {[EXPORT_LONG] = "int64_t ",
@@ -19,10 +21,11 @@ static void print_function(const export_model *m, const export_derived *d, FILE 
             "    const autotune_%s_config *config, autotune_%s_derived *derived, int *failed)\n{\n",
             type_of(d), m->pattern, d->name, m->pattern, m->pattern, m->pattern);
     fputs("    (void)device;\n    (void)problem;\n    (void)config;\n    (void)failed;\n", to);
-    fprintf(to,
-            "    if (!derived->has_%s) {\n        derived->value_%s = %s;\n        derived->has_%s = true;\n    }\n"
-            "    return derived->value_%s;\n}\n",
-            d->name, d->name, d->c, d->name, d->name);
+    char target[RECORD_NAME_BYTES + sizeof "derived->value_"];
+    snprintf(target, sizeof target, "derived->value_%s", d->name);
+    fprintf(to, "    if (!derived->has_%s) {\n", d->name);
+    export_print_assignment(target, d->c, 8, to);
+    fprintf(to, "        derived->has_%s = true;\n    }\n    return %s;\n}\n", d->name, target);
 }
 
 void export_print_derived(const export_model *m, FILE *to)
