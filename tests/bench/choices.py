@@ -38,26 +38,31 @@ CHOICES = {
     },
 }
 
-# Before the text of the script: what it describes gets one parameter more.
+# Before the text of a script: what it describes gets one parameter more, on which a derived value depends.
 PROLOGUE = """do
   local at = require "autotune"
   local pattern = at.pattern
   at.pattern = function(p)
-    p.space.choice = { %(values)s }
-    p.derived.%(derived)s = ("choice >= 0 and %(as)s or (%%s)"):format(p.derived.%(derived)s)
+    p.space.choice = { %s }
+    %s
     return pattern(p)
   end
 end
 """
 
 
+def write_script(path, values, derive, text):
+    """A script of this text, with a parameter `choice` of these values; `derive`, in Lua, changes what `p` derives."""
+    with open(path, "w") as to:
+        to.write(PROLOGUE % (", ".join(map(str, values)), derive) + text)
+    return path
+
+
 def script_of(args, name, what):
     """A copy of the script in which a choice can be made."""
-    text = open(os.path.join(args.scripts, what["pattern"] + ".lua")).read()
-    path = os.path.join(args.folder, name + ".lua")
-    with open(path, "w") as to:
-        to.write(PROLOGUE % dict(what, values=", ".join(map(str, [OWN, *what["values"]]))) + text)
-    return path
+    derive = 'p.derived.%(derived)s = ("choice >= 0 and %(as)s or (%%s)"):format(p.derived.%(derived)s)' % what
+    return write_script(os.path.join(args.folder, name + ".lua"), [OWN, *what["values"]], derive,
+                        open(os.path.join(args.scripts, what["pattern"] + ".lua")).read())
 
 
 def time_all(args, script, shape, only, how):

@@ -61,6 +61,16 @@ def draw(r, kind, ranges):
     return shape
 
 
+def draw_all(seed, kinds, ranges, count):
+    """So many shapes, of the kinds in turn, each once."""
+    r, shapes = random.Random(seed), []
+    while len(shapes) < count:
+        shape = draw(r, kinds[len(shapes) % len(kinds)], ranges)
+        if shape not in shapes:
+            shapes.append(shape)
+    return shapes
+
+
 def shapes_of(pattern, ranges, count, seen, seed=1):
     """Shapes of all kinds in turn; of a kind whose shapes were all seen, such as few powers of two, no more."""
     r = random.Random("portfolio " + pattern + (f" {seed}" if seed != 1 else ""))

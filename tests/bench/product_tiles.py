@@ -21,8 +21,9 @@ import re
 import sys
 import time
 
-from choices import time_all
-from portfolio import PATTERNS, draw, percentile
+from choices import time_all, write_script
+from portfolio import PATTERNS, draw_all, percentile
+from slices import read as read_json
 
 KINDS = ("any", "prime", "square", "tall", "any", "flat", "any", "power of two")
 SLOW = 0.04
@@ -62,20 +63,12 @@ CANDIDATES = """
 
 TABLE = re.compile(r"(^local fitting = \{\n)(.*?)(^\}\n)", re.S | re.M)
 
-# Before the text of the script: which tile fits, and how many blocks share one, is a parameter.
-PROLOGUE = """do
-  local at = require "autotune"
-  local pattern = at.pattern
-  at.pattern = function(p)
-    p.space.choice = { %s }
-    for name in pairs(p.derived) do
-      if name:find "^fit_%%d" then p.derived[name] = nil end
+# Which tile fits, and how many blocks share one, is a parameter.
+DERIVE = """for name in pairs(p.derived) do
+      if name:find "^fit_%d" then p.derived[name] = nil end
     end
-    p.derived.fit_time = "choice"
-    return pattern(p)
-  end
-end
-"""
+    p.derived.fit_time = 'choice'"""
+
 NUMBERS = ("start", "share", "wait", "add", "least", "gather", "meet", "scatter")
 
 
@@ -222,24 +215,15 @@ def worth_timing(tiles, p):
     return found
 
 
-def open_as(path, mode):
-    return gzip.open(path, mode + "t") if path.endswith(".gz") else open(path, mode)
-
-
 def time_products(args):
     tiles = table()
     tiles += [c for c in candidates() if c.name not in {t.name for t in tiles}]
     none = dict.fromkeys(NUMBERS + ("pairs_a", "pairs_b", "quads_a", "quads_b", "uncut"), 1)
     added = "".join(entry_of(t, none) for t in tiles if not t.known)
-    script = os.path.splitext(os.path.abspath(args.file).removesuffix(".gz"))[0] + ".lua"
-    with open(script, "w") as to:
-        to.write(PROLOGUE % ", ".join(map(str, range(MOST_PARTS * len(tiles)))) + TABLE.sub(
-            lambda m: m.group(1) + m.group(2) + added + m.group(3), script_text()))
-    r, problems = random.Random("product tiles %d" % args.seed), []
-    while len(problems) < args.problems:
-        p = draw(r, KINDS[len(problems) % len(KINDS)], PATTERNS["matmul"])
-        if p not in problems:
-            problems.append(p)
+    text = TABLE.sub(lambda m: m.group(1) + m.group(2) + added + m.group(3), script_text())
+    script = write_script(os.path.splitext(os.path.abspath(args.file).removesuffix(".gz"))[0] + ".lua",
+                          range(MOST_PARTS * len(tiles)), DERIVE, text)
+    problems = draw_all("product tiles %d" % args.seed, KINDS, PATTERNS["matmul"], args.problems)
     end_s, rows, device, count = time.monotonic() + args.seconds, [], "", 0
     for p in problems:
         if time.monotonic() > end_s:
@@ -258,7 +242,7 @@ def time_products(args):
     if not rows:
         print("nothing was timed", file=sys.stderr)
         return 1
-    with open_as(args.file, "w") as to:
+    with (gzip.open if args.file.endswith(".gz") else open)(args.file, "wt") as to:
         to.write('{\n "pattern": "matmul", "gpu": %s,\n "problems": [\n  %s\n ]\n}\n' % (json.dumps(device), ",\n  ".join(rows)))
     print("%d times of %d products on %s" % (count, len(rows), device))
     return 0
@@ -266,13 +250,8 @@ def time_products(args):
 
 def read(files):
     """[(problem, {(tile's name, parts): ns})]"""
-    rows = []
-    for path in files:
-        with open_as(path, "r") as f:
-            for one in json.load(f)["problems"]:
-                rows.append((one["problem"], {(name, int(q)): ns for name, of in one["times_ns"].items()
-                                              for q, ns in of.items()}))
-    return rows
+    return [(one["problem"], {(name, int(q)): ns for name, of in one["times_ns"].items() for q, ns in of.items()})
+            for path in files for one in read_json(path)["problems"]]
 
 
 def said(losses):

@@ -12,7 +12,6 @@ but repeat itself for long, which some do for ever.
 """
 
 import contextlib
-import gzip
 import io
 import json
 import os
@@ -23,11 +22,7 @@ import warnings
 
 import numpy
 
-
-def read_json(path):
-    opener = gzip.open if path.endswith(".gz") else open
-    with opener(path, "rt") as file:
-        return json.load(file)
+from slices import read as read_json
 
 
 def records_of(document):

@@ -15,24 +15,18 @@ results/nvidia-h200/landscapes/columns.json was made so (commit 66a5152, 82 prob
 """
 import argparse
 import json
-import random
 import sys
 import time
 
 from choices import time_all
-from portfolio import PATTERNS, draw
+from portfolio import PATTERNS, draw_all
 
 KINDS = ("tall", "flat", "prime", "any", "square", "tall", "any", "prime", "power of two", "flat", "any")
 
 
 def problems_of(args, fixed):
     ranges = {n: [fixed[n]] if n in fixed else v for n, v in PATTERNS[args.pattern].items()}
-    r, problems = random.Random("matrix A"), []
-    while len(problems) < args.problems:
-        problem = draw(r, KINDS[len(problems) % len(KINDS)], ranges)
-        if problem not in problems:
-            problems.append(problem)
-    return problems
+    return draw_all("matrix A", KINDS, ranges, args.problems)
 
 
 def times_of(args, problem):

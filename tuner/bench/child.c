@@ -17,7 +17,7 @@ typedef struct child {
     uint64_t number; /* of the request that it is at */
     const device_api *api;
     device_bench bench;
-    gpu_turn *turn; /* NULL: a simulated device needs none */
+    gpu_turn *turn; /* NULL: none is taken, as at a simulated device, which has no UUID */
 } child;
 
 static at_status send_note(int fd, const device_note *note)
@@ -72,7 +72,7 @@ static at_status open_device(child *c, const device_worker_options *options, at_
     at_status status = c->api->open(options->spec, &c->bench.device, error);
     if (!status)
         status = send_opened(c, error);
-    if (!status && !c->api->in_process)
+    if (!status)
         c->turn = gpu_turn_new(c->api->properties(c->bench.device)->uuid);
     gpu_turn_take(c->turn, GPU_TURN_MOST_NS, NULL, NULL);
     if (!status && c->api->start)

@@ -1,5 +1,5 @@
-/* Turns at a GPU: what several runs time on one GPU at once has the others' kernels in it, by which a variant can seem
- * half as fast as it is. So their device workers take turns, a request each.
+/* Turns at a GPU: what several runs time on one GPU at once has the others' kernels in it, and neither can tell which
+ * times these are. So their device workers take turns, a request each.
  *
  * A turn is a lock of a file that is named for the GPU, in $TMPDIR or /tmp; a second file keeps those who wait in order,
  * as who has just had a turn could always take the next one. The end of a process gives its turn back. Programs other

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "export/c_piece.h"
+
 /* Part of an expression. */
 typedef struct span {
     const char *at;
@@ -52,27 +54,13 @@ static bool same(span a, span b)
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
 }
 
-static bool is_letter(char c)
-{
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
-/* Behind the string that begins at `c`. */
-static const char *string_end(const char *c)
-{
-    for (c++; *c && *c != '"'; c++)
-        if (*c == '\\' && c[1])
-            c++;
-    return *c ? c + 1 : c;
-}
-
 /* Behind the bracket that closes the one at `c`, at most `end`. */
 static const char *bracket_end(const char *c, const char *end)
 {
     for (int depth = 0; c < end;) {
         depth += *c == '(';
         depth -= *c == ')';
-        c = *c == '"' ? string_end(c) : c + 1;
+        c = c_skip_piece(c);
         if (depth == 0)
             return c;
     }
@@ -86,7 +74,7 @@ static const char *find_outside(span in, const char *characters)
     while (c < end) {
         if (strchr(characters, *c))
             return c;
-        c = *c == '(' ? bracket_end(c, end) : *c == '"' ? string_end(c) : c + 1;
+        c = *c == '(' ? bracket_end(c, end) : c_skip_piece(c);
     }
     return NULL;
 }
@@ -145,25 +133,19 @@ static void add_call(calls *all, span text, span function, bool counts)
 static void find_calls(calls *all, span in, bool counts)
 {
     const char *c = in.at, *end = c + in.length;
+    const size_t skipped = sizeof prefix - 1;
     if (is_conditional(in))
         return;
     while (c < end) {
-        const char *name = c;
-        while (c < end && is_letter(*c))
-            c++;
-        if (c == end)
-            return;
-        if (*c != '(') {
-            c = *c == '"' ? string_end(c) : c + 1;
-            continue;
+        const char *next = *c == '(' ? bracket_end(c, end) : c_skip_piece(c);
+        if (*c == '(') {
+            find_calls(all, span_to(c + 1, next - 1), counts);
+        } else if (next < end && *next == '(' && (size_t)(next - c) > skipped && memcmp(c, prefix, skipped) == 0) {
+            const char *behind = bracket_end(next, end);
+            add_call(all, span_to(c, behind), span_to(c + skipped, next), counts);
+            next = behind;
         }
-        const char *behind = bracket_end(c, end);
-        size_t length = (size_t)(c - name), skipped = sizeof prefix - 1;
-        if (length > skipped && memcmp(name, prefix, skipped) == 0)
-            add_call(all, span_to(name, behind), span_to(name + skipped, c), counts);
-        else
-            find_calls(all, span_to(c + 1, behind - 1), counts);
-        c = behind;
+        c = next;
     }
 }
 

@@ -1,9 +1,10 @@
 #include "export/cuda_source.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "export/c_piece.h"
 
 enum { MOST_NESTED = 16 };
 
@@ -18,81 +19,14 @@ typedef struct rewriter {
 
 /* ---- the pieces of a text ---- */
 
-/* Where a comment, literal or name that starts at `at` ends; `at` + 1 for any other character. */
-static const char *skip_quoted(const char *at)
-{
-    char quote = *at++;
-    while (*at && *at != quote && *at != '\n')
-        at += at[0] == '\\' && at[1] ? 2 : 1;
-    return *at == quote ? at + 1 : at;
-}
-
-static const char *skip_line(const char *at)
-{
-    while (*at && *at != '\n')
-        at += at[0] == '\\' && at[1] ? 2 : 1;
-    return at;
-}
-
-static const char *skip_comment(const char *at)
-{
-    const char *end = strstr(at + 2, "*/");
-    return end ? end + 2 : at + strlen(at);
-}
-
-/* R"x( ... )x" */
-static const char *skip_raw(const char *at)
-{
-    const char *open = strchr(at, '(');
-    char close[24];
-    if (!open || open - at > 16)
-        return skip_quoted(at);
-    snprintf(close, sizeof close, ")%.*s\"", (int)(open - at - 1), at + 1);
-    const char *end = strstr(open, close);
-    return end ? end + strlen(close) : at + strlen(at);
-}
-
-static bool is_name_start(char c)
-{
-    return isalpha((unsigned char)c) || c == '_';
-}
-
-static const char *skip_name(const char *at)
-{
-    while (is_name_start(*at) || isdigit((unsigned char)*at))
-        at++;
-    return at;
-}
-
-static const char *skip_piece(const char *at)
-{
-    if (at[0] == '/' && at[1] == '/')
-        return skip_line(at);
-    if (at[0] == '/' && at[1] == '*')
-        return skip_comment(at);
-    if (*at == '"' || *at == '\'')
-        return skip_quoted(at);
-    if (is_name_start(*at)) {
-        const char *end = skip_name(at);
-        return *end == '"' && end[-1] == 'R' ? skip_raw(end) : end;
-    }
-    /* 1'000'000 is a number, no character. */
-    if (isdigit((unsigned char)*at)) {
-        while (isalnum((unsigned char)*at) || *at == '.' || (*at == '\'' && isalnum((unsigned char)at[1])))
-            at++;
-        return at;
-    }
-    return at + 1;
-}
-
 /* Blanks and comments; line ends too where they are nothing but blanks. */
 static const char *skip_blanks(const char *at, bool over_lines)
 {
     for (;;) {
         if (at[0] == '/' && at[1] == '*')
-            at = skip_comment(at);
+            at = c_skip_comment(at);
         else if (over_lines && at[0] == '/' && at[1] == '/')
-            at = skip_line(at);
+            at = c_skip_line(at);
         else if (at[0] == '\\' && at[1] == '\n')
             at += 2;
         else if (*at == ' ' || *at == '\t' || *at == '\r' || (over_lines && *at == '\n'))
@@ -112,10 +46,10 @@ static bool is_name(const char *at, const char *end, const char *name)
 /* At `extern`: past extern "C" where it is that, with what stands for it written; else NULL. */
 static const char *rewrite_linkage(rewriter *r, const char *at, bool in_directive)
 {
-    const char *literal = skip_blanks(skip_name(at), !in_directive);
+    const char *literal = skip_blanks(c_skip_name(at), !in_directive);
     if (strncmp(literal, "\"C\"", 3) != 0 && strncmp(literal, "\"C++\"", 5) != 0)
         return NULL;
-    const char *next = skip_blanks(skip_quoted(literal), !in_directive);
+    const char *next = skip_blanks(c_skip_quoted(literal), !in_directive);
     /* Its names are seen outside, as those of a linkage block are. */
     if (*next == '{')
         fputs("inline namespace linkage ", r->text);
@@ -138,9 +72,9 @@ static const char *directive_end(const char *at)
         if (at[0] == '\\' && at[1])
             at += 2;
         else if (at[0] == '/' && at[1] == '/')
-            at = skip_line(at);
+            at = c_skip_line(at);
         else
-            at = skip_piece(at);
+            at = c_skip_piece(at);
     }
     return *at ? at + 1 : at;
 }
@@ -178,7 +112,7 @@ static at_status include(rewriter *r, char open, const char *name, at_error *err
 
 static at_status rewrite_directive(rewriter *r, const char *at, const char *end, at_error *error)
 {
-    const char *word = skip_blanks(at + 1, false), *word_end = skip_name(word);
+    const char *word = skip_blanks(at + 1, false), *word_end = c_skip_name(word);
     const char *rest = skip_blanks(word_end, false);
     if (is_name(word, word_end, "include") && (*rest == '<' || *rest == '"')) {
         const char *close = strchr(rest + 1, *rest == '<' ? '>' : '"');
@@ -190,12 +124,12 @@ static at_status rewrite_directive(rewriter *r, const char *at, const char *end,
     }
     if (is_name(word, word_end, "line"))
         return AT_OK;
-    if (is_name(word, word_end, "pragma") && is_name(rest, skip_name(rest), "once"))
+    if (is_name(word, word_end, "pragma") && is_name(rest, c_skip_name(rest), "once"))
         return AT_OK;
     if (is_name(word, word_end, "define"))
-        fprintf(r->undefines, "#undef %.*s\n", (int)(skip_name(rest) - rest), rest);
+        fprintf(r->undefines, "#undef %.*s\n", (int)(c_skip_name(rest) - rest), rest);
     while (at < end) {
-        const char *next = skip_piece(at);
+        const char *next = c_skip_piece(at);
         at = write_piece(r, at, next > end ? end : next, true);
     }
     return AT_OK;
@@ -212,7 +146,7 @@ static at_status rewrite(rewriter *r, const char *source, at_error *error)
             at = end;
             continue;
         }
-        const char *next = skip_piece(at);
+        const char *next = c_skip_piece(at);
         line_start = *at == '\n' || (line_start && strchr(" \t\r", *at));
         at = write_piece(r, at, next, false);
     }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "temporary.h"
 #include "base/clock.h"
 #include "bench/turn.h"
 
@@ -18,21 +19,21 @@ typedef struct board {
 } board;
 
 static board *shared;
-static char folder[] = "/tmp/turn_XXXXXX";
+static char folder[TEMPORARY_BYTES];
 
 static int make_folder(void **state)
 {
     (void)state;
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return shared != MAP_FAILED && mkdtemp(folder) && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
+    temporary_make(folder);
+    return shared != MAP_FAILED && setenv("TMPDIR", folder, 1) == 0 ? 0 : -1;
 }
 
 static int remove_folder(void **state)
 {
     (void)state;
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
+    temporary_remove(folder);
+    return 0;
 }
 
 static int clear_board(void **state)
@@ -185,7 +186,7 @@ static void where_there_can_be_no_files_there_are_no_turns(void **state)
 static void a_link_is_not_followed(void **state)
 {
     (void)state;
-    char path[64];
+    char path[TEMPORARY_BYTES + 32];
     snprintf(path, sizeof path, "%s/autotune-GPU-3.turn", folder);
     assert_int_equal(symlink("/tmp/turn_elsewhere", path), 0);
     assert_null(gpu_turn_new("GPU-3"));
