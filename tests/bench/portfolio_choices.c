@@ -3,7 +3,8 @@
  * Cross-validated, in five parts, on the problems that a record's portfolio was timed on: those of each part are
  * chosen for by who knows the others' times. Prints by how much a choice is slower than the best of the portfolio's
  * configurations: of what kriging expects to be the fastest, of the tree that is grown on what it expects, and of
- * each configuration alone; and on how many the tree's is slower than the default. Runs anywhere, in some seconds for each portfolio. */
+ * each configuration alone; and on how many the tree's is slower than the default. Runs anywhere, in some seconds for
+ * each portfolio. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
