@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Is every verdict of `autotune check` on the kernels of this folder the one that the kernel deserves?
+
+Usage: run.py BINARY [PART...]   only cases whose path holds one of the parts; -v shows each
+
+A case is a file KIND/NAME.case:
+
+    right                    it must be proven: exit code 0
+    wrong REGEX              it must be convicted, by a message that REGEX finds: exit code 1
+    unknown REGEX            it must be called not proven, for a reason that REGEX finds: exit code 3
+    Lines that say why.
+    [pattern]                Lua that changes the pattern `p` below; may be left out
+    [kernel]                 CUDA C++ with the entry `k`
+    [reference]              CUDA C++ with the entry `reference`; left out: dst[i] = src[i]
+    [file NAME]              another file beside these; may be left out
+
+Every case is checked on one core and then on all: what is printed must be the same, byte by byte. Exit code 1
+when a verdict is another one.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PATTERN = """local at = require "autotune"
+local p = {
+  name = "verdict", problem = { n = 16384 }, ragged = { n = 1003 }, simulated = { n = 4096 },
+  space = { variant = { 1 } },
+  buffers = {
+    src = at.input { dtype = "float", count = "n" },
+    dst = at.output { dtype = "float", count = "n" },
+  },
+  kernel = { template = "kernel.cu", entry = "k", args = { "src", "dst", at.int32 "n" } },
+  launch = { grid = "ceil_div(n, 128)", block = 128 },
+  traffic = "8 * n",
+  reference = at.reference { template = "reference.cu", args = { "src", "dst", at.int32 "n" },
+                             grid = "ceil_div(n, 128)", block = 128 },
+  tolerance = 0,
+}
+%s
+return at.pattern(p)
+"""
+REFERENCE = """extern "C" __global__ void reference(const float *src, float *dst, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        dst[i] = src[i];
+}
+"""
+EXITS = {"right": 0, "wrong": 1, "unknown": 3}
+
+
+def parse(path):
+    """(expected, regex, {section: text}) of a case."""
+    lines = path.read_text().splitlines(keepends=True)
+    expected, _, regex = lines[0].strip().partition(" ")
+    if expected not in EXITS or (expected == "right") != (regex == ""):
+        sys.exit(f"{path}:1: 'right', 'wrong REGEX' or 'unknown REGEX' is expected")
+    sections, name = {"pattern": "", "reference": REFERENCE}, None
+    for line in lines[1:]:
+        header = re.fullmatch(r"\[(pattern|kernel|reference|file [\w.]+)\]\n?", line)
+        if header:
+            name = header[1]
+            sections[name] = ""
+        elif name:
+            sections[name] += line
+    if "kernel" not in sections:
+        sys.exit(f"{path}: it has no [kernel]")
+    return expected, regex, sections
+
+
+def check(binary, folder, cores):
+    found = subprocess.run([binary, "check", "pattern.lua", "--arch", "sm_90", "--jobs", "1"],
+                           cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.STDOUT, text=True, timeout=120,
+                           preexec_fn=lambda: os.sched_setaffinity(0, cores))
+    return found.returncode, found.stdout
+
+
+def judge(binary, path):
+    """None where the verdict is the expected one, else what is wrong."""
+    expected, regex, sections = parse(path)
+    with tempfile.TemporaryDirectory() as folder:
+        texts = {"pattern.lua": PATTERN % sections["pattern"], "kernel.cu": sections["kernel"],
+                 "reference.cu": sections["reference"]}
+        texts.update((name[5:], text) for name, text in sections.items() if name.startswith("file "))
+        for name, text in texts.items():
+            (Path(folder) / name).write_text(text)
+        every = sorted(os.sched_getaffinity(0))
+        try:
+            status, text = check(binary, folder, every[:1])
+            if status != EXITS[expected]:
+                return f"exit code {status}, not {EXITS[expected]}: {text[:1500]}"
+            if not re.search(regex, text):
+                return f"nothing says '{regex}': {text[:1500]}"
+            if len(every) > 1 and check(binary, folder, every) != (status, text):
+                return f"another verdict on {len(every)} cores than on one: {text[:1500]}"
+        except subprocess.TimeoutExpired:
+            return "it does not end"
+    return None
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if a != "-v"]
+    if not arguments:
+        sys.exit(__doc__)
+    binary, parts = os.path.realpath(arguments[0]), arguments[1:]
+    cases = [p for p in sorted(HERE.glob("*/*.case"))
+             if not parts or any(part in str(p) for part in parts)]
+    if not cases:
+        sys.exit(f"no case of that name in {HERE}")
+    failed = 0
+    with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
+        for path, wrong in zip(cases, pool.map(lambda p: judge(binary, p), cases)):
+            failed += wrong is not None
+            if wrong or "-v" in sys.argv:
+                print(f"{'FAIL' if wrong else 'ok  '} {path.relative_to(HERE)} {wrong or ''}")
+    print(f"verdicts: {len(cases) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
