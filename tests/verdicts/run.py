@@ -15,7 +15,8 @@ A case is a file KIND/NAME.case:
     [file NAME]              another file beside these; may be left out
 
 Every case is checked on one core and then on all: what is printed must be the same, byte by byte. Exit code 1
-when a verdict is another one.
+when a verdict is another one. The file `pending` lists cases whose verdict is not the right one yet: one that
+has become right must be taken off it.
 """
 import os
 import re
@@ -113,12 +114,17 @@ def main():
              if not parts or any(part in str(p) for part in parts)]
     if not cases:
         sys.exit(f"no case of that name in {HERE}")
+    pending = HERE / "pending"
+    pending = set(pending.read_text().split()) if pending.exists() else set()
     failed = 0
     with ThreadPoolExecutor(min(4, len(os.sched_getaffinity(0)))) as pool:
         for path, wrong in zip(cases, pool.map(lambda p: judge(binary, p), cases)):
+            name = str(path.relative_to(HERE))
+            if name in pending:
+                wrong = None if wrong else "it is right now: take it off the list of the pending"
             failed += wrong is not None
             if wrong or "-v" in sys.argv:
-                print(f"{'FAIL' if wrong else 'ok  '} {path.relative_to(HERE)} {wrong or ''}")
+                print(f"{'FAIL' if wrong else 'ok  '} {name} {wrong or ''}")
     print(f"verdicts: {len(cases) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
