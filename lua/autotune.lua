@@ -33,7 +33,8 @@
 --               has data and a reference of its own, and what brings data there is not timed
 --   buffers *   NAME = at.input, at.output, at.inout or at.scratch { dtype, count, shape *; for what
 --               is read: fill *, limit *, block *, values * (fills: below); for what is written:
---               tolerance * (the pattern's when left out) }
+--               tolerance * (the pattern's when left out), compare * (so many elements, the first ones,
+--               are results, of parameters, too; all of them when left out) }
 --   prepare *   at.kernel { ... as at.reference ... }: a kernel of the script's own ("prepare") that
 --               fills inputs beyond what fills can say, after them and before the reference
 --   kernel      { template, entry * (the pattern's name), args *, shared * (dynamic shared memory,
@@ -75,7 +76,9 @@
 --   tolerance * 0 (bit for bit, also when left out), or an error relative to the output's largest
 --               magnitude; at.relative(E), an error relative to each element's own magnitude;
 --               at.absolute(E); at.ulps(N), up to N representable values away (of integers: their
---               difference). Not a number and infinities equal only themselves
+--               difference). Not a number and infinities equal only themselves.
+--               at.mismatches(AMOUNT, TOLERANCE *): a share of an output's elements (AMOUNT below 1) or a
+--               number of them may be further away than that TOLERANCE: rounding flips a discrete result
 --   deterministic * do two launches agree bit for bit? True when every tolerance is 0.
 --
 -- An argument is a buffer's name or an expression: an integer is an int, true or false a bool;
@@ -129,7 +132,7 @@ local fail, show, KIND = check.fail, check.show, check.KIND
 local at = {}
 
 for _, name in ipairs { "pow2", "range", "list", "when" } do at[name] = space[name] end
-for _, name in ipairs { "relative", "absolute", "ulps" } do at[name] = tolerance[name] end
+for _, name in ipairs { "relative", "absolute", "ulps", "mismatches" } do at[name] = tolerance[name] end
 
 -- Buffers, arguments, references
 

@@ -18,7 +18,9 @@ kernel.ARGUMENTS = {
   "float", "double", "bool",
 }
 
-local BUFFER_FIELDS = { "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance" }
+local BUFFER_FIELDS = {
+  "dtype", "count", "fill", "limit", "block", "values", "shape", "tolerance", "compare",
+}
 
 local FILLS = {
   "uniform", "bits", "zero", "constant", "values", "index", "permutation", "below", "modulo", "sorted",
@@ -66,8 +68,10 @@ function kernel.read_buffers(description, names_taken)
         fail(child(where, field), "only inputs are filled, and this is at.%s; what a kernel reads and writes is at.inout, which is filled", role)
       end
     end
-    if b.tolerance ~= nil and role ~= "output" and role ~= "inout" then
-      fail(child(where, "tolerance"), "only what is written is compared, and this is at.%s", role)
+    for _, field in ipairs { "tolerance", "compare" } do
+      if b[field] ~= nil and role ~= "output" and role ~= "inout" then
+        fail(child(where, field), "only what is written is compared, and this is at.%s", role)
+      end
     end
     local fill, values
     if filled and (b.fill ~= nil or b.values ~= nil) then
@@ -87,6 +91,7 @@ function kernel.read_buffers(description, names_taken)
       limit = optional(b.limit, child(where, "limit")),
       block = optional(b.block, child(where, "block")),
       tolerance = b.tolerance ~= nil and tolerance.read(b.tolerance, child(where, "tolerance")) or nil,
+      compare = optional(b.compare, child(where, "compare")),
       shape = b.shape ~= nil and expressions(b.shape, child(where, "shape"), 4) or {},
     }
   end

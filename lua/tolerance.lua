@@ -25,14 +25,31 @@ tolerance.absolute = limited("absolute", "at.absolute(1e-6)")
 --- Up to `limit` representable values away from what is expected; of integers that is their difference.
 tolerance.ulps = limited("ulps", "at.ulps(4)")
 
+--- So many elements may be further away than `nearness` allows: a share of them below 1, or a number.
+function tolerance.mismatches(amount, nearness)
+  if type(amount) ~= "number" and type(amount) ~= "string" then
+    error(string.format("at.mismatches takes a share or a number of elements, not %s: "
+                        .. "at.mismatches(1e-6) or at.mismatches(3, at.ulps(4))",
+                        amount == nil and "nothing" or show(amount)), 2)
+  end
+  if nearness == nil then nearness = 0 end
+  if type(nearness) == "table" and nearness.amount ~= nil then
+    error("at.mismatches is said once: at.mismatches(1e-6, at.ulps(4))", 2)
+  end
+  return { [KIND] = "tolerance", amount = amount, nearness = nearness }
+end
+
 --- 0, an error relative to the largest magnitude, or what the functions above made.
 function tolerance.read(given, path)
   if type(given) == "table" and given[KIND] == "tolerance" then
-    return { how = given.how, limit = expression(given.limit, path) }
+    if given.amount == nil then return { how = given.how, limit = expression(given.limit, path) } end
+    local t = tolerance.read(given.nearness, path)
+    t.mismatches = expression(given.amount, path)
+    return t
   end
   if type(given) ~= "number" and type(given) ~= "string" then
     fail(path, "is %s; write 0, an error relative to the largest magnitude such as 1e-5, or "
-               .. "at.relative(1e-5), at.absolute(1e-6), at.ulps(4)", show(given))
+               .. "at.relative(1e-5), at.absolute(1e-6), at.ulps(4), at.mismatches(1e-6)", show(given))
   end
   return { how = "scaled", limit = expression(given, path) }
 end

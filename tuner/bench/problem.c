@@ -20,7 +20,14 @@ static at_status new_buffer(device_slot *s, uint32_t i, const char *prefix, devi
 
 at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, at_error *error)
 {
-    return plan_fits(launch, s->plan.buffer_count, error);
+    at_status status = plan_fits(launch, s->plan.buffer_count, error);
+    for (uint32_t i = 0; !status && i < launch->compared_count; i++) {
+        const buffer_plan *plan = &s->plan.buffers[launch->compared[i].buffer];
+        if (!plan_is_compared(plan) || launch->compared[i].count > plan->count)
+            status = error_set(error, AT_FORMAT, "%" PRIu64 " elements of %s are to be compared, it has %" PRIu64,
+                               launch->compared[i].count, plan->name, plan_is_compared(plan) ? plan->count : 0);
+    }
+    return status;
 }
 
 /* What the reference and the filler do wrong is the script's fault, not the device's. */
@@ -190,7 +197,8 @@ static at_status sum(device_slot *s, bool inputs, uint64_t *sums, at_error *erro
     for (uint32_t i = 0; !status && i < s->plan.buffer_count; i++) {
         bool is_input = s->plan.buffers[i].role == BUFFER_INPUT;
         if (is_input ? inputs : s->expected[i] != NULL)
-            status = s->api->checksum(s->device, is_input ? s->buffers[i] : s->expected[i], &sums[i], error);
+            status = s->api->checksum(s->device, is_input ? s->buffers[i] : s->expected[i],
+                                      plan_buffer_bytes(&s->plan.buffers[i]), &sums[i], error);
     }
     return status;
 }

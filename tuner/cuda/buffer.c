@@ -135,15 +135,15 @@ at_status cuda_buffer_copy(device *d, device_buffer *to, const device_buffer *fr
                      "cannot copy a buffer", error);
 }
 
-at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum, at_error *error)
+at_status cuda_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
+                               at_error *error)
 {
     at_status status = clear_results(d, error);
     if (status)
         return status;
     CUdeviceptr data = b->data, results = d->results;
-    uint64_t size = b->size_bytes;
-    void *arguments[] = {&data, &size, &results};
-    status = cuda_support_queue(d, SUPPORT_CHECKSUM, size / 16, arguments, error);
+    void *arguments[] = {&data, &size_bytes, &results};
+    status = cuda_support_queue(d, SUPPORT_CHECKSUM, size_bytes / 16, arguments, error);
     if (!status)
         status = read_results(d, "the checksum of a buffer failed", error);
     if (!status)
@@ -193,8 +193,8 @@ static at_status read_elements(device *d, const device_buffer *found, const devi
         status = cuda_wait(d, what, error);
     if (status)
         return status;
-    out->found = element_value(type, host);
-    out->expected = element_value(type, host + ELEMENT_BYTES);
+    memcpy(&out->found, host, size);
+    memcpy(&out->expected, host + ELEMENT_BYTES, size);
     return AT_OK;
 }
 

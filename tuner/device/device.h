@@ -51,7 +51,7 @@ typedef enum device_cache { DEVICE_CACHE_COLD, DEVICE_CACHE_WARM } device_cache;
 typedef struct device_comparison {
     uint64_t wrong;      /* elements that differ */
     uint64_t first;      /* index of the first of them */
-    double expected, found; /* its values */
+    uint64_t expected, found; /* its bytes, the first in the lowest bits */
 } device_comparison;
 
 typedef struct device_guard_report {
@@ -109,10 +109,13 @@ typedef struct device_api {
     /* Fills shared memory, so that the next kernel finds nothing useful there; pattern 0 to 3. */
     at_status (*scrub)(device *d, int pattern, at_error *error);
     at_status (*copy)(device *d, device_buffer *to, const device_buffer *from, at_error *error);
-    at_status (*checksum)(device *d, const device_buffer *b, uint64_t *sum, at_error *error);
+    /* Of the first `size_bytes`, which is at most what the buffer has. */
+    at_status (*checksum)(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
+                          at_error *error);
     at_status (*guards)(device *d, const device_buffer *b, device_guard_report *out,
                         at_error *error);
-    /* Element by element, as the plan's tolerance says. */
+    /* The plan's count of elements, each as its tolerance says; how many may differ is the caller's to
+     * judge. */
     at_status (*compare)(device *d, const device_buffer *found, const device_buffer *expected,
                          const buffer_plan *plan, device_comparison *out, at_error *error);
 

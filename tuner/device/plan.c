@@ -156,8 +156,12 @@ static double common_tolerance(const problem_plan *plan)
         if (plan_is_compared(&plan->buffers[i]) &&
             !tolerance_equal(plan->buffers[i].tolerance, first->tolerance))
             return several;
-    return first->tolerance.kind <= TOLERANCE_SCALED ? first->tolerance.limit : several;
+    bool plain = first->tolerance.kind <= TOLERANCE_SCALED && first->tolerance.mismatches == 0;
+    return plain ? first->tolerance.limit : several;
 }
+
+/* Beside a tolerance's kind. */
+enum { HAS_MISMATCHES = 256 };
 
 /* One number for all where that will do, as journals' keys have it. */
 static void put_tolerances(pack *m, const problem_plan *plan)
@@ -165,8 +169,11 @@ static void put_tolerances(pack *m, const problem_plan *plan)
     double common = common_tolerance(plan);
     pack_put_f64(m, common);
     for (uint32_t i = 0; common == several && i < plan->buffer_count; i++) {
-        pack_put_u32(m, plan->buffers[i].tolerance.kind);
-        pack_put_f64(m, plan->buffers[i].tolerance.limit);
+        const tolerance *t = &plan->buffers[i].tolerance;
+        pack_put_u32(m, t->kind | (t->mismatches > 0 ? HAS_MISMATCHES : 0));
+        pack_put_f64(m, t->limit);
+        if (t->mismatches > 0)
+            pack_put_f64(m, t->mismatches);
     }
 }
 
@@ -181,9 +188,13 @@ static bool get_tolerances(pack *m, problem_plan *out)
             continue;
         }
         uint32_t kind;
-        valid = get_below(m, TOLERANCE_KINDS, &kind);
-        b->tolerance = (tolerance){.kind = (tolerance_kind)kind, .limit = pack_get_f64(m)};
-        valid = valid && tolerance_is_valid(b->tolerance);
+        kind = pack_get_u32(m);
+        b->tolerance = (tolerance){.kind = (tolerance_kind)(kind & ~(uint32_t)HAS_MISMATCHES),
+                                   .limit = pack_get_f64(m)};
+        if (kind & HAS_MISMATCHES)
+            b->tolerance.mismatches = pack_get_f64(m);
+        valid = !m->failed && tolerance_is_valid(b->tolerance) &&
+                (b->tolerance.mismatches > 0) == ((kind & HAS_MISMATCHES) != 0);
     }
     return valid;
 }
@@ -292,6 +303,14 @@ uint32_t plan_most_threads(const launch_plan *plan)
     return (uint32_t)most;
 }
 
+uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i)
+{
+    for (uint32_t k = 0; k < launch->compared_count; k++)
+        if (launch->compared[k].buffer == i)
+            return launch->compared[k].count;
+    return problem->buffers[i].count;
+}
+
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error)
 {
     const transfer_task *task = &plan->transfer.task;
@@ -312,6 +331,11 @@ at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *er
             return error_set(error, AT_FORMAT, "constant %s names buffer %" PRIu32
                              ", there are %" PRIu32,
                              plan->constants[i].name, plan->constants[i].buffer, buffer_count);
+    for (uint32_t i = 0; i < plan->compared_count; i++)
+        if (plan->compared[i].buffer >= buffer_count)
+            return error_set(error, AT_FORMAT, "what is compared names buffer %" PRIu32
+                             ", there are %" PRIu32,
+                             plan->compared[i].buffer, buffer_count);
     return AT_OK;
 }
 
@@ -393,15 +417,39 @@ static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
 static bool is_plain(const launch_plan *plan)
 {
     return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
-           plan->view_count == 0 &&
+           plan->view_count == 0 && plan->compared_count == 0 &&
            !plan->launches[0].cooperative && plan_cluster_blocks(&plan->launches[0]) <= 1;
 }
 
 /* Beside the number of launches. */
-enum { HAS_TRANSFER = 256, HAS_VIEWS = 512 };
+enum { HAS_TRANSFER = 256, HAS_VIEWS = 512, HAS_COMPARED = 1024 };
 
 /* Of a launch: a number from 0 to 3. */
 enum { IS_COOPERATIVE = 1, IS_BALANCED = 2 };
+
+static void put_compared(pack *m, const launch_plan *plan)
+{
+    pack_put_u32(m, plan->compared_count);
+    for (uint32_t i = 0; i < plan->compared_count; i++) {
+        pack_put_u32(m, plan->compared[i].buffer);
+        pack_put_u64(m, plan->compared[i].count);
+    }
+}
+
+static bool get_compared(pack *m, launch_plan *out)
+{
+    if (!get_below(m, PLAN_MAX_BUFFERS + 1, &out->compared_count) || out->compared_count == 0)
+        return false;
+    for (uint32_t i = 0; i < out->compared_count; i++) {
+        compared_plan *c = &out->compared[i];
+        if (!get_below(m, PLAN_MAX_BUFFERS, &c->buffer))
+            return false;
+        c->count = pack_get_u64(m);
+        if (c->count == 0 || c->count > PLAN_MAX_ELEMENTS)
+            return false;
+    }
+    return true;
+}
 
 /* Where a plain plan has the name of its entry another has "", which is no name. */
 void plan_put_launch(pack *m, const launch_plan *plan)
@@ -418,7 +466,10 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         pack_put_u32(m, plan->constants[i].buffer);
     }
     pack_put_u32(m, plan->launch_count | (plan_transfers(plan) ? HAS_TRANSFER : 0) |
-                        (plan->view_count > 0 ? HAS_VIEWS : 0));
+                        (plan->view_count > 0 ? HAS_VIEWS : 0) |
+                        (plan->compared_count > 0 ? HAS_COMPARED : 0));
+    if (plan->compared_count > 0)
+        put_compared(m, plan);
     if (plan->view_count > 0)
         pack_put_u32(m, plan->view_count);
     for (uint32_t i = 0; i < plan->view_count; i++)
@@ -450,7 +501,9 @@ static bool get_many(pack *m, launch_plan *out)
             return false;
     uint32_t count = pack_get_u32(m);
     bool transfers = count & HAS_TRANSFER, views = count & HAS_VIEWS;
-    out->launch_count = count & ~(uint32_t)(HAS_TRANSFER | HAS_VIEWS);
+    out->launch_count = count & ~(uint32_t)(HAS_TRANSFER | HAS_VIEWS | HAS_COMPARED);
+    if ((count & HAS_COMPARED) && !get_compared(m, out))
+        return false;
     if (views && (!get_below(m, PLAN_MAX_VIEWS + 1, &out->view_count) || out->view_count == 0))
         return false;
     for (uint32_t i = 0; i < out->view_count; i++)

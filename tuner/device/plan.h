@@ -94,6 +94,12 @@ typedef struct constant_plan {
     uint32_t buffer;
 } constant_plan;
 
+/* Of a buffer that is compared the first `count` elements alone are results: 1 or more. */
+typedef struct compared_plan {
+    uint32_t buffer;
+    uint64_t count;
+} compared_plan;
+
 /* What a variant runs: kernels of one module, one after the other. Zeroed but for what is set, so
  * that equal plans are equal bytes.
  *
@@ -108,6 +114,8 @@ typedef struct launch_plan {
     unsigned char structs[PLAN_MAX_STRUCT_BYTES]; /* values of arguments; each at a multiple of 16 */
     uint32_t constant_count;
     constant_plan constants[PLAN_MAX_CONSTANTS];
+    uint32_t compared_count;
+    compared_plan compared[PLAN_MAX_BUFFERS]; /* a buffer at most once */
     uint32_t view_count;
     view_plan views[PLAN_MAX_VIEWS]; /* tensor maps and textures among the arguments */
     transfer_plan transfer; /* all zero: none */
@@ -151,6 +159,9 @@ uint32_t plan_most_threads(const launch_plan *plan);
 
 /* Does the plan move data between host and device? */
 bool plan_transfers(const launch_plan *plan);
+
+/* How many elements of buffer `i` the variant's results have. */
+uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i);
 
 /* Does the plan name only buffers that there are? AT_FORMAT if not. */
 at_status plan_fits(const launch_plan *plan, uint32_t buffer_count, at_error *error);

@@ -1,5 +1,6 @@
 #include "device/tolerance.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,9 @@ tolerance tolerance_of(double limit)
 
 bool tolerance_is_valid(tolerance t)
 {
-    if (!isfinite(t.limit) || t.limit < 0)
+    if (!isfinite(t.limit) || t.limit < 0 || !isfinite(t.mismatches) || t.mismatches < 0)
+        return false;
+    if (t.mismatches >= 1 && (floor(t.mismatches) != t.mismatches || t.mismatches > 0x1p53))
         return false;
     if (t.kind == TOLERANCE_EXACT)
         return t.limit == 0;
@@ -24,7 +27,17 @@ bool tolerance_is_valid(tolerance t)
 
 bool tolerance_equal(tolerance a, tolerance b)
 {
-    return a.kind == b.kind && a.limit == b.limit;
+    return a.kind == b.kind && a.limit == b.limit && a.mismatches == b.mismatches;
+}
+
+bool tolerance_is_exact(tolerance t)
+{
+    return t.kind == TOLERANCE_EXACT && t.mismatches == 0;
+}
+
+uint64_t tolerance_mismatches(tolerance t, uint64_t count)
+{
+    return (uint64_t)(t.mismatches < 1 ? floor(t.mismatches * (double)count) : t.mismatches);
 }
 
 void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES])
@@ -83,6 +96,39 @@ static double value_of(dtype type, element v)
 double element_value(dtype type, const void *bytes)
 {
     return value_of(type, load(type, bytes));
+}
+
+static bool is_signed(dtype type)
+{
+    return type == DTYPE_INT8 || type == DTYPE_INT16 || type == DTYPE_INT32 || type == DTYPE_INT64;
+}
+
+static int64_t signed_value(dtype type, element v)
+{
+    return type == DTYPE_INT8 ? v.s8 : type == DTYPE_INT16 ? v.s16 : type == DTYPE_INT32 ? v.s32 : v.s64;
+}
+
+/* So many digits tell any two numbers of a type apart (IEEE 754-2019, 5.12.2): 1 + ceil(p * log10(2)) for
+ * p bits of significand. */
+static int digits_of(dtype type)
+{
+    return type == DTYPE_HALF ? 5 : type == DTYPE_BFLOAT16 ? 4 : type == DTYPE_FLOAT ? 9 : 17;
+}
+
+void element_tell(dtype type, const void *bytes, char text[ELEMENT_TEXT_BYTES])
+{
+    const element v = load(type, bytes);
+    const size_t size = dtype_get(type)->size_bytes;
+    if (!dtype_get(type)->is_float && is_signed(type))
+        snprintf(text, ELEMENT_TEXT_BYTES, "%" PRId64, signed_value(type, v));
+    else if (!dtype_get(type)->is_float)
+        snprintf(text, ELEMENT_TEXT_BYTES, "%" PRIu64, v.u64);
+    else if (isnan(value_of(type, v)))
+        snprintf(text, ELEMENT_TEXT_BYTES, "nan (0x%0*" PRIx64 ")", (int)(2 * size), v.u64);
+    else
+        snprintf(text, ELEMENT_TEXT_BYTES, "%.*g", digits_of(type), value_of(type, v));
+    if (size == 1)
+        snprintf(text + strlen(text), ELEMENT_TEXT_BYTES - strlen(text), " (0x%02x)", (unsigned)v.u8);
 }
 
 double element_magnitude(dtype type, const void *elements, uint64_t count)

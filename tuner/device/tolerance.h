@@ -23,28 +23,43 @@ typedef enum tolerance_kind {
 
 typedef struct tolerance {
     tolerance_kind kind;
-    double limit; /* 0 where it is exact */
+    double limit;      /* 0 where it is exact */
+    double mismatches; /* that many of the elements may be further away: a share of them below 1, or
+                          a whole number of elements; 0: none may */
 } tolerance;
 
 /* What a plain number in a script means: 0 is exact, any other is TOLERANCE_SCALED. */
 tolerance tolerance_of(double limit);
 
-/* Can the kind have this limit? Finite, not negative, a whole number of ULPs. */
+/* Can the kind have this limit? Finite, not negative, a whole number of ULPs. Is `mismatches` a share or
+ * a whole number? */
 bool tolerance_is_valid(tolerance t);
+
+/* Must all elements be equal bit for bit? */
+bool tolerance_is_exact(tolerance t);
+
+/* How many of `count` elements may be further away; a share is rounded down. */
+uint64_t tolerance_mismatches(tolerance t, uint64_t count);
 
 bool tolerance_equal(tolerance a, tolerance b);
 
-/* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. */
+/* "within 4 ULPs", "within 1e-05 of its magnitude": at most TOLERANCE_TEXT_BYTES. Of the distance alone,
+ * without how many may be further away. */
 enum { TOLERANCE_TEXT_BYTES = 64 };
 void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
 /* An element as a double; 64-bit integers are rounded. */
 double element_value(dtype type, const void *element);
 
+/* What an element is, so that different ones read differently: integers with all digits, bytes in
+ * hexadecimal as well, floating-point numbers with as many digits as tell them apart, NaN with its bits. */
+enum { ELEMENT_TEXT_BYTES = 48 };
+void element_tell(dtype type, const void *element, char text[ELEMENT_TEXT_BYTES]);
+
 /* The largest finite magnitude of the elements; 0 when there is none. */
 double element_magnitude(dtype type, const void *elements, uint64_t count);
 
-/* Is `found` close enough to `expected`? `magnitude` is element_magnitude() of all expected elements;
+/* Is `found` close enough to `expected`, whatever others are? `magnitude` is element_magnitude() of all expected elements;
  * only TOLERANCE_SCALED reads it. */
 bool tolerance_accepts(tolerance t, double magnitude, dtype type, const void *found,
                        const void *expected);

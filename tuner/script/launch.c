@@ -243,6 +243,23 @@ static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_
         evaluate_argument(L, e, &from->arguments[i], &plan->arguments[plan->argument_count++]);
 }
 
+/* How many elements of each buffer are results, where that is not all of them. */
+static void evaluate_compared(lua_State *L, const evaluation *e)
+{
+    const script *s = e->s;
+    for (size_t i = 0; i < s->buffer_count; i++) {
+        const script_buffer *b = &s->buffers[i];
+        if (!b->compare.text)
+            continue;
+        dtype type;
+        uint64_t all = evaluate_elements(L, e->problem, e->indices, b, &type);
+        int64_t count = expression_integer(L, &b->compare, e->problem, e->indices, 1, (int64_t)all);
+        if ((uint64_t)count < all)
+            e->launch->compared[e->launch->compared_count++] =
+                (compared_plan){.buffer = (uint32_t)i, .count = (uint64_t)count};
+    }
+}
+
 static int evaluate_launch(lua_State *L)
 {
     const evaluation *e = lua_touserdata(L, 1);
@@ -260,6 +277,8 @@ static int evaluate_launch(lua_State *L)
     plan->constant_count = (uint32_t)k->constant_count;
     for (size_t i = 0; i < k->constant_count; i++)
         plan->constants[i] = k->constants[i];
+    if (k == &e->s->kernel)
+        evaluate_compared(L, e);
     return 0;
 }
 

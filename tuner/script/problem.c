@@ -124,6 +124,16 @@ static void evaluate_fill(lua_State *L, const evaluation *e, const script_buffer
     lua_pop(L, 1);
 }
 
+/* A share of the elements below 1, or a number of them. */
+static double evaluate_mismatches(lua_State *L, const evaluation *e, const expression *from)
+{
+    double amount = expression_number(L, from, e->problem, NULL);
+    if (!(amount >= 0 && amount <= 0x1p53) || (amount >= 1 && floor(amount) != amount))
+        expression_raise(L, from, "gives %g where a share of the elements below 1 or a whole number of them "
+                         "is needed", amount);
+    return amount;
+}
+
 static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const script_tolerance *from)
 {
     double limit = expression_number(L, &from->limit, e->problem, NULL);
@@ -134,8 +144,11 @@ static tolerance evaluate_tolerance(lua_State *L, const evaluation *e, const scr
                          "ULPs are at.ulps(...), and a plain number is of the largest magnitude", limit);
     if (from->kind == TOLERANCE_ULPS && (floor(limit) != limit || limit > 0x1p53))
         expression_raise(L, &from->limit, "gives %g where a whole number of ULPs is needed", limit);
-    return from->kind == TOLERANCE_SCALED ? tolerance_of(limit)
-                                          : (tolerance){.kind = from->kind, .limit = limit};
+    tolerance out = from->kind == TOLERANCE_SCALED ? tolerance_of(limit)
+                                                   : (tolerance){.kind = from->kind, .limit = limit};
+    if (from->mismatches.text)
+        out.mismatches = evaluate_mismatches(L, e, &from->mismatches);
+    return out;
 }
 
 static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buffer *from,
@@ -146,8 +159,13 @@ static void evaluate_buffer(lua_State *L, const evaluation *e, const script_buff
     to->type = evaluate_type(L, e, &from->type);
     to->count = (uint64_t)expression_integer(L, &from->count, e->problem, e->indices, 1, most_elements);
     evaluate_fill(L, e, from, to);
-    if (plan_is_compared(to))
-        to->tolerance = evaluate_tolerance(L, e, from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance);
+    if (plan_is_compared(to)) {
+        const script_tolerance *t = from->tolerance.limit.text ? &from->tolerance : &e->s->tolerance;
+        to->tolerance = evaluate_tolerance(L, e, t);
+        if (t->mismatches.text && tolerance_mismatches(to->tolerance, to->count) >= to->count)
+            expression_raise(L, &t->mismatches, "allows %.17g elements to differ and %s has %llu: anything "
+                             "would do", to->tolerance.mismatches, from->name, (unsigned long long)to->count);
+    }
     uint64_t product = 1;
     for (uint32_t i = 0; i < from->rank; i++) {
         to->shape[i] =
@@ -198,9 +216,9 @@ static int evaluate_problem(lua_State *L)
     for (size_t i = 0; i < s->buffer_count; i++)
         evaluate_buffer(L, e, &s->buffers[i], &plan->buffers[i]);
     /* Where results are compared bit for bit, launches agree bit for bit. */
-    bool exact = evaluate_tolerance(L, e, &s->tolerance).kind == TOLERANCE_EXACT;
+    bool exact = tolerance_is_exact(evaluate_tolerance(L, e, &s->tolerance));
     for (uint32_t i = 0; i < plan->buffer_count; i++)
-        exact = exact && plan->buffers[i].tolerance.kind == TOLERANCE_EXACT;
+        exact = exact && tolerance_is_exact(plan->buffers[i].tolerance);
     plan->deterministic = s->deterministic_given ? s->deterministic : exact;
     plan->traffic_bytes = evaluate_work(L, e, &s->traffic);
     plan->flops = evaluate_work(L, e, &s->flops);

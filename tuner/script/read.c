@@ -45,6 +45,7 @@ static script_tolerance read_tolerance(lua_State *L)
     if (lua_getfield(L, -1, "tolerance") == LUA_TTABLE) {
         t.kind = (tolerance_kind)field_word(L, "how", names);
         t.limit = field_expression(L, "limit", REACH_PROBLEM);
+        t.mismatches = field_expression(L, "mismatches", REACH_PROBLEM);
     }
     lua_pop(L, 1);
     return t;
@@ -66,6 +67,7 @@ static void read_buffers(lua_State *L, script *s)
         b->limit = field_expression(L, "limit", REACH_LAYOUT);
         b->block = field_expression(L, "block", REACH_LAYOUT);
         b->tolerance = read_tolerance(L);
+        b->compare = field_expression(L, "compare", REACH_ALL);
         b->rank = (uint32_t)field_expressions(L, "shape", REACH_LAYOUT, b->shape, 4);
         b->values = script_allocate(L, PLAN_MAX_VALUES * sizeof *b->values);
         b->value_count = (uint32_t)field_expressions(L, "values", REACH_LAYOUT, b->values,

@@ -26,7 +26,7 @@ typedef struct arena_block {
 
 typedef struct script_tolerance {
     tolerance_kind kind;
-    expression limit; /* text NULL when absent */
+    expression limit, mismatches; /* text NULL when absent */
 } script_tolerance;
 
 typedef struct script_buffer {
@@ -38,6 +38,7 @@ typedef struct script_buffer {
     uint32_t value_count;
     expression *values;
     script_tolerance tolerance;
+    expression compare; /* text NULL when absent: all elements */
     uint32_t rank;
     expression shape[4];
 } script_buffer;

@@ -126,11 +126,12 @@ at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *fro
     return AT_OK;
 }
 
-at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t *sum, at_error *error)
+at_status sim_buffer_checksum(device *d, const device_buffer *b, uint64_t size_bytes, uint64_t *sum,
+                              at_error *error)
 {
     (void)d;
     (void)error;
-    *sum = XXH3_64bits(b->bytes, b->size_bytes);
+    *sum = XXH3_64bits(b->bytes, size_bytes);
     return AT_OK;
 }
 
@@ -185,8 +186,8 @@ at_status sim_buffer_compare(device *d, const device_buffer *found, const device
     else
         compare_close(found, expected, plan, out);
     if (out->wrong > 0) {
-        out->expected = element_value(plan->type, expected->bytes + out->first * bytes);
-        out->found = element_value(plan->type, found->bytes + out->first * bytes);
+        memcpy(&out->expected, expected->bytes + out->first * bytes, bytes);
+        memcpy(&out->found, found->bytes + out->first * bytes, bytes);
     }
     return AT_OK;
 }
