@@ -48,9 +48,6 @@ bool tolerance_equal(tolerance a, tolerance b);
 enum { TOLERANCE_TEXT_BYTES = 64 };
 void tolerance_tell(tolerance t, char text[TOLERANCE_TEXT_BYTES]);
 
-/* An element as a double; 64-bit integers are rounded. */
-double element_value(dtype type, const void *element);
-
 /* What an element is, so that different ones read differently: integers with all digits, bytes in
  * hexadecimal as well, floating-point numbers with as many digits as tell them apart, NaN with its bits. */
 enum { ELEMENT_TEXT_BYTES = 48 };

@@ -136,9 +136,11 @@ static void a_buffer_has_a_tolerance_of_its_own(void **state)
         outcome result;
         const char *message;
     } cases[] = {
-        {{TOLERANCE_EXACT, 0}, OUTCOME_WRONG_RESULT, "1 of "},
-        {{TOLERANCE_ULPS, 1}, OUTCOME_WRONG_RESULT, " within 1 ULPs, found "},
-        {{TOLERANCE_ULPS, 1000}, OUTCOME_OK, ""},
+        {{.kind = TOLERANCE_EXACT}, OUTCOME_WRONG_RESULT, "1 of "},
+        {{.kind = TOLERANCE_ULPS, .limit = 1}, OUTCOME_WRONG_RESULT, " within 1 ULPs, found "},
+        {{.kind = TOLERANCE_ULPS, .limit = 1000}, OUTCOME_OK, ""},
+        {{.mismatches = 1}, OUTCOME_OK, ""},
+        {{.kind = TOLERANCE_ULPS, .limit = 1, .mismatches = 0.5}, OUTCOME_OK, ""},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

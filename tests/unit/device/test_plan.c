@@ -7,8 +7,12 @@ static tolerance random_tolerance(rng *r)
 {
     const tolerance_kind kind = (tolerance_kind)rng_below(r, TOLERANCE_KINDS);
     const double limit = (double)(1 + rng_below(r, 1000));
-    return kind == TOLERANCE_EXACT ? tolerance_of(0)
-                                   : (tolerance){kind, kind == TOLERANCE_ULPS ? limit : limit / 1e6};
+    static const double mismatches[] = {0, 1e-6, 0.5, 1, 4711};
+    return (tolerance){.kind = kind,
+                       .limit = kind == TOLERANCE_EXACT  ? 0
+                                : kind == TOLERANCE_ULPS ? limit
+                                                         : limit / 1e6,
+                       .mismatches = mismatches[rng_below(r, 5)]};
 }
 
 static transfer_task random_task(rng *r, uint32_t buffer_count)
@@ -120,6 +124,9 @@ static launch_plan random_launch(rng *r)
         snprintf(p.constants[i].name, sizeof p.constants[i].name, "constant_%u", i);
         p.constants[i].buffer = (uint32_t)rng_below(r, PLAN_MAX_BUFFERS);
     }
+    p.compared_count = (uint32_t)rng_below(r, 3);
+    for (uint32_t i = 0; i < p.compared_count; i++)
+        p.compared[i] = (compared_plan){.buffer = i, .count = 1 + rng_below(r, PLAN_MAX_ELEMENTS)};
     random_views(r, &p);
     bool transfers = rng_below(r, 4) == 0;
     if (transfers)
@@ -241,6 +248,10 @@ static void a_corrupt_plan_is_an_error_or_a_plan(void **state)
         if (sound) {
             assert_in_range(launch.launch_count, plan_transfers(&launch) ? 0 : 1, PLAN_MAX_LAUNCHES);
             assert_in_range(launch.argument_count, 0, PLAN_MAX_ARGUMENTS);
+            for (uint32_t c = 0; c < launch.compared_count; c++) {
+                assert_in_range(launch.compared[c].buffer, 0, PLAN_MAX_BUFFERS - 1);
+                assert_in_range(launch.compared[c].count, 1, PLAN_MAX_ELEMENTS);
+            }
             for (uint32_t a = 0; a < launch.argument_count; a++) {
                 assert_in_range(launch.arguments[a].buffer, 0, PLAN_MAX_BUFFERS - 1);
                 assert_in_range(launch.arguments[a].size_bytes, 1, PLAN_MAX_STRUCT_BYTES);
@@ -301,17 +312,71 @@ static void each_buffer_has_its_own_tolerance_or_that_of_the_pattern(void **stat
                  "c = at.output { dtype = 'double', count = 1, tolerance = at.absolute(0.5) },\n"
                  "d = at.output { dtype = 'double', count = 1, tolerance = 0 },\n"
                  "e = at.output { dtype = 'double', count = 1, tolerance = 1e-4 },\n"
-                 "f = at.output { dtype = 'int32', count = 1 } },\n"
+                 "f = at.output { dtype = 'int32', count = 1 },\n"
+                 "g = at.output { dtype = 'int32', count = 9, tolerance = at.mismatches('2 / allowed', at.ulps(3)) } },\n"
                  "tolerance = at.ulps(2), traffic = 1,"});
-    static const tolerance expected[] = {{TOLERANCE_ULPS, 4},     {TOLERANCE_RELATIVE, 1e-3},
-                                         {TOLERANCE_ABSOLUTE, 0.5}, {TOLERANCE_EXACT, 0},
-                                         {TOLERANCE_SCALED, 1e-4},  {TOLERANCE_ULPS, 2}};
+    static const tolerance expected[] = {{.kind = TOLERANCE_ULPS, .limit = 4},
+                                         {.kind = TOLERANCE_RELATIVE, .limit = 1e-3},
+                                         {.kind = TOLERANCE_ABSOLUTE, .limit = 0.5},
+                                         {.kind = TOLERANCE_EXACT},
+                                         {.kind = TOLERANCE_SCALED, .limit = 1e-4},
+                                         {.kind = TOLERANCE_ULPS, .limit = 2},
+                                         {.kind = TOLERANCE_ULPS, .limit = 3, .mismatches = 0.25}};
     problem_plan p;
     at_error error = {0};
     assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
-    for (uint32_t i = 0; i < 6; i++)
+    for (uint32_t i = 0; i < 7; i++)
         assert_true(tolerance_equal(p.buffers[i].tolerance, expected[i]));
     assert_false(p.deterministic);
+    script_free(s);
+}
+
+/* Anything would do where all elements may differ. */
+static void not_all_of_an_output_may_differ(void **state)
+{
+    (void)state;
+    fixture_write("p.cu.tmpl", "x\n");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 4 }, ragged = { n = 3 },",
+        .extra = "buffers = { a = at.output { dtype = 'float', count = 'n' } },\n"
+                 "tolerance = at.mismatches(3), traffic = 1,"});
+    problem_plan p;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &p, &error), error);
+    assert_false(p.deterministic);
+    assert_int_equal(script_problem_plan(s, PROBLEM_RAGGED, NULL, 42, &p, &error), AT_SCRIPT);
+    assert_non_null(strstr(error.message, "allows 3 elements to differ and a has 3: anything would do"));
+    script_free(s);
+}
+
+/* How many elements are results is the configuration's to say; all of them needs no saying. */
+static void a_configuration_says_how_many_elements_are_results(void **state)
+{
+    (void)state;
+    fixture_write("p.cu.tmpl", "x\n");
+    script *s = fixture_load_pattern(&(fixture_pattern){
+        .problem = "problem = { n = 64 }, ragged = false,",
+        .space = "space = { block = { 1, 16, 200 } },",
+        .baseline = "baseline = {},",
+        .kernel = "kernel = { template = 'p.cu.tmpl', entry = 'k', args = {} },",
+        .launch = "launch = { grid = 1, block = 32 },",
+        .extra = "buffers = { a = at.input { dtype = 'int8', count = 1 },\n"
+                 "b = at.output { dtype = 'float', count = 'n', compare = 'n // block' } },\n"
+                 "traffic = 1,"});
+    problem_plan problem;
+    launch_plan p;
+    at_error error = {0};
+    assert_ok(script_problem_plan(s, PROBLEM_TUNED, NULL, 42, &problem, &error), error);
+    static const uint64_t expected[] = {64, 4};
+    for (uint16_t i = 0; i < 2; i++) {
+        assert_ok(script_launch_plan(s, PROBLEM_TUNED, &i, &p, &error), error);
+        assert_int_equal(p.compared_count, i);
+        assert_int_equal(plan_compared(&problem, &p, 0), 1);
+        assert_int_equal(plan_compared(&problem, &p, 1), expected[i]);
+    }
+    const uint16_t none = 2;
+    assert_int_equal(script_launch_plan(s, PROBLEM_TUNED, &none, &p, &error), AT_SCRIPT);
+    assert_non_null(strstr(error.message, "buffers.b.compare: "));
     script_free(s);
 }
 
@@ -508,6 +573,8 @@ int main(void)
         cmocka_unit_test(a_problem_is_evaluated),
         cmocka_unit_test(a_ceiling_follows_from_what_is_given_unless_it_is_named),
         cmocka_unit_test(work_is_what_the_script_gives),
+        cmocka_unit_test(not_all_of_an_output_may_differ),
+        cmocka_unit_test(a_configuration_says_how_many_elements_are_results),
         cmocka_unit_test(each_buffer_has_its_own_tolerance_or_that_of_the_pattern),
         cmocka_unit_test(problems_that_cannot_be_are_told),
         cmocka_unit_test(a_launch_is_evaluated),

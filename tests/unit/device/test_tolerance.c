@@ -16,7 +16,7 @@ __extension__ typedef __int128 integer;
 
 static bool accepts(tolerance_kind kind, double limit, dtype type, const void *found, const void *expected)
 {
-    return tolerance_accepts((tolerance){kind, limit}, 1, type, found, expected);
+    return tolerance_accepts((tolerance){.kind = kind, .limit = limit}, 1, type, found, expected);
 }
 
 static int by_value(const void *a, const void *b)
@@ -166,7 +166,7 @@ static void not_a_number_and_infinities_equal_only_themselves(void **state)
                     if (f > 3 && e > 3)
                         continue;
                     const bool same = f == e || (f < 2 && e < 2);
-                    assert_int_equal(tolerance_accepts((tolerance){(tolerance_kind)kind, limits[kind]}, DBL_MAX,
+                    assert_int_equal(tolerance_accepts((tolerance){.kind = (tolerance_kind)kind, .limit = limits[kind]}, DBL_MAX,
                                                        (dtype)type, &bits[type][f], &bits[type][e]),
                                      same);
                 }
@@ -192,9 +192,74 @@ static void the_largest_magnitude_is_a_finite_one(void **state)
     assert_true(element_magnitude(DTYPE_INT64, &least, 1) == 0x1p63);
 }
 
+static void a_share_or_a_number_of_elements_may_be_further_away(void **state)
+{
+    (void)state;
+    static const struct {
+        double mismatches;
+        uint64_t count, allowed;
+    } cases[] = {{0, 1000, 0},      {1e-3, 1000, 1}, {1e-3, 999, 0}, {0.5, 7, 3}, {0.29, 100, 29},
+                 {1, 1000000, 1},   {12, 5, 12},     {0x1p53, 1, 1ull << 53}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const tolerance t = {.mismatches = cases[i].mismatches};
+        assert_true(tolerance_is_valid(t));
+        assert_int_equal(tolerance_is_exact(t), cases[i].mismatches == 0);
+        assert_int_equal(tolerance_mismatches(t, cases[i].count), cases[i].allowed);
+    }
+    static const double senseless[] = {-1, 1.5, NAN, INFINITY, 0x1p54};
+    for (size_t i = 0; i < sizeof senseless / sizeof *senseless; i++)
+        assert_false(tolerance_is_valid((tolerance){.mismatches = senseless[i]}));
+    assert_false(tolerance_equal((tolerance){.mismatches = 1}, (tolerance){.mismatches = 2}));
+}
+
+static void assert_told(dtype type, const void *element, const char *expected)
+{
+    char text[ELEMENT_TEXT_BYTES];
+    element_tell(type, element, text);
+    assert_string_equal(text, expected);
+}
+
+static void elements_are_told_by_their_type(void **state)
+{
+    (void)state;
+    assert_told(DTYPE_INT8, &(int8_t){-1}, "-1 (0xff)");
+    assert_told(DTYPE_UINT8, &(uint8_t){200}, "200 (0xc8)");
+    assert_told(DTYPE_INT16, &(int16_t){INT16_MIN}, "-32768");
+    assert_told(DTYPE_UINT16, &(uint16_t){65535}, "65535");
+    assert_told(DTYPE_INT32, &(int32_t){INT32_MIN}, "-2147483648");
+    assert_told(DTYPE_UINT32, &(uint32_t){4294967295u}, "4294967295");
+    assert_told(DTYPE_INT64, &(int64_t){-9007199254740993}, "-9007199254740993");
+    assert_told(DTYPE_UINT64, &(uint64_t){UINT64_MAX}, "18446744073709551615");
+    assert_told(DTYPE_HALF, &(uint16_t){0x3c01}, "1.001");
+    assert_told(DTYPE_BFLOAT16, &(uint16_t){0x3f81}, "1.008");
+    assert_told(DTYPE_FLOAT, &(float){0.1f}, "0.100000001");
+    assert_told(DTYPE_FLOAT, &(float){-0.0f}, "-0");
+    assert_told(DTYPE_FLOAT, &(uint32_t){0x7fc00001}, "nan (0x7fc00001)");
+    assert_told(DTYPE_HALF, &(uint16_t){0x7e01}, "nan (0x7e01)");
+    assert_told(DTYPE_DOUBLE, &(double){0.1}, "0.10000000000000001");
+}
+
+/* Of 16 bits all are tried. */
+static void different_numbers_read_differently(void **state)
+{
+    (void)state;
+    for (int type = DTYPE_HALF; type <= DTYPE_BFLOAT16; type++) {
+        char before[ELEMENT_TEXT_BYTES] = "", text[ELEMENT_TEXT_BYTES];
+        for (uint32_t bits = 0; bits < 0x10000; bits++) {
+            const uint16_t element = (uint16_t)bits;
+            element_tell((dtype)type, &element, text);
+            assert_string_not_equal(text, before);
+            memcpy(before, text, sizeof before);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_share_or_a_number_of_elements_may_be_further_away),
+        cmocka_unit_test(elements_are_told_by_their_type),
+        cmocka_unit_test(different_numbers_read_differently),
         cmocka_unit_test(ulps_of_16_bits_are_places_in_the_table_of_all_values),
         cmocka_unit_test(ulps_are_steps_to_the_neighbour),
         cmocka_unit_test(integers_are_compared_without_rounding),

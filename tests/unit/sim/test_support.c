@@ -222,7 +222,7 @@ static void a_gpu_finds_the_elements_wrong_that_the_host_finds(void **state)
     rng r = rng_seeded(7);
     for (int type = 0; type < DTYPE_COUNT; type++)
         for (int kind = TOLERANCE_SCALED; kind < TOLERANCE_KINDS; kind++) {
-            const tolerance t = {(tolerance_kind)kind, limits[kind]};
+            const tolerance t = {.kind = (tolerance_kind)kind, .limit = limits[kind]};
             const size_t size = dtype_get((dtype)type)->size_bytes;
             uint64_t wrong = 0, first = UINT64_MAX;
             make_elements(&r, (dtype)type, found, expected, COUNT);
