@@ -25,19 +25,24 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double short_value(dtype type, uint16_t bits)
+{
+    return type == DTYPE_HALF ? half_to_float(bits) : bfloat_to_float(bits);
+}
+
 /* Place of each finite value of a type of 16 bits among all of them; zeros share theirs. */
 static void rank_values(dtype type, int32_t rank[65536])
 {
     static double sorted[65536];
     size_t count = 0;
     for (uint32_t bits = 0; bits < 65536; bits++) {
-        const double v = element_value(type, &(uint16_t){(uint16_t)bits});
+        const double v = short_value(type, (uint16_t)bits);
         if (isfinite(v) && bits != 0x8000)
             sorted[count++] = v;
     }
     qsort(sorted, count, sizeof *sorted, by_value);
     for (uint32_t bits = 0; bits < 65536; bits++) {
-        const double v = element_value(type, &(uint16_t){(uint16_t)bits});
+        const double v = short_value(type, (uint16_t)bits);
         const double *at = isfinite(v) ? bsearch(&v, sorted, count, sizeof *sorted, by_value) : NULL;
         rank[bits] = at ? (int32_t)(at - sorted) : -1;
     }
