@@ -32,6 +32,14 @@ load helpers
     says 'brkpt'
 }
 
+@test "an instruction that the simulator lacks costs no proof where no thread executes it" {
+    cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
+    sed -i 's/^{$/{ if (blockDim.y > 1) asm volatile("brkpt;");/' scale.cu.tmpl
+    tool check scale.lua --arch sm_90
+    succeeds
+    says '1 proven'
+}
+
 @test "a pattern has several ragged problems, and is warned of variants that none accepts" {
     cp "$FIXTURES"/scale*.tmpl "$FIXTURES"/scale.lua .
     sed -i 's/ragged  = { n = 1003 }/ragged = { { n = 1003 }, { n = 1002 } }/' scale.lua
@@ -63,5 +71,5 @@ load helpers
     tool check textured.lua --only block_x=32 --only block_y=4 --budget 2 --arch sm_90
     [ "$status" -eq 3 ]
     says '1 proven, 0 wrong, 1 not proven'
-    says 'tex.2d.v4.f32.f32 (textured.cu.tmpl:16)'
+    says 'not simulated in textured at textured.cu.tmpl:16 (tex.2d.v4.f32.f32'
 }

@@ -12,6 +12,17 @@ load helpers
     says '"fault": "none"'
 }
 
+@test "a variant that executes what is not simulated ends as not_simulated, with the instruction and its line" {
+    cp "$FIXTURES"/scale* .
+    sed -i '0,/^{$/s//{\n% if block == 64 then\n    asm volatile("brkpt;");\n% end/' scale.cu.tmpl
+    tool scale.lua --device sim:sm_90 --only vec=1 --only block=32,64 --json --quiet
+    succeeds
+    says '"not_simulated": 1'
+    says '"launch_error": 0'
+    says 'not simulated in scale at scale.cu.tmpl:'
+    says '(brkpt'
+}
+
 @test "spill's sweep names the threshold at which registers run out" {
     tool inspect spill.lua --over live=32,64,96 --over max_registers=64,255 --arch sm_90
     succeeds

@@ -43,8 +43,9 @@ static void answer_failure(device_bench *b, at_status status, const at_error *er
     answer->message = b->text;
     answer->found.status = status;
     bool refused = status == AT_COMPILE || status == AT_FORMAT || status == AT_NO_MEMORY;
-    answer->found.outcome = refused ? OUTCOME_LAUNCH_ERROR : OUTCOME_CRASHED;
-    answer->usable = refused;
+    bool unknown = status == AT_NO_DEVICE;
+    answer->found.outcome = refused ? OUTCOME_LAUNCH_ERROR : unknown ? OUTCOME_NOT_SIMULATED : OUTCOME_CRASHED;
+    answer->usable = refused || unknown;
     answer->found.sample_count = 0;
 }
 

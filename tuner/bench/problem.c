@@ -30,12 +30,13 @@ at_status device_slot_accepts(const device_slot *s, const launch_plan *launch, a
     return status;
 }
 
-/* What the reference and the filler do wrong is the script's fault, not the device's. */
+/* What the reference and the filler do wrong is the script's fault, not the device's; what is not simulated is
+ * nobody's. */
 static at_status blame(const char *kernel, at_status status, at_error *error)
 {
-    if (status != AT_COMPILE && status != AT_DEVICE)
+    if (status != AT_COMPILE && status != AT_DEVICE && status != AT_NO_DEVICE)
         return status;
-    error->status = AT_SCRIPT;
+    error->status = status == AT_NO_DEVICE ? AT_NO_DEVICE : AT_SCRIPT;
     return error_prefix(error, "%s", kernel);
 }
 
@@ -120,7 +121,7 @@ static at_status launch(device_slot *s, const char *name, device_kernel *k, cons
     const char *complaint =
         !status && s->api->complaint ? s->api->complaint(s->device, &result) : NULL;
     if (complaint)
-        status = error_set(error, AT_DEVICE, "%s", complaint);
+        status = error_set(error, result == OUTCOME_NOT_SIMULATED ? AT_NO_DEVICE : AT_DEVICE, "%s", complaint);
     return blame(name, status, error);
 }
 

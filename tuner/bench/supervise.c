@@ -434,7 +434,8 @@ static at_status on_setup_answer(device_worker *w, device_answer *answer, at_err
         w->failed_starts = w->silent_starts = 0;
         return finish_request(w, answer, error);
     }
-    bool lasting = answer->found.status == AT_COMPILE || answer->found.status == AT_FORMAT;
+    bool lasting = answer->found.status == AT_COMPILE || answer->found.status == AT_FORMAT ||
+                   answer->found.status == AT_NO_DEVICE;
     if (lasting || ++w->failed_starts >= MAX_FAILED_STARTS)
         return fail_for_good(w, answer->found.status, answer->message, error);
     worker_stop(&w->process, NULL, 0);

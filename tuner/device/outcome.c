@@ -11,6 +11,7 @@ static const char *const names[OUTCOME_COUNT] = {
     [OUTCOME_WRONG_RESULT] = "wrong_result",
     [OUTCOME_CRASHED] = "crashed",
     [OUTCOME_TIMEOUT] = "timeout",
+    [OUTCOME_NOT_SIMULATED] = "not_simulated",
 };
 
 const char *outcome_name(outcome o)

@@ -13,6 +13,7 @@ typedef enum outcome {
     OUTCOME_WRONG_RESULT,  /* it ran and its output, guard bands or inputs are wrong */
     OUTCOME_CRASHED,       /* it took the compiler or the device's context down */
     OUTCOME_TIMEOUT,       /* it did not end within its time limit */
+    OUTCOME_NOT_SIMULATED, /* a simulated device does not know what it executes: nothing is known of it */
     OUTCOME_COUNT
 } outcome;
 

@@ -202,7 +202,13 @@ static void take_opcode(ptx_parser *p, ptx_statement *s)
     }
 }
 
-/* "LABEL:" was read; the word is `name`. Perhaps a table of branch targets follows. */
+static bool at_modifier(const ptx_parser *p, const char *modifier)
+{
+    return p->token.kind == PTX_TOKEN_MODIFIER && ptx_text_is(p->token.text, modifier);
+}
+
+/* "LABEL:" was read; the word is `name`. Perhaps a table of targets follows, or the form of a call, which the
+ * call's own operands have as well. */
 static void define_label(ptx_parser *p, ptx_text name)
 {
     ptx_advance(p);
@@ -211,21 +217,24 @@ static void define_label(ptx_parser *p, ptx_text name)
         return;
     if (p->module->labels[index].statement != PTX_NONE || p->module->labels[index].count > 0)
         ptx_fail(p, "the label %.*s is defined twice", (int)name.length, name.at);
-    if (p->token.kind != PTX_TOKEN_MODIFIER || !ptx_text_is(p->token.text, ".branchtargets")) {
+    if (!at_modifier(p, ".branchtargets") && !at_modifier(p, ".calltargets")) {
         p->module->labels[index].statement = (int)p->module->statement_count;
+        if (at_modifier(p, ".callprototype"))
+            while (!ptx_accept(p, ';') && p->token.kind != PTX_TOKEN_END)
+                ptx_advance(p);
         return;
     }
     ptx_advance(p);
     for (; p->token.kind == PTX_TOKEN_WORD; count++) {
-        ptx_operand label = {.kind = PTX_OPERAND_LABEL, .index = find_label(p, p->token.text)};
-        add_operands(p, &label, 1);
-        ptx_advance(p);
+        ptx_operand target;
+        parse_word(p, &target);
+        add_operands(p, &target, 1);
         ptx_accept(p, ',');
     }
     if (!ptx_at(p, ';'))
-        ptx_fail(p, "expected a label, not %s", ptx_token_text(p));
+        ptx_fail(p, "expected a name, not %s", ptx_token_text(p));
     if (count == 0)
-        ptx_fail(p, "an empty table of branch targets");
+        ptx_fail(p, "an empty table of targets");
     p->module->labels[index].first = first;
     p->module->labels[index].count = count;
     ptx_expect(p, ';');
@@ -233,31 +242,42 @@ static void define_label(ptx_parser *p, ptx_text name)
 
 static void parse_instruction(ptx_parser *p)
 {
-    ptx_statement s = {.guard = PTX_NONE, .location = p->location};
+    ptx_statement s = {.guard = PTX_NONE, .location = p->location, .opcode = p->token.text, .line = p->token.line};
     ptx_operand items[MAX_OPERANDS];
+    const ptx_mark begin = ptx_here(p);
     if (ptx_at(p, '@'))
         parse_guard(p, &s);
-    if (p->token.kind != PTX_TOKEN_WORD) {
+    if (p->token.kind == PTX_TOKEN_WORD) {
+        take_opcode(p, &s);
+        if (ptx_at(p, ':') && s.guard == PTX_NONE) {
+            define_label(p, s.opcode);
+            return;
+        }
+        s.count = parse_items(p, ';', items, MAX_OPERANDS, 0);
+        s.first = add_operands(p, items, s.count);
+    } else {
         ptx_fail(p, "expected an instruction, not %s", ptx_token_text(p));
-        return;
     }
-    take_opcode(p, &s);
-    if (ptx_at(p, ':') && s.guard == PTX_NONE) {
-        define_label(p, s.opcode);
-        return;
+    if (p->status == AT_FORMAT) {
+        s.unreadable = true;
+        s.guard = PTX_NONE;
+        s.count = 0;
+        ptx_skip_unread(p, &begin);
     }
-    s.count = parse_items(p, ';', items, MAX_OPERANDS, 0);
-    s.first = add_operands(p, items, s.count);
     ptx_keep(p, &p->module->statements, &p->module->statement_count, &s, sizeof s);
 }
 
+/* What a directive that cannot be read declares is unknown, as are the instructions that need it. */
 static void parse_directive(ptx_parser *p)
 {
     ptx_text t = p->token.text;
+    const ptx_mark begin = ptx_here(p);
+    if (ptx_text_is(t, ".loc")) {
+        ptx_parse_loc(p);
+        return;
+    }
     if (ptx_text_is(t, ".reg")) {
         ptx_parse_registers(p);
-    } else if (ptx_text_is(t, ".loc")) {
-        ptx_parse_loc(p);
     } else if (ptx_text_is(t, ".pragma")) {
         while (!ptx_at(p, ';') && p->token.kind != PTX_TOKEN_END)
             ptx_advance(p);
@@ -265,6 +285,7 @@ static void parse_directive(ptx_parser *p)
     } else {
         ptx_parse_variable(p);
     }
+    ptx_skip_unread(p, &begin);
 }
 
 ptx_text ptx_parse_block(ptx_parser *p, int depth)

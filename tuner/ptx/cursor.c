@@ -49,6 +49,44 @@ void ptx_no_memory(ptx_parser *p)
     end_text(p);
 }
 
+ptx_mark ptx_here(const ptx_parser *p)
+{
+    return (ptx_mark){p->lexer, p->token};
+}
+
+/* Goes on from the current token to behind the end of a statement or directive; false: it has none. */
+static bool go_past(ptx_parser *p)
+{
+    int depth = 0;
+    for (;;) {
+        bool closes = ptx_at(p, '}') || ptx_at(p, ')') || ptx_at(p, ']');
+        if (p->token.kind == PTX_TOKEN_END || (closes && depth == 0))
+            return false;
+        if (ptx_at(p, '{') || ptx_at(p, '(') || ptx_at(p, '['))
+            depth++;
+        depth -= closes;
+        bool ends = ptx_at(p, ';') && depth == 0, is_brace = ptx_at(p, '}') && depth == 0;
+        ptx_advance(p);
+        /* A list of operands goes on, a directive with braces does not. */
+        if (ends || (is_brace && !ptx_at(p, ',') && !ptx_at(p, ';') && !ptx_at(p, '|')))
+            return true;
+    }
+}
+
+void ptx_skip_unread(ptx_parser *p, const ptx_mark *from)
+{
+    if (p->status != AT_FORMAT)
+        return;
+    p->lexer = from->lexer;
+    p->token = from->token;
+    if (go_past(p)) {
+        p->status = AT_OK;
+        error_clear(p->error);
+    } else {
+        end_text(p);
+    }
+}
+
 void ptx_keep(ptx_parser *p, void *items, size_t *count, const void *item, size_t size)
 {
     if (!p->status && !array_add(items, count, item, size))

@@ -76,12 +76,13 @@ typedef struct ptx_statement {
     int first, count; /* operands, in ptx_module.operands */
     int line;         /* of the PTX */
     int location;     /* in ptx_module.locations; PTX_NONE */
+    bool unreadable;  /* its guard or operands are of a form that the parser does not know: it has none */
 } ptx_statement;
 
 typedef struct ptx_label {
     ptx_text name;
-    int statement;    /* that follows it; PTX_NONE: not defined */
-    int first, count; /* .branchtargets: label operands; count 0 for an ordinary label */
+    int statement;    /* that follows it; PTX_NONE: a table, or not defined */
+    int first, count; /* .branchtargets: label operands, .calltargets: functions; count 0: no table */
     int line;         /* of the definition or first use */
 } ptx_label;
 

@@ -75,22 +75,10 @@ static int name_function(ptx_parser *p, int index)
     return index;
 }
 
-static void check_labels(ptx_parser *p, size_t first)
-{
-    for (size_t i = first; i < p->module->label_count && !p->status; i++) {
-        const ptx_label *l = &p->module->labels[i];
-        if (l->statement != PTX_NONE || l->count > 0)
-            continue;
-        p->token.line = l->line; /* where it is named first */
-        ptx_fail(p, "the label or name %.*s is not defined", (int)l->name.length, l->name.at);
-    }
-}
-
 static void parse_body(ptx_parser *p, int index)
 {
     ptx_module *m = p->module;
     ptx_function *f = &m->functions[index];
-    size_t labels = m->label_count;
     f->has_body = true;
     f->first_statement = (int)m->statement_count;
     f->first_register = (int)m->register_count;
@@ -99,7 +87,6 @@ static void parse_body(ptx_parser *p, int index)
     f->statement_count = (int)m->statement_count - f->first_statement;
     f->register_count = (int)m->register_count - f->first_register;
     ptx_scope_deinit(&p->label_names);
-    check_labels(p, labels);
 }
 
 /* "nx, ny, nz", of which the last may be missing and are 1. */
@@ -229,7 +216,9 @@ static void parse_top(ptx_parser *p)
     } else if (ptx_text_is(t, ".loc")) {
         ptx_parse_loc(p);
     } else {
+        const ptx_mark begin = ptx_here(p);
         ptx_parse_variable(p);
+        ptx_skip_unread(p, &begin);
     }
 }
 

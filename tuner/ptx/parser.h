@@ -34,6 +34,17 @@ int64_t ptx_take_integer(ptx_parser *p); /* 0 if there is none, which is a failu
 /* The current token for a message; valid until the next call. */
 const char *ptx_token_text(ptx_parser *p);
 
+/* A place in the text to which the parser may come back. */
+typedef struct ptx_mark {
+    ptx_lexer lexer;
+    ptx_token token;
+} ptx_mark;
+ptx_mark ptx_here(const ptx_parser *p);
+
+/* What begins at the mark could not be read: forgets that failure and goes over it, to behind the ';' or the
+ * closing brace that ends it. The failure stays where nothing ends it, and where it was no AT_FORMAT. */
+void ptx_skip_unread(ptx_parser *p, const ptx_mark *from);
+
 /* AT_FORMAT at the current token's line. */
 void ptx_fail(ptx_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void ptx_no_memory(ptx_parser *p);

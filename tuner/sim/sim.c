@@ -94,8 +94,7 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
     at_status status = sim_kernel_init(&k->kernel, image->bytes, image->size_bytes, "PTX", entries,
                                        plan->launch_count, error);
     /* PTX that cannot be run here is this variant's fate, not the run's. */
-    if (status == AT_FORMAT || status == AT_NOT_FOUND)
-        status = AT_COMPILE;
+    status = status == AT_FORMAT ? AT_NO_DEVICE : status == AT_NOT_FOUND ? AT_COMPILE : status;
     k->registers = image->registers;
     k->image_shared_bytes = image->static_shared_bytes;
     if (status) {
@@ -351,6 +350,7 @@ static const char *complaint(const device *d, outcome *result)
         [SIM_FAULT_SHUFFLE] = OUTCOME_WRONG_RESULT,
         [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
+        [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
         [SIM_FAULT_INTERNAL] = OUTCOME_CRASHED,
     };
     *result = outcomes[d->fault.kind];
@@ -403,7 +403,8 @@ static at_status predict(device *d, const device_kernel *k, const launch_plan *p
                                               cache == DEVICE_CACHE_WARM, NULL, &profile,
                                               &prediction, error);
         if (!status && d->fault.kind != SIM_FAULT_NONE)
-            status = error_set(error, AT_DEVICE, "%s", d->fault.message);
+            status = error_set(error, d->fault.kind == SIM_FAULT_UNKNOWN ? AT_NO_DEVICE : AT_DEVICE, "%s",
+                               d->fault.message);
         if (status)
             return status;
         *time_ns += prediction.time_ns;

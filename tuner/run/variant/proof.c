@@ -390,7 +390,7 @@ static void judge(prover *p, const device_event *e)
     p->sent[j->worker]--;
     if (e->outcome == OUTCOME_OK)
         decide(p, j, PROOF_PROVEN, "");
-    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT)
+    else if (e->status == AT_OK && e->outcome != OUTCOME_TIMEOUT && e->outcome != OUTCOME_NOT_SIMULATED)
         decide(p, j, PROOF_CONVICTED, e->message);
     else
         decide(p, j, PROOF_UNKNOWN, e->message);

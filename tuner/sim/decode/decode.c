@@ -18,6 +18,9 @@ void sim_program_free(sim_program *p)
         return;
     free(p->code);
     free(p->lists);
+    for (size_t i = 0; i < p->reason_count; i++)
+        free(p->reasons[i]);
+    free(p->reasons);
     free(p->constants);
     free(p->parameter_offsets);
     free(p->parameter_sizes);
@@ -55,11 +58,12 @@ static const family *find_family(const char *name)
     return NULL;
 }
 
-static at_status decode_statement(decoder *d, const ptx_statement *s)
+static at_status decode_known(decoder *d, const ptx_statement *s)
 {
-    d->statement = s;
     if (d->program->register_bytes > max_register_bytes)
         return decode_fail(d, "the kernel uses too many registers");
+    if (s->unreadable)
+        return decode_unknown(d);
     cut_opcode(&d->op, s->opcode);
     const family *f = find_family(d->op.name);
     if (!f)
@@ -67,6 +71,17 @@ static at_status decode_statement(decoder *d, const ptx_statement *s)
     if (f->most && decode_count(d, f->least, f->most))
         return d->status;
     return f->types && d->op.type_count != f->types ? decode_unknown(d) : f->decode(d);
+}
+
+static at_status decode_statement(decoder *d, const ptx_statement *s)
+{
+    const size_t first = d->program->code_count;
+    d->statement = s;
+    if (decode_known(d, s) == AT_FORMAT) {
+        d->program->code_count = first;
+        decode_not_simulated(d);
+    }
+    return d->status;
 }
 
 /* Targets were written as statement numbers of this function; its end as its statement count. */

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -10,23 +11,36 @@ at_status decode_fail(decoder *d, const char *format, ...)
 {
     if (d->status)
         return d->status;
-    char text[256];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(d->reason, sizeof d->reason, format, arguments);
     va_end(arguments);
-    const ptx_statement *s = d->statement;
-    if (!s)
-        return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, 0, "%s", text);
-    ptx_text file;
-    int line;
-    ptx_source_line(d->module, s->location, &file, &line);
-    char at[256] = "";
-    if (line > 0)
-        snprintf(at, sizeof at, " (%.*s:%d)", (int)(file.length > 200 ? 200 : file.length), file.at, line);
-    return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, s->line, "%.*s%s: %s",
-                                    (int)(s->opcode.length > 100 ? 100 : s->opcode.length),
-                                    s->opcode.at, at, text);
+    return d->status = error_set_at(d->error, AT_FORMAT, d->module->name, d->statement ? d->statement->line : 0,
+                                    "%s", d->reason);
+}
+
+/* The number of the decoder's reason among the program's; each stands there once. */
+static int32_t keep_reason(decoder *d)
+{
+    sim_program *p = d->program;
+    for (size_t i = 0; i < p->reason_count; i++)
+        if (strcmp(p->reasons[i], d->reason) == 0)
+            return (int32_t)i;
+    char *kept = strdup(d->reason);
+    if (!kept || !array_add(&p->reasons, &p->reason_count, &kept, sizeof kept)) {
+        free(kept);
+        decode_no_memory(d);
+        return 0;
+    }
+    return (int32_t)p->reason_count - 1;
+}
+
+void decode_not_simulated(decoder *d)
+{
+    error_clear(d->error);
+    d->status = AT_OK;
+    int32_t reason = keep_reason(d);
+    decode_emit(d, SIM_UNKNOWN, SIM_CLASS_CONTROL)->target = reason;
 }
 
 at_status decode_no_memory(decoder *d)

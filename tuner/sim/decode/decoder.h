@@ -47,15 +47,20 @@ typedef struct decoder {
     int64_t *local_at;     /* variables in local memory (and .param of callees): offset or -1 */
     opcode op;
     at_error *error;
+    char reason[256];      /* of the failure, without where it is */
     /* Decodes all statements of a function into the program: decode.c's, for calls. */
     at_status (*function)(struct decoder *d, const ptx_function *f);
 } decoder;
 
 /* Set AT_FORMAT (AT_NO_MEMORY) with the current statement, unless something failed before. Return the
- * decoder's status. */
+ * decoder's status. A statement that fails with AT_FORMAT becomes SIM_UNKNOWN: it matters only where it is
+ * executed. */
 at_status decode_fail(decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 at_status decode_no_memory(decoder *d);
 at_status decode_unknown(decoder *d);
+
+/* Forgets an AT_FORMAT and emits SIM_UNKNOWN for it, in place of what the current statement emitted. */
+void decode_not_simulated(decoder *d);
 
 /* Appends an instruction with the current statement's guard and lines; it is valid up to the next one. */
 sim_instruction *decode_emit(decoder *d, sim_kind kind, sim_class count_class);

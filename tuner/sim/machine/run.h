@@ -26,6 +26,7 @@ typedef enum sim_fault_kind {
                                 lane itself, or that reads from a lane outside the mask */
     SIM_FAULT_TRAP,
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
+    SIM_FAULT_UNKNOWN,       /* an instruction that is not simulated: says nothing of the kernel */
     SIM_FAULT_INTERNAL
 } sim_fault_kind;
 

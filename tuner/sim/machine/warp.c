@@ -246,6 +246,8 @@ static bool step_other(sim_block *b, sim_warp *w, const sim_instruction *c, uint
     case SIM_BRANCH_INDEXED: return branch_indexed(b, w, c, mask);
     case SIM_EXIT: leave(w, mask); return true;
     case SIM_TRAP: return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_TRAP, "the kernel trapped");
+    case SIM_UNKNOWN:
+        return sim_fail(b, w, c, __builtin_ctz(mask), SIM_FAULT_UNKNOWN, "%s", b->program->reasons[c->target]);
     case SIM_BARRIER: return sim_barrier_arrive(b, w, c, mask);
     case SIM_CLUSTER_BARRIER: return sim_cluster_barrier(b, w, c, mask);
     case SIM_CLUSTER_MAP: return sim_cluster_map(b, w, c, mask);

@@ -47,7 +47,8 @@ typedef enum sim_kind {
     SIM_BULK_LOAD,  /* c bytes from global a to shared b, completing on the mbarrier at e */
     SIM_BULK_STORE, /* c bytes from shared b to global a */
     SIM_BULK_COMMIT, SIM_BULK_WAIT, /* at most `offset` groups stay under way */
-    SIM_SPACE_TEST /* predicate d = is address a in `space`? */
+    SIM_SPACE_TEST, /* predicate d = is address a in `space`? */
+    SIM_UNKNOWN    /* not simulated, for sim_program.reasons[target] */
 } sim_kind;
 
 /* Classes by which issued instructions are counted. */
@@ -177,6 +178,8 @@ typedef struct sim_program {
     size_t code_count;
     int32_t *lists;
     size_t list_count;
+    char **reasons; /* owned; why instructions are not simulated */
+    size_t reason_count;
     sim_constant *constants;
     size_t constant_count;
     int32_t special_slots[SIM_SPECIAL_COUNT]; /* SIM_NO_SLOT where not read */

@@ -296,19 +296,53 @@ static void the_lowest_faulty_block_is_reported(void **state)
     sim_test_deinit(&t);
 }
 
-static void an_unknown_instruction_is_named_with_its_lines(void **state)
+/* Runs PTX with the entry k of (u64 p), of which p is `first`. */
+static sim_fault run_ptx(const char *body, uint64_t first)
 {
-    (void)state;
-    static const char ptx[] = ".version 8.0\n.target sm_90\n.address_size 64\n"
-                              ".visible .entry k()\n{\n"
-                              "\t.reg .b32 %r<2>;\n\t.loc 1 42 3\n\tfrobnicate.b32 %r1, %r1;\n\tret;\n}\n"
-                              "\t.file 1 \"kernel.cu\"\n";
+    char ptx[2048];
     at_error error = {0};
     sim_kernel k;
-    assert_int_equal(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error), AT_FORMAT);
-    assert_int_equal(error.line, 8);
-    assert_non_null(strstr(error.message, "frobnicate.b32"));
-    assert_non_null(strstr(error.message, "kernel.cu:42"));
+    sim_fault fault;
+    snprintf(ptx, sizeof ptx,
+             ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n%s}\n"
+             "\t.file 1 \"kernel.cu\"\n", body);
+    assert_ok(sim_kernel_init(&k, ptx, strlen(ptx), "test.ptx", (const char *[]){"k"}, 1, &error), error);
+    const sim_memory memory = {0};
+    const sim_launch launch = {.program = k.programs[0], .memory = &memory, .parameters = (const uint8_t *)&first,
+                               .grid = {1, 1, 1}, .block = {32, 1, 1}, .check = true, .threads = 1};
+    assert_ok(sim_run(&launch, &fault, &error), error);
+    sim_kernel_deinit(&k);
+    return fault;
+}
+
+static void an_unknown_instruction_ends_a_run_that_executes_it(void **state)
+{
+    (void)state;
+    static const char body[] = "\t.reg .b32 %r<2>;\n\t.reg .b64 %rd<2>;\n\t.reg .pred %p<2>;\n"
+                               "\tld.param.u64 %rd1, [p];\n\tsetp.eq.u64 %p1, %rd1, 0;\n"
+                               "\t.loc 1 42 3\n\t@%p1 frobnicate.b32 %r1, %r1;\n\tret;\n";
+    const sim_fault fault = run_ptx(body, 0);
+    assert_int_equal(fault.kind, SIM_FAULT_UNKNOWN);
+    assert_non_null(strstr(fault.message, "not simulated"));
+    assert_non_null(strstr(fault.message, "frobnicate.b32, PTX line 12"));
+    assert_non_null(strstr(fault.message, "kernel.cu:42"));
+    assert_int_equal(run_ptx(body, 1).kind, SIM_FAULT_NONE);
+}
+
+static void what_cannot_be_read_matters_where_it_is_executed(void **state)
+{
+    (void)state;
+    static const char *const unread[] = {"frobnicate {%p1 ~ %p1}, [[8], {9}];", "ld.u32 1, [8, 4];", "bra NOWHERE;",
+                                         "@%nothing ret;", ".reg .wrong %x; mov.b32 %x, 1;",
+                                         "call.uni absent, ();", "mov.b128 %q, 1;", ".shared .weird t[4]; st.shared.u32 [t], 1;"};
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++) {
+        char body[512];
+        snprintf(body, sizeof body,
+                 ".reg .b64 %%rd<2>;\n.reg .pred %%p<2>;\n.reg .b128 %%q;\nld.param.u64 %%rd1, [p];\n"
+                 "setp.eq.u64 %%p1, %%rd1, 0;\n@!%%p1 bra END;\n%s\nEND: ret;\n", unread[i]);
+        if (run_ptx(body, 0).kind != SIM_FAULT_UNKNOWN || run_ptx(body, 1).kind != SIM_FAULT_NONE)
+            fail_msg("%s: %s", unread[i], run_ptx(body, 0).message);
+    }
 }
 
 static void blocks_that_write_different_values_to_one_place_race(void **state)
@@ -531,7 +565,8 @@ int main(void)
         cmocka_unit_test(local_memory_that_nothing_wrote_is_not_read),
         cmocka_unit_test(an_index_that_wrapped_ends_in_no_other_buffer),
         cmocka_unit_test(the_lowest_faulty_block_is_reported),
-        cmocka_unit_test(an_unknown_instruction_is_named_with_its_lines),
+        cmocka_unit_test(an_unknown_instruction_ends_a_run_that_executes_it),
+        cmocka_unit_test(what_cannot_be_read_matters_where_it_is_executed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
