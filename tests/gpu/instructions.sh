@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Does the simulated device compute what a GPU does? Usage: tests/gpu/instructions.sh [BUILD_FOLDER [DETAILS]] (default
+# build/release, instructions.details in the current folder). All forms of instructions, and random programs, on both;
+# what is known to differ is in instructions.txt. Exit status: 0 nothing else differs, 77 there is no GPU, else what failed.
+here=$(dirname "$(realpath "$0")")
+build=$(realpath "${1:-$here/../../build/release}")
+exec "$build/tests/test_gpu_instructions" "$here/instructions.txt" "${2:-instructions.details}"
