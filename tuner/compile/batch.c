@@ -17,6 +17,7 @@ typedef struct task {
     const char *options[COMPILE_OPTIONS_MAX];
     source_header headers[SOURCE_HEADERS_MAX];
     compile_key key;
+    uint64_t kind;
     group_member member;
 } task;
 
@@ -115,9 +116,8 @@ static bool take_request(compiler *c, task *t, bool several)
     if (t->request.type != COMPILE_REQUEST ||
         !compile_wire_get_request(&t->request.body, t->options, t->headers, &t->r))
         return false;
-    /* The id, which comes first, is all that does not bear on the result. */
-    t->key = compile_cache_key(compiler_identity(c, &t->r), t->request.body.bytes + sizeof t->r.id,
-                               t->request.body.size_bytes - sizeof t->r.id);
+    t->key = compile_wire_key(&t->request.body, compiler_identity(c, &t->r));
+    t->kind = compile_wire_kind(&t->r);
     t->answered = compiler_fetch(c, t->key, t->r.id, &t->reply);
     t->groupable = several && !t->answered && !t->r.want_ptx && !t->r.header_count &&
                    group_member_init(t->r.source, t->r.name, t->r.entry, &t->member);
@@ -126,11 +126,7 @@ static bool take_request(compiler *c, task *t, bool several)
 
 static bool alike(const task *a, const task *b)
 {
-    bool same = strcmp(a->r.arch, b->r.arch) == 0 && a->r.option_count == b->r.option_count &&
-                group_members_fit(&a->member, &b->member);
-    for (size_t i = 0; same && i < a->r.option_count; i++)
-        same = strcmp(a->r.options[i], b->r.options[i]) == 0;
-    return same;
+    return a->kind == b->kind && group_members_fit(&a->member, &b->member);
 }
 
 static void compile_batch(compiler *c, task *tasks, size_t count)

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "base/clock.h"
 #include "base/cores.h"
@@ -426,20 +425,6 @@ at_status compile_take(compile_pool *pool, int timeout_ms, compile_result *out, 
     }
 }
 
-/* Sources that may be compiled as one have the same. */
-static uint64_t kind_of(const compile_request *r)
-{
-    pack p = {0};
-    pack_put_string(&p, r->name);
-    pack_put_string(&p, r->arch);
-    pack_put_u32(&p, r->want_ptx);
-    for (size_t i = 0; i < r->option_count; i++)
-        pack_put_string(&p, r->options[i]);
-    uint64_t kind = p.failed ? r->id : XXH3_64bits(p.bytes, p.size_bytes);
-    pack_deinit(&p);
-    return kind;
-}
-
 at_status compile_submit(compile_pool *pool, const compile_request *request, at_error *error)
 {
     if (request->option_count > COMPILE_OPTIONS_MAX)
@@ -466,7 +451,7 @@ at_status compile_submit(compile_pool *pool, const compile_request *request, at_
     }
     j->id = request->id;
     j->number = numbered.id;
-    j->kind = kind_of(request);
+    j->kind = compile_wire_kind(request);
     j->alone = request->want_ptx;
     compile_queue_push(&pool->queue, j);
     pool->pending++;

@@ -2,12 +2,18 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
-static const pack_field request_fields[] = {
+/* A source's own; the id first, which is all that does not bear on the result. */
+static const pack_field own_fields[] = {
     PACK_FIELD(compile_request, id),
     PACK_FIELD(compile_request, source),
-    PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, entry),
+};
+
+/* With options and headers they are what sources share that are compiled as one. */
+static const pack_field shared_fields[] = {
+    PACK_FIELD(compile_request, name),
     PACK_FIELD(compile_request, arch),
     PACK_FIELD(compile_request, want_ptx),
 };
@@ -26,9 +32,9 @@ static const pack_field result_fields[] = {
     PACK_FIELD(compile_result, resources.barriers),
 };
 
-void compile_wire_put_request(pack *m, const compile_request *r)
+static void put_shared(pack *m, const compile_request *r)
 {
-    pack_put_fields(m, r, request_fields, sizeof request_fields / sizeof *request_fields);
+    pack_put_fields(m, r, shared_fields, sizeof shared_fields / sizeof *shared_fields);
     pack_put_u32(m, (uint32_t)r->option_count);
     for (size_t i = 0; i < r->option_count; i++)
         pack_put_string(m, r->options[i]);
@@ -39,11 +45,33 @@ void compile_wire_put_request(pack *m, const compile_request *r)
     }
 }
 
+void compile_wire_put_request(pack *m, const compile_request *r)
+{
+    pack_put_fields(m, r, own_fields, sizeof own_fields / sizeof *own_fields);
+    put_shared(m, r);
+}
+
+uint64_t compile_wire_kind(const compile_request *r)
+{
+    pack m = {0};
+    put_shared(&m, r);
+    uint64_t kind = m.failed ? r->id : XXH3_64bits(m.bytes, m.size_bytes);
+    pack_deinit(&m);
+    return kind;
+}
+
+compile_key compile_wire_key(const pack *request, const char *compiler)
+{
+    const size_t own = sizeof(((compile_request *)0)->id);
+    return compile_cache_key(compiler, request->bytes + own, request->size_bytes - own);
+}
+
 bool compile_wire_get_request(pack *m, const char *options[COMPILE_OPTIONS_MAX],
                               source_header headers[SOURCE_HEADERS_MAX], compile_request *out)
 {
     *out = (compile_request){.options = options, .headers = headers};
-    pack_get_fields(m, out, request_fields, sizeof request_fields / sizeof *request_fields);
+    pack_get_fields(m, out, own_fields, sizeof own_fields / sizeof *own_fields);
+    pack_get_fields(m, out, shared_fields, sizeof shared_fields / sizeof *shared_fields);
     out->option_count = pack_get_u32(m);
     if (out->option_count > COMPILE_OPTIONS_MAX)
         return false;

@@ -78,9 +78,9 @@ static at_status map_put(journal *j, journal_line *line, at_error *error)
     return error_set(error, AT_NO_MEMORY, "no memory for the journal");
 }
 
-journal_key journal_key_on(const journal *j, size_t gpu, journal_key launches)
+journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant)
 {
-    return journal_key_of_both(j->gpus[gpu].facts, launches);
+    return journal_key_of_both(j->gpus[gpu].facts, variant);
 }
 
 void journal_name_gpu(journal *j, size_t gpu, const char *uuid)

@@ -34,9 +34,9 @@ at_status journal_open(const char *folder, const journal_facts *facts, journal *
 /* Flushes to the disk and closes, keeping the entries for the next run. NULL is fine. */
 void journal_close(journal *j);
 
-/* The key of a variant, from that of its launches, under the facts that the journal was opened with and on a
+/* The key of a variant, from its identity, under the facts that the journal was opened with and on a
  * GPU of the run (journal_entry.gpu): one GPU's measurements are not used for another. */
-journal_key journal_key_on(const journal *j, size_t gpu, journal_key launches);
+journal_key journal_key_on(const journal *j, size_t gpu, journal_key variant);
 
 /* Says which GPU that is, where the facts did not: nothing is appended for it before. */
 void journal_name_gpu(journal *j, size_t gpu, const char *uuid);

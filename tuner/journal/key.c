@@ -3,7 +3,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-#include "base/pack.h"
 
 static journal_key hash(const void *bytes, size_t size_bytes)
 {
@@ -14,7 +13,7 @@ static journal_key hash(const void *bytes, size_t size_bytes)
     return out;
 }
 
-static at_status finish(pack *m, journal_key *out, at_error *error)
+at_status journal_key_of_pack(pack *m, journal_key *out, at_error *error)
 {
     if (m->failed) {
         pack_deinit(m);
@@ -41,7 +40,7 @@ at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_erro
         plan_put_problem(&m, &f->problems[i]);
     pack_put_string(&m, f->reference_hash);
     pack_put_u32(&m, f->warm_cache);
-    return finish(&m, out, error);
+    return journal_key_of_pack(&m, out, error);
 }
 
 journal_key journal_key_of_both(journal_key first, journal_key second)
@@ -53,18 +52,6 @@ journal_key journal_key_of_both(journal_key first, journal_key second)
 journal_key journal_key_of_gpu(journal_key facts, const char *uuid)
 {
     return journal_key_of_both(facts, hash(uuid, strlen(uuid)));
-}
-
-at_status journal_key_of_launches(const journal_launch *launches, size_t count, journal_key *out,
-                                  at_error *error)
-{
-    pack m = {0};
-    pack_put_u64(&m, count);
-    for (size_t i = 0; i < count; i++) {
-        pack_put_string(&m, launches[i].source_hash);
-        plan_put_launch(&m, launches[i].plan);
-    }
-    return finish(&m, out, error);
 }
 
 at_status journal_key_of_question(journal_key race, const journal_question *q, journal_key *out,
@@ -79,5 +66,5 @@ at_status journal_key_of_question(journal_key race, const journal_question *q, j
         pack_put_bytes(&m, q->variants[i].bytes, sizeof q->variants[i].bytes);
         pack_put_u64(&m, q->configurations[i]);
     }
-    return finish(&m, out, error);
+    return journal_key_of_pack(&m, out, error);
 }

@@ -2,9 +2,9 @@
  * measured again.
  *
  * All variants of a run share the facts: the device and its driver, NVRTC, the problems and their
- * reference, the way of measuring. The launches are one variant's own: the emitted source and how it is
- * launched, for each problem. A key is the XXH3-128 of these fields, packed as in a message
- * (base/pack.h). The only failure is AT_NO_MEMORY. */
+ * reference, the way of measuring. What is one variant's own is its identity (run/variant/identity.h).
+ * A key is the XXH3-128 of these fields, packed as in a message (base/pack.h). The only failure is
+ * AT_NO_MEMORY. */
 #ifndef AUTOTUNE_JOURNAL_KEY_H
 #define AUTOTUNE_JOURNAL_KEY_H
 
@@ -14,6 +14,7 @@
 
 #include "device/device.h"
 #include "base/error.h"
+#include "base/pack.h"
 #include "device/plan.h"
 
 /* Incremented when samples of an older autotune are no longer comparable. */
@@ -36,12 +37,6 @@ typedef struct journal_facts {
     bool warm_cache;
 } journal_facts;
 
-/* A variant's kernel for one of the problems. */
-typedef struct journal_launch {
-    const char *source_hash;          /* of the emitted source */
-    const launch_plan *plan;
-} journal_launch;
-
 /* A request of the race to the device: what, of which variants, in this order. Its answer is an entry. */
 typedef struct journal_question {
     const char *asked;             /* "block", "check" ... */
@@ -54,8 +49,8 @@ typedef struct journal_question {
 /* The facts without the GPU's UUID. */
 at_status journal_key_of_facts(const journal_facts *f, journal_key *out, at_error *error);
 
-at_status journal_key_of_launches(const journal_launch *launches, size_t count, journal_key *out,
-                                  at_error *error);
+/* The key of what was packed; the pack is empty then, also after a failure. */
+at_status journal_key_of_pack(pack *m, journal_key *out, at_error *error);
 
 /* The key of both together, in this order. */
 journal_key journal_key_of_both(journal_key first, journal_key second);

@@ -2,12 +2,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compile/cache.h"
 #include "compile/cubin.h"
 #include "compile/option.h"
 #include "base/error.h"
-#include "base/pack.h"
 #include "compile/nvrtc.h"
 #include "library/pattern.h"
 #include "script/script.h"
@@ -76,29 +76,18 @@ static at_status run_nvrtc(const library_source *s, const char *arch, unsigned c
 
 /* Everything that decides what the compiler makes, but not the compiler's own version: a machine
  * that has a cubin in its cache needs no NVRTC. */
-static at_status cache_key(const library_source *s, const char *arch, compile_key *out,
-                           at_error *error)
+static compile_key cache_key(const library_source *s, const char *arch)
 {
-    pack m = {0};
-    pack_put_string(&m, arch);
-    pack_put_string(&m, s->variant.source);
-    for (size_t i = 0; i < s->variant.option_count; i++)
-        pack_put_string(&m, s->variant.options[i]);
-    bool failed = m.failed;
-    if (!failed)
-        *out = compile_cache_key("libautotune 1", m.bytes, m.size_bytes);
-    pack_deinit(&m);
-    return failed ? error_set(error, AT_NO_MEMORY, "out of memory") : AT_OK;
+    char made_for[80];
+    snprintf(made_for, sizeof made_for, "libautotune 2 %s", arch);
+    return compile_cache_key(made_for, s->variant.hash, strlen(s->variant.hash));
 }
 
 static at_status compile(library_source *s, const at_kernel_options *o, const char *arch,
                          at_error *error)
 {
     compile_cache cache;
-    compile_key key;
-    at_status status = cache_key(s, arch, &key, error);
-    if (status)
-        return status;
+    const compile_key key = cache_key(s, arch);
     /* A cache that cannot be had only costs time. */
     bool cached =
         !(o && o->no_cache) && compile_cache_open(o ? o->cache : NULL, 0, &cache, NULL) == AT_OK;
@@ -107,7 +96,7 @@ static at_status compile(library_source *s, const at_kernel_options *o, const ch
         return AT_OK;
     free(s->cubin);
     s->cubin = NULL;
-    status = run_nvrtc(s, arch, &s->cubin, &s->cubin_bytes, error);
+    at_status status = run_nvrtc(s, arch, &s->cubin, &s->cubin_bytes, error);
     if (!status && cached)
         compile_cache_put(&cache, key, s->cubin, s->cubin_bytes, NULL);
     return status;

@@ -300,6 +300,23 @@ static at_status note_includes(output *o, const included *i, at_error *error)
     return AT_OK;
 }
 
+/* Sets out->hash. The source tells what it includes, but nothing of the options. */
+static at_status identify(emitted *out, at_error *error)
+{
+    XXH3_state_t *state = XXH3_createState();
+    if (!state)
+        return error_set(error, AT_NO_MEMORY, "out of memory for the emitted source");
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, out->source, out->size_bytes);
+    for (size_t i = 0; i < out->option_count; i++) {
+        XXH3_128bits_update(state, "", 1); /* a NUL, which no source and no option holds */
+        XXH3_128bits_update(state, out->options[i], strlen(out->options[i]));
+    }
+    hash_text(XXH3_128bits_digest(state), out->hash);
+    XXH3_freeState(state);
+    return AT_OK;
+}
+
 static at_status run(emission *e, bool line_marks, emitted *out, at_error *error)
 {
     script *s = e->s;
@@ -322,12 +339,11 @@ static at_status run(emission *e, bool line_marks, emitted *out, at_error *error
         status = note_includes(&e->output, &out->includes, error);
     out->source = e->output.bytes;
     out->size_bytes = e->output.size_bytes;
-    if (status) {
+    if (!status)
+        status = identify(out, error);
+    if (status)
         emitted_deinit(out);
-        return status;
-    }
-    hash_text(XXH3_128bits(out->source, out->size_bytes), out->hash);
-    return AT_OK;
+    return status;
 }
 
 at_status emit_variant(script *s, problem_kind problem, const uint16_t *indices, bool line_marks,

@@ -3,7 +3,7 @@
  * A line that starts with % is Lua, ${...} a Lua expression; configuration, problem and device
  * values are in scope. The emitted source has #line directives to the template wherever the
  * numbering would drift. At its end a comment gives the hash of each file that it includes
- * (script/include.h), so that equal sources mean equal kernels. */
+ * (script/include.h), so that equal sources under equal options mean equal kernels. */
 #ifndef AUTOTUNE_SCRIPT_EMIT_H
 #define AUTOTUNE_SCRIPT_EMIT_H
 
@@ -19,7 +19,8 @@
 typedef struct emitted {
     char *source;            /* NUL-terminated; owned, freed by emitted_deinit */
     size_t size_bytes;       /* without the NUL */
-    char hash[33];           /* XXH3-128 of the source, hex; covers what it includes */
+    char hash[33];           /* XXH3-128 of all that is compiled, hex: the source, what it includes (by the
+                                comment at its end), and the options, each after a NUL */
     const char *options[16]; /* extra NVRTC options the pattern asks for; borrowed from the script */
     size_t option_count;
     included includes;       /* files of the script's folder, and of the tool's, for the compiler */

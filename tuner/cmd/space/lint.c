@@ -6,6 +6,7 @@
 #include "cmd/line/commands.h"
 #include "cmd/space/unchecked.h"
 #include "run/setup/setup.h"
+#include "run/variant/identity.h"
 #include "script/emit.h"
 
 /* Configurations whose neighbours are looked at for what a parameter changes. */
@@ -93,26 +94,27 @@ static at_status lint_ragged(linting *l, at_error *error)
     return status;
 }
 
-/* Do two variants have the same source and launch? */
+static at_status identify(const linting *l, const uint16_t *indices, journal_key *out, at_error *error)
+{
+    emitted source = {0};
+    launch_plan plan;
+    at_status status = emit_variant(l->script, PROBLEM_TUNED, indices, false, &source, error);
+    if (!status)
+        status = script_launch_plan(l->script, PROBLEM_TUNED, indices, &plan, error);
+    if (!status)
+        status = identity_of(&(identity_part){source.hash, &plan}, 1,
+                             (uint32_t)script_layout_of(l->script, indices), out, error);
+    emitted_deinit(&source);
+    return status;
+}
+
 static at_status compare_variants(linting *l, bool *same, at_error *error)
 {
-    emitted a = {0}, b = {0};
-    launch_plan from, to;
-    memset(&from, 0, sizeof from);
-    memset(&to, 0, sizeof to);
-    at_status status = emit_variant(l->script, PROBLEM_TUNED, l->one, false, &a, error);
+    journal_key one, other;
+    at_status status = identify(l, l->one, &one, error);
     if (!status)
-        status = emit_variant(l->script, PROBLEM_TUNED, l->other, false, &b, error);
-    if (!status)
-        status = script_launch_plan(l->script, PROBLEM_TUNED, l->one, &from, error);
-    if (!status)
-        status = script_launch_plan(l->script, PROBLEM_TUNED, l->other, &to, error);
-    *same = !status && strcmp(a.source, b.source) == 0 && a.option_count == b.option_count &&
-            memcmp(&from, &to, sizeof from) == 0;
-    for (size_t i = 0; *same && i < a.option_count; i++)
-        *same = strcmp(a.options[i], b.options[i]) == 0;
-    emitted_deinit(&a);
-    emitted_deinit(&b);
+        status = identify(l, l->other, &other, error);
+    *same = !status && memcmp(&one, &other, sizeof one) == 0;
     return status;
 }
 

@@ -13,6 +13,7 @@
 #include "run/setup/problems.h"
 #include "run/setup/setup.h"
 #include "run/setup/workers.h"
+#include "run/variant/identity.h"
 #include "script/emit.h"
 #include "search/race/race.h"
 
@@ -37,7 +38,8 @@ typedef struct work {
     side *sides;
     struct entrant { /* who a side is; owned */
         compile_result result;
-        char hash[33];
+        char hash[33];        /* of what is compiled */
+        journal_key identity;
         char *text;     /* configuration */
         json_t *values; /* the same, {name: value, ...} */
     } *entrants;
@@ -154,14 +156,15 @@ static at_status add_side(run *r, size_t number, const uint16_t *indices, at_err
     if (!status)
         status = emit_variant(w->script, PROBLEM_TUNED, indices, true, &source, error);
     bool known = false;
+    struct entrant *added = &w->entrants[w->count];
+    s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
+    if (!status)
+        status = identity_of(&(identity_part){source.hash, &s->launch}, 1, s->layout, &added->identity, error);
     for (size_t i = 0; i < w->count && !status; i++)
-        known = known || (strcmp(w->entrants[i].hash, source.hash) == 0 &&
-                          memcmp(&w->sides[i].launch, &s->launch, sizeof s->launch) == 0);
+        known = known || memcmp(&w->entrants[i].identity, &added->identity, sizeof added->identity) == 0;
     if (status || known)
         goto cleanup;
-    struct entrant *added = &w->entrants[w->count];
     snprintf(added->hash, sizeof added->hash, "%s", source.hash);
-    s->layout = (uint32_t)problem_set_layout(&w->problems, indices);
     char *text = calloc(1, CONFIGURATION_BYTES);
     if (!text) {
         status = error_set(error, AT_NO_MEMORY, "out of memory");

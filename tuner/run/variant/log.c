@@ -3,28 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-at_status variant_log_set_keys(const variant_log *log, candidate *c, const sources *all, at_error *error)
-{
-    journal_launch launches[DEVICE_SLOTS];
-    size_t count = 0;
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        if (c->present[i])
-            launches[count++] =
-                (journal_launch){.source_hash = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash,
-                                 .plan = &c->launches[i]};
-    if (!log->journal)
-        return AT_OK;
-    at_status status = journal_key_of_launches(launches, count, &c->launched, error);
-    if (!status)
-        variant_log_put_on(log, c, c->gpu);
-    return status;
-}
-
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number)
 {
     c->gpu = gpu_number;
     if (log->journal)
-        c->key = journal_key_on(log->journal, gpu_number, c->launched);
+        c->key = journal_key_on(log->journal, gpu_number, c->source);
 }
 
 static void format_configuration(const variant_log *log, const candidate *c, char *text, size_t size_bytes)

@@ -6,7 +6,7 @@
 #include "journal/journal.h"
 #include "run/setup/gpus.h"
 #include "run/setup/session.h"
-#include "run/variant/sources.h"
+#include "run/variant/variant.h"
 
 typedef struct variant_log { /* everything is borrowed */
     journal *journal; /* NULL: nothing is kept or found */
@@ -17,11 +17,7 @@ typedef struct variant_log { /* everything is borrowed */
     at_error *trouble; /* gets why the journal refused an entry */
 } variant_log;
 
-/* Sets the candidate's key, for every GPU. The outcome of one whose ragged problems are deferred has
- * another key than the outcome on all problems. AT_NO_MEMORY. */
-at_status variant_log_set_keys(const variant_log *log, candidate *c, const sources *all, at_error *error);
-
-/* Says which GPU measures the candidate, or did. */
+/* Says which GPU measures the candidate, or did, and so what its key is, by c->source. */
 void variant_log_put_on(const variant_log *log, candidate *c, size_t gpu_number);
 
 /* Writes the candidate's outcome. */

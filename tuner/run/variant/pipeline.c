@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "run/setup/gpus.h"
+#include "run/variant/identity.h"
 #include "run/variant/log.h"
 #include "run/variant/queue.h"
 #include "run/variant/sources.h"
@@ -191,13 +192,10 @@ static at_status resume(pipeline *p, candidate *c, at_error *error)
 }
 
 /* *done: it needs no compiling, for its twin has been met or the journal knows it. */
-static at_status recognise(pipeline *p, candidate *c, const sources *all, bool *done, at_error *error)
+static at_status recognise(pipeline *p, candidate *c, bool *done, at_error *error)
 {
     candidate *first;
-    const char *hashes[DEVICE_SLOTS];
-    for (size_t i = 0; i < DEVICE_SLOTS; i++)
-        hashes[i] = all->of[i].hash;
-    at_status status = twins_meet_source(&p->twins, &p->table, c, hashes, &first, error);
+    at_status status = twins_meet_source(&p->twins, &p->table, c, &first, error);
     *done = !status && (first || variant_log_find(&p->log, c));
     if (!*done)
         return status;
@@ -223,7 +221,7 @@ static at_status compiled(pipeline *p, candidate *c, at_error *error)
         p->check_due = p->check_due || c == p->checking;
         return AT_OK;
     }
-    at_status status = twins_set_code(c, error);
+    at_status status = identity_by_code(c, error);
     if (!status)
         status = twins_meet_code(&p->twins, &p->table, c, &first, error);
     if (status)
@@ -246,13 +244,15 @@ static at_status emit_and_submit(pipeline *p, candidate *c, bool resumable, at_e
     if (!status && resumable) {
         if (p->defers)
             sources_defer_ragged(&all, c);
-        status = variant_log_set_keys(&p->log, c, &all, error);
+        status = identity_by_source(c, &all, error);
+        if (!status)
+            variant_log_put_on(&p->log, c, c->gpu);
     }
     int64_t end_ns = clock_now_ns();
     trace_span(s->trace, p->lane, "emit", start_ns, end_ns, 1);
     p->state.emit_ns += end_ns - start_ns;
     if (!status && resumable)
-        status = recognise(p, c, &all, &done, error);
+        status = recognise(p, c, &done, error);
     if (!status && !done) {
         status = sources_submit(&all, s, c, error);
         if (!status && c->parts > 0)
@@ -358,7 +358,7 @@ static at_status take_compiled(pipeline *p, compile_result *r, at_error *error)
     c->found.compile_ns += c->finished ? 0 : r->time_ns;
     if (r->outcome == COMPILE_OK) {
         if (!c->finished)
-            twins_note_code(c, slot, r, ptx);
+            identity_note_code(c, slot, r, ptx);
         c->images[slot] = ptx ? r->ptx : r->cubin;
         c->image_bytes[slot] = ptx ? r->ptx_bytes : r->cubin_bytes;
         *(ptx ? (void **)&r->ptx : &r->cubin) = NULL;

@@ -3,11 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
-#include "base/hash_text.h"
-#include "compile/code.h"
-
 void twins_deinit(twins *t)
 {
     keymap_deinit(&t->by_source);
@@ -17,29 +12,6 @@ void twins_deinit(twins *t)
 candidate *twins_lead(candidate *c)
 {
     return c->twin_of ? c->twin_of : c;
-}
-
-/* All that an outcome depends on besides the run: on which problems it is tried, what its data is, how it is
- * launched, and the texts, which are of sources or of codes. */
-static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS], journal_key *out,
-                          at_error *error)
-{
-    journal_launch launches[DEVICE_SLOTS];
-    journal_key shared = {{0}}, own;
-    uint64_t present = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
-        if (!c->present[i])
-            continue;
-        present |= UINT64_C(1) << i;
-        launches[count++] = (journal_launch){.source_hash = texts[i], .plan = &c->launches[i]};
-    }
-    memcpy(shared.bytes, &present, sizeof present);
-    memcpy(shared.bytes + sizeof present, &c->layout, sizeof c->layout);
-    at_status status = journal_key_of_launches(launches, count, &own, error);
-    if (!status)
-        *out = journal_key_of_both(shared, own);
-    return status;
 }
 
 static bool same_key(const journal_key *a, const journal_key *b)
@@ -64,41 +36,9 @@ static at_status meet(keymap *known, const candidates *all, candidate *c, bool b
     return AT_OK;
 }
 
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
-                            const char *const hashes[DEVICE_SLOTS], candidate **first, at_error *error)
+at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error)
 {
-    at_status status = identify(c, hashes, &c->source, error);
-    return status ? status : meet(&t->by_source, all, c, false, first, error);
-}
-
-void twins_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx)
-{
-    char entries[PLAN_ENTRIES_BYTES];
-    struct {
-        compile_code code;
-        kernel_resources resources;
-    } all = {.resources = r->resources};
-    plan_entries(&c->launches[slot], entries);
-    bool known = is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
-    if (is_ptx)
-        all.code = compile_code_of_ptx(r->ptx);
-    c->codes[slot][0] = '\0';
-    if (known)
-        hash_text(XXH3_128bits(&all, sizeof all), c->codes[slot]);
-}
-
-at_status twins_set_code(candidate *c, at_error *error)
-{
-    const char *texts[DEVICE_SLOTS] = {NULL};
-    c->has_code = false;
-    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
-        texts[i] = c->images[i] || (i > 0 && candidate_waits(c)) ? c->codes[i] : c->codes[0];
-        if (c->present[i] && !texts[i][0])
-            return AT_OK;
-    }
-    at_status status = identify(c, texts, &c->code, error);
-    c->has_code = !status;
-    return status;
+    return meet(&t->by_source, all, c, false, first, error);
 }
 
 at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error)

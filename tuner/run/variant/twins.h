@@ -1,4 +1,4 @@
-/* Twins: variants with the same launch and the same source, or the same machine code.
+/* Twins: variants that are the same by their sources, or by their machine code (run/variant/identity.h).
  *
  * One variant of each such class stands for all: it is compiled, checked and timed, and the others take its
  * outcome. The same code with another grid is another variant. */
@@ -15,18 +15,9 @@ typedef struct twins { /* zeroed: none is known */
 
 void twins_deinit(twins *t);
 
-/* Enters a variant by the hashes of its sources, one for each problem that it is checked on. *first is the
- * variant that stands for those with the same sources and launches; NULL: this is the first. The only
- * failure, here and below, is AT_NO_MEMORY. */
-at_status twins_meet_source(twins *t, const candidates *all, candidate *c,
-                            const char *const hashes[DEVICE_SLOTS], candidate **first, at_error *error);
-
-/* Sets c->codes[slot] to a hash of the machine code and its resources; "" when the code is not known. */
-void twins_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx);
-
-/* Sets c->code, which identifies its machine code, from c->codes; left unset if one of them is not known.
- */
-at_status twins_set_code(candidate *c, at_error *error);
+/* Enters a variant by c->source. *first is the variant that stands for those that are the same; NULL: this is the
+ * first. The only failure, here and below, is AT_NO_MEMORY. */
+at_status twins_meet_source(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error);
 
 /* The same by c->code: *first is NULL where that is not known. */
 at_status twins_meet_code(twins *t, const candidates *all, candidate *c, candidate **first, at_error *error);

@@ -34,9 +34,8 @@ typedef struct candidate {
     bool from_journal;      /* an earlier run measured it */
     measurement found;      /* owned; samples: the first ones, unpaired */
     char source_hash[33];   /* of the tuned problem's source */
-    journal_key launched;   /* what its outcome depends on besides the run and the GPU, */
-    journal_key key;        /* and with them */
-    journal_key source, code; /* what it is by its sources, and by its machine code (run/variant/twins.h) */
+    journal_key source, code; /* what it is by its sources, and by its machine code (run/variant/identity.h) */
+    journal_key key;        /* by its sources, under the journal's facts and on its GPU */
     bool has_code;          /* `code` holds */
     struct candidate *twin_of;   /* stands for it, which is not tried; NULL: it stands for itself */
     struct candidate *next_twin; /* of the one that stands for both, or the first that it stands for */

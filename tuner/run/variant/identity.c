@@ -1,0 +1,69 @@
+#include "run/variant/identity.h"
+
+#include <xxhash.h>
+
+#include "base/hash_text.h"
+#include "base/pack.h"
+#include "compile/code.h"
+
+at_status identity_of(const identity_part *parts, size_t count, uint32_t layout, journal_key *out, at_error *error)
+{
+    pack m = {0};
+    pack_put_u32(&m, layout);
+    for (size_t i = 0; i < count; i++) {
+        pack_put_u32(&m, parts[i].text != NULL);
+        if (!parts[i].text)
+            continue;
+        pack_put_string(&m, parts[i].text);
+        plan_put_launch(&m, parts[i].plan);
+    }
+    return journal_key_of_pack(&m, out, error);
+}
+
+/* texts[i]: of problem i, if the variant is checked on it. */
+static at_status identify(const candidate *c, const char *const texts[DEVICE_SLOTS], journal_key *out, at_error *error)
+{
+    identity_part parts[DEVICE_SLOTS] = {{0}};
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        if (c->present[i])
+            parts[i] = (identity_part){texts[i], &c->launches[i]};
+    return identity_of(parts, DEVICE_SLOTS, c->layout, out, error);
+}
+
+at_status identity_by_source(candidate *c, const sources *all, at_error *error)
+{
+    const char *texts[DEVICE_SLOTS];
+    for (size_t i = 0; i < DEVICE_SLOTS; i++)
+        texts[i] = i > 0 && c->ragged ? c->codes[i] : all->of[i].hash;
+    return identify(c, texts, &c->source, error);
+}
+
+void identity_note_code(candidate *c, size_t slot, const compile_result *r, bool is_ptx)
+{
+    char entries[PLAN_ENTRIES_BYTES];
+    struct {
+        compile_code code;
+        kernel_resources resources;
+    } all = {.resources = r->resources};
+    plan_entries(&c->launches[slot], entries);
+    bool known = is_ptx || compile_code_of_cubin(r->cubin, r->cubin_bytes, entries, r->suffix, &all.code);
+    if (is_ptx)
+        all.code = compile_code_of_ptx(r->ptx);
+    c->codes[slot][0] = '\0';
+    if (known)
+        hash_text(XXH3_128bits(&all, sizeof all), c->codes[slot]);
+}
+
+at_status identity_by_code(candidate *c, at_error *error)
+{
+    const char *texts[DEVICE_SLOTS] = {NULL};
+    c->has_code = false;
+    for (size_t i = 0; i < DEVICE_SLOTS; i++) {
+        texts[i] = c->images[i] || (i > 0 && candidate_waits(c)) ? c->codes[i] : c->codes[0];
+        if (c->present[i] && !texts[i][0])
+            return AT_OK;
+    }
+    at_status status = identify(c, texts, &c->code, error);
+    c->has_code = !status;
+    return status;
+}
