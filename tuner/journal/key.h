@@ -33,7 +33,7 @@ typedef struct journal_facts {
     const char *nvrtc_version;
     const problem_plan *problems;     /* measured and checked: tuned, ragged ... */
     size_t problem_count;
-    const char *reference_hash;       /* of the reference kernels' sources; "" without one */
+    const char *reference_hash;       /* of the reference kernels and how they are launched; "" without */
     bool warm_cache;
 } journal_facts;
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash_text.h"
+#include "base/pack.h"
 #include "base/paths.h"
 #include "compile/log.h"
 #include "run/setup/setup.h"
@@ -99,12 +100,18 @@ size_t problem_set_layout(const problem_set *set, const uint16_t *indices)
     return DEVICE_MAX_LAYOUTS;
 }
 
-/* hash := hash of (hash, more) */
-static void extend_hash(char hash[33], const char more[33])
+/* hash := hash of (hash, what is compiled, how it is launched) */
+static at_status extend_hash(char hash[33], const emitted *source, const launch_plan *launch, at_error *error)
 {
-    char both[65];
-    snprintf(both, sizeof both, "%s%s", hash, more);
-    hash_text(XXH3_128bits(both, strlen(both)), hash);
+    pack m = {0};
+    pack_put_string(&m, hash);
+    pack_put_string(&m, source->hash);
+    plan_put_launch(&m, launch);
+    bool failed = m.failed;
+    if (!failed)
+        hash_text(XXH3_128bits(m.bytes, m.size_bytes), hash);
+    pack_deinit(&m);
+    return failed ? error_set(error, AT_NO_MEMORY, "out of memory for the reference") : AT_OK;
 }
 
 static void find_place(const problem_set *set, const emitted *source, const launch_plan *launch,
@@ -129,6 +136,7 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
         uint16_t indices[PATTERN_MAX_PARAMETERS];
         emitted source = {0};
         const device_problem *p = &set->problems[number];
+        const launch_plan *launch = reference ? &p->reference_launch : &p->filler_launch;
         problem_kind kind = set->kinds[number % set->slot_count];
         if (reference ? !described->reference_path : !filled)
             continue;
@@ -137,14 +145,13 @@ at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *a
                            : emit_filler(set->script, kind, indices, true, &source, error);
         if (!status)
             status = submit_source(pool, first_id + i, &source,
-                                   reference ? described->reference_path : described->filler_path,
-                                   reference ? &p->reference_launch : &p->filler_launch, arch, ptx,
-                                   error);
-        if (!status && hash)
-            extend_hash(hash, source.hash);
+                                   reference ? described->reference_path : described->filler_path, launch, arch,
+                                   ptx, error);
         if (!status && i == 0 && place)
             find_place(set, &source, &p->reference_launch, place, place_bytes);
         set->waiting += !status;
+        if (!status && hash)
+            status = extend_hash(hash, &source, launch, error);
         emitted_deinit(&source);
     }
     return status;

@@ -41,7 +41,7 @@ void problem_set_deinit(problem_set *set);
 size_t problem_set_layout(const problem_set *set, const uint16_t *indices);
 
 /* Queues the references and fillers for compilation under ids from `first_id` on. `hash` (NULL: not
- * wanted) is extended by their sources' hashes; `place` (of `place_bytes`) is where the first reference
+ * wanted) is extended by their sources and launches; `place` (of `place_bytes`) is where the first reference
  * is. */
 at_status problem_set_submit(problem_set *set, compile_pool *pool, const char *arch, bool ptx,
                              uint64_t first_id, char hash[33], char *place, size_t place_bytes,

@@ -29,7 +29,7 @@ typedef struct session {
     space *space;
     problem_set problems;  /* tuned, ragged ones, of every layout; plans[0] is the tuned one */
     size_t slots;          /* of each layout; 0: compile only */
-    char reference_hash[33]; /* of the reference kernels' sources */
+    char reference_hash[33]; /* of the reference kernels and how they are launched */
     char reference_place[1024]; /* "file:line" of the reference kernel */
     ceiling_kind ceiling;  /* that the tuned problem's shares refer to */
     double ceiling_rate;   /* kept for this GPU, 10^9 a second; 0: none, or each run measures it */

@@ -1,0 +1,344 @@
+#!/usr/bin/env python3
+"""Whatever a script can make depend on a parameter makes another variant: identity.py LUA_FOLDER AUTOTUNE
+
+The fields of a script are read from the program's own lists (each check.fields() in the Lua folder), so that a field
+without a case here fails. Each case lets one parameter, p, change one field and nothing else, and asks twice:
+  - `lint` must not say that nothing reads p: it compares variants by their identity;
+  - where the change is seen in results, a simulated run must find another outcome with p = 2 than with p = 1, whichever
+    of the two comes first: a variant that is taken for another's twin would have its outcome.
+Fields that no parameter can reach are refused if they try ("refused"), or are plain texts ("literal")."""
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+LUA, TOOL = map(os.path.abspath, sys.argv[1:3])
+CALL = r"check\.fields\(\w+, [^()]*?, (\w+(?:\[\w+\])?|\{[^}]*\})\)"
+
+
+def known_fields():
+    """What the program itself takes for the fields of a script: {"file.lua:LIST": [field, ...]}"""
+    found = {}
+    for name in sorted(os.listdir(LUA)):
+        if not name.endswith(".lua") or name == "check.lua":
+            continue
+        text = open(os.path.join(LUA, name)).read()
+        tables = re.finditer(r"^local (\w*FIELDS) = \{(.*?)\}\n(?=\n|local|function)", text, re.S | re.M)
+        lists = {m[1]: m[2] for m in tables}
+        for call in re.finditer(CALL, text):
+            what = call[1]
+            if what.startswith("{"):
+                found[f"{name}:{{{re.sub('[^a-z,]', '', what)}}}"] = re.findall(r'"(\w+)"', what)
+            elif what.endswith("]"):
+                for kind in re.finditer(r"(\w+) = \{(.*?)\}", lists[what.split("[")[0]] + "}", re.S):
+                    found[f"{name}:{kind[1]}"] = re.findall(r'"(\w+)"', kind[2])
+            else:
+                found[f"{name}:{what}"] = re.findall(r'"(\w+)"', lists[what])
+        calls, read = len(re.findall(r"check\.fields\(", text)), len(re.findall(CALL, text))
+        if calls != read:
+            sys.exit(f"{name}: {calls - read} calls of check.fields() are written in a way not known here")
+    return found
+
+
+# ---- scripts: a copy whose fields the cases replace ----
+
+PLAIN = dict(
+    problem="{ n = 4096 }",
+    layout=None,
+    buffers="{ src = at.input { dtype = 'int32', count = 'n', fill = 'index' }, "
+            "dst = at.output { dtype = 'int32', count = 'n' } }",
+    kernel="{ template = 'k.cu', entry = 'k', args = { 'src', 'dst', at.int32 'n' } }",
+    launch="{ grid = 'ceil_div(n, 256)', block = 256 }",
+    traffic="'8 * n'",
+    reference="at.reference { template = 'r.cu', args = { 'src', 'dst', at.int32 'n' } }",
+)
+HEAD = 'extern "C" __global__ void k(const int *src, int *dst, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; '
+COPY = HEAD + "if (i < n) dst[i] = src[i]; }\n"
+REFERENCE = ('extern "C" __global__ void reference(const int *src, int *dst, int n) '
+             "{ int i = blockIdx.x * 256 + threadIdx.x; if (i < n) dst[i] = src[i]; }\n")
+
+
+def script(first, **fields):
+    other = 3 - first
+    body = "".join(f"  {k} = {v},\n" for k, v in {**PLAIN, **fields}.items() if v is not None)
+    return ('local at = require "autotune"\nreturn at.pattern {\n  name = "copy", '
+            f"space = {{ p = {{ {first}, {other} }} }},\n{body}}}\n")
+
+
+def seen(cu=COPY, right=REFERENCE, **fields):
+    """p = 2 ends otherwise than p = 1."""
+    return ("seen", cu, right, fields)
+
+
+def told(cu=COPY, right=REFERENCE, **fields):
+    """It changes how the same results come about, or what no simulated device does: the identity tells."""
+    return ("told", cu, right, fields)
+
+
+def refused(**fields):
+    """What concerns all variants alike reads no parameters."""
+    return ("refused", COPY, REFERENCE, fields)
+
+
+LITERAL = ("literal",)
+
+
+def buffers(src="dtype = 'int32', count = 'n', fill = 'index'", dst="dtype = 'int32', count = 'n'"):
+    return f"{{ src = at.input {{ {src} }}, dst = at.output {{ {dst} }} }}"
+
+
+def laid_out(cu=COPY, right=REFERENCE, **fields):
+    return seen(cu, right, layout="{ 'p' }", **fields)
+
+
+def launched(text, cu=COPY, how=seen):
+    return how(cu, launch="{ grid = 'ceil_div(n, 256)', block = 256, %s }" % text)
+
+
+def kernel_with(text):
+    return "{ template = 'k.cu', entry = 'k', args = { 'src', 'dst', at.int32 'n' }, %s }" % text
+
+
+def fixed(what, text, **fields):
+    """The reference or the kernel that prepares inputs, which read what is in the layout."""
+    return {what: f"at.{'kernel' if what == 'prepare' else what} {{ template = 'r.cu', {text} }}", **fields}
+
+
+WRITES_I = HEAD + "if (i < n) dst[i] = i; }\n"
+READS_SHARED = HEAD + ("extern __shared__ int s[]; s[threadIdx.x] = 0; "
+                       "if (i < n) dst[i] = src[i] + s[threadIdx.x]; }\n")
+CLUSTER = HEAD + ('int c; asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(c)); if (i < n) dst[i] = src[i] + c - 1; }\n')
+P_IS_1 = "'p == 1 and ceil_div(n, 256) or 1'"
+# A reference, or what prepares inputs, that does otherwise where P or v is not 1 or there are few threads.
+FIXED = ('#ifndef P\n#define P 1\n#endif\n__constant__ int unused;\n'
+         'extern "C" __global__ void NAME(int *src, int *dst, int n, int v) { int all = gridDim.x * blockDim.x; '
+         "for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += all) "
+         "TO[i] = FROM + P - 1 + v - 1 + (all < n); }\n")
+R_FIXED = FIXED.replace("NAME", "reference").replace("TO", "dst").replace("FROM", "src[i]")
+F_FIXED = FIXED.replace("NAME", "prepare").replace("TO", "src").replace("FROM", "i")
+ARGS = "args = { 'src', 'dst', at.int32 'n', at.int32 '%s' }"
+
+
+def fixed_cases(what):
+    """Of at.reference and at.kernel."""
+    kernel, source = (COPY, R_FIXED) if what == "reference" else (WRITES_I, F_FIXED)
+
+    def one(text, v="1", how=laid_out):
+        fields = fixed(what, f"{ARGS % v}, {text}")
+        if what == "prepare":
+            fields["prepare"] = fields["prepare"].replace("r.cu", "f.cu")
+        return how(kernel, source if what == "reference" else (REFERENCE, source), **fields)
+
+    def quiet(*args, **fields):
+        return told(*args, layout="{ 'p' }", **fields)
+
+    return {
+        "template": LITERAL, "entry": LITERAL, "constants": LITERAL,
+        "args": one("", v="p"),
+        "grid": one(f"grid = {P_IS_1}"),
+        "block": one("grid = 'ceil_div(n, 256)', block = 'p == 1 and 256 or 32'"),
+        "shared": one("grid = 'ceil_div(n, 256)', shared = '4 * p'", how=quiet),
+        "cluster": one("grid = 'ceil_div(n, 256)', cluster = 'p'", how=quiet),
+        "balanced": one("grid = 'ceil_div(n, 256)', cluster = 2, balanced = 'p == 1'", how=quiet),
+        "cooperative": one("grid = 'ceil_div(n, 256)', cooperative = 'p == 1'", how=quiet),
+        "launches": one("launches = { { grid = %s, block = 256 } }" % P_IS_1),
+        "options": one("options = '-DP=${p}'"),
+    }
+
+
+def launches_with(text, cu=COPY, how=seen):
+    """Two launches; each copies what its grid reaches."""
+    return how(cu, launch=None, launches="{ { grid = 1, block = 256 }, { grid = 'ceil_div(n, 256)', block = 256, %s } }"
+               % text)
+
+
+def view(kind, text, dtype="int32"):
+    argument = "at.%s { buffer = 'src', %s }" % (kind, text)
+    return told(kernel="{ template = 'k.cu', entry = 'k', args = { %s, 'dst', at.int32 'n' } }" % argument,
+                buffers=buffers(f"dtype = '{dtype}', count = 'n'"))
+
+
+def tensor(text, dtype="int32"):
+    return view("tensor", text, dtype)
+
+
+def texture(text, dtype="int32"):
+    return view("texture", text, dtype)
+
+
+def moved(text):
+    return told(launch=None, kernel=None, transfer="{ from = 'src', to = 'dst', %s }" % text)
+
+
+WAY = "direction = 'to_device', memory = 'pinned'"
+CASES = {
+    "autotune.lua:PATTERN_FIELDS": {
+        "name": LITERAL, "summary": LITERAL, "problem": LITERAL, "ragged": LITERAL, "simulated": LITERAL,
+        "space": LITERAL, "baseline": LITERAL, "starts": LITERAL, "deterministic": LITERAL,
+        "derived": seen(derived=f"{{ blocks = {P_IS_1} }}", launch="{ grid = 'blocks', block = 256 }"),
+        "where": seen(where="{ 'p == 1' }"),
+        "layout": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = 'values', values = 'p'"),
+                           cu=HEAD + "if (i < n) dst[i] = 1; }\n"),
+        "buffers": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = \"p == 1 and 'index' or 'bits'\""),
+                            cu=WRITES_I),
+        "prepare": fixed_cases("prepare")["args"],
+        "transfer": moved("direction = 'to_device', memory = 'pinned', streams = 'p'"),
+        "kernel": seen(cu=HEAD + "if (i < n) dst[i] = src[i] + ${p} - 1; }\n"),
+        "launch": seen(launch=f"{{ grid = {P_IS_1}, block = 256 }}"),
+        "launches": launches_with("when = 'p == 1'"),
+        "traffic": refused(traffic="'8 * n * p'"),
+        "flops": refused(flops="'n * p'"),
+        "items": refused(items="{ keys = 'n * p' }"),
+        "ceiling": refused(ceiling="\"p == 1 and 'read' or 'copy'\""),
+        "reference": fixed_cases("reference")["args"],
+        "tolerance": refused(tolerance="'p'"),
+    },
+    "kernel.lua:BUFFER_FIELDS": {
+        "dtype": laid_out(buffers=buffers(dst="dtype = \"p == 1 and 'int32' or 'float'\", count = 'n'"),
+                          right=REFERENCE.replace("int *dst", "${p == 1 and 'int' or 'float'} *dst")),
+        "count": laid_out(buffers=buffers(dst="dtype = 'int32', count = 'n + p - 1'"),
+                          right=REFERENCE.replace("if (i < n) dst[i] = src[i]",
+                                                      "if (i < n + ${p} - 1) dst[i] = i < n ? src[i] : 7")),
+        "fill": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = \"p == 1 and 'index' or 'bits'\""),
+                         cu=WRITES_I),
+        "limit": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = 'below', limit = 'p'"),
+                          cu=HEAD + "if (i < n) dst[i] = 0; }\n"),
+        "block": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = 'local', limit = 'n', "
+                                          "block = 'p == 1 and 1 or 64'"), cu=WRITES_I),
+        "values": laid_out(buffers=buffers("dtype = 'int32', count = 'n', fill = 'values', values = { 'p', 'p' }"),
+                           cu=HEAD + "if (i < n) dst[i] = 1; }\n"),
+        "shape": told(layout="{ 'p' }", buffers=buffers(dst="dtype = 'int32', count = 'n', shape = { 'p', 'n // p' }")),
+        "tolerance": refused(buffers=buffers(dst="dtype = 'int32', count = 'n', tolerance = 'p'")),
+    },
+    "kernel.lua:KERNEL_FIELDS": {
+        "template": LITERAL, "entry": LITERAL, "constants": LITERAL,
+        "args": seen(kernel="{ template = 'k.cu', entry = 'k', args = { 'src', 'dst', at.int32 'n // p' } }"),
+        "shared": seen(READS_SHARED, kernel=kernel_with("shared = '1024 // p'")),
+        "options": seen(HEAD + "if (i < n) dst[i] = src[i] + P - 1; }\n", kernel=kernel_with("options = '-DP=${p}'")),
+    },
+    "kernel.lua:LAUNCH_FIELDS": {
+        "grid": seen(launch=f"{{ grid = {P_IS_1}, block = 256 }}"),
+        "block": seen(launch="{ grid = 'ceil_div(n, 256)', block = '256 // p' }"),
+        "shared": launched("shared = '1024 // p'", READS_SHARED),
+        "cluster": launched("cluster = 'p'", CLUSTER),
+        "balanced": launched("cluster = 2, balanced = 'p == 1'", how=told),
+        # More blocks than are resident at once.
+        "cooperative": seen(launch="{ grid = 300, block = 1024, cooperative = 'p == 2' }"),
+    },
+    "kernel.lua:LAUNCHES_FIELDS": {
+        "entry": LITERAL,
+        "args": launches_with("args = { 'src', 'dst', at.int32 'n // p' }"),
+        "when": launches_with("when = 'p == 1'"),
+        "grid": seen(launch=None, launches=f"{{ {{ grid = {P_IS_1}, block = 256 }} }}"),
+        "block": seen(launch=None, launches="{ { grid = 'ceil_div(n, 256)', block = '256 // p' } }"),
+        "shared": launches_with("shared = '1024 // p'",
+                                READS_SHARED.replace("s[threadIdx.x] = 0;", "if (gridDim.x > 1) s[threadIdx.x] = 0;")
+                                .replace("+ s[threadIdx.x]", "+ (gridDim.x > 1 ? s[threadIdx.x] : 0)")),
+        "cluster": launches_with("cluster = 'p'", CLUSTER),
+        "balanced": launches_with("cluster = 2, balanced = 'p == 1'", how=told),
+        "cooperative": seen(launch=None, launches="{ { grid = 300, block = 1024, cooperative = 'p == 2' } }"),
+    },
+    "kernel.lua:REFERENCE_FIELDS": {(what, field): case for what in ("reference", "prepare")
+                                    for field, case in fixed_cases(what).items()},
+    "view.lua:tensor": {
+        "buffer": LITERAL,
+        "size": tensor("size = { 64, '64 // p' }, box = { 4, 4 }"),
+        "strides": tensor("size = { 32, 32 }, strides = { '32 * p' }, box = { 4, 4 }"),
+        "box": tensor("size = { 64, 64 }, box = { '4 * p', 4 }"),
+        "swizzle": tensor("size = { 64, 64 }, box = { 8, 4 }, swizzle = '32 * p'"),
+        "l2": tensor("size = { 64, 64 }, box = { 4, 4 }, l2 = '64 * p'"),
+        "outside": tensor("size = { 64, 64 }, box = { 4, 4 }, outside = \"p == 1 and 'zero' or 'nan'\"", "float"),
+    },
+    "view.lua:texture": {
+        "buffer": LITERAL,
+        "size": texture("size = '4096 // p'"),
+        "strides": texture("size = { 32, 32 }, strides = { '32 * p' }"),
+        "channels": texture("size = 1024, channels = '2 * p'"),
+        "filter": texture("size = { 64, 64 }, filter = \"p == 1 and 'point' or 'linear'\"", "float"),
+        "address": texture("size = { 64, 64 }, address = \"p == 1 and 'clamp' or 'border'\""),
+        "coordinates": texture("size = { 64, 64 }, coordinates = \"p == 1 and 'elements' or 'normalised'\""),
+        "reads": texture("size = { 64, 64 }, reads = \"p == 1 and 'element' or 'float'\"", "uint8"),
+    },
+    "host_memory.lua:FIELDS": {
+        "from": LITERAL, "to": LITERAL,
+        "direction": refused(launch=None, kernel=None, transfer="{ from = 'src', to = 'dst', memory = 'pinned', "
+                             "direction = \"p == 1 and 'to_device' or 'to_host'\" }"),
+        "pieces": refused(launch=None, kernel=None, transfer="{ from = 'src', to = 'dst', %s, pieces = 'p' }" % WAY),
+        "pitch_bytes": refused(launch=None, kernel=None,
+                               transfer="{ from = 'src', to = 'dst', %s, pieces = 2, pitch_bytes = '8192 * p' }" % WAY),
+        "memory": moved("direction = 'to_device', memory = \"p == 1 and 'pinned' or 'pageable'\""),
+        "staging": moved("direction = 'to_device', memory = 'pageable', staging = \"p == 1 and 'none' or 'pinned'\""),
+        "chunk_bytes": moved(WAY + ", chunk_bytes = '1024 * p'"),
+        "streams": moved(WAY + ", chunk_bytes = 1024, streams = 'p'"),
+    },
+    # Of the space itself: what values p has, and where.
+    "space.lua:{,condition,values,elsewhere}": {"condition": LITERAL, "values": LITERAL, "elsewhere": LITERAL},
+    "space.lua:{,}": {},
+}
+
+
+def tool(folder, *arguments):
+    return subprocess.run([TOOL, *arguments], cwd=folder, capture_output=True, text=True,
+                          env={**os.environ, "XDG_STATE_HOME": folder})
+
+
+def write(folder, name, text):
+    with open(os.path.join(folder, name), "w") as to:
+        to.write(text)
+
+
+def outcomes(folder):
+    """Of p = 1 and of p = 2, in a simulated run."""
+    done = tool(folder, "copy.lua", "--device", "sim:sm_90", "--no-record", "--json", "--quiet", "--top", "10")
+    if done.returncode not in (0, 1):
+        raise AssertionError(f"the run ended with {done.returncode}: {done.stderr}")
+    found = {r["config"]["p"]: (r["outcome"], re.sub(r"\d+", "", r["message"] or ""))
+             for r in json.loads(done.stdout)["results"]}
+    return found.get(1), found.get(2)
+
+
+def try_case(how, kernel, reference, fields):
+    with tempfile.TemporaryDirectory() as folder:
+        write(folder, "k.cu", kernel)
+        write(folder, "r.cu", reference if isinstance(reference, str) else reference[0])
+        write(folder, "f.cu", "" if isinstance(reference, str) else reference[1])
+        write(folder, "copy.lua", script(1, **fields))
+        lint = tool(folder, "lint", "copy.lua", "--arch", "sm_90")
+        if how == "refused":
+            assert lint.returncode == 2 and "'p'" in lint.stderr, f"it is not refused: {lint.stdout}{lint.stderr}"
+            return
+        assert lint.returncode == 0, f"lint ends with {lint.returncode}: {lint.stderr}"
+        assert "no template, launch or option reads it" not in lint.stdout, f"lint says: {lint.stdout}"
+        for first in (1, 2) if how == "seen" else ():
+            write(folder, "copy.lua", script(first, **fields).replace("space", f"baseline = {{ p = {first} }}, space"))
+            if first == 2 and "where" in fields:
+                continue  # the baseline may not break it
+            one, two = outcomes(folder)
+            assert one and one[0] == "ok", f"p = 1 is {one}"
+            assert two is None or two[0] != "ok", f"p = 2 is {two}"
+            assert (two is None) == ("where" in fields), "p = 2 was not tried"
+
+
+def main():
+    wrong = []
+    known = known_fields()
+    for place in sorted(known.keys() | CASES.keys()):
+        have = {k if isinstance(k, str) else k[1] for k in CASES.get(place, {})}
+        if place not in CASES or have != set(known.get(place, [])):
+            wrong.append(f"{place}: the program knows {known.get(place)}, and there are cases for {sorted(have)}")
+    for place, field in itertools.chain(*([(p, f) for f in cases] for p, cases in CASES.items())):
+        case = CASES[place][field]
+        try:
+            if case != LITERAL:
+                try_case(*case)
+        except AssertionError as e:
+            wrong.append(f"{place}.{field}: {e}")
+    print("\n".join(wrong) or "every field makes another variant")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
