@@ -73,3 +73,78 @@ load helpers
     says '1 proven, 0 wrong, 1 not proven'
     says 'not simulated in textured at textured.cu.tmpl:16 (tex.2d.v4.f32.f32'
 }
+
+# The fixture's kernel, in a file that its template includes.
+included() {
+    cp "$FIXTURES"/scale_ref.cu.tmpl "$FIXTURES"/scale.lua .
+    cat >tile.cuh <<'CUDA'
+static __device__ __forceinline__ float pick(const float *from, long long i)
+{
+    return from[i + REACH];
+}
+
+extern "C" __global__ void scale(const float *src, float *dst, long long n, double factor)
+{
+    long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
+    if (i < n)
+        dst[i] = (float)((double)pick(src, i) * factor);
+}
+CUDA
+    printf '#define BLOCK (%s)\n#define REACH %s\n#include "%s"\n' '${block * vec}' "$1" "${2:-tile.cuh}" >scale.cu.tmpl
+    sed -i 's/block = "block"/block = "block * vec"/' scale.lua
+}
+
+@test "a fault in an included file is at the line of the access, under the name that the template gives it" {
+    included 1
+    tool check scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    [ "$status" -eq 1 ]
+    says 'out of bounds in scale at tile.cuh:3, inlined at tile.cuh:10 (ld.global.f32'
+}
+
+@test "explain shows the lines of included files" {
+    included 0
+    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    succeeds
+    says 'tile.cuh'
+    grep -qE 'load +3 +return from' out.txt
+    grep -qE 'store +10 +dst.i. =' out.txt
+    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true --json
+    grep -q '"file": "tile.cuh"' out.txt
+}
+
+@test "explain compiles a template that includes a file of the pattern's name" {
+    included 0 scale.cu
+    mv tile.cuh scale.cu
+    tool explain scale.lua --arch sm_90 --config block=64,vec=1,cached=true
+    succeeds
+    says 'scale.cu'
+    says 'Every line moves whole sectors'
+}
+
+@test "a reference that does not compile is told with the compiler's message and line" {
+    cp "$FIXTURES"/scale* .
+    sed -i 's/^{$/{ nothing;/' scale_ref.cu.tmpl
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 3 ]
+    says 'the reference kernel cannot be compiled'
+    says 'scale_ref.cu.tmpl('
+    says 'identifier "nothing" is undefined'
+    tool check scale.lua --arch sm_90 --json
+    says 'identifier \"nothing\" is undefined'
+    tool explain scale.lua --arch sm_90
+    [ "$status" -eq 3 ]
+    says 'Nothing says that it is right: the reference kernel cannot be compiled'
+    tool explain scale.lua --arch sm_90 --json
+    [ "$status" -eq 3 ]
+    says '"unproven": "the reference kernel cannot be compiled'
+}
+
+@test "a kernel that prepares inputs is not called the reference where it does not compile" {
+    cp "$FIXTURES"/scale* .
+    echo 'extern "C" __global__ void prepare(float *src) { src[0] = nothing; }' >prepare.tmpl
+    sed -i 's/reference = at.reference/prepare = at.kernel { template = "prepare.tmpl", args = { "src" }, grid = 1, block = 1 },\n  &/' scale.lua
+    tool check scale.lua --arch sm_90
+    [ "$status" -eq 3 ]
+    says 'the kernel that prepares inputs cannot be compiled'
+    says 'prepare.tmpl(1): error: identifier "nothing" is undefined'
+}

@@ -196,8 +196,9 @@ void compiler_open_cache(compiler *c, const char *dir, uint64_t limit_bytes)
     c->cache_reads = c->cache_writes = status == AT_OK;
     if (status)
         compiler_warn(c, error.message);
-    /* Builds of one version differ in what they generate, and in their size. */
-    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu", c->nvrtc.version,
+    /* Builds of one version differ in what they generate, and in their size. In PTX, files have their own names
+     * (compile/file_names.h): before, entries were without these words. */
+    snprintf(c->identity, sizeof c->identity, "nvrtc %s %llu, files as written", c->nvrtc.version,
              (unsigned long long)c->nvrtc.file_bytes);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "compile/file_names.h"
 
 /* Newest first; the name without a version exists only where the development files are installed.
  */
@@ -214,8 +215,10 @@ static nvrtcResult fetch_cubin(const nvrtc_library *n, nvrtcProgram program, nvr
     return out->cubin ? n->get_cubin(program, out->cubin) : NVRTC_ERROR_OUT_OF_MEMORY;
 }
 
-static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program, nvrtc_output *out)
+static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program, const source_header *headers,
+                             size_t header_count, nvrtc_output *out)
 {
+    char folder[PATH_MAX];
     size_t size = 0;
     nvrtcResult code = n->get_ptx_size(program, &size);
     if (code != NVRTC_SUCCESS)
@@ -225,6 +228,8 @@ static nvrtcResult fetch_ptx(const nvrtc_library *n, nvrtcProgram program, nvrtc
         return NVRTC_ERROR_OUT_OF_MEMORY;
     code = n->get_ptx(program, out->ptx);
     out->ptx[size] = '\0';
+    if (getcwd(folder, sizeof folder))
+        file_names_restore(out->ptx, folder, headers, header_count);
     out->ptx_bytes = strlen(out->ptx);
     return code;
 }
@@ -252,7 +257,7 @@ void nvrtc_library_compile(const nvrtc_library *n, const char *source, const cha
     if (out->code == NVRTC_SUCCESS)
         out->code = fetch_cubin(n, program, out);
     if (out->code == NVRTC_SUCCESS && want_ptx)
-        out->code = fetch_ptx(n, program, out);
+        out->code = fetch_ptx(n, program, headers, header_count, out);
     n->destroy_program(&program);
     out->time_ns = clock_now_ns() - start_ns;
 }

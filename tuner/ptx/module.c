@@ -1,5 +1,6 @@
 #include "ptx/module.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,46 +77,58 @@ int ptx_module_entry(const ptx_module *m, const char *name)
     return PTX_NONE;
 }
 
-static bool ends_in(ptx_text text, const char *end)
-{
-    size_t length = strlen(end);
-    return text.length >= length && memcmp(text.at + text.length - length, end, length) == 0;
-}
-
-/* What follows the first folder called include; the text itself where there is none. */
-static ptx_text past_include(ptx_text file)
+bool ptx_is_header(ptx_text file)
 {
     static const char folder[] = "/include/";
-    uint32_t length = sizeof folder - 1;
-    for (uint32_t i = 0; i + length <= file.length; i++)
+    const uint32_t length = sizeof folder - 1;
+    for (uint32_t i = 0; file.length > 0 && *file.at == '/' && i + length <= file.length; i++)
         if (memcmp(file.at + i, folder, length) == 0)
-            return (ptx_text){file.at + i + length, file.length - i - length};
-    return file;
+            return true;
+    return false;
 }
 
-/* The file as it was called where it comes from, and whether it is a header that came with the
- * toolkit, which is not where a person looks for an error. NVRTC takes the name of a #line for that
- * of a file in its include folder: what is no header there is a template. */
-static ptx_text name_file(ptx_text file, bool *is_header)
+static ptx_text file_of(const ptx_module *m, const ptx_location *l)
 {
-    ptx_text name = past_include(file);
-    bool is_template = ends_in(name, ".tmpl") || ends_in(name, ".cu");
-    *is_header = name.length < file.length && !is_template;
-    return is_template ? name : file;
+    static const ptx_text unknown = {"", 0};
+    return l->file >= 0 && (size_t)l->file < m->file_count ? m->files[l->file] : unknown;
+}
+
+/* The location, or the innermost one around it, that is outside headers; the outermost where all are in them;
+ * PTX_NONE where it is unknown. */
+static int outside_headers(const ptx_module *m, int location)
+{
+    while (location != PTX_NONE && ptx_is_header(file_of(m, &m->locations[location])) &&
+           m->locations[location].outer != PTX_NONE)
+        location = m->locations[location].outer;
+    return location;
 }
 
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line)
 {
-    *file = (ptx_text){"", 0};
-    *line = 0;
-    while (location != PTX_NONE) {
-        const ptx_location *l = &m->locations[location];
-        bool header = false;
-        if (l->file >= 0 && (size_t)l->file < m->file_count)
-            *file = name_file(m->files[l->file], &header);
-        *line = l->line;
-        if (!header)
-            return;
-        location = l->outer;
+    location = outside_headers(m, location);
+    *file = location == PTX_NONE ? (ptx_text){"", 0} : file_of(m, &m->locations[location]);
+    *line = location == PTX_NONE ? 0 : m->locations[location].line;
+}
+
+static void add_place(const ptx_module *m, const ptx_location *l, const char *before, char *text, size_t size_bytes)
+{
+    enum { MOST_NAME = 120 };
+    const ptx_text file = file_of(m, l);
+    const size_t used = strlen(text);
+    snprintf(text + used, size_bytes - used, "%s%.*s:%d", before,
+             (int)(file.length > MOST_NAME ? MOST_NAME : file.length), file.at, l->line);
+}
+
+void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes)
+{
+    enum { MOST_CALLS = 4 };
+    int at = outside_headers(m, location);
+    snprintf(text, size_bytes, "%s", at == PTX_NONE ? "an unknown line" : "");
+    if (at == PTX_NONE)
+        return;
+    add_place(m, &m->locations[at], "", text, size_bytes);
+    for (int i = 0; i < MOST_CALLS && m->locations[at].outer != PTX_NONE; i++) {
+        at = outside_headers(m, m->locations[at].outer);
+        add_place(m, &m->locations[at], ", inlined at ", text, size_bytes);
     }
 }

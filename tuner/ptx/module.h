@@ -136,8 +136,16 @@ void ptx_module_free(ptx_module *m); /* NULL is fine */
 /* The entry of that name, or PTX_NONE; a NULL name finds the first entry. */
 int ptx_module_entry(const ptx_module *m, const char *name);
 
-/* The source line of a location: of the innermost one, through inlined calls, that is outside
- * included headers. The file is empty and the line 0 when it is not known. */
+/* Did the file come with the toolkit? There a person does not look for an error. The files of a pattern have
+ * relative names (compile/file_names.h). */
+bool ptx_is_header(ptx_text file);
+
+/* The source line of a location: of the innermost one, through inlined calls, that is outside the toolkit's
+ * headers. The file is empty and the line 0 when it is not known. */
 void ptx_source_line(const ptx_module *m, int location, ptx_text *file, int *line);
+
+/* The same in words, as every message names places: "tile.cuh:6, inlined at dot.cu.tmpl:14". */
+enum { PTX_PLACE_BYTES = 640 };
+void ptx_place(const ptx_module *m, int location, char *text, size_t size_bytes);
 
 #endif

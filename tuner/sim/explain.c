@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
 
@@ -28,18 +29,26 @@ double explain_sector_efficiency(const sim_counter *c)
     return c->sectors ? (double)c->bytes / ((double)c->sectors * SIM_SECTOR_BYTES) : 1.0;
 }
 
-static explain_line *line_for(explanation *e, int line)
+static int compare_files(ptx_text a, ptx_text b)
+{
+    const int order = memcmp(a.at, b.at, a.length < b.length ? a.length : b.length);
+    return order ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+static explain_line *line_for(explanation *e, ptx_text file, int line)
 {
     for (size_t i = 0; i < e->line_count; i++)
-        if (e->lines[i].line == line)
+        if (e->lines[i].line == line && compare_files(e->lines[i].file, file) == 0)
             return &e->lines[i];
-    e->lines[e->line_count] = (explain_line){.line = line};
+    e->lines[e->line_count] = (explain_line){.file = file, .line = line};
     return &e->lines[e->line_count++];
 }
 
 static int compare_lines(const void *a, const void *b)
 {
-    return ((const explain_line *)a)->line - ((const explain_line *)b)->line;
+    const explain_line *of[] = {a, b};
+    const int order = compare_files(of[0]->file, of[1]->file);
+    return order ? order : of[0]->line - of[1]->line;
 }
 
 static explain_kind kind_of(const sim_instruction *i)
@@ -53,7 +62,13 @@ static void add_instruction(explanation *e, const ptx_module *m, const explain_s
     ptx_text file;
     int line;
     ptx_source_line(m, i->location, &file, &line);
-    explain_line *l = line_for(e, ptx_text_is(file, source->name) ? line : 0);
+    if (ptx_text_is(file, source->name) || line == 0)
+        file.length = 0;
+    else if (ptx_is_header(file)) {
+        file.length = 0;
+        line = 0;
+    }
+    explain_line *l = line_for(e, file, line);
     sim_counter_sum(i->space == PTX_SPACE_LOCAL ? &l->local : &l->kinds[kind_of(i)], c);
 }
 
@@ -70,9 +85,12 @@ static void say(explanation *e, const char *format, ...)
 }
 
 /* "Line 34 (transpose_tile.tmpl:31)" */
-static const char *name_line(const explain_source *s, int line, char *text, size_t text_bytes)
+static const char *name_line(const explain_source *s, const explain_line *l, char *text, size_t text_bytes)
 {
-    if (line == 0)
+    const int line = l->line;
+    if (!explain_line_is_own(l))
+        snprintf(text, text_bytes, "Line %d of %.*s", line, (int)l->file.length, l->file.at);
+    else if (line == 0)
         snprintf(text, text_bytes, "Code of a header");
     else if (s->places && (size_t)line <= s->place_count && s->places[line - 1])
         snprintf(text, text_bytes, "Line %d (%s)", line, s->places[line - 1]);
@@ -116,7 +134,7 @@ static void judge_lines(explanation *e, const explain_source *source)
     for (size_t i = 0; i < e->line_count; i++) {
         const explain_line *l = &e->lines[i];
         char text[256];
-        const char *name = name_line(source, l->line, text, sizeof text);
+        const char *name = name_line(source, l, text, sizeof text);
         for (int k = 0; k < EXPLAIN_KIND_COUNT; k++)
             judge_access(e, name, (explain_kind)k, &l->kinds[k]);
         if (l->local.requests > 0)
@@ -152,7 +170,8 @@ at_status explain_variant(const sim_estimated *s, const sim_chip *chip, const ex
     const sim_program *p = s->kernel.programs[s->launch];
     *out = (explanation){.scale = 1};
     if (s->fault.kind != SIM_FAULT_NONE) {
-        say(out, "It is wrong: %s.", s->fault.message);
+        say(out, "%s: %s.", s->fault.kind == SIM_FAULT_UNKNOWN ? "It was not run to its end" : "It is wrong",
+            s->fault.message);
         return AT_OK;
     }
     out->lines = calloc(p->code_count + 1, sizeof *out->lines);

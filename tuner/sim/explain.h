@@ -19,7 +19,8 @@ typedef enum explain_kind {
 } explain_kind;
 
 typedef struct explain_line {
-    int line;             /* of the source; 0: code from elsewhere, such as a header */
+    ptx_text file;        /* that the source includes; a view of the kernel's PTX; empty: the source itself */
+    int line;             /* of the file; 0: code of the toolkit's headers */
     sim_counter kinds[EXPLAIN_KIND_COUNT]; /* global, shared and constant memory */
     sim_counter local;
 } explain_line;
@@ -32,12 +33,18 @@ typedef struct explain_source {
 } explain_source;
 
 typedef struct explanation {
-    explain_line *lines;  /* owned; ascending */
+    explain_line *lines;  /* owned; ascending, those of the source before each of the files */
     size_t line_count;
     double scale;         /* blocks of the launch over blocks run: 1 when all ran */
     char sentences[EXPLAIN_SENTENCES][EXPLAIN_SENTENCE_BYTES];
     size_t sentence_count;
 } explanation;
+
+/* Is it a line of the source, or code of headers, and not of a file that the source includes? */
+static inline bool explain_line_is_own(const explain_line *l)
+{
+    return l->file.length == 0;
+}
 
 /* Sums and judges. A kernel that faulted has no lines, and its fault is the only sentence.
  * AT_NO_MEMORY. The caller frees *out's lines with explanation_deinit. */

@@ -54,23 +54,6 @@ static at_status parse(const char *body, ptx_module **m, at_error *error)
     return ptx_parse(text, strlen(text), "t.ptx", m, error);
 }
 
-static void a_template_in_the_compilers_include_folder_is_named_alone(void **state)
-{
-    (void)state;
-    at_error error = {0};
-    ptx_module *m;
-    assert_ok(parse(".visible .entry k()\n{\n\t.loc 2 19 3\n\tret;\n}\n\t.file 1 \"a.cu\"\n"
-                    "\t.file 2 \"/usr/local/cuda-13.0/include/some.cu.tmpl\"\n",
-                    &m, &error),
-              error);
-    ptx_text file;
-    int line;
-    ptx_source_line(m, m->statements[0].location, &file, &line);
-    assert_true(ptx_text_is(file, "some.cu.tmpl"));
-    assert_int_equal(line, 19);
-    ptx_module_free(m);
-}
-
 static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
 {
     (void)state;
@@ -86,6 +69,29 @@ static void inlined_code_is_blamed_on_the_line_outside_headers(void **state)
     ptx_source_line(m, m->statements[0].location, &file, &line);
     assert_true(ptx_text_is(file, "a.cu"));
     assert_int_equal(line, 7);
+    ptx_module_free(m);
+}
+
+static void a_place_names_the_line_and_where_it_is_inlined(void **state)
+{
+    (void)state;
+    at_error error = {0};
+    ptx_module *m;
+    char place[PTX_PLACE_BYTES];
+    assert_ok(parse(".visible .entry k()\n{\n"
+                    "\t.loc 1 7 3\n\t.loc 2 30 1, function_name $L__info_string0, inlined_at 1 7 3\n"
+                    "\t.loc 3 90 1, function_name $L__info_string1, inlined_at 2 30 1\n"
+                    "\t.loc 2 6 1, function_name $L__info_string2, inlined_at 3 90 1\n"
+                    "\tret;\n\t.loc 1 8 1\n\tret;\n}\n"
+                    "\t.file 1 \"k.tmpl\"\n\t.file 2 \"tile.cuh\"\n\t.file 3 \"/usr/local/cuda/include/sync.h\"\n",
+                    &m, &error),
+              error);
+    ptx_place(m, m->statements[0].location, place, sizeof place);
+    assert_string_equal(place, "tile.cuh:6, inlined at tile.cuh:30, inlined at k.tmpl:7");
+    ptx_place(m, m->statements[1].location, place, sizeof place);
+    assert_string_equal(place, "k.tmpl:8");
+    ptx_place(m, PTX_NONE, place, sizeof place);
+    assert_string_equal(place, "an unknown line");
     ptx_module_free(m);
 }
 
@@ -190,8 +196,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_keep_dots_bits_and_lines),
-        cmocka_unit_test(a_template_in_the_compilers_include_folder_is_named_alone),
         cmocka_unit_test(inlined_code_is_blamed_on_the_line_outside_headers),
+        cmocka_unit_test(a_place_names_the_line_and_where_it_is_inlined),
         cmocka_unit_test(nested_scopes_hide_registers_and_give_them_back),
         cmocka_unit_test(an_address_may_have_coordinates_in_a_view),
         cmocka_unit_test(mistakes_name_the_line),

@@ -29,14 +29,15 @@ void explained_deinit(explained *x)
         free(x->places[i]);
     free(x->places);
     free(x->wrong);
+    free(x->unproven);
     compile_pool_free(x->pool);
     script_free(x->script);
 }
 
-/* What the source is called: by its ending a person's file, not one of the Toolkit's. */
+/* What the source is called: as no file is that it includes, for the preprocessor knows files by their names. */
 static const char *source_name(const explained *x, char *name)
 {
-    snprintf(name, NAME_BYTES, "%s.cu", script_pattern(x->script)->name);
+    snprintf(name, NAME_BYTES, "(emitted) %s.cu", script_pattern(x->script)->name);
     return name;
 }
 
@@ -109,7 +110,7 @@ static at_status run_sample(explained *x, at_error *error)
     return status;
 }
 
-/* Keeps what the proof says is wrong; a proof that cannot be had says nothing. */
+/* Keeps what the proof says is wrong, or why it could not be had. */
 static at_status prove(explained *x, at_error *error)
 {
     prover *p;
@@ -121,6 +122,8 @@ static at_status prove(explained *x, at_error *error)
         status = prover_work(p, STEP_MS, error);
     if (found.verdict == PROOF_CONVICTED)
         x->wrong = found.message;
+    else if (found.verdict == PROOF_UNKNOWN)
+        x->unproven = found.message;
     else
         free(found.message);
     prover_free(p);
@@ -180,7 +183,7 @@ static at_status answer(const options *o, int *exit_code, at_error *error)
         status = explained_print_json(&x, error);
     else if (!status)
         explained_print(&x);
-    *exit_code = x.wrong || explained_faulted(&x) ? 1 : 0;
+    *exit_code = x.wrong || explained_faulted(&x) ? 1 : x.unproven ? 3 : 0;
     explained_deinit(&x);
     return status;
 }

@@ -13,7 +13,7 @@ enum { LEAST_BESIDE = 120, /* columns for counters and source side by side */
 static const explain_line *line_at(const explanation *e, int line)
 {
     for (size_t i = 0; i < e->line_count; i++)
-        if (e->lines[i].line == line)
+        if (e->lines[i].line == line && explain_line_is_own(&e->lines[i]))
             return &e->lines[i];
     return NULL;
 }
@@ -110,6 +110,39 @@ static void print_narrow_line(const explain_line *l, int number, int length, con
         print_access("local", &l->local);
 }
 
+/* Line `number` of a file that the source includes. */
+static const char *included_line(const explained *x, ptx_text file, int number, int *length)
+{
+    const char *at = "";
+    for (size_t i = 0; i < x->source.includes.count; i++)
+        if (ptx_text_is(file, x->source.includes.headers[i].name))
+            at = x->source.includes.headers[i].text;
+    for (; *at && number > 1; at += *at == '\n')
+        number -= *(at += strcspn(at, "\n")) == '\n';
+    *length = (int)strcspn(at, "\n");
+    return at;
+}
+
+/* The lines of included files that do something, below the name of each. */
+static void print_included(const explained *x, void (*print)(const explain_line *, int, int, const char *))
+{
+    for (uint32_t i = 0; i < x->launch.launch_count; i++) {
+        const explanation *e = &x->launches[i].explanation;
+        ptx_text file = {0};
+        for (size_t k = 0; k < e->line_count; k++) {
+            const explain_line *l = &e->lines[k];
+            if (explain_line_is_own(l))
+                continue;
+            if (file.at != l->file.at)
+                printf("\n%.*s\n", (int)l->file.length, l->file.at);
+            file = l->file;
+            int length;
+            const char *text = included_line(x, file, l->line, &length);
+            print(l, l->line, length, text);
+        }
+    }
+}
+
 static void print_source(const explained *x)
 {
     size_t columns = terminal_columns(LEAST_BESIDE);
@@ -127,6 +160,7 @@ static void print_source(const explained *x)
     static const char other[] = "(code of headers)";
     if (line_of_all(x, 0, &all))
         (narrow ? print_narrow_line : print_line)(&all, 0, (int)strlen(other), other);
+    print_included(x, narrow ? print_narrow_line : print_line);
 }
 
 static void print_total(const char *name, const sim_counter *c, double scale)
@@ -217,6 +251,8 @@ static void print_launch(const explained *x, uint32_t i)
     puts("\nVerdict");
     if (x->wrong && i == 0)
         printf("  It is wrong: %s\n", x->wrong);
+    if (x->unproven && i == 0)
+        printf("  Nothing says that it is right: %s\n", x->unproven);
     for (size_t k = 0; k < l->explanation.sentence_count; k++)
         printf("  %s\n", l->explanation.sentences[k]);
 }
@@ -224,7 +260,8 @@ static void print_launch(const explained *x, uint32_t i)
 bool explained_faulted(const explained *x)
 {
     for (uint32_t i = 0; i < x->launch.launch_count; i++)
-        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE)
+        if (x->launches[i].found.fault.kind != SIM_FAULT_NONE &&
+            x->launches[i].found.fault.kind != SIM_FAULT_UNKNOWN)
             return true;
     return false;
 }
@@ -297,7 +334,9 @@ static json_t *access_json(const explained *x, double scale, const explain_line 
                   {"constant_requests", c->constant_requests, false},
                   {"constant_passes", c->constant_passes, false}};
     json_t *out = json_pack("{si ss}", "line", l->line, "kind", kind);
-    if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
+    if (!explain_line_is_own(l))
+        json_put(&out, "file", json_stringn(l->file.at, l->file.length));
+    else if (l->line > 0 && (size_t)l->line <= x->place_count && x->places[l->line - 1])
         json_put(&out, "place", json_string(x->places[l->line - 1]));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (counts[i].count > 0 || counts[i].is_told)
@@ -371,5 +410,6 @@ at_status explained_print_json(const explained *x, at_error *error)
         add_launch(&root, x, 0);
     json_decref(launches);
     json_put(&root, "wrong", x->wrong ? json_string(x->wrong) : json_null());
+    json_put(&root, "unproven", x->unproven ? json_string(x->unproven) : json_null());
     return json_text_print(root, 2, stdout, error);
 }

@@ -33,6 +33,7 @@ typedef struct explained {
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];
     char *wrong;          /* owned; what it does wrong, as the proof found; NULL: nothing is known */
+    char *unproven;       /* owned; why the proof could not be had; NULL: it could */
 } explained;
 
 /* Compiles a configuration (NULL: the script's default) of the script that `wanted` names, runs it on the
@@ -49,7 +50,7 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
  * last. *count covers the whole grid, however many of its blocks were run. */
 const char *explained_metric(const explained *x, uint32_t launch, size_t i, double *count);
 
-/* Did a launch end in a fault? */
+/* Did a launch end in a fault of the kernel? */
 bool explained_faulted(const explained *x);
 
 /* Prints the source with counters beside its lines, for all launches together; then totals, prediction and

@@ -51,6 +51,9 @@ struct prover {
     problem_set problems;
     bool set_up;
     char why[1024];     /* it cannot prove anything; empty: it can */
+    uint64_t broken;    /* lowest compile id of a reference that does not compile, as broken_why says; UINT64_MAX:
+                           none. In whatever order they are compiled, the same is told */
+    char broken_why[1024];
     char names[DEVICE_SLOTS * (DEVICE_LABEL_BYTES + 2)];
     job **jobs;
     size_t job_count, undecided;
@@ -181,6 +184,7 @@ at_status prover_new(script *s, compile_pool *pool, const char *arch, bool as_se
     p->script = s;
     p->pool = pool;
     p->decided_end = &p->decided;
+    p->broken = UINT64_MAX;
     snprintf(p->arch, sizeof p->arch, "%s", arch);
     if (script_pattern(s)->transfers) {
         give_up(p, "not provable: a transfer is the driver's copy");
@@ -354,10 +358,12 @@ static at_status take_reference(prover *p, uint64_t id, compile_result *r, at_er
 {
     at_error trouble = {0};
     at_status status = problem_set_take(&p->problems, id, r, &trouble);
-    if (status == AT_SCRIPT) {
-        give_up(p, "the reference kernel does not compile for the simulated device");
-        return AT_OK;
+    if (status == AT_SCRIPT && id < p->broken) {
+        p->broken = id;
+        snprintf(p->broken_why, sizeof p->broken_why, "%s", trouble.message);
     }
+    if (p->problems.waiting == 0 && p->broken < UINT64_MAX)
+        give_up(p, p->broken_why);
     return p->problems.waiting == 0 && !p->why[0] ? set_up(p, error) : AT_OK;
 }
 

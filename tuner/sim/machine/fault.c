@@ -40,16 +40,12 @@ bool sim_fail(sim_block *b, const sim_warp *w, const sim_instruction *c, int lan
     *f = (sim_fault){.kind = kind};
     memcpy(f->block, b->block, sizeof f->block);
     sim_thread_position(b, w->first_thread + (uint32_t)lane, f->thread);
-    ptx_text file;
-    int line;
-    ptx_source_line(m, c->location, &file, &line);
-    if (line > 0)
-        snprintf(f->source, sizeof f->source, "%.*s:%d", (int)(file.length > 200 ? 200 : file.length),
-                 file.at, line);
+    char place[PTX_PLACE_BYTES];
+    ptx_place(m, c->location, place, sizeof place);
     ptx_text op = c->statement >= 0 ? m->statements[c->statement].opcode : (ptx_text){"ret", 3};
     snprintf(f->message, sizeof f->message,
              "%s in %s at %s (%.*s, PTX line %d), thread (%u,%u,%u) of block (%u,%u,%u): %s",
-             fault_names[kind], b->program->entry, line > 0 ? f->source : "an unknown line",
+             fault_names[kind], b->program->entry, place,
              (int)(op.length > 60 ? 60 : op.length), op.at, c->line, f->thread[0], f->thread[1],
              f->thread[2], f->block[0], f->block[1], f->block[2], text);
     return false;

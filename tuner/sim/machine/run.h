@@ -33,8 +33,7 @@ typedef enum sim_fault_kind {
 typedef struct sim_fault {
     sim_fault_kind kind;
     uint32_t block[3], thread[3];
-    char source[256];            /* "file:line", empty when unknown */
-    char message[1024];          /* all of this in one sentence */
+    char message[1536];          /* all of this in one sentence, and where */
 } sim_fault;
 
 /* Sees every access to global memory of a sampled run, in order, on one thread. */

@@ -1,0 +1,48 @@
+/* PTX names the files of a source as they were written, whatever folder NVRTC ran in. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compile/file_names.h"
+#include "check.h"
+
+static void assert_restored(const char *folder, const char *format, const char *expected)
+{
+    static const source_header headers[] = {{.name = "./own.cuh", .text = ""}, {.name = "sub/known.h", .text = ""}};
+    char text[1024];
+    snprintf(text, sizeof text, format, folder, folder);
+    file_names_restore(text, folder, headers, sizeof headers / sizeof *headers);
+    char whole[1024];
+    snprintf(whole, sizeof whole, expected, folder);
+    assert_string_equal(text, whole);
+}
+
+static void names_lose_the_folder_and_the_folders_own_files_keep_it(void **state)
+{
+    (void)state;
+    char folder[] = "/tmp/file_names_XXXXXX", known[64];
+    assert_non_null(mkdtemp(folder));
+    snprintf(known, sizeof known, "%s/known.h", folder);
+    FILE *f = fopen(known, "w");
+    assert_non_null(f);
+    fclose(f);
+    assert_restored(folder, "ret;\n\t.file 1 \"%s/own.cuh\"\n\t.file\t2 \"%s/part.tmpl\"",
+                    "ret;\n\t.file 1 \"own.cuh\"\n\t.file\t2 \"part.tmpl\"");
+    assert_restored(folder, "\t.file 1 \"%s/known.h\"\n\t.file 2 \"%s/sub/known.h\"\n",
+                    "\t.file 1 \"%s/known.h\"\n\t.file 2 \"sub/known.h\"\n");
+    assert_restored(folder, "\t.file 1 \"%s/__nv_nvrtc_builtin_header.h\"\n\t.file 2 \"%s/own.cuh\"\n",
+                    "\t.file 1 \"%s/__nv_nvrtc_builtin_header.h\"\n\t.file 2 \"own.cuh\"\n");
+    assert_restored(folder, ".file 1 \"/elsewhere%s/own.cuh\"\n.file 3 \"own.cuh\n",
+                    ".file 1 \"/elsewhere%s/own.cuh\"\n.file 3 \"own.cuh\n");
+    unlink(known);
+    rmdir(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_lose_the_folder_and_the_folders_own_files_keep_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
