@@ -236,7 +236,7 @@ static at_status load(ranking *r, const char *script_path, json_t *root, at_erro
     if (!status)
         status = script_problem_plan(r->script, PROBLEM_TUNED, NULL, 1, &plan, error);
     if (!status)
-        status = sim_estimate_new(r->arch, &plan, &r->estimate, error);
+        status = sim_estimate_new(r->arch, &plan, NULL, &r->estimate, error);
     if (!status)
         status = compile_pool_new(&(compile_options){.use_cache = true}, &r->pool, error);
     return status;

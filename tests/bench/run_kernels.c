@@ -107,7 +107,7 @@ static at_status count_all(const char *arch, const char *path, char **entries, a
     sim_estimate *estimate = NULL;
     at_status status = compile(path, *entries, arch, true, &compiled, error);
     if (!status)
-        status = sim_estimate_new(arch, &problem, &estimate, error);
+        status = sim_estimate_new(arch, &problem, NULL, &estimate, error);
     for (; *entries && !status; entries++) {
         const device_image image = {.bytes = compiled.ptx, .size_bytes = compiled.ptx_bytes};
         const launch_plan l = plan_of(*entries);

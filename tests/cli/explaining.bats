@@ -124,3 +124,68 @@ $made
     tool explain "$FIXTURES/separable.lua" --arch sm_90 --json
     says '"entry": "along_columns"'
 }
+
+@test "explain counts on the data that the script asks for: random bytes rarely meet at one counter" {
+    cp "$FIXTURES/scale_ref.cu.tmpl" .
+    cat >bytes.lua <<'EOF'
+local at = require "autotune"
+return at.pattern {
+  name = "bytes", problem = { n = 1 << 14, fill = at.one_of { "bits", "uniform", "below" } }, ragged = { n = 1003 },
+  space = { block = { 128 } },
+  buffers = {
+    bits = at.input { dtype = "uint32", count = "n", fill = "bits" },
+    uniform = at.input { dtype = "uint32", count = "n" },
+    below = at.input { dtype = "uint32", count = "n", fill = "below", limit = "1 << 30" },
+    dst = at.output { dtype = "uint32", count = 256 },
+  },
+  kernel = { template = "bytes.tmpl", args = { "bits", "uniform", "below", "dst", at.int32 "n" } },
+  launch = { grid = 1, block = "block" },
+  traffic = "n",
+  reference = at.reference { template = "scale_ref.cu.tmpl" },
+}
+EOF
+    cat >bytes.tmpl <<'EOF'
+extern "C" __global__ void bytes(const unsigned *bits, const unsigned *uniform, const unsigned *below, unsigned *dst, int n)
+{
+    __shared__ unsigned count[256];
+    for (int k = threadIdx.x; k < 256; k += ${block}) count[k] = 0;
+    __syncthreads();
+    for (int i = threadIdx.x; i < n; i += ${block}) atomicAdd(&count[${fill}[i] & 255], 1u);
+    __syncthreads();
+    for (int k = threadIdx.x; k < 256; k += ${block}) dst[k] = count[k];
+}
+EOF
+    for fill in bits uniform below; do
+        tool explain bytes.lua --arch sm_90 --set "fill=$fill"
+        [[ $output =~ conflicts:\ it\ updates\ shared\ memory\ with\ 3\.[4-7]\ wavefronts ]]
+    done
+}
+
+@test "explain gathers by the index that the script's own kernel prepares, however large the problem" {
+    cat >gathered.lua <<'EOF'
+local at = require "autotune"
+return at.pattern {
+  name = "gathered", problem = { n = 1 << 32, far = false }, ragged = { n = 1003 },
+  space = { block = { 128 } },
+  buffers = { index = at.input { dtype = "uint32", count = "n" }, src = at.input { dtype = "float", count = "n" },
+              dst = at.output { dtype = "float", count = "n" } },
+  prepare = at.kernel { template = "prepare.tmpl", args = { "index", at.uint64 "n" } },
+  kernel = { template = "gathered.tmpl", args = { "index", "src", "dst", at.uint64 "n" } },
+  launch = { grid = "ceil_div(n, block)", block = "block" },
+  traffic = "12 * n",
+  reference = at.reference { template = "gathered.tmpl", args = { "index", "src", "dst", at.uint64 "n" } },
+}
+EOF
+    cat >prepare.tmpl <<'EOF'
+extern "C" __global__ void prepare(unsigned *index, unsigned long long n)
+{ unsigned long long i = blockIdx.x * 256ull + threadIdx.x; if (i < n) index[i] = ${far and "i * 1000003 % n" or "i"}; }
+EOF
+    cat >gathered.tmpl <<'EOF'
+extern "C" __global__ void gathered(const unsigned *index, const float *src, float *dst, unsigned long long n)
+{ unsigned long long i = blockIdx.x * ${block}ull + threadIdx.x; if (i < n) dst[i] = src[index[i]]; }
+EOF
+    tool explain gathered.lua --arch sm_90 --set far=true
+    says 'reads global memory with 18.0 sectors a request where 4.0 would do'
+    tool explain gathered.lua --arch sm_90
+    says 'Every line moves whole sectors'
+}

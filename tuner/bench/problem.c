@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/rng.h"
 
 /* Making and freeing. */
 
@@ -96,20 +95,13 @@ void device_slot_deinit(device_slot *s)
 
 /* Contents. */
 
-/* Each buffer of a problem draws from a stream of its own. */
-static uint64_t buffer_seed(const device_slot *s, uint32_t i)
-{
-    rng r = rng_seeded(s->seed + i);
-    return rng_next(&r);
-}
-
 static at_status fill(device_slot *s, uint32_t i, device_buffer *b, at_error *error)
 {
     buffer_plan plan = s->plan.buffers[i];
     /* The filler writes what is an input to all others. */
     if (s->filler)
         plan.role = BUFFER_INOUT;
-    return s->api->fill(s->device, b, &plan, buffer_seed(s, i), error);
+    return s->api->fill(s->device, b, &plan, plan_buffer_seed(s->seed, i), error);
 }
 
 /* Runs the reference or the filler. */

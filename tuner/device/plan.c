@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/rng.h"
+
+/* Each buffer of a problem draws from a stream of its own. */
+uint64_t plan_buffer_seed(uint64_t seed, uint32_t i)
+{
+    rng r = rng_seeded(seed + i);
+    return rng_next(&r);
+}
+
 uint64_t plan_buffer_bytes(const buffer_plan *plan)
 {
     return plan->count * dtype_get(plan->type)->size_bytes;

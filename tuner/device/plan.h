@@ -145,6 +145,9 @@ uint64_t plan_work(const problem_plan *plan, work_unit unit);
 /* Are the buffer's contents compared with the reference's? */
 bool plan_is_compared(const buffer_plan *plan);
 
+/* What the contents of buffer `i` are made from, where `seed` is the problem's. */
+uint64_t plan_buffer_seed(uint64_t seed, uint32_t i);
+
 /* Bytes that a buffer holds. */
 uint64_t plan_buffer_bytes(const buffer_plan *plan);
 

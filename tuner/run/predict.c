@@ -42,6 +42,7 @@ typedef struct crew {
     at_error trouble; /* the first that is no variant's fault */
     const session *session;
     sim_estimate *estimates[MAX_THREADS];
+    compile_result *fillers; /* that prepare inputs, a layout each; owned */
     pthread_t threads[MAX_THREADS];
     size_t estimate_count, thread_count;
     size_t taken; /* estimates that a thread owns */
@@ -94,17 +95,24 @@ static void note_trouble(crew *c, const at_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
+static at_status new_estimate(crew *c, size_t place, size_t layout, at_error *error)
+{
+    const session *s = c->session;
+    const size_t problem = layout * s->problems.slot_count;
+    const sim_filler filler = {result_image(&c->fillers[layout], true), s->problems.problems[problem].filler_launch};
+    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[problem], &filler, &c->estimates[place],
+                            error);
+}
+
 /* An estimate works for one layout: that of the thread at `place` is made anew for another. */
 static at_status use_layout(crew *c, size_t place, size_t layout, size_t *present, at_error *error)
 {
-    const session *s = c->session;
     if (layout == *present)
         return AT_OK;
     sim_estimate_free(c->estimates[place]);
     c->estimates[place] = NULL;
     *present = layout;
-    return sim_estimate_new(s->workers->properties.arch, &s->problems.plans[layout * s->problems.slot_count],
-                            &c->estimates[place], error);
+    return new_estimate(c, place, layout, error);
 }
 
 static double estimate(crew *c, size_t place, size_t *layout, const job *j)
@@ -161,6 +169,9 @@ static void crew_free(crew *c)
     pthread_cond_destroy(&c->arrived);
     pthread_cond_destroy(&c->done);
     pthread_mutex_destroy(&c->lock);
+    for (size_t i = 0; c->fillers && i < c->session->problems.layout_count; i++)
+        compile_result_deinit(&c->fillers[i]);
+    free(c->fillers);
     free(c->ring);
     free(c);
 }
@@ -169,6 +180,18 @@ static size_t choose_threads(void)
 {
     size_t cores = cores_usable();
     return cores > MAX_THREADS ? MAX_THREADS : cores;
+}
+
+/* Nothing else is being compiled. */
+static at_status compile_fillers(crew *c, at_error *error)
+{
+    const problem_set *set = &c->session->problems;
+    c->fillers = calloc(set->layout_count + 1, sizeof *c->fillers);
+    at_status status = c->fillers ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    for (size_t i = 0; !status && i < set->layout_count; i++)
+        status = problem_set_compile_filler(set, i, c->session->workers->pool, c->session->workers->properties.arch,
+                                            &c->fillers[i], error);
+    return status;
 }
 
 static at_status crew_new(const session *s, size_t threads, size_t capacity, double *times_ns,
@@ -185,9 +208,10 @@ static at_status crew_new(const session *s, size_t threads, size_t capacity, dou
     c->times_ns = times_ns;
     c->ring = calloc(capacity, sizeof *c->ring);
     at_status status = c->ring ? AT_OK : error_set(error, AT_NO_MEMORY, "no memory for predictions");
+    if (!status)
+        status = compile_fillers(c, error);
     for (size_t i = 0; !status && i < threads; i++) {
-        status = sim_estimate_new(s->workers->properties.arch, &s->problems.plans[0], &c->estimates[i],
-                                  error);
+        status = new_estimate(c, i, 0, error);
         c->estimate_count += !status;
     }
     while (!status && c->thread_count < threads &&

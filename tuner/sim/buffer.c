@@ -25,17 +25,37 @@ static bool find_place(device *d, uint64_t size_bytes, device_buffer ***before, 
     return *base < SIM_MODULE_BASE - distance && size_bytes < SIM_MODULE_BASE - distance - *base;
 }
 
-static uint64_t mapped(uint64_t size_bytes)
+static size_t mapped(uint64_t size_bytes)
 {
-    return size_bytes ? size_bytes : 1;
+    return size_bytes ? (size_t)size_bytes : 1;
 }
 
-/* Pages that nothing touches cost nothing. NULL: there is no room. */
-static uint8_t *map(uint64_t size_bytes)
+uint8_t *sim_map(uint64_t size_bytes)
 {
     void *bytes = mmap(NULL, mapped(size_bytes), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+/* NULL is fine. */
+static void sim_unmap(uint8_t *bytes, uint64_t size_bytes)
+{
+    if (bytes)
+        munmap(bytes, mapped(size_bytes));
+}
+
+void sim_map_clear(uint8_t *bytes, uint64_t size_bytes)
+{
+    /* Private pages without a file behind them are zeros when they are touched again. */
+    if (bytes && madvise(bytes, mapped(size_bytes), MADV_DONTNEED) != 0)
+        memset(bytes, 0, (size_t)size_bytes);
+}
+
+void sim_buffer_make_all(const device_buffer *b)
+{
+    for (uint64_t i = 0; b->made && i < sim_buffer_chunks(b); i++)
+        sim_region_make(&(sim_region){.made = b->made, .make = b->make, .context = b->context},
+                        i * SIM_CHUNK_BYTES, 1);
 }
 
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
@@ -45,7 +65,7 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     device_buffer *b = calloc(1, sizeof *b);
     if (!b)
         return error_set(error, AT_NO_MEMORY, "no memory for the buffer %s", name);
-    *b = (device_buffer){.size_bytes = size_bytes, .bytes = map(size_bytes), .valid = map(size_bytes)};
+    *b = (device_buffer){.size_bytes = size_bytes, .bytes = sim_map(size_bytes), .valid = sim_map(size_bytes)};
     strncpy(b->name, name, sizeof b->name - 1);
     if (!b->bytes || !b->valid) {
         sim_buffer_free(d, b);
@@ -63,10 +83,9 @@ at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, devic
     return AT_OK;
 }
 
-static void forget_valid(device_buffer *b)
+void sim_buffer_forget_valid(device_buffer *b)
 {
-    if (b->valid)
-        munmap(b->valid, mapped(b->size_bytes));
+    sim_unmap(b->valid, b->size_bytes);
     b->valid = NULL;
 }
 
@@ -80,9 +99,9 @@ void sim_buffer_free(device *d, device_buffer *b)
             break;
         }
     }
-    if (b->bytes)
-        munmap(b->bytes, mapped(b->size_bytes));
-    forget_valid(b);
+    sim_unmap(b->bytes, b->size_bytes);
+    sim_unmap(b->made, sim_buffer_chunks(b));
+    sim_buffer_forget_valid(b);
     free(b);
 }
 
@@ -95,7 +114,7 @@ at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, 
         return error_set(error, AT_INTERNAL, "the plan of %s is larger than the buffer", plan->name);
     sim_fill(b->bytes, plan, seed);
     b->read_only = plan->role == BUFFER_INPUT;
-    forget_valid(b);
+    sim_buffer_forget_valid(b);
     return AT_OK;
 }
 
@@ -105,7 +124,7 @@ at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *
     if (b->valid)
         memset(b->valid, 0, b->size_bytes);
     else
-        b->valid = map(b->size_bytes);
+        b->valid = sim_map(b->size_bytes);
     if (!b->valid)
         return error_set(error, AT_NO_MEMORY, "no memory to watch %s", b->name);
     memset(b->bytes, pattern ? 0x6b : 0xa5, b->size_bytes);
@@ -122,7 +141,7 @@ at_status sim_buffer_copy(device *d, device_buffer *to, const device_buffer *fro
     if (from->valid && to->valid)
         memcpy(to->valid, from->valid, to->size_bytes);
     else if (!from->valid)
-        forget_valid(to);
+        sim_buffer_forget_valid(to);
     return AT_OK;
 }
 

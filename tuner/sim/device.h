@@ -1,7 +1,7 @@
 /* What the files of the simulated device share; no other room includes this.
  *
  * sim/sim.c opens, loads and launches; sim/buffer.c keeps contents: fill, poison, comparison,
- * checksum, all on the host. */
+ * checksum, all on the host; sim/data.c has those of problems that are too large to be filled. */
 #ifndef AUTOTUNE_SIM_DEVICE_H
 #define AUTOTUNE_SIM_DEVICE_H
 
@@ -18,8 +18,23 @@ struct device_buffer {
     uint8_t *bytes;
     uint8_t *valid;      /* for each byte, whether it was written; NULL: all were */
     bool read_only;      /* an input */
+    bool filled;         /* as sim_region's, like the next three */
+    uint8_t *made;
+    sim_make make;
+    void *context;
     device_buffer *next;
 };
+
+/* Chunks of a buffer. */
+static inline uint64_t sim_buffer_chunks(const device_buffer *b)
+{
+    return (b->size_bytes + SIM_CHUNK_BYTES - 1) / SIM_CHUNK_BYTES;
+}
+
+/* Zeros, of which only the pages that something touches take memory; NULL: there is no room. Any size. */
+uint8_t *sim_map(uint64_t size_bytes);
+/* Makes them zeros again. */
+void sim_map_clear(uint8_t *bytes, uint64_t size_bytes);
 
 struct device {
     device_properties properties;
@@ -34,11 +49,36 @@ struct device_kernel {
     sim_kernel kernel;
     uint32_t registers;
     uint32_t image_shared_bytes; /* static, as the compiler says */
+    uint8_t *ran[SIM_MAX_ENTRIES]; /* owned; sim_launch.ran of each program, of all launches that were checked */
     /* The last prediction: it does not change while the launch does not. */
     launch_plan predicted;
     device_cache predicted_cache;
     int64_t predicted_ns; /* 0: none yet */
 };
+
+/* Which blocks of a launch run, and how. */
+typedef struct sim_part {
+    const uint64_t *clusters;   /* as sim_launch's */
+    uint64_t count;
+    uint64_t instruction_limit; /* of a warp */
+    bool check;
+    sim_excerpt *excerpt;
+    sim_observer observer;
+    void *observer_context;
+    int threads;                /* of the host; 0: as many as cores */
+} sim_part;
+
+/* Blocks of a cluster along each axis: 1 where blocks are alone. */
+const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i);
+
+/* Runs a part of the launch at place `i` of the plan; constants are set before. AT_OK with *fault set when the kernel
+ * faulted. AT_COMPILE: it cannot run on this device. */
+at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                         device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error);
+
+/* Fills the constants of a plan from buffers. AT_COMPILE for one that the kernel lacks. */
+at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
+                                   device_buffer *const *buffers, at_error *error);
 
 /* Runs `sample` blocks (0: a default) of the launch at place `i` of the plan, and predicts. `counters`
  * may be NULL. AT_OK with d->fault set when the kernel faulted. */
@@ -51,6 +91,10 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
 at_status sim_buffer_new(device *d, const char *name, uint64_t size_bytes, device_buffer **out,
                          at_error *error);
 void sim_buffer_free(device *d, device_buffer *b);
+/* From now on all of it is written. */
+void sim_buffer_forget_valid(device_buffer *b);
+/* Makes all that is absent of a buffer whose contents are made where they are touched. */
+void sim_buffer_make_all(const device_buffer *b);
 at_status sim_buffer_fill(device *d, device_buffer *b, const buffer_plan *plan, uint64_t seed,
                           at_error *error);
 at_status sim_buffer_poison(device *d, device_buffer *b, int pattern, at_error *error);

@@ -9,24 +9,19 @@
 struct sim_estimate {
     device *device;
     problem_plan plan;
-    device_buffer *buffers[PLAN_MAX_BUFFERS];
+    sim_data *data;
 };
 
 void sim_estimate_free(sim_estimate *e)
 {
     if (!e)
         return;
-    device_sim_api.close(e->device); /* and its buffers */
+    sim_data_free(e->data);
+    device_sim_api.close(e->device);
     free(e);
 }
 
-static bool steers_addresses(const buffer_plan *p)
-{
-    return (p->role == BUFFER_INPUT || p->role == BUFFER_INOUT) && !dtype_get(p->type)->is_float &&
-           p->fill != FILL_UNIFORM && p->fill != FILL_BITS;
-}
-
-at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estimate **out,
+at_status sim_estimate_new(const char *arch, const problem_plan *plan, const sim_filler *filler, sim_estimate **out,
                            at_error *error)
 {
     *out = NULL;
@@ -37,14 +32,8 @@ at_status sim_estimate_new(const char *arch, const problem_plan *plan, sim_estim
     char spec[32];
     snprintf(spec, sizeof spec, "sim:%s", arch);
     at_status status = device_sim_api.open(spec, &e->device, error);
-    for (uint32_t i = 0; i < plan->buffer_count && !status; i++) {
-        const buffer_plan *b = &plan->buffers[i];
-        status = device_sim_api.buffer_new(e->device, b->name,
-                                           b->count * dtype_get(b->type)->size_bytes,
-                                           &e->buffers[i], error);
-        if (!status && steers_addresses(b))
-            status = device_sim_api.fill(e->device, e->buffers[i], b, plan->seed, error);
-    }
+    if (!status)
+        status = sim_data_new(e->device, plan, filler, &e->data, error);
     if (status)
         sim_estimate_free(e);
     else
@@ -57,6 +46,11 @@ void sim_estimate_watch(sim_estimate *e,
 {
     e->device->progress = progress;
     e->device->progress_context = context;
+}
+
+const char *sim_estimate_trouble(const sim_estimate *e)
+{
+    return sim_data_trouble(e->data);
 }
 
 void sim_estimated_deinit(sim_estimated *s)
@@ -80,7 +74,7 @@ at_status sim_estimate_kernel(sim_estimate *e, const device_image *image, const 
     if (!out->counters)
         status = error_set(error, AT_NO_MEMORY, "no memory for counters");
     else
-        status = sim_device_profile(e->device, k, plan, i, e->buffers, sample, false, out->counters,
+        status = sim_device_profile(e->device, k, plan, i, sim_data_buffers(e->data), sample, false, out->counters,
                                     &out->profile, &out->prediction, error);
     out->fault = e->device->fault;
     out->kernel = k->kernel;
@@ -96,6 +90,7 @@ at_status sim_estimate_time(sim_estimate *e, const device_image *image, const la
 {
     at_status status = AT_OK;
     *time_ns = 0;
+    sim_data_reset(e->data);
     for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
         sim_estimated s;
         status = sim_estimate_kernel(e, image, plan, i, 0, &s, error);

@@ -115,11 +115,16 @@ static uint64_t element(const buffer_plan *p, uint64_t seed, uint64_t i)
     }
 }
 
-void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed)
+void sim_fill_part(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end)
 {
     size_t size = dtype_get(plan->type)->size_bytes;
-    for (uint64_t i = 0; i < plan->count; i++) {
+    for (uint64_t i = first; i < end; i++) {
         uint64_t bits = element(plan, seed, i);
         memcpy(bytes + i * size, &bits, size);
     }
+}
+
+void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed)
+{
+    sim_fill_part(bytes, plan, seed, 0, plan->count);
 }

@@ -9,4 +9,7 @@
 /* Fills plan->count elements. */
 void sim_fill(uint8_t *bytes, const buffer_plan *plan, uint64_t seed);
 
+/* Fills elements `first` to `end` - 1 of a buffer that begins at `bytes`. */
+void sim_fill_part(uint8_t *bytes, const buffer_plan *plan, uint64_t seed, uint64_t first, uint64_t end);
+
 #endif

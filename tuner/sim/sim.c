@@ -69,6 +69,8 @@ static void kernel_free(device *d, device_kernel *k)
     (void)d;
     if (!k)
         return;
+    for (size_t i = 0; i < SIM_MAX_ENTRIES; i++)
+        free(k->ran[i]);
     sim_kernel_deinit(&k->kernel);
     free(k);
 }
@@ -95,6 +97,11 @@ static at_status kernel_new(device *d, const device_image *image, const launch_p
                                        plan->launch_count, error);
     /* PTX that cannot be run here is this variant's fate, not the run's. */
     status = status == AT_FORMAT ? AT_NO_DEVICE : status == AT_NOT_FOUND ? AT_COMPILE : status;
+    for (uint32_t i = 0; !status && i < plan->launch_count; i++) {
+        k->ran[i] = calloc(k->kernel.programs[i]->code_count + 1, sizeof *k->ran[i]);
+        if (!k->ran[i])
+            status = error_set(error, AT_NO_MEMORY, "no memory for kernel %s", plan->launches[i].entry);
+    }
     k->registers = image->registers;
     k->image_shared_bytes = image->static_shared_bytes;
     if (status) {
@@ -117,6 +124,13 @@ static const ptx_launch_limits *limits_of(const device_kernel *k, uint32_t i)
 static const uint32_t *cluster_of(const kernel_launch *launch, const ptx_launch_limits *l)
 {
     return plan_cluster_blocks(launch) > 1 ? launch->cluster : l->cluster;
+}
+
+const uint32_t *sim_device_cluster(const device_kernel *k, const launch_plan *plan, uint32_t i)
+{
+    static const uint32_t alone[3] = {1, 1, 1};
+    const uint32_t *used = cluster_of(&plan->launches[i], limits_of(k, i));
+    return used[0] > 0 ? used : alone;
 }
 
 static at_status check_cluster(const device *d, const kernel_launch *launch, const ptx_launch_limits *l,
@@ -249,7 +263,8 @@ static at_status gather_memory(const device_kernel *k, const launch_plan *plan,
         if (b->size_bytes == 0 || sim_memory_find(out, b->base))
             continue;
         sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes,
-                        .valid = b->valid, .read_only = b->read_only};
+                        .valid = b->valid, .read_only = b->read_only, .filled = b->filled,
+                        .made = b->made, .make = b->make, .context = b->context};
         memcpy(r.name, b->name, sizeof r.name);
         status = sim_memory_add(out, &r, error);
     }
@@ -300,27 +315,36 @@ static at_status prepare(const device *d, const device_kernel *k, const launch_p
     return AT_OK;
 }
 
-static at_status set_constants(const device_kernel *k, const launch_plan *plan,
-                               device_buffer *const *buffers, at_error *error)
+at_status sim_device_set_constants(const device_kernel *k, const launch_plan *plan,
+                                   device_buffer *const *buffers, at_error *error)
 {
     at_status status = AT_OK;
     for (uint32_t i = 0; i < plan->constant_count && !status; i++) {
         const device_buffer *b = buffers[plan->constants[i].buffer];
+        sim_buffer_make_all(b);
         status = sim_kernel_set_variable(&k->kernel, plan->constants[i].name, b->bytes,
                                          b->size_bytes, error);
     }
     return status;
 }
 
-static at_status launch_one(device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
-                            device_buffer *const *buffers, at_error *error)
+at_status sim_device_run(const device *d, const device_kernel *k, const launch_plan *plan, uint32_t i,
+                         device_buffer *const *buffers, const sim_part *part, sim_fault *fault, at_error *error)
 {
     prepared *p;
     at_status status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)
         return status;
-    p->launch.check = true;
-    status = sim_run(&p->launch, &d->fault, error);
+    p->launch.check = part->check;
+    p->launch.ran = part->check ? k->ran[i] : NULL;
+    p->launch.clusters = part->clusters;
+    p->launch.cluster_count = part->count;
+    p->launch.instruction_limit = part->instruction_limit;
+    p->launch.excerpt = part->excerpt;
+    p->launch.observer = part->observer;
+    p->launch.observer_context = part->observer_context;
+    p->launch.threads = part->threads;
+    status = sim_run(&p->launch, fault, error);
     prepared_free(p);
     return status == AT_USAGE ? AT_COMPILE : status;
 }
@@ -329,15 +353,14 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
                         device_buffer *const *buffers, at_error *error)
 {
     d->fault = (sim_fault){0};
-    at_status status = set_constants(k, plan, buffers, error);
+    at_status status = sim_device_set_constants(k, plan, buffers, error);
     for (uint32_t i = 0; !status && d->fault.kind == SIM_FAULT_NONE && i < plan->launch_count; i++)
-        status = launch_one(d, k, plan, i, buffers, error);
+        status = sim_device_run(d, k, plan, i, buffers, &(sim_part){.check = true}, &d->fault, error);
     return status;
 }
 
-/* What the last launch did wrong. Results that depend on luck are wrong results; what a GPU stops
- * for is a crash. */
-static const char *complaint(const device *d, outcome *result)
+/* What a fault makes of a variant. Results that depend on luck are wrong results; what a GPU stops for is a crash. */
+static outcome sim_fault_outcome(sim_fault_kind kind)
 {
     static const outcome outcomes[] = {
         [SIM_FAULT_NONE] = OUTCOME_OK,
@@ -351,9 +374,16 @@ static const char *complaint(const device *d, outcome *result)
         [SIM_FAULT_TRAP] = OUTCOME_CRASHED,
         [SIM_FAULT_BUDGET] = OUTCOME_TIMEOUT,
         [SIM_FAULT_UNKNOWN] = OUTCOME_NOT_SIMULATED,
+        [SIM_FAULT_UNSEEN] = OUTCOME_OK,
         [SIM_FAULT_INTERNAL] = OUTCOME_CRASHED,
     };
-    *result = outcomes[d->fault.kind];
+    return outcomes[kind];
+}
+
+/* What the last launch did wrong. */
+static const char *complaint(const device *d, outcome *result)
+{
+    *result = sim_fault_outcome(d->fault.kind);
     return *result == OUTCOME_OK ? NULL : d->fault.message;
 }
 
@@ -365,7 +395,7 @@ at_status sim_device_profile(device *d, const device_kernel *k, const launch_pla
     prepared *p;
     const kernel_launch *launch = &plan->launches[i];
     d->fault = (sim_fault){0};
-    at_status status = set_constants(k, plan, buffers, error);
+    at_status status = sim_device_set_constants(k, plan, buffers, error);
     if (!status)
         status = prepare(d, k, plan, i, buffers, &p, error);
     if (status)

@@ -24,6 +24,7 @@ void explained_deinit(explained *x)
     }
     sim_estimate_free(x->estimate);
     compile_result_deinit(&x->compiled);
+    compile_result_deinit(&x->filler);
     emitted_deinit(&x->source);
     for (size_t i = 0; i < x->place_count; i++)
         free(x->places[i]);
@@ -49,6 +50,24 @@ static at_status compile(explained *x, at_error *error)
     return status ? status
                   : compile_source(x->pool, &x->source, source_name(x, name), &x->launch, x->chip.arch, true,
                                    &x->compiled, error);
+}
+
+/* What prepares inputs, where something does. */
+static at_status compile_filler(explained *x, at_error *error)
+{
+    emitted source = {0};
+    if (!script_has_filler(x->script))
+        return AT_OK;
+    at_status status = script_filler_plan(x->script, x->problem, x->indices, &x->filler_launch, error);
+    if (!status)
+        status = emit_filler(x->script, x->problem, x->indices, true, &source, error);
+    if (!status)
+        status = compile_source(x->pool, &source, script_pattern(x->script)->filler_path, &x->filler_launch,
+                                x->chip.arch, true, &x->filler, error);
+    if (status == AT_COMPILE)
+        status = error_prefix(error, "the kernel that prepares inputs");
+    emitted_deinit(&source);
+    return status;
 }
 
 /* Where the lines of the source come from: the same source with its #line directives tells. */
@@ -101,11 +120,14 @@ static at_status run_sample(explained *x, at_error *error)
 {
     device_image image = result_image(&x->compiled, true);
     progress *p = progress_new(STDERR_FILENO, false);
-    at_status status = sim_estimate_new(x->chip.arch, &x->plan, &x->estimate, error);
+    const sim_filler filler = {result_image(&x->filler, true), x->filler_launch};
+    at_status status = sim_estimate_new(x->chip.arch, &x->plan, &filler, &x->estimate, error);
     if (!status)
         sim_estimate_watch(x->estimate, show_progress, p);
     for (uint32_t i = 0; !status && i < x->launch.launch_count; i++)
         status = run_launch(x, &image, i, error);
+    if (!status && sim_estimate_trouble(x->estimate))
+        fprintf(stderr, "autotune: inputs are not as the script prepares them; %s\n", sim_estimate_trouble(x->estimate));
     progress_free(p);
     return status;
 }
@@ -160,6 +182,8 @@ at_status explained_count(const settings *wanted, const char *configuration, boo
         status = find_places(x, error);
     if (!status)
         status = compile(x, error);
+    if (!status)
+        status = compile_filler(x, error);
     return status ? status : run_sample(x, error);
 }
 

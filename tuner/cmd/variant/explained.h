@@ -27,8 +27,8 @@ typedef struct explained {
     emitted source;
     char **places;        /* owned; of the source's lines: "file:line" of the template, or NULL */
     size_t place_count;
-    compile_result compiled;
-    launch_plan launch;
+    compile_result compiled, filler; /* that prepares inputs; without bytes: none */
+    launch_plan launch, filler_launch;
     problem_plan plan;
     sim_estimate *estimate;
     explained_launch launches[PLAN_MAX_LAUNCHES];

@@ -67,6 +67,8 @@ static bool resolve_global(sim_block *b, sim_warp *w, const sim_instruction *c, 
             return sim_fail(b, w, c, l, SIM_FAULT_READ_ONLY,
                             "write to byte %" PRIu64 " of %s, which is %s", offset, r->name,
                             r->base >= SIM_MODULE_BASE ? "constant" : "an input");
+        if (r->made)
+            sim_region_make(r, offset, bytes);
         p->at[l] = r->bytes + offset;
         p->valid[l] = r->valid ? r->valid + offset : NULL;
         p->region[l] = r;
@@ -135,10 +137,26 @@ static bool any_written(const uint8_t *valid, uint32_t bytes)
     return false;
 }
 
+/* Of an excerpt's later launch: is this what the blocks wrote that did run, or what nothing may write? */
+static bool is_seen(const sim_region *r, const uint8_t *valid, uint32_t bytes)
+{
+    for (uint32_t i = 0; !r->read_only && i < bytes; i++) {
+        uint8_t state = valid ? __atomic_load_n(&valid[i], __ATOMIC_RELAXED) : 0;
+        if (state != SIM_BYTE_WRITTEN && state != SIM_BYTE_LAST)
+            return false;
+    }
+    return true;
+}
+
 static bool check_written(sim_block *b, sim_warp *w, const sim_instruction *c, int lane,
                           ptx_space space, const places *p, uint32_t bytes, const char *what)
 {
-    if (!p->valid[lane] || all_written(p->valid[lane], bytes))
+    const bool in_region = space == PTX_SPACE_GLOBAL || space == PTX_SPACE_CONST;
+    const sim_region *region = in_region ? p->region[lane] : NULL;
+    const sim_excerpt *x = b->launch->excerpt;
+    if (region && x && x->later && !is_seen(region, p->valid[lane], bytes))
+        return sim_fail(b, w, c, lane, SIM_FAULT_UNSEEN, "it reads what other blocks write");
+    if (!p->valid[lane] || (region && region->filled) || all_written(p->valid[lane], bytes))
         return true;
     if (space == PTX_SPACE_LOCAL)
         return any_written(p->valid[lane], bytes) ||
@@ -233,6 +251,13 @@ static bool load(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     return true;
 }
 
+static void mark_written(const sim_block *b, uint8_t *valid, uint32_t bytes, ptx_space space)
+{
+    const sim_excerpt *x = space == PTX_SPACE_GLOBAL ? b->launch->excerpt : NULL;
+    for (uint32_t i = 0; valid && i < bytes; i++)
+        __atomic_store_n(&valid[i], x ? x->mark : SIM_BYTE_WRITTEN, __ATOMIC_RELAXED);
+}
+
 static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t mask,
                   ptx_space space, const places *p, uint32_t bytes)
 {
@@ -254,8 +279,7 @@ static bool store(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t 
         }
         for (int v = 0; v < c->vector; v++)
             store_bytes(p->at[l] + (uint32_t)v * bytes, bytes, fresh[v]);
-        for (uint32_t i = 0; p->valid[l] && i < total; i++)
-            __atomic_store_n(&p->valid[l][i], 1, __ATOMIC_RELAXED);
+        mark_written(b, p->valid[l], total, space);
     }
     return true;
 }
@@ -277,6 +301,8 @@ static bool atomic(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t
         if (c->c != SIM_NO_SLOT)
             other = c->width == 8 ? sim_lanes64(w, c->c)[l] : sim_lanes32(w, c->c)[l];
         old[l] = sim_atomic_apply(p->at[l], (sim_atomic_op)c->op, (ptx_type)c->type, operand, other);
+        for (uint32_t i = 0; space == PTX_SPACE_GLOBAL && b->launch->excerpt && p->valid[l] && i < bytes; i++)
+            __atomic_store_n(&p->valid[l][i], SIM_BYTE_UPDATED, __ATOMIC_RELAXED);
         old32[l] = (uint32_t)old[l];
     }
     if (space == PTX_SPACE_GLOBAL)
@@ -439,9 +465,8 @@ bool sim_bulk_write(sim_block *b, sim_warp *w, const sim_instruction *c, int lan
         return false;
     for (uint32_t i = 0; i < bytes; i++) {
         store_bytes(p.at[lane] + i, 1, from[i]);
-        if (p.valid[lane])
-            __atomic_store_n(&p.valid[lane][i], 1, __ATOMIC_RELAXED);
     }
+    mark_written(b, p.valid[lane], bytes, PTX_SPACE_GLOBAL);
     return true;
 }
 

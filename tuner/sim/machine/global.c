@@ -81,12 +81,14 @@ at_status sim_watch_new(const sim_launch *launch, bool concurrent, sim_watch **o
     for (size_t i = 0; !failed && i < launch->memory->count; i++) {
         const sim_region *r = &launch->memory->regions[i];
         size_t count = cell_count(w, r);
-        if (r->read_only || count == 0 || count > MOST_CELLS)
+        if (r->read_only || count == 0 || (count > MOST_CELLS && !launch->excerpt))
             continue;
         void *cells = mmap(NULL, count * sizeof(cell), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        failed = cells == MAP_FAILED;
-        w->cells[i] = failed ? NULL : cells;
+        /* An excerpt touches a little of what it has, however large that is; but some systems promise no more than
+         * they have. */
+        failed = cells == MAP_FAILED && count <= MOST_CELLS;
+        w->cells[i] = cells == MAP_FAILED ? NULL : cells;
     }
     if (failed) {
         sim_watch_free(w);
@@ -285,7 +287,7 @@ bool sim_global_touch(sim_block *b, sim_warp *w, const sim_instruction *c, int l
             memcpy(&value, fresh + (at - offset), step);
             bool same = cells[n].write_block
                             ? !cells[n].write.strong && cells[n].value == value
-                            : (!region->valid || region->valid[at]) &&
+                            : (!region->valid || region->filled || region->valid[at]) &&
                                   memcmp(region->bytes + at, &value, step) == 0;
             fine = check_write(&a, &cells[n], strong, same);
             cells[n].value = value;

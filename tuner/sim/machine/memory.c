@@ -1,6 +1,7 @@
 #include "sim/machine/memory.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,26 @@ const sim_region *sim_memory_find(const sim_memory *m, uint64_t address)
     if (i < 0 || address - m->regions[i].base >= m->regions[i].size_bytes)
         return NULL;
     return &m->regions[i];
+}
+
+static void make_chunk(const sim_region *r, uint64_t chunk)
+{
+    uint8_t state = SIM_CHUNK_ABSENT;
+    if (__atomic_compare_exchange_n(&r->made[chunk], &state, SIM_CHUNK_BEGUN, false, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_ACQUIRE)) {
+        r->make(r->context, chunk);
+        __atomic_store_n(&r->made[chunk], SIM_CHUNK_MADE, __ATOMIC_RELEASE);
+        return;
+    }
+    while (__atomic_load_n(&r->made[chunk], __ATOMIC_ACQUIRE) != SIM_CHUNK_MADE)
+        sched_yield();
+}
+
+void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes)
+{
+    for (uint64_t chunk = offset / SIM_CHUNK_BYTES; chunk * SIM_CHUNK_BYTES < offset + bytes; chunk++)
+        if (__atomic_load_n(&r->made[chunk], __ATOMIC_ACQUIRE) != SIM_CHUNK_MADE)
+            make_chunk(r, chunk);
 }
 
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes)

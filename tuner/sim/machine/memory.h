@@ -2,7 +2,10 @@
  *
  * A region borrows its bytes, and a map with one byte for each of them that says whether it was written
  * (NULL: all were). There is always unused address space between two regions, so that an access beside a
- * buffer is detected. */
+ * buffer is detected.
+ *
+ * A region may be larger than this machine's memory: its contents are then made chunk by chunk, when
+ * something touches them for the first time. */
 #ifndef AUTOTUNE_SIM_MACHINE_MEMORY_H
 #define AUTOTUNE_SIM_MACHINE_MEMORY_H
 
@@ -12,12 +15,28 @@
 
 #include "base/error.h"
 
+enum { SIM_CHUNK_BYTES = 512 };
+
+/* Values of sim_region.valid, beside 0 for what was not written. Two occur only where not all blocks of a launch run:
+ * UPDATED by an atomic, of whose value the others' parts are missing; LAST by the last launch of a plan. */
+enum { SIM_BYTE_WRITTEN = 1, SIM_BYTE_UPDATED, SIM_BYTE_LAST };
+
+/* Values of sim_region.made. */
+enum { SIM_CHUNK_ABSENT, SIM_CHUNK_BEGUN, SIM_CHUNK_MADE };
+
+/* Makes the contents of the chunk with that number. Called by any host thread, once for each chunk. */
+typedef void (*sim_make)(void *context, uint64_t chunk);
+
 typedef struct sim_region {
     char name[64];
     uint64_t base, size_bytes;
     uint8_t *bytes;
-    uint8_t *valid;   /* 1: written; NULL: all of it */
+    uint8_t *valid;   /* NULL: all of it is written */
     bool read_only;   /* a kernel must not write here */
+    bool filled;      /* what `valid` does not say to be written holds what the buffer was filled with */
+    uint8_t *made;    /* of each chunk; NULL: all are there */
+    sim_make make;
+    void *context;    /* of `make` */
 } sim_region;
 
 typedef struct sim_memory {
@@ -32,6 +51,9 @@ at_status sim_memory_add(sim_memory *m, const sim_region *region, at_error *erro
 
 /* The region that holds `address`, else NULL. */
 const sim_region *sim_memory_find(const sim_memory *m, uint64_t address);
+
+/* Makes what is absent of the chunks that `bytes` at `offset`, inside the region, lie in. */
+void sim_region_make(const sim_region *r, uint64_t offset, uint64_t bytes);
 
 /* Writes in words where an address is: "4 bytes behind the end of src (4096 bytes)". */
 void sim_memory_describe(const sim_memory *m, uint64_t address, char *text, size_t size_bytes);

@@ -33,6 +33,21 @@ static void note_fault(crew *c, const sim_fault *fault, uint64_t position)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Adds what the cluster did; true where it ended for the absence of other blocks, perhaps. */
+static bool ended_for_others(sim_excerpt *x, const sim_cluster *cluster)
+{
+    uint64_t executed = 0;
+    for (uint32_t r = 0; r < cluster->size; r++)
+        for (uint32_t i = 0; i < cluster->blocks[r].warp_count; i++)
+            executed += cluster->blocks[r].warps[i].executed;
+    __atomic_fetch_add(&x->executed, executed, __ATOMIC_RELAXED);
+    uint64_t *count = cluster->fault.kind == SIM_FAULT_BUDGET   ? &x->cut
+                      : cluster->fault.kind == SIM_FAULT_UNSEEN ? &x->blind : NULL;
+    if (count)
+        __atomic_fetch_add(count, 1, __ATOMIC_RELAXED);
+    return count != NULL;
+}
+
 static void *work(void *context)
 {
     crew *c = context;
@@ -48,6 +63,8 @@ static void *work(void *context)
         if (launch->announce && launch->observer)
             launch->observer(launch->observer_context, NULL, false, NULL);
         sim_cluster_run(&cluster, launch->clusters ? launch->clusters[at] : at);
+        if (launch->excerpt && ended_for_others(launch->excerpt, &cluster))
+            continue;
         if (cluster.fault.kind != SIM_FAULT_NONE)
             note_fault(c, &cluster.fault, at);
     }

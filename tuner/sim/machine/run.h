@@ -27,6 +27,7 @@ typedef enum sim_fault_kind {
     SIM_FAULT_TRAP,
     SIM_FAULT_BUDGET,        /* too many instructions: an endless loop */
     SIM_FAULT_UNKNOWN,       /* an instruction that is not simulated: says nothing of the kernel */
+    SIM_FAULT_UNSEEN,        /* none: it needs what blocks would have written that did not run (sim_excerpt) */
     SIM_FAULT_INTERNAL
 } sim_fault_kind;
 
@@ -40,6 +41,20 @@ typedef struct sim_fault {
 typedef void (*sim_observer)(void *context, const sim_instruction *instruction, bool is_store,
                              const sim_sectors *sectors);
 
+/* A launch of which not all blocks run, perhaps after others of that kind. What a block does is then told from what is
+ * owed to the absence of others: it ends without a fault where it would read what they may have written, and at the
+ * instruction limit, since they may be what it waits for. */
+typedef struct sim_excerpt {
+    bool later;        /* not the first launch: blocks that wrote for this one may be absent */
+    uint8_t mark;      /* of what it writes, in sim_region.valid */
+    /* Added to: clusters that reached the limit, and that needed what others would have written; instructions of
+     * all warps. */
+    uint64_t cut, blind, executed;
+} sim_excerpt;
+
+/* Bits of sim_launch.ran: a lane executed the instruction; a lane took it back to an earlier one. */
+enum { SIM_RAN = 1, SIM_RAN_BACK = 2 };
+
 typedef struct sim_launch {
     const sim_program *program;
     const sim_memory *memory;
@@ -52,6 +67,8 @@ typedef struct sim_launch {
     int threads;                   /* host threads; 0: as many as cores */
     const uint64_t *clusters;      /* linear indices of those to run, of blocks where they are alone; NULL: all */
     uint64_t cluster_count;        /* of `clusters` */
+    sim_excerpt *excerpt;          /* where the others' absence matters; NULL: it does not */
+    uint8_t *ran;                  /* SIM_RAN ... of each instruction of the program, added to; or NULL */
     sim_counter *counters;         /* one for each instruction of the program, added to; or NULL */
     sim_observer observer;         /* or NULL; forces one host thread */
     void *observer_context;

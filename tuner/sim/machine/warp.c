@@ -290,6 +290,14 @@ static bool step(sim_block *b, sim_warp *w, const sim_instruction *c, uint32_t m
     }
 }
 
+/* Shared by all host threads. */
+static void note_ran(uint8_t *ran, bool back)
+{
+    const uint8_t bits = back ? SIM_RAN | SIM_RAN_BACK : SIM_RAN;
+    if ((__atomic_load_n(ran, __ATOMIC_RELAXED) & bits) != bits)
+        __atomic_fetch_or(ran, bits, __ATOMIC_RELAXED);
+}
+
 bool sim_warp_run(sim_block *b, sim_warp *w)
 {
     const sim_instruction *code = b->program->code;
@@ -314,6 +322,8 @@ bool sim_warp_run(sim_block *b, sim_warp *w)
             n->issued++;
             n->threads += (uint64_t)__builtin_popcount(mask);
         }
+        if (b->launch->ran && mask != 0)
+            note_ran(&b->launch->ran[top->pc], c->kind == SIM_BRANCH && c->target <= top->pc);
         top->pc++;
         if (mask != 0 && !step(b, w, c, mask))
             return false;

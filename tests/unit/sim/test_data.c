@@ -1,0 +1,155 @@
+/* Data that exist where they are touched (sim/data.h): they are those that a whole problem is filled with. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sim/data.h"
+#include "sim/sim.h"
+#include "sim_fixture.h"
+
+enum { COUNT = 100003 };
+
+typedef struct made {
+    device *device;
+    problem_plan plan;
+    sim_data *data;
+    char *ptx;
+} made;
+
+static void make(made *m, problem_plan plan, const char *filler, uint32_t filler_blocks)
+{
+    at_error error = {0};
+    *m = (made){.plan = plan};
+    m->plan.seed = 7;
+    assert_ok(device_sim_api.open("sim:sm_90", &m->device, &error), error);
+    sim_filler f = {.launch = {.launch_count = 1,
+                               .launches = {{.entry = "prepare", .grid = {filler_blocks, 1, 1}, .block = {64, 1, 1},
+                                             .argument_count = 2}},
+                               .argument_count = 2,
+                               .arguments = {{.is_buffer = true, .size_bytes = 8},
+                                             {.size_bytes = 8, .bits = plan.buffers[0].count}}}};
+    if (filler) {
+        m->ptx = sim_test_ptx(filler, "sm_90");
+        f.image = (device_image){.bytes = m->ptx, .size_bytes = strlen(m->ptx), .registers = 16};
+    }
+    assert_ok(sim_data_new(m->device, &m->plan, &f, &m->data, &error), error);
+}
+
+static void end(made *m)
+{
+    sim_data_free(m->data);
+    device_sim_api.close(m->device);
+    free(m->ptx);
+}
+
+/* Bytes of the first buffer, as a kernel finds them. */
+static const void *touch(const made *m, uint64_t offset, uint64_t bytes)
+{
+    const device_buffer *b = sim_data_buffers(m->data)[0];
+    const sim_region r = {.base = b->base, .size_bytes = b->size_bytes, .bytes = b->bytes, .made = b->made,
+                          .make = b->make, .context = b->context};
+    sim_region_make(&r, offset, bytes);
+    return b->bytes + offset;
+}
+
+static problem_plan plan_of(dtype type, buffer_role role, buffer_fill fill, uint64_t count)
+{
+    return (problem_plan){.buffer_count = 1,
+                          .buffers = {{.name = "x", .role = role, .fill = fill, .type = type, .count = count,
+                                       .fill_limit = 1000, .fill_block = 32, .value_count = 3,
+                                       .values = {1, 2.5, -3}}}};
+}
+
+static void every_fill_is_that_of_a_whole_buffer(void **state)
+{
+    (void)state;
+    for (int fill = 0; fill < FILL_COUNT; fill++)
+        for (int type = 0; type < DTYPE_COUNT; type++) {
+            made m;
+            at_error error = {0};
+            device_buffer *whole;
+            make(&m, plan_of((dtype)type, BUFFER_INPUT, (buffer_fill)fill, COUNT), NULL, 0);
+            uint64_t size = plan_buffer_bytes(&m.plan.buffers[0]);
+            assert_ok(device_sim_api.buffer_new(m.device, "whole", size, &whole, &error), error);
+            assert_ok(device_sim_api.fill(m.device, whole, &m.plan.buffers[0], plan_buffer_seed(7, 0), &error), error);
+            assert_memory_equal(touch(&m, 0, 8), whole->bytes, 8);
+            assert_memory_equal(touch(&m, size - 8, 8), whole->bytes + size - 8, 8);
+            assert_memory_equal(touch(&m, size / 2, 2000), whole->bytes + size / 2, 2000);
+            end(&m);
+        }
+}
+
+static void a_buffer_larger_than_any_memory_is_filled_where_it_is_touched(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, plan_of(DTYPE_INT32, BUFFER_INPUT, FILL_INDEX, UINT64_C(1) << 36), NULL, 0);
+    const uint64_t far = (UINT64_C(1) << 36) - 5;
+    assert_int_equal(*(const uint32_t *)touch(&m, far * 4, 4), (uint32_t)far);
+    end(&m);
+}
+
+static void what_variants_wrote_is_forgotten(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, plan_of(DTYPE_INT32, BUFFER_INOUT, FILL_INDEX, COUNT), NULL, 0);
+    *(uint32_t *)(uintptr_t)touch(&m, 4000, 4) = 99;
+    sim_data_reset(m.data);
+    assert_int_equal(*(const uint32_t *)touch(&m, 4000, 4), 1000);
+    end(&m);
+}
+
+static const char ordered[] =
+    "extern \"C\" __global__ void prepare(unsigned *x, unsigned long long n)\n"
+    "{ unsigned long long i = blockIdx.x * 64ull + threadIdx.x; if (i < n) x[n - 1 - i] = i * 7; }\n";
+
+static void of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), ordered, 1u << 24);
+    const uint64_t last = (UINT64_C(1) << 30) - 1, places[] = {0, 1, 12345678, last - 64, last};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        assert_int_equal(*(const uint32_t *)touch(&m, places[i] * 4, 4), (uint32_t)((last - places[i]) * 7));
+    assert_null(sim_data_trouble(m.data));
+    end(&m);
+}
+
+static const char scattered[] =
+    "extern \"C\" __global__ void prepare(unsigned *x, unsigned long long n)\n"
+    "{ for (unsigned long long i = blockIdx.x * 64ull + threadIdx.x; i < n; i += 64 * gridDim.x)\n"
+    "    x[i * 5 % n] = i; }\n";
+
+static void one_whose_places_follow_no_order_is_run_whole(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, COUNT), scattered, 1500);
+    for (uint32_t i = 0; i < COUNT; i += 977)
+        assert_int_equal(*(const uint32_t *)touch(&m, (uint64_t)i * 5 % COUNT * 4, 4), i);
+    assert_null(sim_data_trouble(m.data));
+    end(&m);
+}
+
+static void what_cannot_be_prepared_is_told(void **state)
+{
+    (void)state;
+    made m;
+    make(&m, plan_of(DTYPE_UINT32, BUFFER_INPUT, FILL_BITS, UINT64_C(1) << 30), scattered, 1u << 24);
+    touch(&m, UINT64_C(1) << 31, 4);
+    assert_non_null(sim_data_trouble(m.data));
+    end(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_fill_is_that_of_a_whole_buffer),
+        cmocka_unit_test(a_buffer_larger_than_any_memory_is_filled_where_it_is_touched),
+        cmocka_unit_test(what_variants_wrote_is_forgotten),
+        cmocka_unit_test(of_a_kernel_that_prepares_those_blocks_run_that_write_what_is_touched),
+        cmocka_unit_test(one_whose_places_follow_no_order_is_run_whole),
+        cmocka_unit_test(what_cannot_be_prepared_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

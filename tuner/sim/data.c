@@ -1,0 +1,240 @@
+#include "sim/data.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sim/fill.h"
+#include "sim/owners.h"
+#include "sim/sim.h"
+
+/* Threads of a kernel that prepares inputs: so few are run at once; more than the second number never, where their
+ * places are not found. */
+enum { FEW_THREADS = 1 << 16, MOST_THREADS = 1 << 22 };
+
+/* What a warp of it may take; it is a simple kernel. */
+static const uint64_t filler_limit = 1 << 20;
+
+/* Of each buffer. */
+typedef struct source {
+    sim_data *data;
+    uint32_t index;
+    buffer_plan plan;
+    uint64_t seed;
+    device_buffer *work;   /* what variants are given */
+    device_buffer *raw;    /* what the filler is given; NULL: there is none */
+    uint64_t *touched;
+    size_t touched_count;
+} source;
+
+struct sim_data {
+    device *device;
+    problem_plan plan;
+    source sources[PLAN_MAX_BUFFERS];
+    device_buffer *work[PLAN_MAX_BUFFERS + 1], *raw[PLAN_MAX_BUFFERS + 1];
+    launch_plan filler_launch;
+    device_kernel *filler;     /* NULL: none */
+    sim_owners *owners;        /* of the filler */
+    bool is_all_filled;        /* all of the filler's blocks have run */
+    char trouble[512];
+    pthread_mutex_t lock;      /* of what is touched, and of the filler */
+};
+
+/* Contents. */
+
+static void fill_chunk(const source *s, device_buffer *b, uint64_t chunk)
+{
+    uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    uint64_t first = chunk * SIM_CHUNK_BYTES / size, end = (chunk + 1) * SIM_CHUNK_BYTES / size;
+    sim_fill_part(b->bytes, &s->plan, s->seed, first, end < s->plan.count ? end : s->plan.count);
+}
+
+static void make_raw(void *context, uint64_t chunk)
+{
+    const source *s = context;
+    fill_chunk(s, s->raw, chunk);
+}
+
+static void note_trouble(sim_data *d, const char *why)
+{
+    if (!d->trouble[0])
+        snprintf(d->trouble, sizeof d->trouble, "the kernel that prepares inputs: %s", why);
+}
+
+/* Has the filler write what it writes of the chunk. */
+static void prepare_chunk(source *s, uint64_t from, uint64_t to)
+{
+    sim_data *d = s->data;
+    at_error error = {0};
+    at_status status = AT_OK;
+    uint64_t threads = plan_block_threads(&d->filler_launch.launches[0]);
+    uint64_t blocks = plan_grid_blocks(&d->filler_launch.launches[0]);
+    bool single = d->filler_launch.launch_count == 1, found = single;
+    uint64_t size = dtype_get(s->plan.type)->size_bytes;
+    for (uint64_t at = from; !status && found && !d->is_all_filled && at < to; at += size) {
+        if (s->raw->valid[at] == SIM_BYTE_LAST)
+            continue;
+        status = sim_owners_write(d->owners, s->index, at, &found, &error);
+        /* What it does not write at all is as filled. */
+        if (!status && !found && !sim_owners_knows(d->owners, s->index))
+            return;
+    }
+    if (!status && !found && !d->is_all_filled) {
+        if (single && blocks <= MOST_THREADS / (threads ? threads : 1)) {
+            d->is_all_filled = true;
+            status = sim_owners_write_all(d->owners, &error);
+        } else {
+            note_trouble(d, "which of its blocks write what cannot be told");
+        }
+    }
+    if (status)
+        note_trouble(d, error.message);
+    else if (sim_owners_fault(d->owners)->kind != SIM_FAULT_NONE)
+        note_trouble(d, sim_owners_fault(d->owners)->message);
+}
+
+static void make_work(void *context, uint64_t chunk)
+{
+    source *s = context;
+    sim_data *d = s->data;
+    uint64_t from = chunk * SIM_CHUNK_BYTES, to = from + SIM_CHUNK_BYTES;
+    bool is_written = s->plan.role == BUFFER_OUTPUT || s->plan.role == BUFFER_SCRATCH;
+    if (to > s->work->size_bytes)
+        to = s->work->size_bytes;
+    if (!is_written && !d->filler)
+        fill_chunk(s, s->work, chunk);
+    if (s->plan.role == BUFFER_INPUT && !d->filler)
+        return;
+    pthread_mutex_lock(&d->lock);
+    if (!is_written && d->filler) {
+        sim_region_make(&(sim_region){.made = s->raw->made, .make = make_raw, .context = s}, from, 1);
+        prepare_chunk(s, from, to);
+        memcpy(s->work->bytes + from, s->raw->bytes + from, to - from);
+    }
+    if (s->plan.role != BUFFER_INPUT && !array_add(&s->touched, &s->touched_count, &chunk, sizeof chunk))
+        s->touched_count = 0;
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* Buffers. */
+
+static at_status new_buffer(const source *s, const char *prefix, sim_make make, device_buffer **out, at_error *error)
+{
+    char name[PLAN_NAME_BYTES + 16];
+    snprintf(name, sizeof name, "%s%s", prefix, s->plan.name);
+    at_status status = sim_buffer_new(s->data->device, name, plan_buffer_bytes(&s->plan), out, error);
+    if (status)
+        return status;
+    device_buffer *b = *out;
+    b->made = sim_map(sim_buffer_chunks(b));
+    if (!b->made)
+        return error_set(error, AT_DEVICE, "there is no room for %s", name);
+    b->make = make;
+    b->context = (void *)(uintptr_t)s;
+    return AT_OK;
+}
+
+/* What kernels other than the filler are given. */
+static at_status new_work(source *s, const char *prefix, at_error *error)
+{
+    const buffer_role role = s->plan.role;
+    at_status status = new_buffer(s, prefix, make_work, &s->work, error);
+    if (status)
+        return status;
+    s->work->read_only = role == BUFFER_INPUT;
+    s->work->filled = role == BUFFER_INOUT;
+    if (role == BUFFER_INPUT)
+        sim_buffer_forget_valid(s->work);
+    return AT_OK;
+}
+
+static at_status add_buffer(sim_data *d, uint32_t i, at_error *error)
+{
+    source *s = &d->sources[i];
+    *s = (source){.data = d, .index = i, .plan = d->plan.buffers[i], .seed = plan_buffer_seed(d->plan.seed, i)};
+    at_status status = new_work(s, "", error);
+    d->work[i] = s->work;
+    if (status || !d->filler)
+        return status;
+    status = new_buffer(s, "", make_raw, &s->raw, error);
+    if (status)
+        return status;
+    d->raw[i] = s->raw;
+    s->raw->filled = true;
+    return AT_OK;
+}
+
+static at_status start_filler(sim_data *d, at_error *error)
+{
+    const launch_plan *plan = &d->filler_launch;
+    at_status status = sim_device_set_constants(d->filler, plan, d->raw, error);
+    if (!status)
+        status = sim_owners_new(d->device, d->filler, plan, d->raw, filler_limit, &d->owners, error);
+    if (!status && plan->launch_count == 1 &&
+        plan_grid_blocks(&plan->launches[0]) * plan_block_threads(&plan->launches[0]) <= FEW_THREADS) {
+        d->is_all_filled = true;
+        status = sim_owners_write_all(d->owners, error);
+        if (!status && sim_owners_fault(d->owners)->kind != SIM_FAULT_NONE)
+            note_trouble(d, sim_owners_fault(d->owners)->message);
+    }
+    return status;
+}
+
+at_status sim_data_new(device *d, const problem_plan *plan, const sim_filler *filler, sim_data **out, at_error *error)
+{
+    sim_data *s = calloc(1, sizeof *s);
+    *out = s;
+    if (!s)
+        return error_set(error, AT_NO_MEMORY, "no memory for an excerpt of a problem");
+    pthread_mutex_init(&s->lock, NULL);
+    s->device = d;
+    s->plan = *plan;
+    at_status status = AT_OK;
+    if (filler && filler->image.size_bytes > 0) {
+        s->filler_launch = filler->launch;
+        status = device_sim_api.kernel_new(d, &filler->image, &s->filler_launch, &s->filler, error);
+    }
+    for (uint32_t i = 0; !status && i < plan->buffer_count; i++)
+        status = add_buffer(s, i, error);
+    return status || !s->filler ? status : start_filler(s, error);
+}
+
+void sim_data_free(sim_data *s)
+{
+    if (!s)
+        return;
+    sim_owners_free(s->owners);
+    for (uint32_t i = 0; i < PLAN_MAX_BUFFERS; i++) {
+        sim_buffer_free(s->device, s->sources[i].work);
+        sim_buffer_free(s->device, s->sources[i].raw);
+        free(s->sources[i].touched);
+    }
+    device_sim_api.kernel_free(s->device, s->filler);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+}
+
+device_buffer *const *sim_data_buffers(const sim_data *s)
+{
+    return s->work;
+}
+
+void sim_data_reset(sim_data *s)
+{
+    for (uint32_t i = 0; i < s->plan.buffer_count; i++) {
+        device_buffer *b = s->sources[i].work;
+        if (s->plan.buffers[i].role == BUFFER_INPUT)
+            continue;
+        sim_map_clear(b->bytes, b->size_bytes);
+        sim_map_clear(b->valid, b->size_bytes);
+        sim_map_clear(b->made, sim_buffer_chunks(b));
+        s->sources[i].touched_count = 0;
+    }
+}
+
+const char *sim_data_trouble(const sim_data *s)
+{
+    return s->trouble[0] ? s->trouble : NULL;
+}
