@@ -1,6 +1,7 @@
 /* The program: picks the subcommand, prints its error, turns its status into an exit code. */
 #include <poll.h>
 #include <limits.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/plain_text.h"
+#include "base/thread_state.h"
 #include "base/version.h"
 #include "bench/child.h"
 #include "cluster/cluster.h"
@@ -265,9 +267,18 @@ static int run_command_line(int argc, char **argv)
     return run(&cmd_tune, argc, argv);
 }
 
+/* What is preloaded, or a driver, may have chosen the user's locale: for what begins now, and here for good. */
+static void set_locale(void)
+{
+    thread_state loaders;
+    setlocale(LC_ALL, "C");
+    thread_state_plain(&loaders, NULL);
+}
+
 int main(int argc, char **argv)
 {
     FILE *own[2];
+    set_locale();
     worker_enter(argc, argv, workers);
     set_streams(own);
     set_signals();

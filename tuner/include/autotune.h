@@ -22,7 +22,9 @@
  * functions that do not return a status give 0, "" or AT_RULE_DEFAULT for it, and for an index beyond
  * the count. A handle is freed by the function named with its type; NULL is fine there. A handle is used
  * by one thread at a time; handles are independent of each other. Nothing is printed, all state is in
- * handles, and the process's environment, signals and working folder are not changed. */
+ * handles, and the process's environment, signals and working folder are not changed. Neither are the locale,
+ * the rounding mode and the floating-point traps of the calling thread, and nothing depends on them: numbers in
+ * texts have a point in every program. */
 #ifndef AUTOTUNE_H
 #define AUTOTUNE_H
 

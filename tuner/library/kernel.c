@@ -2,6 +2,7 @@
 
 #include "cuda/launcher.h"
 #include "base/error.h"
+#include "base/thread_state.h"
 #include "library/library.h"
 #include "library/source.h"
 
@@ -26,10 +27,20 @@ static at_status load_module(at_kernel *k, at_error *error)
     return status ? status : cuda_launcher_prepare(&k->launcher, &k->cuda, plan, error);
 }
 
+static at_status prepare(at_kernel *k, const at_choice *choice, const at_kernel_options *options, at_error *error)
+{
+    device_properties here;
+    at_status status = cuda_driver_open(&k->cuda, error);
+    if (!status)
+        status = library_current_device(&here, error);
+    if (!status)
+        status = library_source_init(&k->source, choice, options, &here.limits, here.arch, error);
+    return status ? status : load_module(k, error);
+}
+
 at_status at_prepare(const at_choice *choice, const at_kernel_options *options, at_kernel **out,
                      at_error *error)
 {
-    device_properties here;
     if (!out)
         return library_refuse_null("at_prepare", "out", error);
     *out = NULL;
@@ -39,13 +50,12 @@ at_status at_prepare(const at_choice *choice, const at_kernel_options *options, 
     at_kernel *k = calloc(1, sizeof *k);
     if (!k)
         return error_set(error, AT_NO_MEMORY, "out of memory");
-    at_status status = cuda_driver_open(&k->cuda, error);
-    if (!status)
-        status = library_current_device(&here, error);
-    if (!status)
-        status = library_source_init(&k->source, choice, options, &here.limits, here.arch, error);
-    if (!status)
-        status = load_module(k, error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (!status) {
+        status = prepare(k, choice, options, error);
+        thread_state_restore(&callers);
+    }
     if (status)
         at_kernel_free(k);
     else

@@ -8,6 +8,7 @@
 #include "cuda/driver.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/thread_state.h"
 #include "base/version.h"
 #include "library/pattern.h"
 #include "record/folders.h"
@@ -51,8 +52,13 @@ at_status at_open(const char *folder, at_results **out, at_error *error)
         return no_memory(error);
     paths own;
     record_folders folders;
-    record_folders_find(folder, library_find_share(&own) ? &own : NULL, &folders);
-    at_status status = record_search(&folders, NULL, &results->all, error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (!status) {
+        record_folders_find(folder, library_find_share(&own) ? &own : NULL, &folders);
+        status = record_search(&folders, NULL, &results->all, error);
+        thread_state_restore(&callers);
+    }
     if (status)
         at_close(results);
     else
@@ -120,7 +126,12 @@ at_status at_current_gpu(at_gpu *out, at_error *error)
     if (!out)
         return library_refuse_null("at_current_gpu", "out", error);
     error_clear(error);
-    at_status status = library_current_device(&p, error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (status)
+        return status;
+    status = library_current_device(&p, error);
+    thread_state_restore(&callers);
     if (!status)
         *out = gpu_of(&p.limits);
     return status;
@@ -272,22 +283,9 @@ static at_status choose(at_choice *c, const arch_limits *limits, at_error *error
     return AT_OK;
 }
 
-at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
-                  const at_variable *problem, size_t problem_count, at_choice **out,
-                  at_error *error)
+static at_status choose_for(at_choice *c, const at_results *results, const char *pattern_name, const at_gpu *gpu,
+                            const at_variable *problem, size_t problem_count, at_error *error)
 {
-    if (!out)
-        return library_refuse_null("at_pick", "out", error);
-    *out = NULL;
-    if (!results || !pattern_name || (!problem && problem_count > 0))
-        return library_refuse_null(
-            "at_pick", !results ? "results" : !pattern_name ? "pattern" : "problem", error);
-    error_clear(error);
-    if (problem_count > RECORD_MAX_VALUES)
-        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
-    at_choice *c = calloc(1, sizeof *c);
-    if (!c)
-        return no_memory(error);
     at_status status = AT_OK;
     device_properties here = {0};
     bool has_limits = true;
@@ -306,8 +304,31 @@ at_status at_pick(const at_results *results, const char *pattern_name, const at_
         status = copy_problem(c, problem, problem_count, error);
     if (!status)
         status = copy_records(c, results, error);
-    if (!status)
-        status = choose(c, has_limits ? &here.limits : NULL, error);
+    return status ? status : choose(c, has_limits ? &here.limits : NULL, error);
+}
+
+at_status at_pick(const at_results *results, const char *pattern_name, const at_gpu *gpu,
+                  const at_variable *problem, size_t problem_count, at_choice **out,
+                  at_error *error)
+{
+    if (!out)
+        return library_refuse_null("at_pick", "out", error);
+    *out = NULL;
+    if (!results || !pattern_name || (!problem && problem_count > 0))
+        return library_refuse_null(
+            "at_pick", !results ? "results" : !pattern_name ? "pattern" : "problem", error);
+    error_clear(error);
+    if (problem_count > RECORD_MAX_VALUES)
+        return error_set(error, AT_USAGE, "a problem has %d variables at most", RECORD_MAX_VALUES);
+    at_choice *c = calloc(1, sizeof *c);
+    if (!c)
+        return no_memory(error);
+    thread_state callers;
+    at_status status = thread_state_plain(&callers, error);
+    if (!status) {
+        status = choose_for(c, results, pattern_name, gpu, problem, problem_count, error);
+        thread_state_restore(&callers);
+    }
     if (status)
         at_choice_free(c);
     else

@@ -1,0 +1,35 @@
+#!/bin/sh
+# Runs a test in German, where one and a half is 1,5: whatever it starts that is autotune, or a test of its library, has
+# called setlocale(LC_ALL, "de_DE.UTF-8") before it begins.
+#
+# usage: comma.sh [--or-plainly] PRELOAD COMMAND...
+#
+# Where there is no such locale and none can be made, the test is skipped (77), or with --or-plainly runs in the C locale.
+set -eu
+plainly=
+if [ "$1" = --or-plainly ]; then
+    plainly=yes
+    shift
+fi
+preload=$1
+shift
+
+without() { # without REASON COMMAND...
+    echo "not in German: $1"
+    shift
+    [ -n "$plainly" ] || exit 77
+    code=0
+    "$@" || code=$?
+    exit $code
+}
+
+LOCPATH=$(mktemp -d)
+trap 'rm -rf "$LOCPATH"' EXIT
+command -v localedef >/dev/null || without "there is no localedef (Debian: libc-bin)" "$@"
+# It warns, and ends with 1, of what is missing in the definition.
+localedef -i de_DE -f UTF-8 "$LOCPATH/de_DE.UTF-8" >"$LOCPATH/said" 2>&1 || [ -e "$LOCPATH/de_DE.UTF-8/LC_NUMERIC" ] ||
+    without "localedef has no de_DE (Debian: locales): $(head -n 1 "$LOCPATH/said")" "$@"
+export LOCPATH COMMA_LOCALE=de_DE.UTF-8
+code=0
+env LD_PRELOAD="$preload" ASAN_OPTIONS=verify_asan_link_order=0 "$@" || code=$?
+exit $code

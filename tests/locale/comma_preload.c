@@ -1,0 +1,19 @@
+/* Preloaded into autotune and the tests of its library: their process is in the locale $COMMA_LOCALE before main(), as
+ * that of a program that calls setlocale(LC_ALL, "") is. Other programs are left alone. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+__attribute__((constructor)) static void take_locale(void)
+{
+    const char *name = getenv("COMMA_LOCALE"), *program = program_invocation_short_name;
+    if (strncmp(program, "autotune", 8) != 0 && strncmp(program, "test_", 5) != 0)
+        return;
+    if (!name || !setlocale(LC_ALL, name) || strcmp(localeconv()->decimal_point, ",") != 0) {
+        fprintf(stderr, "%s: there is no locale '%s' whose fractions have a comma\n", program, name ? name : "");
+        abort();
+    }
+}
