@@ -137,14 +137,9 @@ all_fail_at() { # all_fail_at OUT
     [ -z "$(ls | grep mine)" ]
 }
 
-@test "what cannot be printed is an error in every command" {
-    while read -r line; do
-        status=0
-        # shellcheck disable=SC2086 # words are arguments
-        timeout 60 "$AUTOTUNE" $line >/dev/full 2>err.txt || status=$?
-        errors=$(cat err.txt)
-        fails_with 4 "writ" || { echo "$line"; return 1; }
-    done <<END
+# The commands that print, one a line.
+printers() {
+    cat <<END
 --version
 --help
 tune --help
@@ -174,4 +169,61 @@ explain $FIXTURES/scale.lua
 check $FIXTURES/scale.lua
 sweep strided.lua --over stride=1,2 --recorded --results $RESULTS
 END
+}
+
+@test "what cannot be printed is an error in every command" {
+    while read -r line; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        timeout 60 "$AUTOTUNE" $line >/dev/full 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "writ" || { echo "$line"; return 1; }
+    done < <(printers)
+}
+
+@test "a standard output that is closed is an error in every command, and becomes no other file" {
+    while read -r line; do
+        status=0
+        # shellcheck disable=SC2086 # words are arguments
+        timeout 60 "$AUTOTUNE" $line >&- 2>err.txt || status=$?
+        errors=$(cat err.txt)
+        fails_with 4 "writ" || { echo "$line"; return 1; }
+    done < <(printers)
+}
+
+@test "what is written into a file is the same with every standard descriptor closed" {
+    needs_gnuplot
+    while read -r line; do
+        case $line in *--trace* | sweep*) continue ;; esac # whose times differ, and which prints
+        write_to want "$line"
+        for closed in '<&-' '>&-' '2>&-' '<&- >&-' '<&- 2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
+            rm -f got
+            eval "timeout 20 \"\$AUTOTUNE\" ${line//OUT/got} $closed" >/dev/null 2>&1 || { echo "$line $closed"; return 1; }
+            cmp got want || { echo "$line $closed"; return 1; }
+        done
+    done < <(writers)
+}
+
+@test "a run whose standard descriptors are closed is recorded as any other" {
+    for closed in '>&-' '<&- >&- 2>&-'; do
+        status=0
+        eval "timeout 60 \"\$AUTOTUNE\" $FIXTURES/scale.lua --arch sm_90 --budget 3 --seed 7 $closed" 2>err.txt || status=$?
+        [ "$status" -eq 4 ]
+        lacks -i -e pipe -e socket -e worker err.txt
+    done
+}
+
+@test "a pipe that does not wait for its reader takes all the same" {
+    python3 - "$AUTOTUNE" <<'PY'
+import fcntl, os, subprocess, sys, time
+reader, writer = os.pipe()
+fcntl.fcntl(writer, fcntl.F_SETFL, os.O_NONBLOCK)
+program = subprocess.Popen([sys.argv[1], "space", "transpose.lua", "--list"], stdout=writer)
+os.close(writer)
+time.sleep(0.5)
+with os.fdopen(reader, "rb") as f:
+    got = f.read()
+want = subprocess.run([sys.argv[1], "space", "transpose.lua", "--list"], capture_output=True).stdout
+assert program.wait() == 0 and got == want and len(got) > 100000, (program.returncode, len(got), len(want))
+PY
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 enum { PATH_BYTES = 4096, PROBE_BYTES = 4096 };
 
@@ -125,7 +126,7 @@ at_status file_write_all(int fd, const char *path, const void *bytes, size_t siz
     const char *at = bytes;
     while (size_bytes > 0) {
         ssize_t n = write(fd, at, size_bytes);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && descriptor_try_again(fd))
             continue;
         if (n < 0)
             return io_error(error, errno, "write", path);

@@ -1,11 +1,12 @@
 #define _GNU_SOURCE /* fopencookie */
 #include "base/plain_text.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/descriptor.h"
 
 enum { LONGEST_SEQUENCE = 8, ESCAPED_BYTES = 7, CHUNK_BYTES = 4096 };
 
@@ -102,7 +103,7 @@ static bool flush_out(plain_stream *s)
 {
     for (size_t done = 0; done < s->out_bytes;) {
         ssize_t n = write(s->fd, s->out + done, s->out_bytes - done);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && descriptor_try_again(s->fd))
             continue;
         if (n < 0) {
             s->out_bytes = 0;

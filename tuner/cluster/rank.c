@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/descriptor.h"
 #include "cluster/channel.h"
 #include "cluster/mail.h"
 #include "cluster/wire.h"
@@ -339,6 +340,8 @@ int main(int argc, char **argv)
     if (!r)
         return 5;
     r->control = -1;
+    descriptor_hold_standard();
+    signal(SIGCHLD, SIG_DFL);
     interrupt_hold();
     signal(SIGPIPE, SIG_IGN);
     at_status status = run(r, argv, &error);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/nearest.h"
 #include "base/paths.h"
 #include "base/plain_text.h"
@@ -22,6 +23,7 @@
 #include "cmd/table.h"
 #include "compile/worker.h"
 #include "process/confine.h"
+#include "process/interrupt.h"
 #include "report/wrap.h"
 
 /* Documented in the README and in --help; scripts of users depend on them. */
@@ -134,7 +136,8 @@ static void end_wrapping(FILE *whole)
 static int end_output(at_status status, int code, at_error *error)
 {
     if ((fflush(stdout) != 0 || ferror(stdout)) && !status)
-        status = error_set(error, AT_IO, "stdout could not be written");
+        status = error_set(error, AT_IO, "stdout could not be written%s",
+                           descriptor_is_writable(STDOUT_FILENO) ? "" : ": it is closed");
     if (status == AT_IO && reader_left())
         status = AT_OK;
     if (!status)
@@ -194,9 +197,7 @@ static void end_at_once(int signal_number)
 
 static void set_signals(void)
 {
-    static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++)
-        sigaction(ending[i], &(struct sigaction){.sa_handler = end_at_once}, NULL);
+    interrupt_begin(end_at_once);
     signal(SIGPIPE, SIG_IGN); /* a reader that left is an error of write() */
     signal(SIGXFSZ, SIG_IGN); /* and so is a limit on the size of files */
 }
@@ -279,6 +280,7 @@ int main(int argc, char **argv)
 {
     FILE *own[2];
     set_locale();
+    descriptor_hold_standard();
     worker_enter(argc, argv, workers);
     set_streams(own);
     set_signals();

@@ -1,17 +1,58 @@
 #include "process/interrupt.h"
 
 #include <signal.h>
-#include <stddef.h>
 #include <time.h>
 
-static sigset_t held_signals(void)
+enum { OF_PEOPLE = 3 }; /* of the first in the table */
+
+static const int interrupting[] = {SIGINT,  SIGTERM, SIGHUP,    SIGUSR1, SIGUSR2,
+                                   SIGALRM, SIGXCPU, SIGVTALRM, SIGPROF, SIGIO,
+#ifdef SIGPWR
+                                   SIGPWR
+#endif
+};
+
+const int *interrupt_signals(size_t *count)
+{
+    *count = sizeof interrupting / sizeof *interrupting;
+    return interrupting;
+}
+
+static bool ignored(int signal_number)
+{
+    struct sigaction action;
+    return sigaction(signal_number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* A signal that is held waits to be taken even if it is ignored. */
+static sigset_t signals(size_t first_count)
 {
     sigset_t set;
     sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
+    for (size_t i = 0; i < first_count; i++)
+        if (!ignored(interrupting[i]))
+            sigaddset(&set, interrupting[i]);
     return set;
+}
+
+static sigset_t held_signals(void)
+{
+    size_t count;
+    interrupt_signals(&count);
+    return signals(count);
+}
+
+void interrupt_begin(void (*end)(int signal_number))
+{
+    sigset_t none;
+    size_t count;
+    interrupt_signals(&count);
+    for (size_t i = 0; i < count; i++)
+        if (interrupting[i] == SIGINT || interrupting[i] == SIGTERM || !ignored(interrupting[i]))
+            sigaction(interrupting[i], &(struct sigaction){.sa_handler = end}, NULL);
+    signal(SIGCHLD, SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
 void interrupt_hold(void)
@@ -22,7 +63,7 @@ void interrupt_hold(void)
 
 void interrupt_release(void)
 {
-    sigset_t set = held_signals();
+    sigset_t set = signals(OF_PEOPLE);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -37,7 +78,11 @@ int interrupt_take(void)
 bool interrupt_waits(void)
 {
     sigset_t waiting;
-    return sigpending(&waiting) == 0 &&
-           (sigismember(&waiting, SIGINT) == 1 || sigismember(&waiting, SIGTERM) == 1 ||
-            sigismember(&waiting, SIGHUP) == 1);
+    size_t count;
+    const int *all = interrupt_signals(&count);
+    bool waits = false;
+    if (sigpending(&waiting) == 0)
+        for (size_t i = 0; i < count && !waits; i++)
+            waits = sigismember(&waiting, all[i]) == 1;
+    return waits;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "process/interrupt.h"
 #include "process/message.h"
 
 /* The socket's number in the worker. */
@@ -64,12 +65,15 @@ static void become_worker(pid_t parent)
         _exit(1);
     /* What is ignored stays so in the new program; handlers do not, but until then they would run
      * here. */
-    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGALRM,
-                                  SIGUSR1, SIGUSR2, SIGABRT};
+    static const int handled[] = {SIGTERM, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH, SIGCHLD, SIGABRT};
     for (size_t i = 0; i < sizeof handled / sizeof handled[0]; i++)
         signal(handled[i], SIG_DFL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
+    /* What interrupts the tuner, often all processes of its group at once: it decides. */
+    size_t count;
+    const int *interrupting = interrupt_signals(&count);
+    for (size_t i = 0; i < count; i++)
+        if (interrupting[i] != SIGTERM)
+            signal(interrupting[i], SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     /* They were held back from before the fork until here: none found the worker unprepared. */

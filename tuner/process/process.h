@@ -1,8 +1,8 @@
 /* Worker processes: this program executed anew, with a socket to the process that started it.
  *
  * A worker shares with that process only the environment, the standard descriptors and the socket, so it
- * may be started while threads run. It dies with its parent and ignores the terminal's signals (the parent
- * decides). main() calls worker_enter() first, with the programs of its workers. */
+ * may be started while threads run. It dies with its parent and ignores what interrupts it (interrupt.h; the parent
+ * decides), but for SIGTERM. main() calls worker_enter() first, with the programs of its workers. */
 #ifndef AUTOTUNE_PROCESS_PROCESS_H
 #define AUTOTUNE_PROCESS_PROCESS_H
 

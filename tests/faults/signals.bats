@@ -1,0 +1,95 @@
+load helpers
+
+# What other programs send a run, and what the program that starts it leaves behind.
+
+# Starts the command in a process group of its own, as PYTHON leaves it to it.
+start_after() { # start_after PYTHON COMMAND...
+    python3 -c "import os, signal, sys
+$1
+os.setpgid(0, 0)
+os.execv(sys.argv[1], sys.argv[1:])" "${@:2}" >out.txt 2>err.txt 3>&- &
+    pid=$!
+}
+
+start_slow() { # start_slow PYTHON [COUNT]: a run that has measured something and takes long
+    write_space some "${2:-99}"
+    FAKE_CUDA_TIME_US=5000 start_after "$1" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+    wait_for 5 journal_lines
+}
+
+# Ended by an interrupt, with what the journal has to say; the same command goes on from there.
+ended_with_its_word() {
+    end_run
+    [ "$status" -eq 130 ] || { echo "exit $status: $errors"; return 1; }
+    [[ "$errors" == *"what was measured is kept"* ]] || { echo "$errors"; return 1; }
+    before=$(journal_lines)
+    unset FAKE_CUDA_TIME_US
+    tool "$TIMED" --device cuda:0 --quiet
+    succeeds && found_the_best
+    twice=$(grep -ho '"key":"[0-9a-f]*"' "$XDG_STATE_HOME"/autotune/journal/*.jsonl | sort | uniq -d)
+    [ -z "$twice" ] && [ "$before" -ge 5 ]
+}
+
+@test "the signals by which others end a program, or warn it, end a run as an interrupt does" {
+    gpu
+    needs_the_fake
+    for name in USR1 USR2 ALRM XCPU VTALRM PROF IO PWR TERM; do
+        start_slow ""
+        kill -"$name" "$pid"
+        ended_with_its_word || { echo "$name"; return 1; }
+        forget
+    done
+}
+
+@test "a signal for the whole group ends the run and loses no worker" {
+    gpu
+    needs_the_fake
+    start_slow ""
+    kill -USR1 -- "-$pid"
+    ended_with_its_word
+    says_nothing_of crashed
+}
+
+@test "a timer that the run inherits ends it with its word, and once" {
+    gpu
+    needs_the_fake
+    start_slow "signal.setitimer(signal.ITIMER_REAL, 5, 0.001)" 600
+    ended_with_its_word
+}
+
+@test "a parent that does not wait for its children, or holds signals back, changes nothing" {
+    gpu
+    needs_the_fake
+    write_space few 12
+    start_after "signal.signal(signal.SIGCHLD, signal.SIG_IGN)" "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+    end_run
+    succeeds
+    found_the_best
+    forget
+    start_slow "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))"
+    kill -TERM "$pid"
+    ended_with_its_word
+}
+
+@test "who hangs up on a run that was told not to mind changes nothing" {
+    gpu
+    needs_the_fake
+    write_space few 12
+    FAKE_CUDA_TIME_US=2000 start_after "signal.signal(signal.SIGHUP, signal.SIG_IGN)" \
+        "$AUTOTUNE" "$TIMED" --device cuda:0 --quiet
+    wait_for 2 journal_lines
+    kill -HUP -- "-$pid"
+    end_run
+    succeeds
+    found_the_best
+}
+
+@test "a command that has nothing to keep ends at once, and says so" {
+    start_after "" "$AUTOTUNE" replay "$BATS_TEST_DIRNAME/../../results/nvidia-h200/landscapes/transpose.json.gz" \
+        --strategy genetic --repeat 100000
+    sleep 1
+    kill -USR1 "$pid"
+    end_run
+    [ "$status" -eq 130 ]
+    [[ "$errors" == *"interrupted"* ]]
+}
