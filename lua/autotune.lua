@@ -44,7 +44,8 @@
 --   launch      { grid, block: an expression, or a list of two or three; cluster * (blocks, likewise),
 --               balanced * (the GPU may put several blocks of a cluster on the same multiprocessor, as CUDA's
 --               load-balancing policy for clusters has it; it does nothing where a cluster is one block),
---               cooperative * (all blocks are resident at once and may wait for each other) }
+--               cooperative * (all blocks are resident at once and may wait for each other),
+--               times * (1): it runs so often, one after the other }
 --   transfer *  { from, to: an at.input and an at.output of one size, of which one or both lie in the host's
 --               memory; direction: "to_device" (from does), "to_host" (to does) or "both" (there and back);
 --               memory: what the host's is, "pageable", "pinned", "write_combined" or "mapped" (kernels
@@ -58,7 +59,10 @@
 --               Timed by the host's clock, from an idle device until all streams are done; not simulated
 --   launches *  instead of launch: a list of launches, run one after the other, timed and checked as a
 --               whole. Each is a launch with entry *, args * and shared * of its own (the kernel's
---               when left out) and when *: an expression without which it is left out
+--               when left out) and when *: an expression without which it is left out; or a group
+--               { times, launches }, whose launches run one after the other, and so often in turn:
+--               { times = "steps // 2", launches = { { args = { "a", "b" } }, { args = { "b", "a" } } } }.
+--               A launch or a group that runs 0 times is left out. At most 32 launches, groups' included
 --   traffic *   bytes that a perfect kernel must move: GB/s are these over the time. Traffic, flops or
 --               items must be given; all three may be
 --   flops *     floating-point operations of a launch: GFLOP/s

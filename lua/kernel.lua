@@ -99,7 +99,7 @@ function kernel.read_buffers(description, names_taken)
   return list
 end
 
-local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 8, 64, 32
+local MOST_LAUNCHES, MOST_ARGUMENTS, MOST_MEMBERS = 32, 128, 32
 
 local function read_struct(v, where)
   local members = {}
@@ -237,13 +237,20 @@ local function read_entry(v, path)
   return v
 end
 
-local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "balanced", "cooperative" }
+local LAUNCH_FIELDS = { "grid", "block", "shared", "cluster", "balanced", "cooperative", "times" }
+local GROUP_FIELDS = { "times", "launches" }
 local LAUNCHES_FIELDS = {
-  "entry", "args", "when", "grid", "block", "shared", "cluster", "balanced", "cooperative",
+  "entry", "args", "when", "times", "grid", "block", "shared", "cluster", "balanced", "cooperative",
 }
 
+-- Of a launch or of a group of them; launches that run in rounds, one after the other, have one number.
+local function read_rounds(given, path, number)
+  if given.times == nil then return { number = 0 } end
+  return { number = number, times = expression(given.times, child(path, "times")) }
+end
+
 -- One launch; what it does not say itself is as in `common` (entry, args, shared).
-local function read_launch(given, path, common, buffers)
+local function read_launch(given, path, common, buffers, rounds)
   local entry, entry_path = given.entry, child(path, "entry")
   local args, args_path = given.args, child(path, "args")
   local shared, shared_path = given.shared, child(path, "shared")
@@ -254,7 +261,9 @@ local function read_launch(given, path, common, buffers)
     entry = read_entry(entry, entry_path),
     line = line_of(path),
     args = read_arguments(args, args_path, buffers),
+    group = rounds.number,
     when = optional(given.when, child(path, "when")),
+    times = rounds.times,
     grid = expressions(given.grid, child(path, "grid"), 3),
     block = expressions(given.block, child(path, "block"), 3),
     cluster = given.cluster ~= nil and expressions(given.cluster, child(path, "cluster"), 3) or {},
@@ -270,13 +279,34 @@ local function read_launches(given, path, common, buffers)
   check.list(given, path, MOST_LAUNCHES)
   if #given == 0 then fail(path, "is empty") end
   local list, arguments = {}, 0
+  local function add(v, where, rounds)
+    check.fields(v, where, LAUNCHES_FIELDS)
+    list[#list + 1] = read_launch(v, where, common, buffers, rounds)
+    arguments = arguments + #list[#list].args
+  end
   for i, v in ipairs(given) do
     local where = child(path, i)
     check.table(v, where, "{ entry = \"rows\", grid = \"n\", block = 256 }")
-    check.fields(v, where, LAUNCHES_FIELDS)
-    list[i] = read_launch(v, where, common, buffers)
-    arguments = arguments + #list[i].args
+    if v.launches == nil then
+      add(v, where, read_rounds(v, where, i))
+    else
+      check.fields(v, where, GROUP_FIELDS)
+      local rounds, inner = read_rounds(v, where, i), child(where, "launches")
+      if rounds.times == nil then fail(where, "is a group of launches: it needs times = \"steps\"") end
+      check.table(v.launches, inner, "launches = { { args = { \"a\", \"b\" } }, { args = { \"b\", \"a\" } } }")
+      check.list(v.launches, inner, MOST_LAUNCHES)
+      if #v.launches == 0 then fail(inner, "is empty") end
+      for k, one in ipairs(v.launches) do
+        local path_of_one = child(inner, k)
+        check.table(one, path_of_one, "{ entry = \"rows\", grid = \"n\", block = 256 }")
+        for _, field in ipairs { "times", "launches" } do
+          if one[field] ~= nil then fail(child(path_of_one, field), "a group has no groups in it") end
+        end
+        add(one, path_of_one, rounds)
+      end
+    end
   end
+  if #list > MOST_LAUNCHES then fail(path, "are %d launches; %d are allowed", #list, MOST_LAUNCHES) end
   if arguments > MOST_ARGUMENTS then
     fail(path, "have %d arguments together; %d are allowed", arguments, MOST_ARGUMENTS)
   end
@@ -315,7 +345,7 @@ function kernel.read_kernel(description, buffers, measurable)
     if launch == nil and not measurable then launch = { grid = 1, block = 256 } end
     check.table(launch, { "launch" }, "launch = { grid = \"ceil_div(n, block)\", block = \"block\" }")
     check.fields(launch, { "launch" }, LAUNCH_FIELDS)
-    launches = { read_launch(launch, { "launch" }, common, buffers) }
+    launches = { read_launch(launch, { "launch" }, common, buffers, read_rounds(launch, { "launch" }, 1)) }
   end
   for _, one in ipairs(description.transfer ~= nil and launches or {}) do
     for i, argument in ipairs(one.args) do
@@ -335,7 +365,7 @@ function kernel.read_kernel(description, buffers, measurable)
 end
 
 local REFERENCE_FIELDS = {
-  "template", "entry", "args", "grid", "block", "shared", "cluster", "balanced", "cooperative",
+  "template", "entry", "args", "grid", "block", "shared", "cluster", "balanced", "cooperative", "times",
   "launches", "options", "constants",
 }
 
@@ -363,7 +393,8 @@ local function read_fixed(description, path, entry, first, buffers)
       grid = "ceil_div(" .. first.count.text .. ", 256)"
     end
     launches = { read_launch({ grid = grid, block = given.block or 256, cluster = given.cluster,
-                               balanced = given.balanced, cooperative = given.cooperative }, path, common, buffers) }
+                               balanced = given.balanced, cooperative = given.cooperative }, path, common, buffers,
+                             read_rounds(given, path, 1)) }
   end
   return {
     template = check.string(given.template, child(path, "template"), "template = \"NAME.cu.tmpl\""),

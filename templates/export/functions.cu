@@ -32,8 +32,10 @@ cudaError_t autotune_$_run(const autotune_plan *plan,
                            const autotune_$_buffers *buffers, cudaStream_t stream)
 {
 @begin@
-    for (int i = 0; i < plan->launch_count && status == cudaSuccess; i++) {
-        const autotune_launch &launch = plan->launches[i];
+    int place = -1;
+    unsigned round = 0;
+    while (status == cudaSuccess && autotune_launch_next(plan, &place, &round)) {
+        const autotune_launch &launch = plan->launches[place];
         const void *kernel = autotune_$_address(plan->kernel, launch.entry);
         status = kernel ? queue(*plan, launch, kernel, addresses, stream) : cudaErrorNotSupported;
     }

@@ -28,6 +28,8 @@ typedef struct autotune_launch {
     unsigned shared_bytes; /* dynamic */
     bool balanced; /* several blocks of a cluster may share a multiprocessor */
     bool cooperative;
+    int group; /* launches that run in rounds, side by side, have the same; 0: it runs once */
+    unsigned rounds; /* of a group */
     int first_argument, argument_count;
 } autotune_launch;
 
@@ -36,9 +38,9 @@ typedef struct autotune_plan {
     autotune_rule rule; /* how the configuration was found */
     int kernel; /* which source has its kernels; -1: none has */
     int launch_count;
-    autotune_launch launches[8];
+    autotune_launch launches[32];
     int argument_count; /* of all launches */
-    autotune_argument arguments[64];
+    autotune_argument arguments[128];
     unsigned struct_bytes;
     unsigned char structs[256];
     int buffer_count;
@@ -216,6 +218,26 @@ AUTOTUNE_HOST void autotune_launch_checked(const autotune_launch *launch, int *f
         if (launch->grid[i] % launch->cluster[i] != 0)
             *failed = 1;
 }
+
+/* Goes to the launch that runs after the one at *place, in round *round of its group; false: there is none.
+ * It begins with -1 and 0. */
+AUTOTUNE_HOST bool autotune_launch_next(const autotune_plan *plan, int *place, unsigned *round)
+{
+    int now = *place, first = now;
+    *place = now + 1;
+    if (now < 0 || plan->launches[now].group == 0 ||
+        (now + 1 < plan->launch_count && plan->launches[now + 1].group == plan->launches[now].group))
+        return *place < plan->launch_count;
+    ++*round;
+    if (*round < plan->launches[now].rounds) {
+        while (first > 0 && plan->launches[first - 1].group == plan->launches[now].group)
+            first--;
+        *place = first;
+    } else {
+        *round = 0;
+    }
+    return *place < plan->launch_count;
+}
 #endif
 
 
@@ -227,6 +249,8 @@ AUTOTUNE_HOST bool autotune_$_evaluate(
 {
     int broken = 0;
     int *failed = &broken;
+    unsigned times = 0;
+    (void)times;
     (void)failed;
     (void)device;
     (void)problem;

@@ -40,7 +40,7 @@ cudaError_t allow(const void *kernel, const autotune_launch &launch)
 cudaError_t queue(const autotune_plan &plan, const autotune_launch &launch, const void *kernel,
                   const void *const *buffers, cudaStream_t stream)
 {
-    const void *arguments[64];
+    const void *arguments[128];
     cudaLaunchAttribute attributes[3] = {};
     cudaLaunchConfig_t config = {};
     for (int i = 0; i < launch.argument_count; i++) {

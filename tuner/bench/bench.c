@@ -624,7 +624,7 @@ typedef struct passes {
 static at_status renew_pass(void *context, at_error *error)
 {
     passes *p = context;
-    notify(p->bench, "counting", p->done++, load_limit_ns + PLAN_MAX_LAUNCHES * p->bench->watchdog_ns);
+    notify(p->bench, "counting", p->done++, load_limit_ns + p->variant->launches[0].launch_count * p->bench->watchdog_ns);
     return device_slot_restore(&p->variant->stage->slots[0], error);
 }
 

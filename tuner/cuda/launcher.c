@@ -227,12 +227,20 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
                       error);
 }
 
+at_status cuda_launcher_queue_some(const cuda_launcher *l, const cuda_driver *cuda,
+                                   const launch_plan *plan, const cuda_range *buffers, launch_walk *walk,
+                                   uint32_t most, CUstream stream, at_error *error)
+{
+    at_status status = AT_OK;
+    for (uint32_t i = 0; !status && i < most && plan_walk(plan, walk); i++)
+        status = cuda_launcher_queue_one(l, cuda, plan, walk->place, buffers, NULL, stream, error);
+    return status;
+}
+
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,
                               at_error *error)
 {
-    at_status status = AT_OK;
-    for (uint32_t i = 0; !status && i < plan->launch_count; i++)
-        status = cuda_launcher_queue_one(l, cuda, plan, i, buffers, NULL, stream, error);
-    return status;
+    launch_walk walk = {0};
+    return cuda_launcher_queue_some(l, cuda, plan, buffers, &walk, UINT32_MAX, stream, error);
 }

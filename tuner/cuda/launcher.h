@@ -51,6 +51,11 @@ at_status cuda_launcher_queue_one(const cuda_launcher *l, const cuda_driver *cud
                                   uint32_t place, const cuda_range *buffers, uint64_t *chunk, CUstream stream,
                                   at_error *error);
 
+/* Queues the next `most` launches of a walk over the plan. */
+at_status cuda_launcher_queue_some(const cuda_launcher *l, const cuda_driver *cuda,
+                                   const launch_plan *plan, const cuda_range *buffers, launch_walk *walk,
+                                   uint32_t most, CUstream stream, at_error *error);
+
 /* Queues all launches of the plan, in their order. */
 at_status cuda_launcher_queue(const cuda_launcher *l, const cuda_driver *cuda,
                               const launch_plan *plan, const cuda_range *buffers, CUstream stream,

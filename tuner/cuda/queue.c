@@ -129,12 +129,20 @@ at_status cuda_kernel_prepare(device *d, device_kernel *k, const launch_plan *pl
     return cuda_launcher_fill(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
 }
 
-at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
-                            device_buffer *const *buffers, at_error *error)
+at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan *plan,
+                                 device_buffer *const *buffers, launch_walk *walk, uint32_t most,
+                                 at_error *error)
 {
     cuda_range ranges[PLAN_MAX_BUFFERS] = {{0}};
     list_addresses(plan, buffers, ranges);
-    return cuda_launcher_queue(&k->launcher, &d->cuda, plan, ranges, d->stream, error);
+    return cuda_launcher_queue_some(&k->launcher, &d->cuda, plan, ranges, walk, most, d->stream, error);
+}
+
+at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
+                            device_buffer *const *buffers, at_error *error)
+{
+    launch_walk walk = {0};
+    return cuda_kernel_queue_some(d, k, plan, buffers, &walk, UINT32_MAX, error);
 }
 
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,

@@ -97,6 +97,11 @@ at_status cuda_support_queue(device *d, support_kernel kernel, uint64_t items, v
 at_status cuda_kernel_queue(device *d, device_kernel *k, const launch_plan *plan,
                             device_buffer *const *buffers, at_error *error);
 
+/* Queues the next `most` launches of a walk over the plan. */
+at_status cuda_kernel_queue_some(device *d, device_kernel *k, const launch_plan *plan,
+                                 device_buffer *const *buffers, launch_walk *walk, uint32_t most,
+                                 at_error *error);
+
 /* Queues one of them. */
 at_status cuda_kernel_queue_one(device *d, device_kernel *k, const launch_plan *plan, uint32_t place,
                                 device_buffer *const *buffers, at_error *error);

@@ -232,8 +232,9 @@ static void move_chunk(moving *m, span what, uint32_t stream)
     free_stage(m, stream);
     if (m->up)
         send(m, true, what, stream);
-    for (uint32_t i = 0; m->kernel && !m->status && i < m->plan->launch_count; i++)
-        m->status = cuda_launcher_queue_one(&m->kernel->launcher, &m->d->cuda, m->plan, i, m->ranges, chunk,
+    launch_walk walk = {0};
+    while (m->kernel && !m->status && plan_walk(m->plan, &walk))
+        m->status = cuda_launcher_queue_one(&m->kernel->launcher, &m->d->cuda, m->plan, walk.place, m->ranges, chunk,
                                             m->d->transfer_streams[stream], m->error);
     if (m->down)
         send(m, false, what, stream);

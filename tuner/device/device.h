@@ -173,8 +173,8 @@ typedef struct device_api {
     at_status (*board)(device *d, board_reading *out, at_error *error);
     /* How many other processes compute on the device; valid once board() has succeeded. */
     uint32_t (*others)(device *d);
-    /* Reads hardware counters of each launch of the plan, in as many passes as they need: values[launch *
-     * count + metric], NAN for a metric that the device does not have. AT_NO_DEVICE says why they cannot be
+    /* Reads hardware counters of each launch of the plan, of a group's in its first round, in as many passes
+     * as they need: values[launch * count + metric], NAN for a metric that the device does not have. AT_NO_DEVICE says why they cannot be
      * read (no library, no permission); the device is fine. NULL: such devices have none. */
     at_status (*count)(device *d, device_kernel *k, const launch_plan *plan,
                        device_buffer *const *buffers, const device_counting *what, double *values,

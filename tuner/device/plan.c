@@ -312,6 +312,40 @@ uint32_t plan_most_threads(const launch_plan *plan)
     return (uint32_t)most;
 }
 
+static bool ends_group(const launch_plan *plan, uint32_t place)
+{
+    return place + 1 == plan->launch_count || plan->launches[place + 1].group != plan->launches[place].group;
+}
+
+bool plan_walk(const launch_plan *plan, launch_walk *walk)
+{
+    if (walk->next >= plan->launch_count)
+        return false;
+    walk->place = walk->next++;
+    const kernel_launch *launch = &plan->launches[walk->place];
+    if (launch->group == 0 || !ends_group(plan, walk->place))
+        return true;
+    walk->round++;
+    if (walk->round < launch->rounds)
+        walk->next = launch->group - 1;
+    else
+        walk->round = 0;
+    return true;
+}
+
+uint32_t plan_rounds(const launch_plan *plan, uint32_t place)
+{
+    return plan->launches[place].group ? plan->launches[place].rounds : 1;
+}
+
+uint64_t plan_launches_run(const launch_plan *plan)
+{
+    uint64_t run = 0;
+    for (uint32_t i = 0; i < plan->launch_count; i++)
+        run += plan_rounds(plan, i);
+    return run;
+}
+
 uint64_t plan_compared(const problem_plan *problem, const launch_plan *launch, uint32_t i)
 {
     for (uint32_t k = 0; k < launch->compared_count; k++)
@@ -426,15 +460,58 @@ static bool get_launch(pack *m, launch_plan *plan, kernel_launch *launch)
 static bool is_plain(const launch_plan *plan)
 {
     return plan->launch_count == 1 && !plan_transfers(plan) && plan->struct_bytes == 0 && plan->constant_count == 0 &&
-           plan->view_count == 0 && plan->compared_count == 0 &&
+           plan->view_count == 0 && plan->compared_count == 0 && plan->launches[0].group == 0 &&
            !plan->launches[0].cooperative && plan_cluster_blocks(&plan->launches[0]) <= 1;
 }
 
 /* Beside the number of launches. */
 enum { HAS_TRANSFER = 256, HAS_VIEWS = 512, HAS_COMPARED = 1024 };
 
-/* Of a launch: a number from 0 to 3. */
-enum { IS_COOPERATIVE = 1, IS_BALANCED = 2 };
+/* Of a launch: a number from 0 to 7. */
+enum { IS_COOPERATIVE = 1, IS_BALANCED = 2, IN_GROUP = 4, LAUNCH_FLAGS = 8 };
+
+static void put_attributes(pack *m, const kernel_launch *launch)
+{
+    pack_put_u32(m, (launch->cooperative ? IS_COOPERATIVE : 0) | (launch->balanced ? IS_BALANCED : 0) |
+                        (launch->group ? IN_GROUP : 0));
+    for (int k = 0; k < 3; k++)
+        pack_put_u32(m, launch->cluster[k]);
+    if (launch->group) {
+        pack_put_u32(m, launch->group);
+        pack_put_u32(m, launch->rounds);
+    }
+}
+
+/* Is launch `i`, whose group was read, one of the group before it or the first of its own? */
+static bool is_in_group(const launch_plan *plan, uint32_t i)
+{
+    const kernel_launch *launch = &plan->launches[i];
+    if (launch->rounds < 2 || launch->rounds > PLAN_MAX_ROUNDS)
+        return false;
+    if (launch->group == i + 1)
+        return true;
+    return i > 0 && launch->group == launch[-1].group && launch->rounds == launch[-1].rounds;
+}
+
+static bool get_attributes(pack *m, launch_plan *plan, uint32_t i)
+{
+    kernel_launch *launch = &plan->launches[i];
+    uint32_t flags;
+    if (!get_below(m, LAUNCH_FLAGS, &flags) || !get_shape(m, launch->cluster))
+        return false;
+    launch->cooperative = flags & IS_COOPERATIVE;
+    launch->balanced = flags & IS_BALANCED;
+    for (int k = 0; k < 3; k++)
+        if (launch->cluster[k] > PLAN_MAX_CLUSTER)
+            return false;
+    if (launch->balanced && plan_cluster_blocks(launch) == 1)
+        return false;
+    if (flags & IN_GROUP) {
+        launch->group = pack_get_u32(m);
+        launch->rounds = pack_get_u32(m);
+    }
+    return !m->failed && (!(flags & IN_GROUP) || is_in_group(plan, i));
+}
 
 static void put_compared(pack *m, const launch_plan *plan)
 {
@@ -485,10 +562,7 @@ void plan_put_launch(pack *m, const launch_plan *plan)
         view_put(m, &plan->views[i]);
     for (uint32_t i = 0; i < plan->launch_count; i++) {
         put_launch(m, plan, &plan->launches[i]);
-        pack_put_u32(m, (plan->launches[i].cooperative ? IS_COOPERATIVE : 0) |
-                            (plan->launches[i].balanced ? IS_BALANCED : 0));
-        for (int k = 0; k < 3; k++)
-            pack_put_u32(m, plan->launches[i].cluster[k]);
+        put_attributes(m, &plan->launches[i]);
     }
     if (plan_transfers(plan))
         transfer_put_plan(m, &plan->transfer);
@@ -520,19 +594,9 @@ static bool get_many(pack *m, launch_plan *out)
             return false;
     if (m->failed || out->launch_count > PLAN_MAX_LAUNCHES || (out->launch_count == 0 && !transfers))
         return false;
-    for (uint32_t i = 0; i < out->launch_count; i++) {
-        uint32_t flags;
-        if (!get_launch(m, out, &out->launches[i]) || !get_below(m, 4, &flags) ||
-            !get_shape(m, out->launches[i].cluster))
+    for (uint32_t i = 0; i < out->launch_count; i++)
+        if (!get_launch(m, out, &out->launches[i]) || !get_attributes(m, out, i))
             return false;
-        out->launches[i].cooperative = flags & IS_COOPERATIVE;
-        out->launches[i].balanced = flags & IS_BALANCED;
-        for (int k = 0; k < 3; k++)
-            if (out->launches[i].cluster[k] > PLAN_MAX_CLUSTER)
-                return false;
-        if (out->launches[i].balanced && plan_cluster_blocks(&out->launches[i]) == 1)
-            return false;
-    }
     if (transfers && !transfer_get_plan(m, PLAN_MAX_BUFFERS, &out->transfer))
         return false;
     return !is_plain(out);

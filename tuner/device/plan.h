@@ -22,8 +22,9 @@
 
 enum {
     PLAN_MAX_BUFFERS = 16,
-    PLAN_MAX_LAUNCHES = 8,
-    PLAN_MAX_ARGUMENTS = 64, /* of all launches together */
+    PLAN_MAX_LAUNCHES = 32, /* that differ; a group of them runs in rounds */
+    PLAN_MAX_ROUNDS = 1 << 20,
+    PLAN_MAX_ARGUMENTS = 128, /* of all launches together */
     PLAN_MAX_STRUCT_BYTES = 256, /* of all arguments that are larger than 8 bytes */
     PLAN_MAX_CLUSTER = 16, /* blocks along a side; the chip has a limit for all of them */
     PLAN_MAX_CONSTANTS = 4,
@@ -85,6 +86,8 @@ typedef struct kernel_launch {
     uint32_t dynamic_shared_bytes;
     bool balanced;                /* several blocks of a cluster may share a multiprocessor; false without clusters */
     bool cooperative;             /* all blocks are resident at once: they may wait for each other */
+    uint32_t group;  /* launches that run in rounds: 1 + the place of the first of them; 0: it runs once */
+    uint32_t rounds; /* how often its group runs: 2 or more; 0: it is in none */
     uint32_t first_argument, argument_count;
 } kernel_launch;
 
@@ -100,8 +103,9 @@ typedef struct compared_plan {
     uint64_t count;
 } compared_plan;
 
-/* What a variant runs: kernels of one module, one after the other. Zeroed but for what is set, so
- * that equal plans are equal bytes.
+/* What a variant runs: kernels of one module, one after the other; of a group the first again after the
+ * last, until its rounds are over. Launches of a group lie side by side and have the same rounds. Zeroed but
+ * for what is set, so that equal plans are equal bytes.
  *
  * With a transfer the kernels, of which there may be none, are launched once a chunk. Each then has two
  * more arguments of 8 bytes: the chunk's first byte in the buffers, and its number of bytes. */
@@ -159,6 +163,21 @@ uint64_t plan_grid_blocks(const kernel_launch *launch);
 /* Most dynamic shared memory, and most threads of a block, of any launch. */
 uint32_t plan_most_shared_bytes(const launch_plan *plan);
 uint32_t plan_most_threads(const launch_plan *plan);
+
+/* A walk over the launches in the order in which they run. It begins where all is zero. */
+typedef struct launch_walk {
+    uint32_t next, round;
+    uint32_t place; /* of the launch that plan_walk() came to */
+} launch_walk;
+
+/* Goes to the next launch; false: there is none. */
+bool plan_walk(const launch_plan *plan, launch_walk *walk);
+
+/* How often the launch at a place runs: 1 or more. */
+uint32_t plan_rounds(const launch_plan *plan, uint32_t place);
+
+/* How many launches run. */
+uint64_t plan_launches_run(const launch_plan *plan);
 
 /* Does the plan move data between host and device? */
 bool plan_transfers(const launch_plan *plan);

@@ -218,10 +218,25 @@ static void evaluate_cluster(lua_State *L, const evaluation *e, const script_lau
                              to->grid[i]);
 }
 
-static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from)
+/* How often it runs; 0: not at all. */
+static uint32_t evaluate_times(lua_State *L, const evaluation *e, const script_launch *from)
+{
+    if (from->when.text && !expression_truth(L, &from->when, e->problem, e->indices))
+        return 0;
+    return from->times.text ? (uint32_t)expression_integer(L, &from->times, e->problem, e->indices, 0, PLAN_MAX_ROUNDS)
+                            : 1;
+}
+
+/* `first` is the place of its group's first launch. */
+static void evaluate_one_launch(lua_State *L, const evaluation *e, const script_launch *from, uint32_t times,
+                                uint32_t first)
 {
     launch_plan *plan = e->launch;
     kernel_launch *to = &plan->launches[plan->launch_count++];
+    if (times > 1) {
+        to->group = first + 1;
+        to->rounds = times;
+    }
     snprintf(to->entry, sizeof to->entry, "%s", from->entry);
     evaluate_shape(L, e, from->grid, script_most_blocks, to->grid);
     evaluate_shape(L, e, from->block, script_most_threads, to->block);
@@ -265,10 +280,14 @@ static int evaluate_launch(lua_State *L)
     const evaluation *e = lua_touserdata(L, 1);
     const script_kernel *k = e->kernel;
     launch_plan *plan = e->launch;
-    for (size_t i = 0; i < k->launch_count; i++)
-        if (!k->launches[i].when.text ||
-            expression_truth(L, &k->launches[i].when, e->problem, e->indices))
-            evaluate_one_launch(L, e, &k->launches[i]);
+    uint32_t first = 0;
+    for (size_t i = 0; i < k->launch_count; i++) {
+        if (i == 0 || k->launches[i].group == 0 || k->launches[i].group != k->launches[i - 1].group)
+            first = plan->launch_count;
+        uint32_t times = evaluate_times(L, e, &k->launches[i]);
+        if (times > 0)
+            evaluate_one_launch(L, e, &k->launches[i], times, first);
+    }
     bool transfers = e->s->transfer.given && k == &e->s->kernel;
     if (transfers)
         transfer_evaluate_plan(L, e->problem, e->indices, plan->launch_count > 0, &plan->transfer);

@@ -173,8 +173,15 @@ static void print_launch(writer *w, const script_launch *l, launch_c *out)
         print_typed(w, &l->when, C_TRUTH);
         fputs(") ", w->to);
     }
+    if (l->times.text) {
+        fputs("if ((times = (unsigned)", w->to);
+        print_whole(w, &l->times, 0, PLAN_MAX_ROUNDS);
+        fputs(") > 0) ", w->to);
+    }
     fprintf(w->to, "{\n        autotune_launch *launch = autotune_launch_new(plan, %zu);\n",
             entry_of(out, l->entry));
+    if (l->times.text)
+        fprintf(w->to, "        launch->group = %d;\n        launch->rounds = times;\n", l->group);
     print_shape(w, "grid", l->grid, script_most_blocks);
     print_shape(w, "block", l->block, script_most_threads);
     print_shape(w, "cluster", l->cluster, script_most_cluster);

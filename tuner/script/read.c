@@ -131,7 +131,9 @@ static void read_launch(lua_State *L, script_launch *l, expression_reach reach)
 {
     l->entry = field_string(L, "entry");
     l->argument_count = read_arguments(L, "args", reach, &l->arguments);
+    l->group = field_integer(L, "group");
     l->when = field_expression(L, "when", reach);
+    l->times = field_expression(L, "times", reach);
     field_expressions(L, "grid", reach, l->grid, 3);
     field_expressions(L, "block", reach, l->block, 3);
     field_expressions(L, "cluster", reach, l->cluster, 3);

@@ -71,8 +71,9 @@ typedef struct script_launch {
     const char *entry;
     size_t argument_count;
     script_argument *arguments;
+    int group; /* launches that run in rounds have the same number; 0: it is in no group */
     /* Text NULL when absent. */
-    expression when, grid[3], block[3], cluster[3], shared, balanced, cooperative;
+    expression when, times, grid[3], block[3], cluster[3], shared, balanced, cooperative;
 } script_launch;
 
 /* What lies in the host's memory, and how it is moved. */

@@ -96,7 +96,7 @@ at_status sim_estimate_time(sim_estimate *e, const device_image *image, const la
         status = sim_estimate_kernel(e, image, plan, i, 0, &s, error);
         if (status)
             return status;
-        *time_ns += s.prediction.time_ns;
+        *time_ns += plan_rounds(plan, i) * s.prediction.time_ns;
         if (s.fault.kind != SIM_FAULT_NONE)
             status = error_set(error, AT_DEVICE, "%s", s.fault.message);
         sim_estimated_deinit(&s);

@@ -6,15 +6,14 @@
 #define AUTOTUNE_SIM_KERNEL_H
 
 #include "base/error.h"
+#include "device/plan.h"
 #include "sim/machine/memory.h"
 #include "sim/program/program.h"
-
-enum { SIM_MAX_ENTRIES = 8 };
 
 typedef struct sim_kernel {
     ptx_module *module;
     size_t program_count;
-    sim_program *programs[SIM_MAX_ENTRIES]; /* of each entry; they share the variables */
+    sim_program *programs[PLAN_MAX_LAUNCHES]; /* of each entry; they share the variables */
     uint8_t *variables; /* programs[0]->global_bytes, from SIM_MODULE_BASE */
 } sim_kernel;
 

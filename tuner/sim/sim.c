@@ -354,8 +354,9 @@ static at_status launch(device *d, device_kernel *k, const launch_plan *plan,
 {
     d->fault = (sim_fault){0};
     at_status status = sim_device_set_constants(k, plan, buffers, error);
-    for (uint32_t i = 0; !status && d->fault.kind == SIM_FAULT_NONE && i < plan->launch_count; i++)
-        status = sim_device_run(d, k, plan, i, buffers, &(sim_part){.check = true}, &d->fault, error);
+    launch_walk walk = {0};
+    while (!status && d->fault.kind == SIM_FAULT_NONE && plan_walk(plan, &walk))
+        status = sim_device_run(d, k, plan, walk.place, buffers, &(sim_part){.check = true}, &d->fault, error);
     return status;
 }
 
@@ -437,7 +438,7 @@ static at_status predict(device *d, const device_kernel *k, const launch_plan *p
                                d->fault.message);
         if (status)
             return status;
-        *time_ns += prediction.time_ns;
+        *time_ns += plan_rounds(plan, i) * prediction.time_ns;
     }
     return AT_OK;
 }

@@ -52,7 +52,7 @@ static void sum_counts(const explained *x, counts *out)
     for (uint32_t i = 0; i < x->launch.launch_count; i++) {
         const sim_estimated *f = &x->launches[i].found;
         const sim_totals *t = &f->profile.totals;
-        const double scale = x->launches[i].explanation.scale;
+        const double scale = x->launches[i].explanation.scale * plan_rounds(&x->launch, i);
         out->requests += scale * (double)(t->global_load.requests + t->async_copy.requests + t->global_store.requests);
         out->instructions += scale * (double)t->issued_total;
         sim_counter_sum(&load, &t->global_load);

@@ -243,9 +243,13 @@ static void print_launch(const explained *x, uint32_t i)
 {
     const explained_launch *l = &x->launches[i];
     putchar('\n');
-    if (x->launch.launch_count > 1)
-        printf("Launch %u of %u: %s\n\n", i + 1, x->launch.launch_count,
-               x->launch.launches[i].entry);
+    const uint32_t rounds = plan_rounds(&x->launch, i);
+    if (x->launch.launch_count > 1 || rounds > 1)
+        printf("Launch %u of %u: %s", i + 1, x->launch.launch_count, x->launch.launches[i].entry);
+    if (rounds > 1)
+        printf(", %u times; this is one of them", rounds);
+    if (x->launch.launch_count > 1 || rounds > 1)
+        puts("\n");
     if (l->found.fault.kind == SIM_FAULT_NONE)
         print_counts(x, l);
     puts("\nVerdict");
@@ -383,6 +387,7 @@ static void add_launch(json_t **out, const explained *x, uint32_t i)
     for (size_t k = 0; k < e->sentence_count; k++)
         json_append(&verdict, json_string(e->sentences[k]));
     json_put(out, "entry", json_string(x->launch.launches[i].entry));
+    json_put(out, "times", json_integer(plan_rounds(&x->launch, i)));
     json_put(out, "blocks", json_count(l->found.profile.blocks));
     json_put(out, "blocks_counted", json_count(l->found.profile.sampled));
     json_put(out, "registers", json_integer(x->compiled.resources.registers));

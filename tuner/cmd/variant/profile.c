@@ -243,8 +243,10 @@ static at_status print_launch(const profiled *x, uint32_t launch, at_error *erro
 {
     table t;
     table_init(&t);
-    if (x->launch.launch_count > 1)
-        printf("\nLaunch %u of %u: %s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry);
+    const uint32_t rounds = plan_rounds(&x->launch, launch);
+    if (x->launch.launch_count > 1 || rounds > 1)
+        printf("\nLaunch %u of %u: %s%s\n", launch + 1, x->launch.launch_count, x->launch.launches[launch].entry,
+               rounds > 1 ? ", the first of several times" : "");
     table_add_columns(&t, "<counted,GPU");
     if (x->is_simulated)
         table_add_columns(&t, "simulated,differs");
@@ -306,7 +308,8 @@ static json_t *launch_json(const profiled *x, uint32_t launch)
         if (!isnan(v))
             json_put(&simulated, x->names[i], figure_json(x->names[i], v));
     }
-    return json_pack("{ss so so}", "entry", x->launch.launches[launch].entry, "counters", gpu, "simulated", simulated);
+    return json_pack("{ss sI so so}", "entry", x->launch.launches[launch].entry, "times",
+                     (json_int_t)plan_rounds(&x->launch, launch), "counters", gpu, "simulated", simulated);
 }
 
 static at_status print_json(const profiled *x, at_error *error)
